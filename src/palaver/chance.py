@@ -1,0 +1,38 @@
+"""All randomness in palaver, as a tree of named streams of one seed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import blake2b
+from random import Random
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+class Chance:
+    """One stream of chance; `chance / "fuzz" / 7` is another.
+
+    A stream depends only on the seed and the names on the way to it, so one extra draw in one
+    place never shifts what another place will see.
+    """
+
+    __slots__ = ("_key", "random", "stream")
+
+    def __init__(self, seed: int | bytes) -> None:
+        self._key = seed if isinstance(seed, bytes) else str(seed).encode()
+        # blake2b, not hash(): str hashes change with PYTHONHASHSEED.
+        self.stream = Random(blake2b(self._key, digest_size=16).digest())
+        # A float in [0, 1). Bound once: generators call it for every decision they make.
+        self.random = self.stream.random
+
+    def __truediv__(self, name: str | int) -> Chance:
+        return Chance(self._key + b"/" + str(name).encode())
+
+    def below(self, limit: int) -> int:
+        """A whole number from 0 to `limit` - 1."""
+        return int(self.random() * limit)
+
+    def pick(self, options: Sequence[T]) -> T:
+        """One of `options`, which must be ordered: a set has no first element."""
+        return options[int(self.random() * len(options))]

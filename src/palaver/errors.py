@@ -1,0 +1,79 @@
+"""Everything palaver raises.
+
+PalaverError
+├── SpecError            the spec is wrong: carries its diagnostics, each with place, excerpt and hint
+├── SpecCrash            Python code inside the spec raised while it was used
+├── Rejected             an input does not conform: offset, what was expected there, reason
+├── Unsolvable           no (further) tree satisfies the constraints within the budget
+└── ConversionError      a tree has no such value: three bits are no bytes, "abc" is no number
+
+What a peer does wrong is *not* here: that is a result, not an accident.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from palaver.source import Source, Span
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One remark about a spec: where, what, and what now."""
+
+    severity: Literal["error", "warning"]
+    message: str
+    source: Source
+    span: Span
+    hint: str = ""
+
+    def __str__(self) -> str:
+        line, column = self.source.place(self.span.start)
+        head = f"{self.source.name}:{line}:{column}: {self.severity}: {self.message}"
+        text = f"{head}\n{self.source.excerpt(self.span)}"
+        return f"{text}\n  hint: {self.hint}" if self.hint else text
+
+
+class PalaverError(Exception):
+    """The root of all errors palaver raises on purpose."""
+
+
+class SpecError(PalaverError):
+    """The spec cannot be used; `diagnostics` say why, all at once."""
+
+    def __init__(self, diagnostics: Sequence[Diagnostic]) -> None:
+        self.diagnostics = tuple(diagnostics)
+        super().__init__("\n".join(map(str, self.diagnostics)))
+
+
+class SpecCrash(PalaverError):
+    """Python code of the spec raised: in a generator, an inverse, or a bound."""
+
+    def __init__(self, diagnostic: Diagnostic) -> None:
+        self.diagnostic = diagnostic
+        super().__init__(str(diagnostic))
+
+
+class Rejected(PalaverError):
+    """An input does not conform to the spec.
+
+    `offset` counts units of the input (characters of a str, bytes of bytes) up to the first one that
+    cannot be; `expected` names what could have stood there, in the order of the spec; `reason` is the whole
+    story in one sentence.
+    """
+
+    def __init__(self, reason: str, *, offset: int, expected: Sequence[str] = ()) -> None:
+        self.reason = reason
+        self.offset = offset
+        self.expected = tuple(expected)
+        super().__init__(reason)
+
+
+class Unsolvable(PalaverError):
+    """The search ended without a tree that satisfies every constraint."""
+
+
+class ConversionError(PalaverError, ValueError):
+    """A tree has no value of the type asked for."""

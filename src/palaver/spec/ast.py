@@ -1,0 +1,256 @@
+"""What a spec says, as frozen data.
+
+The right-hand side of a rule is a tree of `Expr`s. It is also the intermediate representation that the matcher, the
+generator and every analysis read: there is nothing to lower in it but names, and those stay names. Spans never take
+part in comparison, so two specs that say the same are equal wherever they stand.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+from typing import Literal as OneOf
+from typing import TypeAlias
+
+from palaver.source import Source, Span
+
+NOWHERE = Span(0, 0)
+
+
+def _span() -> Span:
+    return field(default=NOWHERE, compare=False, repr=False)
+
+
+# --- Grammar expressions ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A terminal that is matched as it stands: text or bytes."""
+
+    value: str | bytes
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Bit:
+    """One bit, 0 or 1; the first of eight is the most significant."""
+
+    value: int
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A regular expression, over text or (if `source` is bytes) over bytes."""
+
+    source: str | bytes
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """A reference to a rule. With a sender it is a message."""
+
+    symbol: str  # with brackets: "<name>"
+    sender: str | None = None
+    recipient: str | None = None
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence:
+    parts: tuple[Expr, ...]  # two or more
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    options: tuple[Expr, ...]  # two or more, in the order of the spec
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """`least` to `most` times the body; None as `most`: no limit (generators bring their own budget)."""
+
+    body: Expr
+    least: Bound
+    most: Bound | None
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Permutation:
+    """All parts, each exactly once, in any order."""
+
+    parts: tuple[Expr, ...]
+    span: Span = _span()
+
+
+Expr: TypeAlias = Literal | Bit | Pattern | Ref | Sequence | Choice | Repeat | Permutation
+Bound: TypeAlias = "int | Expression"  # an Expression is computed anew for each repetition
+
+
+# --- Python with selectors in it ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Child:
+    """`.<b>`: the direct children of that name."""
+
+    symbol: str
+
+
+@dataclass(frozen=True, slots=True)
+class Descendant:
+    """`..<b>`: every node of that name in the subtree, the node itself included."""
+
+    symbol: str
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """`[i]` or `[i:j:k]`: child or children. A computed index has no selectors in it."""
+
+    value: int | tuple[int | None, int | None, int | None] | Expression
+
+
+Step: TypeAlias = Child | Descendant | Index
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """Where to look: all nodes named `base` (or the one bound to that name by a quantifier), then the steps."""
+
+    base: str
+    steps: tuple[Step, ...] = ()
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A path in Python text. `each` stands for one node at a time, `list` (`*P`) for all of them, `count` (`|P|`) for how
+    many. `name` is the Python identifier that stands for it in `Expression.python`."""
+
+    name: str
+    path: Path
+    kind: OneOf["each", "list", "count"] = "each"
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """A Python expression of the spec: what the author wrote, and what CPython parsed once the selectors were lifted out.
+
+    Every textual mention is a variable of its own, in the order of the text.
+    """
+
+    text: str
+    mentions: tuple[Mention, ...]
+    python: ast.expr = field(compare=False, repr=False)
+    source: Source = field(compare=False, repr=False)
+    span: Span = _span()
+
+
+# --- Constraints -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """One Python condition; it holds if it holds for every combination of what its mentions select."""
+
+    expression: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    parts: tuple[Formula, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    parts: tuple[Formula, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """Only around formulas that bind a symbol; any other `not` is Python's own, inside a leaf."""
+
+    part: Formula
+
+
+@dataclass(frozen=True, slots=True)
+class Quantified:
+    """`forall`/`all` (every) or `exists`/`any` (not every) over the nodes of a path.
+
+    `variable` is a symbol with brackets, usable as the base of paths, or a Python identifier.
+    """
+
+    every: bool
+    variable: str
+    path: Path
+    body: Formula
+
+
+Formula: TypeAlias = Leaf | And | Or | Not | Quantified
+
+
+# --- Statements ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    symbol: str
+    body: Expr
+    generator: Expression | None = None
+    source: Source | None = field(default=None, compare=False, repr=False)
+    span: Span = _span()  # of the symbol that is defined
+
+
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    """`where`: must hold. `text` is what the author wrote after the keyword."""
+
+    text: str
+    formula: Formula
+    source: Source = field(compare=False, repr=False)
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """`minimizing` or `maximizing`: what to prefer."""
+
+    maximize: bool
+    expression: Expression
+    source: Source = field(compare=False, repr=False)
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """`setting SELECTOR key = value …`; `selector` is a symbol, ``*``, or the name of a node type."""
+
+    selector: str
+    values: tuple[tuple[str, object], ...]
+    source: Source = field(compare=False, repr=False)
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Include:
+    path: str
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class SpecFile:
+    """All statements of one source, by kind, each kind in the order of the text."""
+
+    source: Source
+    rules: tuple[Rule, ...] = ()
+    constraints: tuple[Constraint, ...] = ()
+    goals: tuple[Goal, ...] = ()
+    settings: tuple[Setting, ...] = ()
+    includes: tuple[Include, ...] = ()
+    python: ast.Module = field(default_factory=lambda: ast.Module(body=[], type_ignores=[]), compare=False, repr=False)
