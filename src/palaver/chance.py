@@ -26,6 +26,16 @@ class Chance:
         # A float in [0, 1). Bound once: generators call it for every decision they make.
         self.random = self.stream.random
 
+    @classmethod
+    def fresh(cls) -> Chance:
+        """A stream that nobody has seen before."""
+        return cls(Random().getrandbits(64))
+
+    @property
+    def seed(self) -> str:
+        """What this stream grew from."""
+        return self._key.decode()
+
     def __truediv__(self, name: str | int) -> Chance:
         return Chance(self._key + b"/" + str(name).encode())
 

@@ -1,0 +1,60 @@
+"""`palaver check`: what is wrong with a spec, all at once, and how large it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from palaver.cli.main import FINDINGS, WRONG_USE
+from palaver.cli.options import grammar_arguments, grammar_options
+from palaver.compiled import Spec, examine
+from palaver.spec.diagnose import Reporter
+
+
+@click.command("check")
+@click.argument("specs", nargs=-1, required=True, metavar="SPEC…")
+@click.option(
+    "--together", is_flag=True, help="Read all the files as one spec, later ones replacing rules of earlier ones."
+)
+@click.option("--strict", is_flag=True, help="Exit with 1 if there are warnings.")
+@grammar_options
+def command(specs: tuple[str, ...], together: bool, strict: bool, **options: Any) -> int:
+    """Find what is wrong with each SPEC, and tell its size.
+
+    Every mistake is shown with its place and a hint. Exit code 0: no errors; 2: errors; with --strict, 1: warnings.
+    """
+    outcomes = [_check(group, options, strict) for group in ([specs] if together else [(spec,) for spec in specs])]
+    return max(outcomes)
+
+
+def _check(files: tuple[str, ...], options: dict[str, Any], strict: bool) -> int:
+    report = Reporter()
+    spec = examine(*files, report=report, **grammar_arguments(options))
+    for diagnostic in report.diagnostics:
+        click.echo(str(diagnostic))
+    errors = len(report.errors)
+    warnings = len(report.diagnostics) - errors
+    if report.diagnostics:
+        click.echo(f"{_counted(errors, 'error')}, {_counted(warnings, 'warning')}")
+    if spec is not None:
+        click.echo(f"{', '.join(files)}: {summary(spec)}")
+    return WRONG_USE if errors else FINDINGS if warnings and strict else 0
+
+
+def summary(spec: Spec) -> str:
+    """The size of a spec in one line: the numbers by which specs are compared."""
+    analysis, grammar = spec.analysis, spec.grammar
+    counts = [
+        _counted(len(grammar.own), "rule"),
+        _counted(len(grammar.constraints) + len(grammar.goals), "constraint"),
+        _counted(len(analysis.parties), "party", "parties"),
+        _counted(len(analysis.messages), "message"),
+        _counted(spec.python_lines, "line") + " of Python",
+        "binary" if spec.is_binary else "text",
+    ]
+    return ", ".join(counts)
+
+
+def _counted(number: int, one: str, many: str | None = None) -> str:
+    return f"{number} {one if number == 1 else many or one + 's'}"

@@ -1,0 +1,137 @@
+"""`palaver fuzz`: inputs that satisfy a spec."""
+
+from __future__ import annotations
+
+import time
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from palaver.cli.main import FINDINGS
+from palaver.cli.options import load_spec, spec_options
+from palaver.cli.output import Folder, Nowhere, OneFile, Sink, Stdout, formatter
+from palaver.cli.program import Program, start_with
+from palaver.cli.progress import Progress
+from palaver.compiled import Spec
+from palaver.errors import Rejected, Unsolvable
+from palaver.trees.tree import Tree
+
+
+@click.command("fuzz", context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False})
+@spec_options
+@click.option("-n", "--num-outputs", "count", type=click.IntRange(0), default=10, show_default=True, help="How many.")
+@click.option("--infinite", is_flag=True, help="Go on until stopped.")
+@click.option("--seed", "--random-seed", "seed", type=int, help="The same seed gives the same outputs.")
+@click.option("-o", "--output", metavar="FILE", help="Write all outputs to FILE.")
+@click.option("-d", "--directory", metavar="DIR", help="Write each output to a file of its own in DIR.")
+@click.option(
+    "-x", "--filename-extension", "extension", default=".txt", show_default=True, help="The ending of files in DIR."
+)
+@click.option("-i", "--initial-population", "initial", metavar="SEEDS", help="A folder or ZIP of inputs to start from.")
+@click.option("--max-nodes", type=click.IntRange(1), default=200, show_default=True, help="How large a tree may grow.")
+@click.option(
+    "--max-repetitions",
+    type=click.IntRange(0),
+    default=20,
+    show_default=True,
+    help="How far * and + go beyond their least.",
+)
+@click.option(
+    "-N", "--max-generations", type=click.IntRange(1), default=500, show_default=True, help="Rounds of search."
+)
+@click.option("--population-size", type=click.IntRange(1), default=100, show_default=True, help="Attempts per round.")
+@click.option("--stop-after-seconds", type=click.FloatRange(0), metavar="N", help="Stop after that much time.")
+@click.option("--progress-bar", type=click.Choice(["auto", "on", "off"]), default="auto", help="Show progress.")
+@click.option(
+    "--input-method", type=click.Choice(["filename", "stdin"]), default="filename", help="How COMMAND gets outputs."
+)
+@click.argument("program", nargs=-1, metavar="[COMMAND ARGS…]")
+def command(**options: Any) -> int:
+    """Make inputs that satisfy a spec, all different.
+
+    They go to standard output, or where -o or -d say, or each to a run of COMMAND.
+    """
+    spec = load_spec(options)
+    binary = options["file_mode"] == "binary" or (options["file_mode"] == "auto" and spec.is_binary)
+    show = formatter(options["form"], binary=binary)
+    program = start_with(
+        options["program"], by_file=options["input_method"] == "filename", extension=options["extension"]
+    )
+    wanted = None if options["infinite"] else options["count"]
+    trees = spec.fuzz(
+        wanted,
+        seed=options["seed"],
+        max_nodes=options["max_nodes"],
+        max_repetitions=options["max_repetitions"],
+        budget=options["max_generations"] * options["population_size"],
+        initial=_initial(spec, options["initial"]),
+    )
+    with _sink(options) as sink, Progress(wanted, options["progress_bar"]) as progress:
+        try:
+            for tree in _until(trees, options["stop_after_seconds"]):
+                _validate(spec, tree, options["validate"])
+                sink.write(show(tree))
+                if program is not None:
+                    program.run(show(tree))
+                progress.advance()
+        except Unsolvable:
+            pass  # said below, as `shortfall`
+    return _conclude(trees.shortfall, program)
+
+
+def _sink(options: dict[str, Any]) -> Sink:
+    separator = options["separator"].encode()
+    if options["directory"] is not None and options["output"] is not None:
+        raise click.UsageError("-o and -d exclude each other")
+    if options["directory"] is not None:
+        return Folder(options["directory"], options["extension"])
+    if options["output"] is not None:
+        return OneFile(options["output"], separator)
+    return Nowhere() if options["program"] or options["form"] == "none" else Stdout(separator)
+
+
+def _until(trees: Iterator[Tree], seconds: float | None) -> Iterator[Tree]:
+    end = None if seconds is None else time.monotonic() + seconds
+    for tree in trees:
+        yield tree
+        if end is not None and time.monotonic() >= end:
+            return
+
+
+def _validate(spec: Spec, tree: Tree, wanted: bool) -> None:
+    if wanted:
+        data = bytes(tree) if spec.is_binary else str(tree)
+        try:
+            spec.parse(data)
+        except Rejected as error:
+            raise Rejected(f"an output does not parse: {data!r}: {error}", offset=error.offset) from error
+
+
+def _initial(spec: Spec, place: str | None) -> list[str | bytes]:
+    if place is None:
+        return []
+    if not Path(place).exists():
+        raise click.UsageError(f"{place} is neither a folder nor a ZIP file")
+    contents = _unzipped(place) if zipfile.is_zipfile(place) else _files_below(Path(place))
+    return [data if spec.is_binary else data.decode("utf-8", "surrogateescape") for data in contents]
+
+
+def _unzipped(place: str) -> list[bytes]:
+    with zipfile.ZipFile(place) as archive:
+        return [archive.read(name) for name in sorted(archive.namelist()) if not name.endswith("/")]
+
+
+def _files_below(place: Path) -> list[bytes]:
+    if place.is_file():
+        return [place.read_bytes()]
+    return [path.read_bytes() for path in sorted(place.rglob("*")) if path.is_file()]
+
+
+def _conclude(shortfall: str | None, program: Program | None) -> int:
+    if shortfall is not None:
+        click.echo(f"palaver: {shortfall}", err=True)
+    crashed = program is not None and program.report()
+    return FINDINGS if shortfall is not None or crashed else 0

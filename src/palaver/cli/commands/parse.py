@@ -1,0 +1,76 @@
+"""`palaver parse`: whether inputs conform to a spec."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from palaver.cli.explain import explain
+from palaver.cli.main import FINDINGS, WRONG_USE
+from palaver.cli.options import load_spec, spec_options
+from palaver.cli.output import Nowhere, OneFile, Sink, formatter
+from palaver.compiled import Reading, Spec
+from palaver.trees.tree import Tree
+
+
+@click.command("parse")
+@spec_options
+@click.option("--prefix", is_flag=True, help="Accept what could still become an input, too.")
+@click.option("-o", "--output", metavar="FILE", help="Write what was parsed to FILE (-: standard output).")
+@click.argument("inputs", nargs=-1, metavar="[FILE…]")
+def command(inputs: tuple[str, ...], **options: Any) -> int:
+    """Tell whether each FILE (standard input if there is none) conforms to a spec.
+
+    Nothing is stripped: if a file ends with a newline, the grammar must say so. Exit code 0: all conform; 1: some do
+    not.
+    """
+    spec = load_spec(options)
+    binary = options["file_mode"] == "binary" or (options["file_mode"] == "auto" and spec.is_binary)
+    show = formatter(options["form"], binary=binary)
+    outcomes = []
+    with _sink(options) as sink:
+        for name in inputs or ("-",):
+            data = _read(name, binary)
+            if data is None:
+                outcomes.append(WRONG_USE)
+                continue
+            tree = _parse(spec, name, data, options)
+            outcomes.append(FINDINGS if tree is None else 0)
+            if tree is not None:
+                sink.write(show(tree))
+    return max(outcomes)
+
+
+def _sink(options: dict[str, Any]) -> Sink:
+    if options["form"] == "none" or (options["output"] is None and options["form"] == "string"):
+        return Nowhere()
+    return OneFile(options["output"] or "-", options["separator"].encode())
+
+
+def _read(name: str, binary: bool) -> str | bytes | None:
+    try:
+        if name == "-":
+            data = sys.stdin.buffer.read()
+        else:
+            with open(name, "rb") as file:
+                data = file.read()
+    except OSError as error:
+        click.echo(f"palaver: cannot read {name}: {error.strerror}", err=True)
+        return None
+    return data if binary else data.decode("utf-8", "surrogateescape")
+
+
+def _parse(spec: Spec, name: str, data: str | bytes, options: dict[str, Any]) -> Tree | None:
+    reading = Reading(spec, data, prefix=options["prefix"])
+    tree = next(iter(reading), None)
+    shown = "<stdin>" if name == "-" else name
+    if tree is None:
+        click.echo(explain(shown, data, reading.rejection()), err=True)
+    elif (
+        options["validate"] and (str(tree) if isinstance(data, str) else bytes(tree)) != data and not options["prefix"]
+    ):
+        click.echo(f"{shown}: the tree does not give the input back", err=True)
+        return None
+    return tree

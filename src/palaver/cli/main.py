@@ -1,0 +1,96 @@
+"""The command `palaver`: finds the subcommand, and turns every outcome into an exit code.
+
+0  all that was asked for was done, and nothing was wrong
+1  findings: an input was rejected, too few solutions were found, a program crashed
+2  wrong use, or a wrong spec
+3  palaver itself failed
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from importlib import import_module
+from typing import Any, NoReturn
+
+import click
+
+from palaver.errors import PalaverError, SpecCrash, SpecError
+
+FINDINGS, WRONG_USE, OUR_FAILURE, INTERRUPTED = 1, 2, 3, 130
+
+_COMMANDS = {
+    "check": "Find what is wrong with a spec, and tell its size.",
+    "convert": "Print a spec's grammar back as a spec, or as a state diagram.",
+    "fuzz": "Make inputs that satisfy a spec.",
+    "parse": "Tell whether inputs conform to a spec.",
+}
+
+
+class _Commands(click.Group):
+    """Subcommands whose modules are imported only when they are used: starting up should cost nothing."""
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        if name not in _COMMANDS:
+            return None
+        command: click.Command = import_module(f"palaver.cli.commands.{name}").command
+        return command
+
+    def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(_COMMANDS.items()))
+
+
+def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version  # only this option needs it
+
+        click.echo(f"palaver {version('palaver')}")
+        context.exit()
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Show the version."
+)
+def palaver() -> None:
+    """palaver tests protocol implementations from one executable spec."""
+
+
+def run(arguments: list[str] | None = None) -> NoReturn:
+    """Run the command line and exit."""
+    sys.exit(_exit_code(arguments))
+
+
+def _exit_code(arguments: list[str] | None) -> int:
+    try:
+        outcome: Any = palaver.main(arguments, prog_name="palaver", standalone_mode=False)
+        return outcome if isinstance(outcome, int) else 0
+    except click.exceptions.Exit as exit_:
+        return exit_.exit_code
+    except click.ClickException as error:
+        error.show()
+        return WRONG_USE
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("palaver: interrupted", err=True)
+        return INTERRUPTED
+    except (SpecError, SpecCrash) as error:
+        click.echo(str(error), err=True)
+        return WRONG_USE
+    except PalaverError as error:
+        click.echo(f"palaver: {error}", err=True)
+        return FINDINGS
+    except BrokenPipeError:
+        # Whoever read our output has seen enough. Nothing more may be written, not even when Python shuts down.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:
+        if "PALAVER_DEBUG" in os.environ:
+            traceback.print_exc()
+        click.echo(f"palaver failed: {type(error).__name__}: {error}", err=True)
+        click.echo("This is a mistake in palaver. PALAVER_DEBUG=1 shows where.", err=True)
+        return OUR_FAILURE

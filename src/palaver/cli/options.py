@@ -1,0 +1,93 @@
+"""Options that several commands share, and the spec they lead to."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from palaver.compiled import Spec, load
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_GRAMMAR_OPTIONS = [
+    click.option("-S", "--start-symbol", default="<start>", metavar="SYMBOL", help="Start from this symbol."),
+    click.option("-c", "--constraint", "constraints", multiple=True, metavar="CONSTRAINT", help="One more constraint."),
+    click.option("--maximize", "--max", "maximize", multiple=True, metavar="EXPR", help="Prefer large values of EXPR."),
+    click.option("--minimize", "--min", "minimize", multiple=True, metavar="EXPR", help="Prefer small values of EXPR."),
+    click.option(
+        "-I", "--include-dir", "include_dirs", multiple=True, metavar="DIR", help="Look for includes here too."
+    ),
+    click.option("--no-stdlib", is_flag=True, help="Do without the library of symbols (<digit>, <byte>, …)."),
+]
+
+_FILES = click.option(
+    "-f",
+    "--fandango-file",
+    "--file",
+    "files",
+    multiple=True,
+    required=True,
+    metavar="SPEC",
+    help="The spec; may be repeated.",
+)
+
+_USE_OPTIONS = [
+    click.option("--warnings-are-errors", is_flag=True, help="Refuse a spec that has warnings."),
+    click.option("--party", "parties", multiple=True, metavar="PARTY", help="Keep only the messages this party sends."),
+    click.option(
+        "--file-mode", default="auto", help="What inputs are made of.", type=click.Choice(["auto", "text", "binary"])
+    ),
+    click.option("-s", "--separator", default="\n", metavar="SEP", help="What stands between outputs (a newline)."),
+    click.option(
+        "--format", "form", default="string", help="How outputs are shown.",
+        type=click.Choice(["string", "bits", "tree", "grammar", "value", "repr", "none", "1"]),
+    ),
+    click.option("--validate", is_flag=True, help="Parse every output again and compare."),
+]  # fmt: skip
+
+
+def grammar_options(command: F) -> F:
+    """The options that say what the spec is, but for its files."""
+    return _with(_GRAMMAR_OPTIONS, command)
+
+
+def spec_options(command: F) -> F:
+    """All options that say what the spec is, and in which form its sentences come and go."""
+    return _with([_FILES, *_GRAMMAR_OPTIONS, *_USE_OPTIONS], command)
+
+
+def _with(options: list[Callable[[Any], Any]], command: F) -> F:
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def grammar_arguments(options: dict[str, Any]) -> dict[str, Any]:
+    """What `load` and `examine` want to know, taken from a command's options."""
+    constraints = list(options["constraints"])
+    constraints += [f"maximizing {text}" for text in options["maximize"]]
+    constraints += [f"minimizing {text}" for text in options["minimize"]]
+    return {
+        "constraints": constraints,
+        "start": options["start_symbol"],
+        "stdlib": not options["no_stdlib"],
+        "include_dirs": options["include_dirs"],
+        "environ": os.environ,
+    }
+
+
+def load_spec(options: dict[str, Any]) -> Spec:
+    """The spec that a command's options name; its warnings are counted on standard error."""
+    files = ["/dev/stdin" if name == "-" else name for name in options["files"]]
+    spec = load(*files, **grammar_arguments(options))
+    if spec.warnings and options["warnings_are_errors"]:
+        for warning in spec.warnings:
+            click.echo(str(warning), err=True)
+        raise click.UsageError("the spec has warnings, and --warnings-are-errors was given")
+    if spec.warnings:
+        count = len(spec.warnings)
+        click.echo(f"palaver: {count} warning{'s' * (count > 1)}; see palaver check {' '.join(files)}", err=True)
+    return spec.for_parties(options["parties"]) if options["parties"] else spec

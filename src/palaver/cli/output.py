@@ -1,0 +1,121 @@
+"""Where made or parsed trees go: standard output, one file, or a folder of files."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO, Protocol, Self
+
+import click
+
+from palaver.trees.tree import Tree
+
+
+class Sink(Protocol):
+    """Takes outputs one by one; used as a context."""
+
+    def write(self, data: bytes) -> None: ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None: ...
+
+
+class _Quiet:
+    """What all sinks do when they are done: nothing, unless they have something to close."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+class Nowhere(_Quiet):
+    """Drops everything."""
+
+    def write(self, data: bytes) -> None:
+        pass
+
+
+class Stdout(_Quiet):
+    """Each output, followed by the separator."""
+
+    def __init__(self, separator: bytes) -> None:
+        self._separator = separator
+
+    def write(self, data: bytes) -> None:
+        sys.stdout.buffer.write(data + self._separator)
+        sys.stdout.buffer.flush()
+
+
+class OneFile(_Quiet):
+    """All outputs in one file (or on standard output), with the separator between them."""
+
+    def __init__(self, path: str, separator: bytes) -> None:
+        self._separator = separator
+        self._started = False
+        try:
+            self._file: BinaryIO = sys.stdout.buffer if path == "-" else open(path, "wb")  # noqa: SIM115 - closed on exit
+        except OSError as error:
+            raise click.UsageError(f"cannot write {path}: {error.strerror}") from error
+
+    def write(self, data: bytes) -> None:
+        if self._started:
+            self._file.write(self._separator)
+        self._started = True
+        self._file.write(data)
+        self._file.flush()
+
+    def __exit__(self, *_: object) -> None:
+        if self._file is not sys.stdout.buffer:
+            self._file.close()
+
+
+class Folder(_Quiet):
+    """One file for each output. They are called what the reference implementation calls them, so that scripts go on
+    working."""
+
+    def __init__(self, path: str, extension: str) -> None:
+        self._folder = Path(path)
+        self._extension = extension
+        self._count = 0
+        if self._folder.is_dir() and any(self._folder.iterdir()):
+            raise click.UsageError(f"{path} is not empty; outputs go to a new or an empty folder")
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise click.UsageError(f"cannot make the folder {path}: {error.strerror}") from error
+
+    def write(self, data: bytes) -> None:
+        (self._folder / f"fandango-{self._count:04d}{self._extension}").write_bytes(data)
+        self._count += 1
+
+
+def formatter(form: str, *, binary: bool) -> Callable[[Tree], bytes]:
+    """How a tree becomes the bytes that are written."""
+    match form:
+        case "string" if binary:
+            return bytes
+        case "string":
+            return lambda tree: _encode(str(tree))
+        case "bits":
+            return lambda tree: _encode(tree.to_bits())
+        case "tree":
+            return lambda tree: _encode(tree.to_tree())
+        case "grammar":
+            return lambda tree: _encode(tree.to_grammar())
+        case "value":
+            return lambda tree: _encode(tree.to_value())
+        case "repr":
+            return lambda tree: _encode(tree.to_repr())
+        case _:
+            return lambda tree: b"1"
+
+
+def _encode(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")

@@ -1,0 +1,54 @@
+"""A progress bar for long work, on a terminal and nowhere else."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
+    from rich.progress import TaskID
+
+# Work that is done sooner than this needs no bar.
+_PATIENCE_S = 1.0
+
+
+class Progress:
+    """Counts steps; after a second, if someone is looking, shows them."""
+
+    def __init__(self, total: int | None, wanted: str) -> None:
+        self._total = total
+        # A bar in the middle of outputs on the same screen would garble both.
+        alone = sys.stderr.isatty() and not sys.stdout.isatty()
+        self._shown = wanted == "on" or (wanted == "auto" and alone)
+        self._began = time.monotonic()
+        self._done = 0
+        self._bar: tuple[Bar, TaskID] | None = None
+
+    def advance(self) -> None:
+        """One more step is done."""
+        self._done += 1
+        if self._shown and self._bar is None and time.monotonic() - self._began >= _PATIENCE_S:
+            self._bar = self._start()
+        if self._bar is not None:
+            bar, task = self._bar
+            bar.update(task, completed=self._done)
+
+    def _start(self) -> tuple[Bar, TaskID]:
+        from rich.console import Console  # rich takes longer to import than most runs take in all
+        from rich.progress import Progress as Bar
+
+        bar = Bar(console=Console(stderr=True), transient=True)
+        bar.start()
+        return bar, bar.add_task("outputs", total=self._total, completed=self._done)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar[0].stop()

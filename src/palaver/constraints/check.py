@@ -1,0 +1,240 @@
+"""Constraints become functions that say whether a tree satisfies them, and if not, where and why.
+
+A formula is compiled once. Each leaf is a plain Python function of what its mentions select; it must hold for every
+combination, and each textual mention is a variable of its own. Spec code that raises never counts as satisfied: it is
+a failure of its own kind, with the exception.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, TypeAlias
+
+from palaver.constraints.select import Bindings, Select, compile_path
+from palaver.errors import Diagnostic
+from palaver.grammar.analyse import Analysis
+from palaver.grammar.code import Function, compile_expression
+from palaver.spec.ast import And, Constraint, Expression, Formula, Goal, Leaf, Mention, Not, Or, Quantified
+from palaver.trees.tree import Tree
+
+# What a mention stands for in one evaluation: a node, all of them, or how many.
+Value: TypeAlias = "Tree | list[Tree] | int"
+
+_LONGEST_VALUE = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A leaf that does not hold, the values it saw, and the exception if it raised one."""
+
+    leaf: Expression
+    values: tuple[tuple[Mention, Value], ...] = ()
+    bound: Mapping[str, Tree] | None = None
+    error: Exception | None = None
+
+    def describe(self) -> str:
+        """One sentence for people."""
+        seen = ", ".join(dict.fromkeys(f"{_text_of(self.leaf, mention)} = {_brief(v)}" for mention, v in self.values))
+        if self.error is not None:
+            what = f"{self.leaf.text} raised {type(self.error).__name__}: {self.error}"
+        else:
+            what = f"{self.leaf.text} does not hold"
+        return f"{what} ({seen})" if seen else what
+
+
+Evaluate: TypeAlias = Callable[[Tree, Bindings], Failure | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A constraint of the spec, ready to be asked."""
+
+    constraint: Constraint
+    evaluate: Evaluate
+
+    def failure(self, tree: Tree) -> Failure | None:
+        """Why `tree` does not satisfy the constraint; None if it does."""
+        return self.evaluate(tree, {})
+
+    def diagnose(self, failure: Failure) -> Diagnostic:
+        """The failure at its place in the spec."""
+        hint = "the spec's own Python code failed; this says nothing about the input" if failure.error else ""
+        return Diagnostic("error", failure.describe(), failure.leaf.source, failure.leaf.span, hint)
+
+
+def compile_check(constraint: Constraint, analysis: Analysis, names: dict[str, Any]) -> Check:
+    """`constraint` as a function; `names` is the spec's Python namespace."""
+    return Check(constraint, _Compiler(analysis, names).formula(constraint.formula, ()))
+
+
+def compile_goal(goal: Goal, analysis: Analysis, names: dict[str, Any]) -> Callable[[Tree], float]:
+    """How well a tree does by a soft constraint: more is better. A goal that cannot be computed is worth nothing."""
+    leaf = _Compiler(analysis, names).leaf(goal.expression, ())
+    sign = 1.0 if goal.maximize else -1.0
+
+    def score(tree: Tree) -> float:
+        try:
+            values = [float(leaf.function(*each)) for each in leaf.combinations(tree, {})]
+        except Exception:  # the spec's code may raise anything; a soft constraint never rejects
+            return float("-inf")
+        return sign * sum(values) / len(values) if values else 0.0
+
+    return score
+
+
+class _Compiler:
+    def __init__(self, analysis: Analysis, names: dict[str, Any]) -> None:
+        self._analysis = analysis
+        self._names = names
+
+    def formula(self, formula: Formula, variables: tuple[str, ...]) -> Evaluate:
+        match formula:
+            case Leaf(expression):
+                return self.leaf(expression, variables).evaluate
+            case And(parts):
+                return _all_hold([self.formula(part, variables) for part in parts])
+            case Or(parts):
+                return _one_holds([self.formula(part, variables) for part in parts])
+            case Not(part):
+                return _does_not_hold(self.formula(part, variables), first_expression(part))
+            case Quantified(every, variable, path, body):
+                if not variable.startswith("<"):
+                    variables = (*variables, variable)
+                select = compile_path(path, self._analysis, self._names)
+                inner = self.formula(body, variables)
+                return (_for_every if every else _for_some)(variable, select, inner, first_expression(body))
+
+    def leaf(self, expression: Expression, variables: tuple[str, ...]) -> _CompiledLeaf:
+        selects = tuple(compile_path(mention.path, self._analysis, self._names) for mention in expression.mentions)
+        function = compile_expression(expression, self._names, variables)
+        return _CompiledLeaf(expression, selects, function, variables)
+
+
+@dataclass(frozen=True, slots=True)
+class _CompiledLeaf:
+    expression: Expression
+    selects: tuple[Select, ...]
+    function: Function
+    variables: tuple[str, ...]
+
+    def combinations(self, root: Tree, bound: Bindings) -> Iterable[tuple[Value, ...]]:
+        """Every combination of what the mentions select, followed by the Python variables in scope."""
+        options: list[Sequence[Value]] = []
+        for mention, select in zip(self.expression.mentions, self.selects, strict=True):
+            found = select(root, bound)
+            match mention.kind:
+                case "each":
+                    options.append(found)
+                case "list":
+                    options.append([found])
+                case "count":
+                    options.append([len(found)])
+        options += [[bound[name]] for name in self.variables]
+        return product(*options)
+
+    def evaluate(self, root: Tree, bound: Bindings) -> Failure | None:
+        values: tuple[Value, ...] = ()
+        try:
+            for values in self.combinations(root, bound):
+                if not self.function(*values):
+                    return self._failure(values, bound, None)
+        except Exception as error:  # foreign code: whatever it raises is a failure, never a pass
+            return self._failure(values, bound, error)
+        return None
+
+    def _failure(self, values: tuple[Value, ...], bound: Bindings, error: Exception | None) -> Failure:
+        seen = tuple(zip(self.expression.mentions, values, strict=False))
+        return Failure(self.expression, seen, dict(bound), error)
+
+
+def _all_hold(parts: list[Evaluate]) -> Evaluate:
+    def evaluate(root: Tree, bound: Bindings) -> Failure | None:
+        for part in parts:
+            if (failure := part(root, bound)) is not None:
+                return failure
+        return None
+
+    return evaluate
+
+
+def _one_holds(parts: list[Evaluate]) -> Evaluate:
+    def evaluate(root: Tree, bound: Bindings) -> Failure | None:
+        failure = None
+        for part in parts:
+            failure = part(root, bound)
+            if failure is None:
+                return None
+        return failure
+
+    return evaluate
+
+
+def _does_not_hold(part: Evaluate, expression: Expression) -> Evaluate:
+    def evaluate(root: Tree, bound: Bindings) -> Failure | None:
+        failure = part(root, bound)
+        if failure is None:
+            return Failure(expression, bound=dict(bound))
+        return failure if failure.error is not None else None
+
+    return evaluate
+
+
+def _for_every(variable: str, select: Select, body: Evaluate, expression: Expression) -> Evaluate:
+    def evaluate(root: Tree, bound: Bindings) -> Failure | None:
+        try:
+            found = select(root, bound)
+        except Exception as error:  # a computed index in the path may raise
+            return Failure(expression, bound=dict(bound), error=error)
+        for tree in found:
+            if (failure := body(root, {**bound, variable: tree})) is not None:
+                return failure
+        return None
+
+    return evaluate
+
+
+def _for_some(variable: str, select: Select, body: Evaluate, expression: Expression) -> Evaluate:
+    def evaluate(root: Tree, bound: Bindings) -> Failure | None:
+        failure = Failure(expression, bound=dict(bound))
+        try:
+            found = select(root, bound)
+        except Exception as error:  # a computed index in the path may raise
+            return Failure(expression, bound=dict(bound), error=error)
+        for tree in found:
+            outcome = body(root, {**bound, variable: tree})
+            if outcome is None:
+                return None
+            failure = outcome
+        return failure
+
+    return evaluate
+
+
+def first_expression(formula: Formula) -> Expression:
+    """The leftmost Python expression of a formula: its place stands for the whole."""
+    while True:
+        match formula:
+            case Leaf(expression):
+                return expression
+            case And(parts) | Or(parts):
+                formula = parts[0]
+            case Not(part) | Quantified(body=part):
+                formula = part
+
+
+def _text_of(leaf: Expression, mention: Mention) -> str:
+    span = mention.path.span
+    text = leaf.source.text[span.start : span.end]
+    return {"each": text, "list": f"*{text}", "count": f"|{text}|"}[mention.kind]
+
+
+def _brief(value: Value) -> str:
+    if isinstance(value, Tree):
+        text = value.to_value() if not isinstance(value.node, str) else repr(value.node)
+    elif isinstance(value, list):
+        text = f"[{', '.join(map(_brief, value[:5]))}{', …' if len(value) > 5 else ''}]"
+    else:
+        text = repr(value)
+    return text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 1]}…"

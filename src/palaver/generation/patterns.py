@@ -1,0 +1,186 @@
+"""Strings that match a regular expression, made from its parsed structure.
+
+Most of a message's characters come from here, so the common case, a class of characters some number of times, is one
+draw of random bytes and one table look-up for all of them. Parts that no construction can promise (look-around and
+anchors) are made as if they were not there, and the result is checked against the pattern.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable
+from itertools import accumulate
+from typing import Any, TypeAlias, cast
+
+from palaver.chance import Chance
+from palaver.grammar.charset import BYTES, EVERY, CharSet
+from palaver.grammar.regex import CHARACTERS, REPEATS, Regex, characters, flags_inside, op
+
+# Text is drawn as str, anything binary as bytes; the two never mix in one pattern.
+Text: TypeAlias = str | bytes
+Draw: TypeAlias = Callable[[Chance], Any]
+
+# What "any character" is drawn from: what people type, and a few letters that tell whether somebody counts bytes or
+# characters. Uniform draws from all of Unicode would hardly ever hit the characters that protocols care about.
+_USUAL = CharSet.of("".join(map(chr, range(0x20, 0x7F))) + "\t\n\r" + "äéßñΩЖ中\u2028€😀")
+_SURROGATES = CharSet((0xD800, 0xE000))  # half of a surrogate pair is no character and could not be sent
+
+# A class of more characters than this is open-ended, and drawn from the usual ones in it.
+_LARGE_CLASS = 512
+
+# How often a pattern with look-around and the like is tried before it is given up.
+_TRIES = 1000
+
+
+class NoSuchString(Exception):
+    """The pattern could not be instantiated."""
+
+
+def compile_draw(regex: Regex, *, binary: bool, most: int) -> Callable[[Chance], Text]:
+    """A function that draws a string of the pattern; unbounded repetition stops `most` above its least count."""
+    draw = _Builder(binary, most).sequence(regex.tree, regex.flags)
+    if regex.is_plain:
+        return draw
+
+    def checked(chance: Chance) -> Text:
+        for _ in range(_TRIES):
+            text = draw(chance)
+            if regex.matches(text.decode("latin-1") if binary else text):
+                return cast("Text", text)
+        raise NoSuchString
+
+    return checked
+
+
+def drawn_from(regex: Regex, *, binary: bool) -> str | None:
+    """The characters a pattern is drawn from if it is one character out of a few; else None."""
+    if len(regex.tree) != 1 or regex.tree[0][0] not in CHARACTERS:
+        return None
+    kind, value = regex.tree[0]
+    pool = _pool(kind, value, regex.flags, binary)
+    return "".join(chr(code) for low, high in pool.pairs() for code in range(low, high + 1))
+
+
+def _pool(kind: Any, value: Any, flags: int, binary: bool) -> CharSet:
+    """The characters an item of a pattern is drawn from."""
+    chars = (characters(kind, value, flags) & (BYTES if binary else EVERY)) - _SURROGATES
+    usual = chars & _USUAL if chars.size() > _LARGE_CLASS else chars
+    return usual or chars
+
+
+class _Builder:
+    def __init__(self, binary: bool, most: int) -> None:
+        self._binary = binary
+        self._most = most
+        self._empty: Text = b"" if binary else ""
+        # What the groups of the string in the making are, for the back-references to them.
+        self._groups: dict[int, Text] = {}
+
+    def sequence(self, items: Any, flags: int) -> Draw:
+        draws = [self._item(kind, value, flags) for kind, value in items]
+        if len(draws) == 1:
+            return draws[0]
+        join: Any = self._empty.join
+        return lambda chance: join([draw(chance) for draw in draws])
+
+    def _item(self, kind: Any, value: Any, flags: int) -> Draw:
+        if kind in CHARACTERS:
+            return self._one_of(_pool(kind, value, flags, self._binary))
+        if kind in REPEATS:
+            return self._repeat(value, flags)
+        if kind is op.SUBPATTERN:
+            return self._group(value, flags)
+        if kind is op.BRANCH:
+            options = [self.sequence(option, flags) for option in value[1]]
+            return lambda chance: chance.pick(options)(chance)
+        if kind is op.ATOMIC_GROUP:
+            return self.sequence(value, flags)
+        groups, empty = self._groups, self._empty
+        if kind is op.GROUPREF:
+            return lambda chance: groups.get(value, empty)
+        if kind is op.GROUPREF_EXISTS:
+            number, yes, no = value
+            met, missed = self.sequence(yes, flags), self.sequence(no or [], flags)
+            return lambda chance: (met if number in groups else missed)(chance)
+        # AT, ASSERT, ASSERT_NOT: nothing of their own; the result is checked.
+        return lambda chance: empty
+
+    def _group(self, value: Any, flags: int) -> Draw:
+        number, _, _, inner = value
+        draw, groups = self.sequence(inner, flags_inside(value, flags)), self._groups
+        if number is None:
+            return draw
+
+        def remembered(chance: Chance) -> Text:
+            text: Text = draw(chance)
+            groups[number] = text
+            return text
+
+        return remembered
+
+    def _repeat(self, value: Any, flags: int) -> Draw:
+        least, most, body = value
+        unbounded = most is op.MAXREPEAT
+        top = least + self._most if unbounded else min(most, least + max(self._most, 1) * 4)
+        spread = top - least + 1
+        if len(body) == 1 and body[0][0] in CHARACTERS:
+            kind, item = body[0]
+            table = _byte_table(_pool(kind, item, flags, self._binary))
+            if table is not None:
+                return _run_of(table, least, spread, unbounded=unbounded, binary=self._binary)
+        draw = self.sequence(body, flags)
+        join: Any = self._empty.join
+
+        def several(chance: Chance) -> Any:
+            drawn = chance.random()
+            count = least + int((drawn * drawn if unbounded else drawn) * spread)
+            return join([draw(chance) for _ in range(count)])
+
+        return several
+
+    def _one_of(self, chars: CharSet) -> Draw:
+        ranges = list(chars.pairs())
+        if not ranges:
+            return _nothing
+        sizes = list(accumulate(high - low + 1 for low, high in ranges))
+        if sizes[-1] > _LARGE_CLASS:
+            return _from_ranges(ranges, sizes)
+        points = [code for low, high in ranges for code in range(low, high + 1)]
+        pool: list[Text] = [bytes((code,)) if self._binary else chr(code) for code in points]
+        size = len(pool)
+        if size == 1:
+            return lambda chance: pool[0]
+        return lambda chance: pool[int(chance.random() * size)]
+
+
+def _from_ranges(ranges: list[tuple[int, int]], sizes: list[int]) -> Draw:
+    starts = [high + 1 - upto for (_, high), upto in zip(ranges, sizes, strict=True)]
+
+    def draw(chance: Chance) -> str:
+        at = chance.below(sizes[-1])
+        return chr(starts[bisect_right(sizes, at)] + at)
+
+    return draw
+
+
+def _nothing(chance: Chance) -> str:
+    raise NoSuchString
+
+
+def _byte_table(chars: CharSet) -> bytes | None:
+    """All byte values spread over the characters, if they are few and small enough; else None."""
+    size = chars.size()
+    if not size or chars - BYTES:
+        return None
+    pool = bytes(code for low, high in chars.pairs() for code in range(low, high + 1))
+    return bytes(pool[at % size] for at in range(256))
+
+
+def _run_of(table: bytes, least: int, spread: int, *, unbounded: bool, binary: bool) -> Draw:
+    def run(chance: Chance) -> bytes:
+        drawn = chance.random()
+        # Squared, so that short runs are usual and long ones still happen.
+        count = least + int((drawn * drawn if unbounded else drawn) * spread)
+        return chance.stream.randbytes(count).translate(table)
+
+    return run if binary else lambda chance: run(chance).decode("latin-1")

@@ -1,0 +1,585 @@
+"""Rules become functions that make trees.
+
+How it works
+============
+
+`compile_program` turns each rule, once, into functions. What is always exactly one part (a symbol, a terminal, a choice
+of these) becomes a `One`, which returns it; anything else a `Many`, which appends what it made to a list. A `Run` is
+one tree in the making: its chance, the nodes it may still spend, and what computed repetitions and generators need to
+know about the tree so far. The grammar is never looked at again.
+
+Three things keep it fast. A rule that can only be one thing is one shared node. A symbol that is one of a few small
+things (`<bit>`, `<byte>`, `<digit>`) is a pool of shared nodes. And who is above a node is only kept where a
+generator or a computed repetition asks for it.
+
+Where the budget of nodes is spent, every choice takes its cheapest way out, so recursion ends.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from palaver.chance import Chance
+from palaver.generation import settings as wrong
+from palaver.generation.patterns import NoSuchString, compile_draw, drawn_from
+from palaver.grammar.analyse import generator_arguments, least_size
+from palaver.grammar.ir import Grammar, computed_bounds
+from palaver.grammar.regex import compile_pattern
+from palaver.spec.ast import (
+    Bit,
+    Bound,
+    Child,
+    Choice,
+    Descendant,
+    Expr,
+    Expression,
+    Literal,
+    Path,
+    Pattern,
+    Permutation,
+    Ref,
+    Repeat,
+    Rule,
+    Sequence,
+)
+from palaver.trees.node import Leaf, Node, NonTerminal, Part, Parties
+
+One: TypeAlias = "Callable[[Run], Part]"
+Many: TypeAlias = "Callable[[Run, list[Part]], None]"
+Body: TypeAlias = "Callable[[Run], tuple[Part, ...]]"
+
+# `new(Node, (...))` is `Node(...)` without the cost of a Python-level constructor: nodes are made by the million here.
+new = tuple.__new__
+
+# A count that a field asks for (`{int(<n>)}`) beyond this is not tried: the tree is thrown away and another one made.
+MOST_COMPUTED = 2_000
+
+# Frames a tree in the making may use. A tree of the default budget needs some thousand at most.
+_DEEPEST = 1_000_000
+
+# Pools of more nodes than this cost more to build than they save.
+_POOL_LIMIT = 256
+
+
+class Discarded(Exception):
+    """This attempt cannot become a tree; `reason` says why. Another attempt may."""
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        super().__init__(reason)
+
+
+@dataclass(frozen=True, slots=True)
+class SpecCode:
+    """The spec's own Python, as the generator calls it.
+
+    `bound` computes a repetition's bound from the node its path selects (None: the bound mentions no symbol);
+    `generate` evaluates a rule's generator and reads the result as the rule's symbol; both raise `Discarded` if this
+    attempt is lost.
+    """
+
+    bound: Callable[[Expression, Node | None], int]
+    generate: Callable[[Rule, tuple[Node, ...]], Node]
+
+
+class Run:
+    """One tree in the making."""
+
+    __slots__ = ("above", "chance", "last", "left", "random")
+
+    def __init__(self, chance: Chance, nodes: int) -> None:
+        self.chance = chance
+        self.random = chance.random
+        self.left = nodes
+        self.above: list[str] = []  # the symbols that are open, outermost first; kept only if somebody asks
+        self.last: dict[Path, Node] = {}  # the latest node of each path that a bound mentions
+
+
+class deep_calls:
+    """Lets makers call makers as deep as a tree goes.
+
+    These calls are plain Python frames, which live on the heap and not on the C stack, so depth is no danger.
+    """
+
+    __slots__ = ("_before",)
+
+    def __enter__(self) -> None:
+        self._before = sys.getrecursionlimit()
+        sys.setrecursionlimit(_DEEPEST)
+
+    def __exit__(self, *_: object) -> None:
+        sys.setrecursionlimit(self._before)
+
+
+@dataclass(slots=True)
+class Program:
+    """The makers of one grammar."""
+
+    _makers: Mapping[str, One] = field(repr=False)
+
+    def make(self, symbol: str, chance: Chance, *, nodes: int, above: tuple[str, ...] = ()) -> Node:
+        """A random tree of `symbol` that spends about `nodes` nodes; `above` are the symbols it will stand below.
+
+        :raises Discarded: a generator or a computed repetition could not be satisfied this time
+        """
+        run = Run(chance, nodes)
+        run.above.extend(above)
+        try:
+            with deep_calls():
+                node = self._makers[symbol](run)
+        except NoSuchString:
+            raise Discarded("a regular expression could not be instantiated") from None
+        assert isinstance(node, Node), "the maker of a symbol makes a node"
+        return node
+
+
+def compile_program(grammar: Grammar, sizes: Mapping[str, int], code: SpecCode, *, binary: bool, most: int) -> Program:
+    """The makers for `grammar`. `binary` makes all leaves bytes or bits; `most` limits unbounded repetition."""
+    with deep_calls():
+        return Program(_Compiler(grammar, sizes, code, binary, most).compile())
+
+
+class _Compiler:
+    def __init__(self, grammar: Grammar, sizes: Mapping[str, int], code: SpecCode, binary: bool, most: int) -> None:
+        self._rules = grammar.rules
+        self._sizes = sizes
+        self._code = code
+        self._binary = binary
+        self._most = most
+        self._wrongness = wrong.Wrongness(grammar.settings)
+        self._tracked = _tracked_paths(grammar)
+        with_arguments = any(generator_arguments(rule) for rule in grammar.rules.values())
+        self._keep_above = with_arguments or any(path.steps for path in self._tracked)
+        self._pools: dict[str, tuple[Node, ...] | None] = {}
+        # Rules mention each other, so functions look these up when they run; both are complete by then.
+        self._bodies: dict[str, Body] = {}
+        self._makers: dict[str, One] = {}
+
+    def compile(self) -> Mapping[str, One]:
+        """A maker for each symbol."""
+        for symbol, rule in self._rules.items():
+            self._bodies[symbol] = self._body(rule.body, symbol)
+            self._makers[symbol] = self._symbol(Ref(symbol), symbol)
+        return self._makers
+
+    # --- symbols ------------------------------------------------------------------------------------------------------
+
+    def _symbol(self, ref: Ref, rule: str) -> One:
+        """A maker for a reference that stands in `rule`."""
+        pool = self._pool_for(ref)
+        if pool is not None:
+            return _from_pool(pool)
+        make = self._track(ref.symbol, self._generated(ref) or self._expanded(ref))
+        other = self._wrongness.rates(ref, rule).get("non_terminal_use_other_rule", 0)
+        return wrong.now_and_then(other, self._other_rule(ref), make) if other else make
+
+    def _expanded(self, ref: Ref) -> One:
+        symbol, parties, bodies = NonTerminal(ref.symbol), _parties(ref), self._bodies
+
+        def expand(run: Run) -> Node:
+            run.left -= 1
+            return new(Node, (symbol, bodies[symbol](run), (), parties))
+
+        def expand_below(run: Run) -> Node:
+            run.left -= 1
+            run.above.append(symbol)
+            node = new(Node, (symbol, bodies[symbol](run), (), parties))
+            run.above.pop()
+            return node
+
+        return expand_below if self._keep_above else expand
+
+    def _generated(self, ref: Ref) -> One | None:
+        rule = self._rules[ref.symbol]
+        if rule.generator is None:
+            return None
+        arguments, parties = generator_arguments(rule), _parties(ref)
+        expand, generate, makers = self._expanded(ref), self._code.generate, self._makers
+
+        def run_generator(run: Run) -> Part:
+            # A generator whose argument is being made just now is the inverse of that one; the rule alone decides then.
+            if any(symbol in run.above for symbol in arguments):
+                return expand(run)
+            run.left -= 1
+            run.above.append(rule.symbol)
+            made = [makers[symbol](run) for symbol in arguments]
+            run.above.pop()
+            sources = tuple(source for source in made if isinstance(source, Node))
+            node = generate(rule, sources)
+            return Node(node.symbol, node.children, sources, parties)
+
+        return run_generator
+
+    def _other_rule(self, ref: Ref) -> One:
+        symbol, parties = NonTerminal(ref.symbol), _parties(ref)
+        names, bodies = list(self._rules), self._bodies
+
+        def expand_another(run: Run) -> Part:
+            run.left -= 1
+            return Node(symbol, bodies[names[int(run.random() * len(names))]](run), (), parties)
+
+        return expand_another
+
+    def _track(self, symbol: str, make: One) -> One:
+        """`make`, which also remembers its node for the bounds that mention it."""
+        paths = [path for path in self._tracked if _last_symbol(path) == symbol]
+        if not paths:
+            return make
+
+        def tracked(run: Run) -> Part:
+            node = make(run)
+            assert isinstance(node, Node), "the maker of a symbol makes a node"
+            for path in paths:
+                if _selects(path, [*run.above, symbol]):
+                    run.last[path] = node
+            return node
+
+        return tracked
+
+    # --- pools --------------------------------------------------------------------------------------------------------
+
+    def _pool_for(self, expr: Expr) -> tuple[Node, ...] | None:
+        return self._pool(expr.symbol) if isinstance(expr, Ref) and expr.sender is None else None
+
+    def _pool(self, symbol: str) -> tuple[Node, ...] | None:
+        """All trees of a symbol that is one of a few small things, each as likely as the others; else None."""
+        if symbol not in self._pools:
+            self._pools[symbol] = None  # a symbol that contains itself has no pool
+            self._pools[symbol] = self._build_pool(symbol)
+        return self._pools[symbol]
+
+    def _build_pool(self, symbol: str) -> tuple[Node, ...] | None:
+        rule = self._rules[symbol]
+        tracked = any(_last_symbol(path) == symbol for path in self._tracked)
+        if rule.generator is not None or tracked or self._wrongness:
+            return None
+        choices = self._alternatives(rule.body)
+        if choices is None or len(choices) > _POOL_LIMIT:
+            return None
+        name = NonTerminal(symbol)
+        return tuple(Node(name, children) for children in choices)
+
+    def _alternatives(self, expr: Expr) -> list[tuple[Part, ...]] | None:
+        match expr:
+            case Literal() | Bit():
+                return [(self._leaf(expr),)]
+            case Pattern(source):
+                chars = drawn_from(compile_pattern(source), binary=self._binary)
+                return None if not chars else [(self._text(char),) for char in chars]
+            case Ref(symbol, None):
+                pool = self._pool(symbol)
+                return None if pool is None else [(node,) for node in pool]
+            case Choice(options):
+                each = [self._alternatives(option) for option in options]
+                # Only if every option is one thing are the things as likely as the options.
+                return [one[0] for one in each if one] if all(one and len(one) == 1 for one in each) else None
+            case Sequence(parts):
+                each = [self._alternatives(part) for part in parts]
+                if all(one and len(one) == 1 for one in each):
+                    return [tuple(part for one in each if one for part in one[0])]
+        return None
+
+    # --- expressions --------------------------------------------------------------------------------------------------
+
+    def _body(self, expr: Expr, rule: str) -> Body:
+        """A maker for all children of a node."""
+        parts = expr.parts if isinstance(expr, Sequence) else (expr,)
+        ones = [one for part in parts if (one := self._one(part, rule)) is not None]
+        if len(ones) == len(parts):
+            return _all_of(ones)
+        several = self._many(expr, rule)
+
+        def body(run: Run) -> tuple[Part, ...]:
+            out: list[Part] = []
+            several(run, out)
+            return tuple(out)
+
+        return body
+
+    def _one(self, expr: Expr, rule: str) -> One | None:
+        """A maker for an expression that is always exactly one part; None for any other."""
+        match expr:
+            case Ref():
+                return self._symbol(expr, rule)
+            case Literal() | Bit() | Pattern() if not self._wrongness:
+                return self._terminal(expr)
+            case Choice(options) if not self._wrongness:
+                ones = [one for option in options if (one := self._one(option, rule)) is not None]
+                return _choice_of_ones(ones, self._costs(options)) if len(ones) == len(options) else None
+            case _:
+                return None
+
+    def _many(self, expr: Expr, rule: str) -> Many:
+        """A maker for any expression."""
+        one = self._one(expr, rule)
+        if one is not None:
+            return _appending(one)
+        match expr:
+            case Literal() | Bit() | Pattern():
+                return self._wrong_terminal(expr, rule)
+            case Sequence(parts):
+                return _in_turn([self._many(part, rule) for part in parts])
+            case Choice(options):
+                makers = [self._many(option, rule) for option in options]
+                choose = _choice_of_many(makers, self._costs(options))
+                rate = self._wrongness.rates(expr, rule).get("alternatives_should_concatenate", 0)
+                return wrong.now_and_then(rate, wrong.all_of(makers), choose) if rate else choose
+            case Repeat():
+                return self._repeat(expr, rule)
+            case Permutation(parts):
+                return _shuffled([self._many(part, rule) for part in parts])
+            case Ref():
+                raise AssertionError("a reference is always one part")
+
+    def _costs(self, options: tuple[Expr, ...]) -> list[int]:
+        return [least_size(option, self._sizes) for option in options]
+
+    # --- terminals ----------------------------------------------------------------------------------------------------
+
+    def _terminal(self, expr: Literal | Bit | Pattern) -> One:
+        if not isinstance(expr, Pattern):
+            return _constant(self._leaf(expr))
+        draw = compile_draw(compile_pattern(expr.source), binary=self._binary, most=self._most)
+        return lambda run: draw(run.chance)
+
+    def _leaf(self, expr: Literal | Bit) -> Leaf:
+        if isinstance(expr, Bit) or isinstance(expr.value, bytes):
+            return expr.value
+        return expr.value.encode() if self._binary else expr.value
+
+    def _text(self, text: str) -> Leaf:
+        return text.encode("latin-1") if self._binary else text
+
+    def _wrong_terminal(self, expr: Literal | Bit | Pattern, rule: str) -> Many:
+        """A terminal that the settings make wrong now and then."""
+        make, rates = _appending(self._terminal(expr)), self._wrongness.rates(expr, rule)
+        if isinstance(expr, Pattern) and (rate := rates.get("invert_regex", 0)):
+            tries = int(rates.get("max_out_of_regex_tries", 10_000))
+            make = wrong.now_and_then(rate, wrong.outside(compile_pattern(expr.source).matches, make, tries), make)
+        if rate := rates.get("terminal_should_repeat", 0):
+            make = wrong.now_and_then(rate, wrong.dropped_or_multiplied(make), make)
+        if rate := rates.get("havoc_probability", 0):
+            make = wrong.now_and_then(rate, wrong.havoc(make, int(rates.get("max_stack_pow", 7))), make)
+        return make
+
+    # --- repetition ---------------------------------------------------------------------------------------------------
+
+    def _repeat(self, expr: Repeat, rule: str) -> Many:
+        once = self._many(expr.body, rule)
+        repeat = self._counted(expr, once)
+        kind, rates = wrong.node_type(expr), self._wrongness.rates(expr, rule)
+        if kind == "Plus" and (rate := rates.get("plus_should_return_nothing", 0)):
+            return wrong.now_and_then(rate, wrong.nothing, repeat)
+        if kind == "Option" and (rate := rates.get("option_should_return_multiple", 0)):
+            return wrong.now_and_then(rate, wrong.several_times(once), repeat)
+        return repeat
+
+    def _counted(self, expr: Repeat, once: Many) -> Many:
+        least, most = expr.least, expr.most
+        if isinstance(least, int) and (most is None or isinstance(most, int)):
+            if least == most:
+                pool = self._pool_for(expr.body)
+                return _exactly(once, least) if pool is None else _exactly_from(pool, least)
+            cost = least_size(expr.body, self._sizes)
+            if most is None:
+                return _unbounded(once, least, self._most, cost)
+            return _between(once, least, most, self._most, cost)
+        return self._computed(least, most, once)
+
+    def _computed(self, least: Bound, most: Bound | None, once: Many) -> Many:
+        lowest = self._bound(least)
+        highest = None if most is None else lowest if most == least else self._bound(most)
+        spread = self._most
+
+        def computed(run: Run, out: list[Part]) -> None:
+            low = lowest(run)
+            high = low + spread if highest is None else low if highest is lowest else highest(run)
+            if low > high or low > MOST_COMPUTED:
+                raise Discarded(f"a repetition of {low} to {high} times was asked for")
+            high = min(high, low + spread)
+            for _ in range(low + int(run.random() * (high - low + 1))):
+                once(run, out)
+
+        return computed
+
+    def _bound(self, bound: Bound) -> Callable[[Run], int]:
+        if isinstance(bound, int):
+            return lambda run: bound
+        evaluate = self._code.bound
+        if not bound.mentions:
+            return lambda run: evaluate(bound, None)
+        path = bound.mentions[0].path
+
+        def from_field(run: Run) -> int:
+            node = run.last.get(path)
+            if node is None:
+                raise Discarded(f"nothing precedes {{{bound.text}}} that it could count")
+            return evaluate(bound, node)
+
+        return from_field
+
+
+# --- makers that need no compiler -------------------------------------------------------------------------------------
+
+
+def _constant(leaf: Leaf) -> One:
+    return lambda run: leaf
+
+
+def _from_pool(pool: tuple[Node, ...]) -> One:
+    count = len(pool)
+
+    def only(run: Run) -> Node:
+        run.left -= 1
+        return pool[0]
+
+    def pick(run: Run) -> Node:
+        run.left -= 1
+        return pool[int(run.random() * count)]
+
+    return only if count == 1 else pick
+
+
+def _all_of(ones: list[One]) -> Body:
+    if len(ones) == 1:
+        (only,) = ones
+        return lambda run: (only(run),)
+    if len(ones) == 2:
+        first, second = ones
+        return lambda run: (first(run), second(run))
+    return lambda run: tuple([one(run) for one in ones])
+
+
+def _appending(one: One) -> Many:
+    return lambda run, out: out.append(one(run))
+
+
+def _in_turn(makers: list[Many]) -> Many:
+    def each(run: Run, out: list[Part]) -> None:
+        for make in makers:
+            make(run, out)
+
+    return each
+
+
+def _choice_of_ones(makers: list[One], costs: list[int]) -> One:
+    dearest, count = max(costs), len(makers)
+
+    def choose(run: Run) -> Part:
+        if run.left >= dearest:
+            return makers[int(run.random() * count)](run)
+        return makers[_fitting(run, costs)](run)
+
+    return choose
+
+
+def _choice_of_many(makers: list[Many], costs: list[int]) -> Many:
+    dearest, count = max(costs), len(makers)
+
+    def choose(run: Run, out: list[Part]) -> None:
+        if run.left >= dearest:
+            makers[int(run.random() * count)](run, out)
+        else:
+            makers[_fitting(run, costs)](run, out)
+
+    return choose
+
+
+def _fitting(run: Run, costs: list[int]) -> int:
+    """One of the options that the nodes left suffice for; if there is none, one of the cheapest."""
+    allowed = max(run.left, min(costs))
+    fitting = [at for at, cost in enumerate(costs) if cost <= allowed]
+    return fitting[int(run.random() * len(fitting))]
+
+
+def _shuffled(makers: list[Many]) -> Many:
+    def any_order(run: Run, out: list[Part]) -> None:
+        left = list(makers)
+        while left:
+            left.pop(int(run.random() * len(left)))(run, out)
+
+    return any_order
+
+
+def _exactly(once: Many, count: int) -> Many:
+    def exactly(run: Run, out: list[Part]) -> None:
+        for _ in range(count):
+            once(run, out)
+
+    return exactly
+
+
+def _exactly_from(pool: tuple[Node, ...], count: int) -> Many:
+    size = len(pool)
+
+    def exactly(run: Run, out: list[Part]) -> None:
+        run.left -= count
+        random = run.random
+        out += [pool[int(random() * size)] for _ in range(count)]
+
+    return exactly
+
+
+def _between(once: Many, least: int, most: int, spread: int, cost: int) -> Many:
+    counts = min(most - least, max(spread, 1) * 4) + 1
+
+    def between(run: Run, out: list[Part]) -> None:
+        count = least + (int(run.random() * counts) if run.left >= cost else 0)
+        for _ in range(count):
+            once(run, out)
+
+    return between
+
+
+def _unbounded(once: Many, least: int, spread: int, cost: int) -> Many:
+    def some(run: Run, out: list[Part]) -> None:
+        for _ in range(least):
+            once(run, out)
+        # Squared, so that few are usual and many still happen.
+        drawn = run.random()
+        for _ in range(int(drawn * drawn * (spread + 1))):
+            if run.left < cost:
+                break
+            once(run, out)
+
+    return some
+
+
+# --- paths that bounds mention
+# ------------------------------------------------------------------------------------------
+
+
+def _tracked_paths(grammar: Grammar) -> tuple[Path, ...]:
+    paths = (
+        mention.path
+        for rule in grammar.rules.values()
+        for bound in computed_bounds(rule.body)
+        for mention in bound.mentions
+    )
+    return tuple(dict.fromkeys(paths))
+
+
+def _last_symbol(path: Path) -> str:
+    symbols = [step.symbol for step in path.steps if isinstance(step, Child | Descendant)]
+    return symbols[-1] if symbols else path.base
+
+
+def _selects(path: Path, symbols: list[str]) -> bool:
+    """Whether a node is selected by `path`, given the symbols from the root down to it."""
+    steps = [step for step in path.steps if isinstance(step, Child | Descendant)]
+    # The places in `symbols` that the path has reached after each step.
+    reached = [at for at, symbol in enumerate(symbols) if symbol == path.base]
+    for step in steps:
+        if isinstance(step, Child):
+            following = [at + 1 for at in reached]
+        else:
+            following = list(range(min(reached, default=len(symbols)), len(symbols)))
+        reached = [at for at in following if at < len(symbols) and symbols[at] == step.symbol]
+    return len(symbols) - 1 in reached
+
+
+def _parties(ref: Ref) -> Parties | None:
+    return None if ref.sender is None else Parties(ref.sender, ref.recipient)

@@ -1,0 +1,204 @@
+"""What can be known about a grammar without running it.
+
+Everything here is a fixpoint or a reachability question over rules; each answer is computed once per grammar, and all
+of them are plain mappings, so later stages only look things up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from palaver.grammar.ir import Grammar, refs, walk
+from palaver.spec.ast import Bit, Choice, Expr, Literal, Pattern, Permutation, Ref, Repeat, Rule, Sequence
+
+# More nodes than any tree has: the size of a symbol that never ends.
+ENDLESS = 1 << 60
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """Answers about one grammar."""
+
+    grammar: Grammar
+
+    @cached_property
+    def sizes(self) -> Mapping[str, int]:
+        """The least number of nodes a tree of each symbol has; `ENDLESS` if there is no such tree."""
+        return least_sizes(self.grammar.rules)
+
+    @cached_property
+    def children(self) -> Mapping[str, tuple[str, ...]]:
+        """The symbols that may stand directly below each symbol, in the order of the spec."""
+        rules = self.grammar.rules
+        return {name: tuple(dict.fromkeys(ref.symbol for ref in refs(rule.body))) for name, rule in rules.items()}
+
+    @cached_property
+    def arguments(self) -> Mapping[str, tuple[str, ...]]:
+        """The symbols each symbol's generator is made from."""
+        return {name: generator_arguments(rule) for name, rule in self.grammar.rules.items()}
+
+    @cached_property
+    def reachable(self) -> frozenset[str]:
+        """What can be reached from the start symbol, through rules and through generators."""
+        return frozenset(reachable(self.grammar.start, self.children, self.arguments))
+
+    def below(self, symbol: str) -> frozenset[str]:
+        """What can stand anywhere inside a tree of `symbol`; itself only if it is recursive."""
+        if symbol not in self._below:
+            self._below[symbol] = _below(symbol, self.children)
+        return self._below[symbol]
+
+    def below_or_source(self, symbol: str) -> frozenset[str]:
+        """The same, with the arguments of generators, and what is inside those."""
+        if symbol not in self._below_or_source:
+            self._below_or_source[symbol] = _below(symbol, self.children, self.arguments)
+        return self._below_or_source[symbol]
+
+    @cached_property
+    def _below(self) -> dict[str, frozenset[str]]:
+        return {}
+
+    @cached_property
+    def _below_or_source(self) -> dict[str, frozenset[str]]:
+        return {}
+
+    @cached_property
+    def messages(self) -> tuple[Ref, ...]:
+        """The messages that the start symbol leads to, each once, in the order of the spec."""
+        found: dict[Ref, None] = {}
+        for symbol in reachable(self.grammar.start, self.children):
+            for ref in refs(self.grammar.rules[symbol].body):
+                if ref.sender is not None:
+                    found.setdefault(ref)
+        return tuple(found)
+
+    @cached_property
+    def parties(self) -> tuple[str, ...]:
+        """Everyone who says or is told something, in the order of the spec."""
+        names = (name for ref in self.messages for name in (ref.sender, ref.recipient) if name is not None)
+        return tuple(dict.fromkeys(names))
+
+    def may_repeat(self, symbol: str) -> bool:
+        """Whether a tree of the start symbol can hold more than one node of that name."""
+        if symbol not in self._often:
+            self._often[symbol] = _count(symbol, self.grammar.rules, self.arguments)[self.grammar.start] > 1
+        return self._often[symbol]
+
+    @cached_property
+    def _often(self) -> dict[str, bool]:
+        return {}
+
+    @cached_property
+    def is_binary(self) -> bool:
+        """Whether anything the start symbol leads to is bytes or bits."""
+        return is_binary(self.grammar.rules, self.grammar.start)
+
+
+def reachable(start: str, *edges: Mapping[str, Iterable[str]]) -> dict[str, None]:
+    """`start` and all that the edges lead to, in the order in which it is first met."""
+    found: dict[str, None] = {}
+    todo = [start]
+    while todo:
+        symbol = todo.pop()
+        if symbol not in found:
+            found[symbol] = None
+            following = [name for edge in edges for name in edge.get(symbol, ())]
+            todo.extend(reversed(following))
+    return found
+
+
+def _below(symbol: str, *edges: Mapping[str, Iterable[str]]) -> frozenset[str]:
+    found: set[str] = set()
+    for edge in edges:
+        for child in edge.get(symbol, ()):
+            if child not in found:
+                found.update(reachable(child, *edges))
+    return frozenset(found)
+
+
+def generator_arguments(rule: Rule) -> tuple[str, ...]:
+    """The distinct symbols a rule's generator mentions, in the order of the text."""
+    if rule.generator is None:
+        return ()
+    return tuple(dict.fromkeys(mention.path.base for mention in rule.generator.mentions))
+
+
+def is_binary(rules: Mapping[str, Rule], start: str) -> bool:
+    """Whether a tree of `start` may hold bytes or bits."""
+    children = {name: [ref.symbol for ref in refs(rule.body)] for name, rule in rules.items()}
+    for symbol in reachable(start, children):
+        for part in walk(rules[symbol].body):
+            match part:
+                case Bit() | Literal(value=bytes()) | Pattern(source=bytes()):
+                    return True
+    return False
+
+
+def least_sizes(rules: Mapping[str, Rule]) -> dict[str, int]:
+    """The least number of nodes below and including each symbol.
+
+    Rules are revisited only when something they mention became smaller, so long chains of rules cost no more than
+    short ones.
+    """
+    users: dict[str, list[str]] = {}
+    for name, rule in rules.items():
+        for symbol in dict.fromkeys(ref.symbol for ref in refs(rule.body)):
+            users.setdefault(symbol, []).append(name)
+    sizes = dict.fromkeys(rules, ENDLESS)
+    todo = dict.fromkeys(rules)
+    while todo:
+        name = next(iter(todo))
+        del todo[name]
+        size = 1 + least_size(rules[name].body, sizes)
+        if size < sizes[name]:
+            sizes[name] = size
+            todo.update(dict.fromkeys(users.get(name, ())))
+    return sizes
+
+
+def least_size(expr: Expr, sizes: Mapping[str, int]) -> int:
+    """The least number of nodes that `expr` expands to, at most `ENDLESS`."""
+    match expr:
+        case Ref(symbol):
+            size = sizes.get(symbol, 1)
+        case Sequence(parts) | Permutation(parts):
+            size = sum(least_size(part, sizes) for part in parts)
+        case Choice(options):
+            size = min(least_size(option, sizes) for option in options)
+        case Repeat(body, least):
+            # A computed bound may turn out to be zero.
+            size = least * least_size(body, sizes) if isinstance(least, int) and least else 0
+        case Literal() | Bit() | Pattern():
+            size = 1
+    return min(size, ENDLESS)
+
+
+def _count(target: str, rules: Mapping[str, Rule], arguments: Mapping[str, tuple[str, ...]]) -> dict[str, int]:
+    """How many nodes named `target` a tree of each symbol can hold: 0, 1, or 2 for "several"."""
+    counts = dict.fromkeys(rules, 0)
+    changed = True
+    while changed:
+        changed = False
+        for name, rule in rules.items():
+            inside = _most_in(rule.body, counts) + sum(counts.get(symbol, 0) for symbol in arguments[name])
+            count = min(2, (name == target) + inside)
+            if count > counts[name]:
+                counts[name], changed = count, True
+    return counts
+
+
+def _most_in(expr: Expr, counts: Mapping[str, int]) -> int:
+    match expr:
+        case Ref(symbol):
+            return counts.get(symbol, 0)
+        case Sequence(parts) | Permutation(parts):
+            return min(2, sum(_most_in(part, counts) for part in parts))
+        case Choice(options):
+            return max(_most_in(option, counts) for option in options)
+        case Repeat(body, _, most):
+            once = _most_in(body, counts)
+            return once if most in (0, 1) else 2 * once
+        case Literal() | Bit() | Pattern():
+            return 0

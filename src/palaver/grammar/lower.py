@@ -1,0 +1,176 @@
+"""Spec files become one grammar: later rules replace earlier ones, library rules fill the gaps."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from types import MappingProxyType
+
+from palaver.grammar.ir import Grammar, computed_bounds, refs
+from palaver.grammar.stdlib import LIBRARY_SYMBOLS, library_rule
+from palaver.source import Source, Span
+from palaver.spec.ast import (
+    And,
+    Child,
+    Constraint,
+    Descendant,
+    Expression,
+    Formula,
+    Goal,
+    Leaf,
+    Literal,
+    Not,
+    Or,
+    Path,
+    Quantified,
+    Rule,
+    SpecFile,
+)
+from palaver.spec.diagnose import Reporter, did_you_mean
+
+
+def lower(
+    files: Sequence[SpecFile],
+    report: Reporter,
+    *,
+    start: str = "<start>",
+    stdlib: bool = True,
+    extra: Iterable[Constraint | Goal] = (),
+    assumed: Collection[str] = (),
+) -> Grammar:
+    """The grammar that `files` define together; what is undefined is reported, unless its name is among `assumed`.
+
+    An undefined symbol stands for the empty text from then on, so that whatever else is wrong can be found as well.
+    """
+    rules = _collect_rules(files, report)
+    own = frozenset(rules)
+    extra = tuple(extra)
+    constraints = tuple(c for file in files for c in file.constraints) + tuple(
+        c for c in extra if isinstance(c, Constraint)
+    )
+    goals = tuple(g for file in files for g in file.goals) + tuple(g for g in extra if isinstance(g, Goal))
+    settings = tuple(s for file in files for s in file.settings)
+    resolver = _Resolver(rules, report, stdlib, assumed)
+    resolver.require_start(start, files)
+    resolver.resolve_rules()
+    for constraint in constraints:
+        resolver.resolve_formula(constraint.formula, frozenset())
+    for goal in goals:
+        resolver.resolve_expression(goal.expression, frozenset())
+    for setting in settings:
+        if setting.selector.startswith("<"):
+            resolver.require(setting.selector, setting.source, setting.span)
+    resolver.resolve_rules()
+    return Grammar(MappingProxyType(rules), start, constraints, goals, settings, own)
+
+
+def _collect_rules(files: Sequence[SpecFile], report: Reporter) -> dict[str, Rule]:
+    rules: dict[str, Rule] = {}
+    for file in files:
+        for rule in file.rules:
+            earlier = rules.pop(rule.symbol, None)
+            rules[rule.symbol] = rule
+            # A file that replaces another file's rule does what replacing is for; one that replaces its own forgot
+            # something.
+            if earlier is not None and earlier.source is file.source:
+                line, column = file.source.place(earlier.span.start)
+                report.warning(
+                    file.source,
+                    rule.span,
+                    f"{rule.symbol} replaces the definition at {file.source.name}:{line}:{column}",
+                    "join the two with | or rename one",
+                )
+    return rules
+
+
+class _Resolver:
+    """Looks for a definition of every symbol that is mentioned anywhere."""
+
+    def __init__(self, rules: dict[str, Rule], report: Reporter, stdlib: bool, assumed: Collection[str]) -> None:
+        self._rules = rules
+        self._missing: set[str] = set(assumed)
+        self._report = report
+        self._stdlib = stdlib
+        self._resolved: set[str] = set()
+
+    def require_start(self, start: str, files: Sequence[SpecFile]) -> None:
+        if self._known(start):
+            return
+        source = files[-1].source if files else Source("<nothing>", "")
+        own = list(self._rules)
+        hint = did_you_mean(start, own) or (
+            f"define {start}, or start from another symbol with -S" if own else f"add a rule {start} ::= …"
+        )
+        if start not in self._missing:
+            self._report.error(source, Span(0, 0), f"no rule defines the start symbol {start}", hint)
+        self._rules[start] = Rule(start, Literal(""))
+
+    def resolve_rules(self) -> None:
+        while fresh := [rule for rule in self._rules.values() if rule.symbol not in self._resolved]:
+            for rule in fresh:
+                self._resolved.add(rule.symbol)
+                self._resolve_rule(rule)
+
+    def _resolve_rule(self, rule: Rule) -> None:
+        source = rule.source or Source("<rules>", "")
+        for ref in refs(rule.body):
+            self.require(ref.symbol, source, ref.span)
+        for bound in computed_bounds(rule.body):
+            self.resolve_expression(bound, frozenset())
+        if rule.generator is not None:
+            self.resolve_expression(rule.generator, frozenset())
+
+    def resolve_formula(self, formula: Formula, bound: frozenset[str]) -> None:
+        match formula:
+            case Leaf(expression):
+                self.resolve_expression(expression, bound)
+            case And(parts) | Or(parts):
+                for part in parts:
+                    self.resolve_formula(part, bound)
+            case Not(part):
+                self.resolve_formula(part, bound)
+            case Quantified(_, variable, path, body):
+                source = next(expressions_of(body)).source
+                self._resolve_path(path, source, bound)
+                self.resolve_formula(body, bound | {variable})
+
+    def resolve_expression(self, expression: Expression, bound: frozenset[str]) -> None:
+        for mention in expression.mentions:
+            self._resolve_path(mention.path, expression.source, bound)
+
+    def _resolve_path(self, path: Path, source: Source, bound: frozenset[str]) -> None:
+        if path.base not in bound:
+            self.require(path.base, source, path.span)
+        for step in path.steps:
+            if isinstance(step, Child | Descendant):
+                self.require(step.symbol, source, path.span)
+
+    def require(self, symbol: str, source: Source, span: Span) -> None:
+        if self._known(symbol):
+            return
+        if symbol in self._missing:
+            self._rules[symbol] = Rule(symbol, Literal(""))
+            return
+        known = [*self._rules, *(LIBRARY_SYMBOLS if self._stdlib else ())]
+        hint = did_you_mean(symbol, known) or f"add a rule {symbol} ::= …"
+        self._report.error(source, span, f"no rule defines {symbol}", hint)
+        self._rules[symbol] = Rule(symbol, Literal(""))
+
+    def _known(self, symbol: str) -> bool:
+        if symbol in self._rules:
+            return True
+        rule = library_rule(symbol) if self._stdlib else None
+        if rule is not None:
+            self._rules[symbol] = rule
+        return rule is not None
+
+
+def expressions_of(formula: Formula) -> Iterator[Expression]:
+    """The Python expressions inside a formula, in the order of the text."""
+    match formula:
+        case Leaf(expression):
+            yield expression
+        case And(parts) | Or(parts):
+            for part in parts:
+                yield from expressions_of(part)
+        case Not(part) | Quantified(body=part):
+            yield from expressions_of(part)

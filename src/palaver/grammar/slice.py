@@ -1,0 +1,55 @@
+"""A grammar with only the messages of some parties: what one side says, as plain text or bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+from types import MappingProxyType
+
+from palaver.grammar.ir import Grammar
+from palaver.spec.ast import Choice, Expr, Literal, Permutation, Ref, Repeat, Rule, Sequence
+
+
+def slice_parties(grammar: Grammar, parties: Collection[str]) -> Grammar:
+    """`grammar` without the messages that none of `parties` sends, and without the rules that become empty by that.
+
+    A start symbol that becomes empty stands for the empty text.
+    """
+    gone: set[str] = set()
+    while True:
+        bodies = {name: _kept(rule.body, parties, gone) for name, rule in grammar.rules.items() if name not in gone}
+        empty = {name for name, body in bodies.items() if body is None}
+        if not empty:
+            break
+        gone |= empty
+    rules: dict[str, Rule] = {}
+    for name, body in bodies.items():
+        assert body is not None, "the loop ends when none is left"
+        rules[name] = replace(grammar.rules[name], body=body)
+    rules.setdefault(grammar.start, Rule(grammar.start, Literal("")))
+    for name in gone:
+        # Constraints may still mention what is gone; they hold for all none of it.
+        rules.setdefault(name, Rule(name, Literal("")))
+    return replace(grammar, rules=MappingProxyType(rules), own=grammar.own - gone)
+
+
+def _kept(expr: Expr, parties: Collection[str], gone: Collection[str]) -> Expr | None:
+    """What is left of `expr`; None if nothing is."""
+    match expr:
+        case Ref(symbol, sender):
+            return None if symbol in gone or (sender is not None and sender not in parties) else expr
+        case Sequence(parts) | Permutation(parts):
+            kept = tuple(left for part in parts if (left := _kept(part, parties, gone)) is not None)
+            if len(kept) > 1:
+                return replace(expr, parts=kept)
+            return kept[0] if kept else None
+        case Choice(options):
+            kept = tuple(left for option in options if (left := _kept(option, parties, gone)) is not None)
+            if len(kept) > 1:
+                return replace(expr, options=kept)
+            return kept[0] if kept else None
+        case Repeat(body):
+            left = _kept(body, parties, gone)
+            return None if left is None else replace(expr, body=left)
+        case _:
+            return expr

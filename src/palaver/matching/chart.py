@@ -1,0 +1,585 @@
+"""The incremental chart: every way to read the input so far, shared where ways agree.
+
+How it works
+------------
+The chart knows three kinds of things.
+
+Context   somebody wants a certain nonterminal at a certain position. Whoever wants it too shares the context. It keeps
+          its *waiters*, the items that go on when it is done.
+Item      a step of a right-hand side, reached at a position within a context: so far so good.
+Result    a context is done at a certain position.
+
+Positions are worked off in rising order, each through a list of items and results (its column). An item that wants a
+nonterminal waits in its context; one that wants a terminal looks at the buffer, and each end of a match puts a
+new item into a later column. A result moves all waiters on. A result that is empty is remembered in its context and replayed to waiters that
+come later; that, and the rule that equal items are made once, is all that left recursion, cycles and empty rules
+need. Items and results remember by which predecessor and child they came about (`prev`, `child`, and `more` for further ways), and
+from these links the trees are read.
+
+Data comes in pieces. A terminal that reaches the end of the buffer is kept, with its state, and goes on with
+the next piece. Columns before the end never change again, so only the last one is kept.
+
+Computed repetition. An *environment* says, for each path that some bound follows, which node was the last it selected.
+It travels through the items from left to right, and contexts in which it matters are told apart by it. Without computed
+bounds all environments are the same empty tuple.
+
+Three shortcuts keep the chart small; none changes an answer. A context starts only alternatives that fit the next
+character. A pattern does not end where the next character cannot follow it. And a pattern that goes round in one
+state runs ahead in compiled code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from heapq import heappop, heappush
+from itertools import islice
+from typing import Final, TypeAlias
+
+from palaver.grammar.regex import State
+from palaver.matching.tables import (
+    BIT,
+    CALL,
+    HEAD,
+    LITERAL,
+    PLAIN,
+    REPETITION,
+    Computed,
+    Nonterminal,
+    Step,
+    Tables,
+)
+from palaver.matching.trails import NO_TRAIL, Trail
+from palaver.spec.ast import Expression
+from palaver.trees.node import Node
+
+BoundEvaluator: TypeAlias = Callable[[Expression, Node | None], int]
+
+
+class Skip:
+    """In place of a child: a link that adds none."""
+
+
+SKIP: Final = Skip()
+
+
+class Binding:
+    """The node that a path selected last: a node of the history, or a result from `start` to `end`."""
+
+    __slots__ = ("end", "node", "result", "start")
+
+    def __init__(self, start: int, end: int, node: Node | None = None) -> None:
+        self.start = start
+        self.end = end
+        self.node = node
+        self.result: Result | None = None
+
+
+Environment: TypeAlias = tuple[Binding | None, ...]
+
+
+class Context:
+    __slots__ = ("bounds", "empty_results", "env", "nonterminal", "pos", "selected", "trail", "waiters")
+
+    def __init__(self, nonterminal: Nonterminal, pos: int, env: Environment, trail: Trail) -> None:
+        self.nonterminal = nonterminal
+        self.pos = pos
+        self.env = env
+        self.trail = trail  # below the node that this context is about
+        self.selected: tuple[int, ...] = ()  # the paths that select this node
+        self.bounds: tuple[int, int | None] = (1, 1)  # of a repetition
+        self.waiters: list[Item] = []
+        self.empty_results: list[Result] = []
+
+
+class Item:
+    __slots__ = ("child", "context", "count", "env", "more", "pos", "prev", "step")
+
+    def __init__(
+        self,
+        step: Step,
+        context: Context,
+        pos: int,
+        count: int,
+        env: Environment,
+        prev: Item | None,
+        child: Child,
+    ) -> None:
+        self.step = step
+        self.context = context
+        self.pos = pos
+        self.count = count  # iterations of a repetition, or the used parts of a permutation as a bit set
+        self.env = env
+        self.prev = prev  # None: the first step of an alternative
+        self.child = child
+        self.more: list[tuple[Item, Child]] | None = None
+
+
+class Result:
+    __slots__ = ("child", "context", "end", "env", "graph", "more", "prev")
+
+    def __init__(self, context: Context, end: int, env: Environment, prev: Item, child: Child) -> None:
+        self.context = context
+        self.end = end
+        self.env = env
+        self.prev = prev
+        self.child = child
+        self.more: list[tuple[Item, Child]] | None = None
+        self.graph: object = None  # kept here by those who read the trees
+
+
+# What an item was moved on by: a nonterminal, a terminal (None; its text is what lies between), or nothing at all.
+Child: TypeAlias = Result | Skip | None
+
+
+class Column:
+    __slots__ = ("contexts", "done", "pos", "seen", "todo")
+
+    def __init__(self, pos: int) -> None:
+        self.pos = pos
+        self.todo: list[Item | Result] = []
+        self.done = 0  # how much of `todo` has been worked off
+        self.seen: dict[object, Item | Result] = {}
+        self.contexts: dict[object, Context] = {}
+
+
+class Chart:
+    """One reading of one input. `extend` it piece by piece and look at `ends`, `is_alive` and `frontier`."""
+
+    def __init__(
+        self,
+        tables: Tables,
+        bound: BoundEvaluator,
+        first_tree: Callable[[Chart, Result], Node],
+        history: Sequence[Node] = (),
+        *,
+        prune: bool = True,
+    ) -> None:
+        self.tables = tables
+        self.buffer = ""
+        self.limit = 0  # the position at the end of the buffer
+        self.ends: dict[int, list[Result]] = {}  # where the start symbol is complete
+        self.end_positions: list[int] = []  # the keys of `ends`, rising
+        self.crashes: list[str] = []
+        self._unit = tables.unit
+        self._bound = bound
+        self._first_tree = first_tree
+        self._prune = prune
+        self._bounds: dict[tuple[Expression, Binding | None], int | None] = {}
+        self._bindings: dict[tuple[int, int, int], Binding] = {}
+        self._columns: dict[int, Column] = {}
+        self._positions: list[int] = []
+        self._untried: list[Item] = []  # terminals that begin at the end of the buffer
+        self._halfway: list[tuple[Item, State | int]] = []  # terminals that began before it
+        # What was in progress where the reading got furthest, for the sake of messages.
+        self._failed_at = -1
+        self._failed: list[Step] = []
+        self._pruned_at = -1
+        self._pruned: list[Item] = []
+        self._last = self._column(0)
+        self._begin(history)
+        self._work()
+
+    # --- What is known -------------------------------------------------------------------------------------------------
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether more input could be read."""
+        return bool(self._untried or self._halfway)
+
+    @property
+    def frontier(self) -> list[Item]:
+        """The items whose terminal has not been seen to its end."""
+        return self._untried + [item for item, _ in self._halfway]
+
+    @property
+    def furthest(self) -> int:
+        """How far the input is the beginning of something that conforms."""
+        return max(self._last.pos, self._failed_at, self._pruned_at)
+
+    def expected_at_furthest(self) -> tuple[list[Step], bool]:
+        """The terminals that could stand, or go on, at `furthest`, in the order of the spec; and whether the end could."""
+        pos = self.furthest
+        if self._pruned_at == pos:
+            self._unprune()
+        steps = dict.fromkeys(item.step for item, _ in self._halfway)
+        if self._failed_at == pos:
+            steps.update(dict.fromkeys(self._failed))
+        if self._last.pos == pos:
+            for entry in self._last.todo:
+                if isinstance(entry, Item):
+                    steps.update(dict.fromkeys(self._wanted(entry)))
+        return sorted(steps, key=lambda step: step.order), pos in self.ends and pos % self._unit == 0
+
+    def _wanted(self, item: Item) -> Iterator[Step]:
+        step = item.step
+        if step.kind == HEAD:
+            return
+        if step.mode == REPETITION:
+            most = item.context.bounds[1]
+            if most is not None and item.count >= most:
+                return
+        if step.target is None:
+            if self._can_stand(step, item.pos):
+                yield step
+        else:
+            for terminal in self.tables.members(step.target.surely_leading):
+                if self._can_stand(terminal, item.pos):
+                    yield terminal
+
+    def _can_stand(self, step: Step, pos: int) -> bool:
+        if step.kind == BIT:
+            return True
+        if step.kind == LITERAL:
+            return step.text != "" and pos % self._unit == 0
+        return step.start is not None and step.start.can_go_on and pos % self._unit == 0
+
+    # --- Reading ---------------------------------------------------------------------------------------------------------
+
+    def extend(self, text: str) -> None:
+        """Read a further piece of the input."""
+        if not text:
+            return
+        self.buffer += text
+        self.limit = len(self.buffer) * self._unit
+        untried, self._untried = self._untried, []
+        halfway, self._halfway = self._halfway, []
+        for item, state in halfway:
+            if isinstance(state, int):
+                self._resume_literal(item, state)
+            else:
+                self._run_pattern(item, state, (self.limit // self._unit) - len(text))
+        for item in untried:
+            self._scan(item, is_new=False)
+        self._work()
+
+    def _begin(self, history: Sequence[Node]) -> None:
+        tables = self.tables
+        bindings: list[Binding | None] = [None] * len(tables.trails.paths)
+        for number, message in enumerate(history):
+            for path, node in tables.trails.selected_in(message):
+                bindings[path] = Binding(number - len(history), 0, node)
+        env = tuple(bindings)
+        self.root = self._context(self._last, tables.start, env, NO_TRAIL, None)
+
+    def _column(self, pos: int) -> Column:
+        column = self._columns.get(pos)
+        if column is None:
+            column = self._columns[pos] = Column(pos)
+            heappush(self._positions, pos)
+        return column
+
+    def _work(self) -> None:
+        positions = self._positions
+        while positions:
+            pos = heappop(positions)
+            self._last = self._columns.pop(pos)
+            self._work_off(self._last)
+
+    def _work_off(self, column: Column) -> None:
+        pos = column.pos
+        todo = column.todo
+        contexts = column.contexts
+        key = self._key(pos)
+        advance = self._advance
+        # The list grows while it is read.
+        for entry in islice(todo, column.done, None):
+            if type(entry) is Item:
+                step = entry.step
+                if step.mode == REPETITION:
+                    least, most = entry.context.bounds
+                    if entry.count >= least:
+                        self._complete(entry.context, pos, entry.env, entry, SKIP, column)
+                    if most is not None and entry.count >= most:
+                        continue
+                if step.kind == CALL:
+                    target = step.target
+                    assert target is not None  # what CALL means
+                    if target.is_tracked:
+                        env, trail = entry.env, entry.context.trail
+                        context = contexts.get((target, env, trail))
+                    else:
+                        env, trail = (), NO_TRAIL
+                        context = contexts.get(target)
+                    if context is None:
+                        if target.is_static and not target.starts[key]:
+                            continue
+                        context = self._context(column, target, env, trail, key)
+                    context.waiters.append(entry)
+                    for result in context.empty_results:
+                        advance(entry, pos, result, result.env if target.is_tracked else entry.env, column)
+                elif step.kind == HEAD:
+                    self._choose_part(entry, column)
+                else:
+                    self._scan(entry, is_new=True)
+            else:
+                assert isinstance(entry, Result)  # there is nothing else in a column
+                context = entry.context
+                if context.pos == pos:
+                    context.empty_results.append(entry)
+                if context is self.root:
+                    self._note_end(entry)
+                if context.nonterminal.is_tracked:
+                    for waiter in context.waiters:
+                        advance(waiter, pos, entry, entry.env, column)
+                else:
+                    for waiter in context.waiters:
+                        advance(waiter, pos, entry, waiter.env, column)
+        column.done = len(todo)
+
+    def _note_end(self, result: Result) -> None:
+        if result.end not in self.ends:
+            self.ends[result.end] = []
+            self.end_positions.append(result.end)
+        self.ends[result.end].append(result)
+
+    def _key(self, pos: int) -> str | int | None:
+        """What comes next at `pos`: a character, a bit if `pos` is inside a byte, None at the end of the buffer."""
+        if pos == self.limit or not self._prune:
+            return None
+        index, bits = divmod(pos, self._unit)
+        return ord(self.buffer[index]) >> (7 - bits) & 1 if bits else self.buffer[index]
+
+    def _context(
+        self, column: Column, target: Nonterminal, env: Environment, trail: Trail, key: str | int | None
+    ) -> Context:
+        pos = column.pos
+        context = Context(target, pos, env, trail)
+        column.contexts[(target, env, trail) if target.is_tracked else target] = context
+        if target.is_tracked and target.symbol is not None:
+            context.trail, context.selected = self.tables.trails.descend(trail, target.symbol)
+        if target.is_repetition:
+            bounds = target.bounds or self._computed_bounds(target, env)
+            if bounds is None:
+                return context
+            context.bounds = bounds
+        todo = column.todo
+        for start in target.starts[key if target.is_static else None]:
+            todo.append(Item(start, context, pos, 0, env, None, SKIP))
+        return context
+
+    def _advance(self, item: Item, pos: int, child: Child, env: Environment, column: Column | None = None) -> None:
+        """Move `item` on to `pos`, over `child`."""
+        step = item.step
+        context = item.context
+        following = step.following
+        count = 0
+        if step.mode == PLAIN:
+            if following is None:
+                self._complete(context, pos, env, item, child, column)
+                return
+        elif step.mode == REPETITION:
+            least, most = context.bounds
+            count = item.count
+            # Only the iterations that must be there may be empty; an empty one more would go on for ever.
+            if count >= least:
+                if pos == item.pos:
+                    return
+                if most is not None:
+                    count += 1
+            else:
+                count += 1
+        else:
+            count = item.count | step.bit
+        assert following is not None  # only the last step of a plain alternative has none
+        if column is None:
+            column = self._column(pos)
+        key = (following, context, count, env)
+        known = column.seen.get(key)
+        if known is None:
+            column.seen[key] = new = Item(following, context, pos, count, env, item, child)
+            column.todo.append(new)
+        elif known.more is None:
+            known.more = [(item, child)]
+        else:
+            known.more.append((item, child))
+
+    def _complete(
+        self, context: Context, pos: int, env: Environment, item: Item, child: Child, column: Column | None
+    ) -> None:
+        if context.selected:
+            env = self._select(context, pos, env)
+        if column is None:
+            column = self._column(pos)
+        key = (context, env) if env else context
+        known = column.seen.get(key)
+        if known is None:
+            column.seen[key] = result = Result(context, pos, env, item, child)
+            column.todo.append(result)
+            for path in context.selected:
+                binding = env[path]
+                if binding is not None and binding.result is None:
+                    binding.result = result
+        elif known.more is None:
+            known.more = [(item, child)]
+        else:
+            known.more.append((item, child))
+
+    def _choose_part(self, head: Item, column: Column) -> None:
+        """Go on with each part of a permutation that has not been used; without any left, the permutation is done."""
+        context = head.context
+        used = head.count
+        left = [part for part in head.step.owner.parts if not used & part.bit]
+        for part in left:
+            column.todo.append(Item(part, context, head.pos, used, head.env, head, SKIP))
+        if not left:
+            self._complete(context, head.pos, head.env, head, SKIP, column)
+
+    # --- Terminals ---------------------------------------------------------------------------------------------------------
+
+    def _scan(self, item: Item, *, is_new: bool) -> None:
+        """Match the terminal that `item` wants. `is_new` is false on the second attempt, with a longer buffer."""
+        step = item.step
+        index, bits = divmod(item.pos, self._unit)
+        if step.kind == BIT:
+            if item.pos == self.limit:
+                self._untried.append(item)
+                return
+            code = ord(self.buffer[index])
+            if code < 0x100 and code >> (7 - bits) & 1 == step.bit:
+                self._advance(item, item.pos + 1, None, item.env)
+        elif bits:
+            return  # whole characters stand at byte borders only
+        elif step.kind == LITERAL:
+            self._scan_literal(item, index)
+        else:
+            state = step.start
+            assert state is not None  # every pattern has its automaton
+            if is_new and state.accepts:
+                self._end_pattern(item, index)
+            if item.pos < self.limit:
+                self._run_pattern(item, state, index)
+            elif state.can_go_on:
+                self._untried.append(item)
+
+    def _scan_literal(self, item: Item, index: int) -> None:
+        text = item.step.text
+        if self.buffer.startswith(text, index):
+            pos = item.pos + len(text) * self._unit
+            self._advance(item, pos, None, item.env)
+        elif item.pos == self.limit:
+            self._untried.append(item)
+        elif self.buffer[index] == text[0]:
+            self._resume_literal(item, 1)
+
+    def _resume_literal(self, item: Item, matched: int) -> None:
+        """Go on with a literal of which `matched` characters have been seen."""
+        text = item.step.text
+        index = item.pos // self._unit
+        seen = self.buffer[index + matched : index + len(text)]
+        if text.startswith(seen, matched):
+            matched += len(seen)
+            if matched == len(text):
+                self._advance(item, item.pos + matched * self._unit, None, item.env)
+            else:
+                self._halfway.append((item, matched))
+            return
+        while text[matched] == self.buffer[index + matched]:
+            matched += 1
+        self._fail(item.step, item.pos + matched * self._unit)
+
+    def _run_pattern(self, item: Item, state: State, at: int) -> None:
+        """Go on with a pattern that stands in `state` before the character number `at`."""
+        step = item.step
+        buffer = self.buffer
+        size = len(buffer)
+        while at < size:
+            following = state[buffer[at]]
+            if following is None:
+                if state.can_go_on and at * self._unit > item.pos:
+                    self._fail(step, at * self._unit)
+                return
+            if following is not state:
+                state = following
+                at += 1
+            elif self._prune and (ahead := step.run_ahead(state, buffer, at)) > at:
+                at = ahead
+            else:
+                at += 1
+            if state.accepts:
+                self._end_pattern(item, at)
+        if state.can_go_on:
+            self._halfway.append((item, state))
+
+    def _end_pattern(self, item: Item, at: int) -> None:
+        """A match of a pattern may end before the character number `at`."""
+        step = item.step
+        pos = at * self._unit
+        if pos < self.limit and self._prune and not step.follow[self.buffer[at]]:
+            if pos >= self._pruned_at:
+                if pos > self._pruned_at:
+                    self._pruned_at = pos
+                    self._pruned = []
+                self._pruned.append(item)
+        elif step.verify is None or step.verify(self.buffer[item.pos // self._unit : at]):
+            self._advance(item, pos, None, item.env)
+
+    def _fail(self, step: Step, pos: int) -> None:
+        if pos > self._failed_at:
+            self._failed_at = pos
+            self._failed = []
+        if pos == self._failed_at:
+            self._failed.append(step)
+
+    def _unprune(self) -> None:
+        """Let the patterns end that were thought not worth it, to learn what could have followed."""
+        pos, items = self._pruned_at, self._pruned
+        self._pruned_at, self._pruned = -1, []
+        if self._last.pos == pos:
+            self._columns[pos] = self._last
+            heappush(self._positions, pos)
+        start, end = 0, pos // self._unit
+        for item in items:
+            start = item.pos // self._unit
+            if item.step.verify is None or item.step.verify(self.buffer[start:end]):
+                self._advance(item, pos, None, item.env)
+        self._work()
+
+    # --- Computed repetition -----------------------------------------------------------------------------------------------
+
+    def _select(self, context: Context, pos: int, env: Environment) -> Environment:
+        """The environment once the node of `context` has ended at `pos`."""
+        bindings = list(env)
+        for path in context.selected:
+            key = path, context.pos, pos
+            if key not in self._bindings:
+                self._bindings[key] = Binding(context.pos, pos)
+            bindings[path] = self._bindings[key]
+        return tuple(bindings)
+
+    def _computed_bounds(self, target: Nonterminal, env: Environment) -> tuple[int, int | None] | None:
+        least = self._evaluate(target.least, env)
+        most = None if target.most is None else self._evaluate(target.most, env)
+        if least is None or (most is None and target.most is not None):
+            return None
+        if most is not None and (most < 0 or least > most):
+            return None
+        return max(0, least), most
+
+    def _evaluate(self, bound: int | Computed, env: Environment) -> int | None:
+        """The value of a bound; None if it has none."""
+        if isinstance(bound, int):
+            return bound
+        binding = None
+        if bound.path is not None:
+            binding = env[bound.path]
+            if binding is None:
+                return None
+        key = bound.expression, binding
+        if key not in self._bounds:
+            self._bounds[key] = self._ask(bound.expression, binding)
+        return self._bounds[key]
+
+    def _ask(self, expression: Expression, binding: Binding | None) -> int | None:
+        node = None
+        if binding is not None:
+            if binding.node is None:
+                assert binding.result is not None  # set as soon as the binding is made
+                binding.node = self._first_tree(self, binding.result)
+            node = binding.node
+        try:
+            return int(self._bound(expression, node))
+        except Exception as error:  # the spec's own Python: whatever it raises is its author's to see
+            text = f"the bound {{{expression.text}}} raised {type(error).__name__}: {error}"
+            if text not in self.crashes:
+                self.crashes.append(text)
+            return None

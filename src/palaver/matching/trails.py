@@ -1,0 +1,134 @@
+"""Which nodes the computed bounds of repetitions look at, decided on the way down.
+
+A bound such as `{int(<head>.<count>)}` speaks of the last node that its path selects and that was finished before the
+repetition. Whether a node is selected depends on the names of its ancestors only, so it can be known before the
+node is matched: a *trail* says how far each path has been followed by the ancestors of a place, and going
+down one level is one look-up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple, TypeAlias
+
+from palaver.spec.ast import Child, Choice, Descendant, Expr, Expression, Index, Path, Permutation, Repeat, Sequence
+from palaver.trees.node import Node
+
+
+class UnsupportedBound(Exception):
+    """A computed bound that cannot be followed while matching."""
+
+    def __init__(self, expression: Expression, reason: str) -> None:
+        self.expression = expression
+        self.reason = reason
+        super().__init__(f"the bound {{{expression.text}}} {reason}")
+
+
+class Followed(NamedTuple):
+    """That the first `matched` names of a path are found among the ancestors of a place.
+
+    If `anywhere`, the next name may be any number of levels further down, otherwise it must be the next level.
+    """
+
+    path: int
+    matched: int
+    anywhere: bool
+
+
+Trail: TypeAlias = tuple[Followed, ...]
+NO_TRAIL: Trail = ()
+
+
+class TrackedPath(NamedTuple):
+    """Names from the outside in; `anywhere[i]` tells whether names[i] may stand any number of levels below names[i-1]."""
+
+    names: tuple[str, ...]
+    anywhere: tuple[bool, ...]
+
+
+class Trails:
+    """All paths that the bounds of a grammar follow, numbered in the order of their first appearance."""
+
+    def __init__(self) -> None:
+        self.paths: list[TrackedPath] = []
+        self._steps: dict[tuple[Trail, str], tuple[Trail, tuple[int, ...]]] = {}
+
+    def track(self, expression: Expression) -> int | None:
+        """The number of the path in `expression`, None if it has none. Raises UnsupportedBound."""
+        if not expression.mentions:
+            return None
+        if len(expression.mentions) > 1:
+            raise UnsupportedBound(expression, "mentions more than one symbol")
+        mention = expression.mentions[0]
+        if mention.kind != "each":
+            raise UnsupportedBound(expression, "counts or lists symbols; only a single one can be looked up")
+        path = _tracked(mention.path, expression)
+        if path not in self.paths:
+            self.paths.append(path)
+        return self.paths.index(path)
+
+    def descend(self, trail: Trail, symbol: str) -> tuple[Trail, tuple[int, ...]]:
+        """The trail below a node named `symbol` that stands at `trail`, and the paths that select this very node."""
+        key = trail, symbol
+        if key not in self._steps:
+            self._steps[key] = self._descend(trail, symbol)
+        return self._steps[key]
+
+    def _descend(self, trail: Trail, symbol: str) -> tuple[Trail, tuple[int, ...]]:
+        below = {followed for followed in trail if followed.anywhere}
+        selected = []
+        for number, (names, anywhere) in enumerate(self.paths):
+            reached = {0} | {followed.matched for followed in trail if followed.path == number}
+            found = {matched + 1 for matched in reached if names[matched] == symbol}
+            # `..<b>` includes the node it starts from.
+            for matched in range(1, len(names)):
+                if matched in found and anywhere[matched] and names[matched] == symbol:
+                    found.add(matched + 1)
+            if len(names) in found:
+                selected.append(number)
+            below |= {Followed(number, matched, anywhere[matched]) for matched in found if matched < len(names)}
+        return tuple(sorted(below)), tuple(selected)
+
+    def selected_in(self, node: Node) -> Iterator[tuple[int, Node]]:
+        """Every (path, selected node) in a whole tree, in the order in which the nodes end."""
+        stack: list[tuple[Node, Trail, tuple[int, ...] | None]] = [(node, NO_TRAIL, None)]
+        while stack:
+            here, trail, selected = stack.pop()
+            if selected is not None:
+                for path in selected:
+                    yield path, here
+                continue
+            below, selected = self.descend(trail, here.symbol)
+            stack.append((here, trail, selected))
+            stack.extend((child, below, None) for child in reversed(here.children) if isinstance(child, Node))
+
+
+def _tracked(path: Path, expression: Expression) -> TrackedPath:
+    steps = list(path.steps)
+    # Whoever evaluates the bound applies trailing indices to the node it is given.
+    while steps and isinstance(steps[-1], Index):
+        steps.pop()
+    names, anywhere = [path.base], [True]
+    for step in steps:
+        match step:
+            case Child(symbol):
+                names.append(symbol)
+                anywhere.append(False)
+            case Descendant(symbol):
+                names.append(symbol)
+                anywhere.append(True)
+            case Index():
+                raise UnsupportedBound(expression, "has an index in the middle of a path")
+    return TrackedPath(tuple(names), tuple(anywhere))
+
+
+def computed_bounds(rules: Mapping[str, Expr]) -> Iterator[Expression]:
+    """Every computed bound in the rules, in the order of the rules."""
+    stack = list(rules.values())[::-1]
+    while stack:
+        match stack.pop():
+            case Repeat(body, least, most):
+                yield from (bound for bound in (least, most) if isinstance(bound, Expression))
+                stack.append(body)
+            case Sequence(parts) | Choice(parts) | Permutation(parts):
+                stack.extend(reversed(parts))

@@ -1,0 +1,225 @@
+"""The world a spec's Python code lives in: the names it sees, the modules it gets, and nothing of another spec.
+
+Every spec has its own globals, its own party classes, its own `random` (seeded by the run, so that a seed repeats),
+and its own copies of the modules that stand beside the spec file. Names that specs take from the reference
+implementation resolve to palaver's own classes; that tool need not be installed.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import logging
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from random import Random
+from types import ModuleType
+from typing import Any
+
+from palaver import party
+from palaver.chance import Chance
+from palaver.errors import ConversionError, PalaverError, Rejected, SpecCrash, Unsolvable
+from palaver.trees.node import NonTerminal
+from palaver.trees.tree import Terminal, Tree
+
+# Modules that specs may use without importing them, because the reference implementation lets them.
+_UNIMPORTED = [
+    "re",
+    "os",
+    "sys",
+    "io",
+    "time",
+    "enum",
+    "errno",
+    "logging",
+    "select",
+    "socket",
+    "subprocess",
+    "threading",
+]
+
+_TYPING_NAMES = {
+    "Optional": "typing",
+    "Callable": "typing",
+    "IO": "typing",
+    "Hashable": "collections.abc",
+    "ABC": "abc",
+    "abstractmethod": "abc",
+    "UUID": "uuid",
+    "ContextVar": "contextvars",
+}
+
+_ERRORS = {
+    "FandangoError": PalaverError,
+    "FandangoValueError": PalaverError,
+    "FandangoConversionError": ConversionError,
+    "FandangoParseError": Rejected,
+    "FandangoFailedError": Unsolvable,
+    "FandangoGeneratorError": SpecCrash,
+    "FandangoConnectionError": ConnectionError,
+}
+
+
+class Namespace:
+    """The globals of one spec, and the seed of its `random`."""
+
+    def __init__(self, code: Iterable[ast.AST], folders: Sequence[Path], file: str) -> None:
+        self.parties = party.PartyNames()
+        self._random = Random(0)
+        self._importer = _Importer(self._random, {**_reference_names(), **self.parties}, folders)
+        self.names: dict[str, Any] = {
+            "__name__": "__main__",
+            "__file__": file,
+            "__builtins__": {**vars(builtins), "__import__": self._importer},
+            **_reference_names(),
+            **self.parties,
+            "set_program_command": self._set_program_command,
+            **_unimported(code),
+        }
+        self.program: tuple[str, ...] | str | None = None  # the command a spec wants to test with `In` and `Out`
+        self.program_speaks_text = True
+
+    def seed(self, chance: Chance) -> None:
+        """Start the spec's `random` anew, from its own stream of the run's chance."""
+        self._random.seed((chance / "spec code").stream.getrandbits(128))
+
+    def _set_program_command(self, command: str | Sequence[str], text: bool = True) -> None:
+        """What specs call to name the program behind `In` and `Out`."""
+        self.program = command if isinstance(command, str) else tuple(command)
+        self.program_speaks_text = text
+
+    @property
+    def party_classes(self) -> list[str]:
+        return self.parties.classes_in(self.names)
+
+
+def _reference_names() -> dict[str, Any]:
+    return {
+        "ConnectionMode": party.ConnectionMode,
+        "Protocol": party.Protocol,
+        "IpType": party.IpType,
+        "RE_PARTY": party.RE_PARTY,
+        "split_party_spec": party.split_party_spec,
+        "DerivationTree": Tree,
+        "Tree": Tree,
+        "NonTerminal": NonTerminal,
+        "is_before": is_before,
+        "is_after": is_after,
+        "get_index_within": get_index_within,
+        "LOGGER": logging.getLogger("palaver.spec"),
+        **_ERRORS,
+    }
+
+
+def _unimported(code: Iterable[ast.AST]) -> dict[str, Any]:
+    """The modules and names that the code uses as if they had been imported; others are not even loaded."""
+    used = {node.id for tree in code for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    modules = {name: import_module(name) for name in _UNIMPORTED if name in used}
+    return modules | {name: getattr(import_module(home), name) for name, home in _TYPING_NAMES.items() if name in used}
+
+
+# --- imports ----------------------------------------------------------------------------------------------------------
+
+
+class _Importer:
+    """`__import__` as a spec sees it."""
+
+    def __init__(self, random: Random, names: dict[str, Any], folders: Sequence[Path]) -> None:
+        self._random = _module_around(random)
+        self._reference = _ReferenceModule(names)
+        self._folders = [str(folder) for folder in folders]
+        self._own: dict[str, ModuleType] = {}
+
+    def __call__(
+        self, name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0
+    ) -> ModuleType:
+        top = name.partition(".")[0]
+        if level == 0 and top == "random":
+            return self._random
+        if level == 0 and top == "fandango":
+            return self._reference
+        with self._beside_the_spec():
+            return builtins.__import__(name, globals, locals, fromlist, level)
+
+    @contextmanager
+    def _beside_the_spec(self) -> Iterator[None]:
+        """Modules next to the spec can be imported, are loaded once per spec, and stay this spec's own."""
+        if not self._folders:
+            yield
+            return
+        before = dict(sys.modules)
+        sys.modules.update(self._own)
+        sys.path[:0] = self._folders
+        try:
+            yield
+        finally:
+            for folder in self._folders:
+                sys.path.remove(folder)
+            mine = {name: module for name, module in sys.modules.items() if self._is_own(name, module, before)}
+            self._own.update(mine)
+            for name in mine:
+                if name in before:
+                    sys.modules[name] = before[name]
+                else:
+                    del sys.modules[name]
+
+    def _is_own(self, name: str, module: ModuleType, before: dict[str, ModuleType]) -> bool:
+        if before.get(name) is module:
+            return False
+        file = getattr(module, "__file__", None)
+        return name in self._own or (file is not None and any(file.startswith(f"{top}/") for top in self._folders))
+
+
+def _module_around(random: Random) -> ModuleType:
+    """A module like the standard `random` whose functions draw from one given generator."""
+    standard = import_module("random")
+    module = ModuleType("random", standard.__doc__)
+    for name in standard.__all__:
+        own = getattr(random, name, None)
+        setattr(module, name, own if callable(own) else getattr(standard, name))
+    return module
+
+
+class _ReferenceModule(ModuleType):
+    """Stands for the reference implementation's package and all modules in it."""
+
+    def __init__(self, names: dict[str, Any]) -> None:
+        super().__init__("fandango")
+        self.__path__: list[str] = []
+        self._names = {**names, "Terminal": Terminal}
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self._names:
+            return self._names[name]
+        if name.startswith("_") or not name.islower():
+            raise AttributeError(f"palaver has nothing that stands for {name!r} of the reference implementation")
+        return self  # a module inside the package
+
+
+# --- functions that specs may call
+# -------------------------------------------------------------------------------------
+
+
+def is_before(tree: Tree, first: Tree, second: Tree) -> bool:
+    """Whether `first` starts before `second` inside `tree`, read from left to right."""
+    inside = len(tree.path)
+    return first.path[inside:] < second.path[inside:]
+
+
+def is_after(tree: Tree, first: Tree, second: Tree) -> bool:
+    """Whether `first` starts after `second` inside `tree`."""
+    return is_before(tree, second, first)
+
+
+def get_index_within(node: Tree, scope: Tree, symbols: Sequence[str]) -> int:
+    """How many nodes with one of these names precede `node` inside `scope`; -1 if it is not in there."""
+    wanted = {str(symbol) for symbol in symbols}
+    here, count = node.path, 0
+    for each in scope.flattened():
+        if each.path == here:
+            return count
+        count += each.symbol in wanted
+    return -1

@@ -1,0 +1,124 @@
+"""Different trees, one after the other, each satisfying every constraint."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from palaver.chance import Chance
+from palaver.constraints.check import Failure
+from palaver.errors import Diagnostic, Unsolvable
+from palaver.generation.program import Discarded
+from palaver.solving.repair import Mender
+from palaver.trees.node import Node
+from palaver.trees.tree import Tree
+from palaver.trees.values import to_bytes, to_text
+
+# With a soft constraint, the best of so many candidates is emitted.
+_CANDIDATES = 8
+
+# How many trees in a row may be repetitions of earlier ones before we say that there are no others. A language with a
+# hundred equally likely sentences is exhausted by then, but for one time in twenty thousand.
+_MOST_REPETITIONS = 1_000
+
+
+MAX_NODES = 200  # how large a tree may grow before every choice takes its shortest way out
+MAX_REPETITIONS = 20  # how far `*` and `+` go beyond their least count
+BUDGET = 10_000  # steps per tree: fresh attempts and mends
+
+
+class Fuzz(Iterator[Tree]):
+    """An iterator over trees. `shortfall` says, once it has ended early, why there were not more."""
+
+    def __init__(
+        self,
+        wanted: int | None,
+        make: Callable[[], Node],
+        mender: Mender,
+        chance: Chance,
+        goals: Sequence[Callable[[Tree], float]],
+        first: Iterable[Node],
+        *,
+        budget: int,
+        is_binary: bool,
+    ) -> None:
+        self.shortfall: str | None = None
+        self.made = 0
+        self._wanted = wanted
+        self._make = make
+        self._mender = mender
+        self._chance = chance
+        self._budget = budget
+        self._goals = goals
+        self._key: Callable[[Node], str | bytes] = to_bytes if is_binary else to_text
+        self._seen: set[str | bytes] = set()
+        self._failure: Failure | None = None
+        self._discarded = ""
+        self._trees = self._run(iter(first))
+
+    def __iter__(self) -> Iterator[Tree]:
+        return self
+
+    def __next__(self) -> Tree:
+        return next(self._trees)
+
+    def _run(self, first: Iterator[Node]) -> Iterator[Tree]:
+        wanted = self._wanted
+        while wanted is None or self.made < wanted:
+            node = next(first, None) or self._next_new()
+            if node is None:
+                break
+            key = self._key(node)
+            if key not in self._seen:
+                self._seen.add(key)
+                self.made += 1
+                yield Tree(node)
+        if wanted is not None and self.made < wanted:
+            self.shortfall = self._explain()
+            if not self.made:
+                raise Unsolvable(self.shortfall)
+
+    def _next_new(self) -> Node | None:
+        """A node that was not made before; None if the budget did not suffice for one."""
+        steps, repetitions = 0, 0
+        best: tuple[float, Node] | None = None
+        candidates = 0
+        while steps < self._budget and repetitions < _MOST_REPETITIONS:
+            node, spent = self._attempt()
+            steps += spent
+            if node is None:
+                continue
+            if self._key(node) in self._seen:
+                repetitions += 1
+                continue
+            if not self._goals:
+                return node
+            score = sum(goal(Tree(node)) for goal in self._goals)
+            if best is None or score > best[0]:
+                best = (score, node)
+            candidates += 1
+            if candidates == _CANDIDATES:
+                break
+        return None if best is None else best[1]
+
+    def _attempt(self) -> tuple[Node | None, int]:
+        """A node that satisfies everything, or None, and the steps that took."""
+        try:
+            node = self._make()
+            if not self._mender.checks:
+                return node, 1
+            mended, failure, steps = self._mender.mend(node, self._chance)
+        except Discarded as discarded:
+            self._discarded = discarded.reason
+            return None, 1
+        self._failure = failure or self._failure
+        return mended, steps + 1
+
+    def _explain(self) -> str:
+        found = f"only {self.made} of {self._wanted} found" if self.made else "no tree found"
+        if self._failure is not None:
+            leaf = self._failure.leaf
+            last = Diagnostic("error", self._failure.describe(), leaf.source, leaf.span)
+            return f"{found} within {self._budget} steps; the last attempt failed here:\n{last}"
+        if self._discarded:
+            return f"{found} within {self._budget} steps: {self._discarded}"
+        return f"{found}: the grammar seems to have no others"

@@ -1,0 +1,72 @@
+"""Remarks about a spec: collected while reading goes on, raised together at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import Literal
+
+from palaver.errors import Diagnostic, SpecError
+from palaver.source import Source, Span
+
+
+class Wrong(Exception):
+    """Gives up on one statement: raised deep inside the readers, caught where the next statement starts."""
+
+    def __init__(self, span: Span, message: str, hint: str = "") -> None:
+        self.span = span
+        self.message = message
+        self.hint = hint
+        super().__init__(message)
+
+
+class Reporter:
+    """Collects diagnostics, in the order in which they are reported."""
+
+    def __init__(self) -> None:
+        self._diagnostics: list[Diagnostic] = []
+        self.error_count = 0
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        return tuple(self._diagnostics)
+
+    @property
+    def errors(self) -> tuple[Diagnostic, ...]:
+        return tuple(each for each in self._diagnostics if each.severity == "error")
+
+    @property
+    def warnings(self) -> tuple[Diagnostic, ...]:
+        return tuple(each for each in self._diagnostics if each.severity == "warning")
+
+    def error(self, source: Source, span: Span, message: str, hint: str = "") -> None:
+        self._add("error", source, span, message, hint)
+
+    def warning(self, source: Source, span: Span, message: str, hint: str = "") -> None:
+        self._add("warning", source, span, message, hint)
+
+    def take_over(self, diagnostics: Iterable[Diagnostic]) -> None:
+        """Add what another reporter collected."""
+        for diagnostic in diagnostics:
+            self._diagnostics.append(diagnostic)
+            self.error_count += diagnostic.severity == "error"
+
+    def raise_if_errors(self) -> None:
+        """Raises SpecError with everything collected, warnings included, if there is an error among it."""
+        if self.error_count:
+            raise SpecError(self._diagnostics)
+
+    def _add(self, severity: Literal["error", "warning"], source: Source, span: Span, message: str, hint: str) -> None:
+        # A place outside the text would break the excerpt, and with it the message.
+        end = len(source.text)
+        start = min(max(span.start, 0), end)
+        inside = Span(start, min(max(span.end, start), end))
+        self.take_over([Diagnostic(severity, message, source, inside, hint)])
+
+
+def did_you_mean(name: str, candidates: Iterable[str]) -> str:
+    """A hint that names the candidate most like `name`, or nothing if none is."""
+    # Brackets would make all short symbols look alike: <a> and <b> share two characters of three.
+    plain = {candidate.strip("<>").lower(): candidate for candidate in sorted(candidates, reverse=True)}
+    close = get_close_matches(name.strip("<>").lower(), plain, n=1)
+    return f"did you mean {plain[close[0]]}?" if close else ""

@@ -1,0 +1,188 @@
+"""Files and their includes to spec files, in the order in which they are to be processed.
+
+An include goes in front of everything collected so far for the file that includes it: the includer overrides, and of
+several includes the first. So a file's list is its includes' lists from the last include to the first, then itself.
+A file that is included twice stands there twice, as its second appearance may override what stands between.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+
+from palaver.source import Source, Span
+from palaver.spec.ast import Include, SpecFile
+from palaver.spec.diagnose import Reporter
+from palaver.spec.parse import parse_spec
+from palaver.spec.scan import normalise_line_ends
+
+# Ten files that include each other's successors twice are a thousand; nobody means that.
+MAX_FILES = 1000
+MAX_INCLUDES_IN_EACH_OTHER = 50
+_UTF8_MARK = b"\xef\xbb\xbf"
+_CONTROL = re.compile(rb"[\x01-\x08\x0b\x0e-\x1a\x1c-\x1f\x7f]")
+_NO_ENVIRONMENT: Mapping[str, str] = MappingProxyType({})
+
+
+def load_files(
+    paths: Sequence[str | Path],
+    report: Reporter,
+    *,
+    include_dirs: Sequence[Path] = (),
+    environ: Mapping[str, str] = _NO_ENVIRONMENT,
+) -> list[SpecFile]:
+    """The specs in `paths` with their includes; what cannot be read is reported."""
+    loader = _Loader(report, include_dirs, environ)
+    loaded = []
+    for path in map(Path, paths):
+        try:
+            text = _read_text(path)
+        except _Unreadable as unreadable:
+            report.error(Source(str(path), ""), Span(0, 0), unreadable.message, unreadable.hint)
+        else:
+            loaded += loader.load(Source(str(path), text), path)
+    return loaded
+
+
+def load_texts(
+    texts: Sequence[str],
+    report: Reporter,
+    *,
+    include_dirs: Sequence[Path] = (),
+    environ: Mapping[str, str] = _NO_ENVIRONMENT,
+) -> list[SpecFile]:
+    """The specs in `texts` with their includes, which are looked for in the current directory first."""
+    loader = _Loader(report, include_dirs, environ)
+    loaded = []
+    for number, text in enumerate(texts, start=1):
+        name = "<string>" if number == 1 else f"<string {number}>"
+        loaded += loader.load(Source(name, normalise_line_ends(text.removeprefix("\ufeff"))), None)
+    return loaded
+
+
+class _Unreadable(Exception):
+    def __init__(self, message: str, hint: str = "") -> None:
+        self.message = message
+        self.hint = hint
+        super().__init__(message)
+
+
+class _Missing(_Unreadable):
+    pass
+
+
+class _Loader:
+    def __init__(self, report: Reporter, include_dirs: Sequence[Path], environ: Mapping[str, str]) -> None:
+        self._report = report
+        self._dirs = [*include_dirs, *_path_list(environ, "PALAVER_PATH"), *_path_list(environ, "FANDANGO_PATH")]
+        self._parsed: dict[str, SpecFile] = {}
+        self._count = 0
+
+    def load(self, source: Source, path: Path | None, includers: tuple[Path, ...] = ()) -> list[SpecFile]:
+        """The spec in `source` behind its includes. `path` is None for a spec that is no file."""
+        self._count += 1
+        spec_file = self._parse(source, path)
+        if path is not None:
+            includers = (*includers, path)
+        loaded = [spec_file]
+        for include in spec_file.includes:
+            loaded = self._include(include, source, includers) + loaded
+        return loaded
+
+    def _parse(self, source: Source, path: Path | None) -> SpecFile:
+        """The spec of `source`; the same file is parsed, and its errors are reported, only once."""
+        if path is None:
+            return parse_spec(source, self._report)
+        key = os.path.realpath(path)
+        if key not in self._parsed:
+            self._parsed[key] = parse_spec(source, self._report)
+        return self._parsed[key]
+
+    def _include(self, include: Include, source: Source, includers: tuple[Path, ...]) -> list[SpecFile]:
+        try:
+            self._refuse_too_many(includers)
+            path, text = self._find(include, includers)
+            _refuse_loop(path, includers)
+        except _Unreadable as unreadable:
+            self._report.error(source, include.span, unreadable.message, unreadable.hint)
+            return []
+        return self.load(Source(str(path), text), path, includers)
+
+    def _refuse_too_many(self, includers: tuple[Path, ...]) -> None:
+        if len(includers) > MAX_INCLUDES_IN_EACH_OTHER:
+            raise _Unreadable(f"more than {MAX_INCLUDES_IN_EACH_OTHER} files include each other here")
+        if self._count >= MAX_FILES:
+            raise _Unreadable(
+                f"this is file number {MAX_FILES + 1}", "include a file that many others need only once, at the top"
+            )
+
+    def _find(self, include: Include, includers: tuple[Path, ...]) -> tuple[Path, str]:
+        """The first file of that name, and its text."""
+        here = includers[-1].parent if includers else Path()
+        problem: _Unreadable | None = None
+        for directory in (here, *self._dirs):
+            path = directory / include.path
+            try:
+                return path, _read_text(path)
+            except _Missing:
+                continue
+            except _IsDirectory as directory_found:
+                problem = problem or directory_found
+        if problem is not None:
+            raise problem
+        places = ", ".join(dict.fromkeys(str(directory) for directory in (here, *self._dirs)))
+        raise _Missing(f"there is no {include.path} to include", f"looked in {places}")
+
+
+class _IsDirectory(_Unreadable):
+    pass
+
+
+def _path_list(environ: Mapping[str, str], variable: str) -> list[Path]:
+    return [Path(entry) for entry in environ.get(variable, "").split(":") if entry]
+
+
+def _refuse_loop(path: Path, includers: tuple[Path, ...]) -> None:
+    real = [os.path.realpath(includer) for includer in includers]
+    if os.path.realpath(path) in real:
+        loop = includers[real.index(os.path.realpath(path)) :]
+        raise _Unreadable(
+            "this include leads back to itself: " + " → ".join(str(member) for member in (*loop, path)),
+            "move what both need into a file of its own",
+        )
+
+
+def _read_text(path: Path) -> str:
+    """The text of a file, with `\\n` as its only line ends. Raises _Unreadable."""
+    try:
+        data = path.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        raise _Missing(f"there is no file {path}") from None
+    except IsADirectoryError:
+        raise _IsDirectory(f"{path} is a directory", "name a file in it") from None
+    except OSError as error:
+        raise _Unreadable(f"{path} cannot be read: {error.strerror}") from None
+    except ValueError:
+        raise _Missing(f"{str(path)!r} is no name of a file") from None
+    return normalise_line_ends(_decoded(data, path))
+
+
+def _decoded(data: bytes, path: Path) -> str:
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise _Unreadable(f"{path} is not UTF-8 but UTF-16", "save it as UTF-8")
+    null = data.find(b"\0")
+    if null >= 0:
+        raise _Unreadable(f"{path} is no text: there is a NUL byte at offset {null}")
+    if len(_CONTROL.findall(data)) * 20 > len(data):
+        raise _Unreadable(f"{path} is no text: it is full of control characters")
+    start = len(_UTF8_MARK) if data.startswith(_UTF8_MARK) else 0
+    try:
+        return data[start:].decode()
+    except UnicodeDecodeError as error:
+        offset = error.start + start
+        raise _Unreadable(
+            f"{path} is not UTF-8: byte 0x{data[offset]:02x} at offset {offset}", "save it as UTF-8"
+        ) from None

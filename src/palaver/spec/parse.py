@@ -1,0 +1,488 @@
+"""One spec text to its AST, statement by statement.
+
+How it works. `_Reader` walks over the text statement by statement and decides by how each begins what it is. Rules are
+tokens for `rules`, constraints go to `formula`, and Python is left alone: at the end all other statements are
+blanked out and CPython reads what remains, so its line numbers are right by themselves.
+
+    spec        := { statement ( newline | ';' ) }
+    statement   := rule | constraint | setting | include | Python
+    rule        := symbol '::=' choice [ ':=' expression ]
+    constraint  := 'where' formula | ( 'minimizing' | 'maximizing' ) expression
+    setting     := 'setting' ( symbol | '*' | 'all_with_type' '(' NAME ')' ) { NAME '=' literal }
+    include     := 'include' '(' string ')'
+
+A statement with an error is reported and skipped; reading goes on at the next one.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal as OneOf
+from typing import TypeVar
+
+from palaver.source import Source, Span
+from palaver.spec.ast import Constraint, Goal, Include, Rule, Setting, SpecFile
+from palaver.spec.diagnose import Reporter, Wrong, did_you_mean
+from palaver.spec.formula import read_formula
+from palaver.spec.python_parts import Places, parse_module, read_expression
+from palaver.spec.rules import RuleParser, literal_value
+from palaver.spec.scan import (
+    GAP,
+    NAME,
+    RULE_HEAD,
+    Token,
+    names_in_symbol,
+    normalise_line_ends,
+    python_tokens,
+    rule_tokens,
+)
+
+SETTING_KEYS = (
+    "terminal_should_repeat",
+    "plus_should_return_nothing",
+    "option_should_return_multiple",
+    "alternatives_should_concatenate",
+    "invert_regex",
+    "max_out_of_regex_tries",
+    "non_terminal_use_other_rule",
+    "havoc_probability",
+    "max_stack_pow",
+)
+NODE_TYPES = (
+    "NonTerminalNode",
+    "TerminalNode",
+    "Alternative",
+    "Repetition",
+    "Star",
+    "Plus",
+    "Option",
+    "Concatenation",
+)
+# Whoever has more errors than this in one file has a wrong file; and reading on costs time.
+MAX_ERRORS = 50
+
+_KEYWORD = re.compile(r"(where|minimizing|maximizing|setting)\b")
+_INCLUDE = re.compile(r"include[ \t]*(?=\()")
+_NAKED_HEAD = re.compile(rf"({NAME})[ \t]*::=")
+_ANGLES = re.compile(r"<[^<>\n]*>")
+_LINES_BETWEEN = re.compile(r"(?:[ \t\n]|#[^\n]*)*")
+_CONDITION = re.compile(r"[^=!<>:](==|!=|<=|>=|<|>)")
+# Statements that go on with what the Python statement before them began.
+_CLAUSES = frozenset(("else", "elif", "except", "finally"))
+
+StatementKind = OneOf["python", "ours"]
+Result = TypeVar("Result")
+
+
+def parse_spec(source: Source, report: Reporter) -> SpecFile:
+    """Everything that can be read of a spec; errors are reported, in the order of the text."""
+    own_report = Reporter()
+    spec_file = _Reader(source, own_report).read()
+    report.take_over(sorted(own_report.diagnostics, key=lambda diagnostic: diagnostic.span.start))
+    return spec_file
+
+
+def parse_constraint(text: str, report: Reporter, name: str = "<constraint>") -> Constraint | Goal | None:
+    """A constraint as one gives it on the command line: without a keyword it is a `where`. None if it has an error."""
+    source = Source(name, normalise_line_ends(text))
+    reader = _Reader(source, report)
+    at = _behind_gap(source.text, 0)
+    keyword = _KEYWORD.match(source.text, at)
+    try:
+        if keyword is None:
+            statement, end = reader.constraint("where", Span(at, at))
+        elif keyword.group() == "setting":
+            raise Wrong(Span(*keyword.span()), "a setting is no constraint", "write it into a spec file")
+        else:
+            statement, end = reader.constraint(keyword.group(), Span(*keyword.span()))
+        rest = _behind_gap(source.text, end)
+        if rest < len(source.text):
+            raise Wrong(Span(rest, len(source.text)), "one constraint at a time, please", "join conditions with `and`")
+    except Wrong as wrong:
+        report.error(source, wrong.span, wrong.message, wrong.hint)
+        return None
+    return statement
+
+
+def parse_rule_body(text: str, report: Reporter, name: str = "<rule>") -> Rule | None:
+    """A right-hand side on its own, with its generator if it has one, as a rule for `<start>`."""
+    head = "<start> ::= "
+    spec_file = parse_spec(Source(name, head + normalise_line_ends(text)), report)
+    return spec_file.rules[0] if len(spec_file.rules) == 1 else None
+
+
+# --- Statements ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Statement:
+    """Where a statement stands. `joined`: it follows another one on the same line, behind `;`."""
+
+    kind: StatementKind
+    start: int
+    end: int
+    joined: bool
+    top_level: bool = False
+
+
+class _Reader:
+    def __init__(self, source: Source, report: Reporter) -> None:
+        self.source = source
+        self.text = source.text
+        self.report = report
+        self.rules: list[Rule] = []
+        self.constraints: list[Constraint] = []
+        self.goals: list[Goal] = []
+        self.settings: list[Setting] = []
+        self.includes: list[Include] = []
+        self._statements: list[_Statement] = []
+        self._block_indent: int | None = None  # of the Python statement whose block is open
+        self._strays: list[Span] = []  # selectors in plain Python
+
+    def read(self) -> SpecFile:
+        text = self.text
+        at = _behind_gap(text, 0)
+        end = 0
+        while at < len(text):
+            joined = bool(self._statements) and "\n" not in text[end:at]
+            if not joined:
+                self._close_block(at)
+            statement = _Statement("ours", at, at, joined)
+            self._statements.append(statement)
+            try:
+                end = max(self._statement(statement), at + 1)
+            except RecursionError:
+                self.report.error(self.source, Span(at, at + 1), "this statement is nested too deeply")
+                end = max(python_tokens(text, at)[1], at + 1)
+            statement.end = end
+            at = _behind_gap(text, end)
+            if self.report.error_count >= MAX_ERRORS:
+                self.report.error(self.source, Span(at, at), f"reading stopped here after {MAX_ERRORS} errors")
+                break
+        return self._spec_file()
+
+    def _spec_file(self) -> SpecFile:
+        return SpecFile(
+            self.source,
+            tuple(self.rules),
+            tuple(self.constraints),
+            tuple(self.goals),
+            tuple(self.settings),
+            tuple(self.includes),
+            self._python_module(),
+        )
+
+    def _statement(self, statement: _Statement) -> int:
+        """Read one statement; where it ends."""
+        at = statement.start
+        in_block = self._block_indent is not None
+        if head := RULE_HEAD.match(self.text, at):
+            return self._rule(head)
+        if self.text[at] == "<":
+            return self._headless_rule(at)
+        if self.text[at] == "|":
+            return self._skip(at, Wrong(Span(at, at + 1), "this line starts with | but continues no rule"))
+        if naked := _NAKED_HEAD.match(self.text, at):
+            name = naked.group(1)
+            wrong = Wrong(Span(*naked.span(1)), "a rule defines a symbol in angle brackets", f"write <{name}> ::= …")
+            return self._skip(at, wrong, rule_tokens(self.text, naked.end())[1])
+        if not in_block and (keyword := _KEYWORD.match(self.text, at)):
+            return self._setting(keyword) if keyword.group() == "setting" else self._constraint(keyword)
+        if not in_block and _INCLUDE.match(self.text, at):
+            return self._include(at)
+        return self._python(statement)
+
+    def _attempt(self, read: Callable[[], Result]) -> Result | None:
+        """What `read` gives; None, and a report, if it finds something wrong."""
+        try:
+            return read()
+        except Wrong as wrong:
+            self.report.error(self.source, wrong.span, wrong.message, wrong.hint)
+            return None
+
+    def _skip(self, at: int, wrong: Wrong, end: int | None = None) -> int:
+        """Report, and pass over a statement that is none."""
+        self.report.error(self.source, wrong.span, wrong.message, wrong.hint)
+        return python_tokens(self.text, at)[1] if end is None else end
+
+    # --- one kind after the other
+
+    def _rule(self, head: re.Match[str]) -> int:
+        tokens, end = rule_tokens(self.text, head.end())
+        rule = self._attempt(lambda: self._read_rule(head, tokens, end))
+        if rule is not None:
+            self.rules.append(rule)
+        return end
+
+    def _read_rule(self, head: re.Match[str], tokens: list[Token], end: int) -> Rule:
+        span = Span(*head.span(1))
+        symbol = self._defined_symbol(head.group(1), span)
+        parser = RuleParser(self.source, tokens, end, head.end(), self.report)
+        body, generator = parser.parse(symbol)
+        return Rule(symbol, body, generator, self.source, span)
+
+    def _defined_symbol(self, text: str, span: Span) -> str:
+        *parties, name = names_in_symbol(text, span.start, self.text)
+        if parties:
+            raise Wrong(span, "a rule defines a symbol, whoever says it", f"write <{name}> ::= …")
+        return f"<{name}>"
+
+    def _headless_rule(self, at: int) -> int:
+        """A statement that starts like a rule, but has no `::=`."""
+        found = _ANGLES.match(self.text, at)
+        symbol = found.group() if found else "<"
+        try:
+            names_in_symbol(symbol, at, self.text)
+        except Wrong as wrong:
+            return self._skip(at, wrong)
+        span = Span(at, at + len(symbol))
+        line = self.text[span.end :].split("\n", 1)[0]
+        if _CONDITION.search(" " + line):
+            hint = f"a condition starts with where: where {symbol}{line.rstrip()}"
+        else:
+            hint = f"a rule is written {symbol} ::= …"
+        return self._skip(at, Wrong(span, f"{symbol} starts no statement: there is no ::= behind it", hint))
+
+    def _constraint(self, keyword: re.Match[str]) -> int:
+        span = Span(*keyword.span())
+        read = self._attempt(lambda: self.constraint(keyword.group(), span))
+        if read is None:
+            return self._condition_tokens(span)[1]
+        statement, end = read
+        if isinstance(statement, Goal):
+            self.goals.append(statement)
+        else:
+            self.constraints.append(statement)
+        return end
+
+    def constraint(self, keyword: str, span: Span) -> tuple[Constraint | Goal, int]:
+        """The constraint whose keyword stands at `span`, and where it ends. Raises Wrong."""
+        tokens, end = self._condition_tokens(span)
+        if not tokens:
+            what = "a condition" if keyword == "where" else "an expression"
+            raise Wrong(span, f"{keyword} needs {what}")
+        whole = Span(tokens[0].start, tokens[-1].end)
+        if keyword == "where":
+            formula = read_formula(self.source, tokens, self.report)
+            return Constraint(self.text[whole.start : whole.end], formula, self.source, whole), end
+        expression = read_expression(self.source, tokens, self.report)
+        return Goal(keyword == "maximizing", expression, self.source, whole), end
+
+    def _condition_tokens(self, keyword: Span) -> tuple[list[Token], int]:
+        """The tokens behind a keyword. Behind `forall …:` at the end of a line, indented lines go on."""
+        indent = self._indent(keyword.start)
+        tokens, end = python_tokens(self.text, keyword.end)
+        line = tokens
+        while line and line[-1].text == ":" and any(token.kind == "quantifier" for token in line):
+            between = _LINES_BETWEEN.match(self.text, end)
+            at = between.end() if between else end
+            if at >= len(self.text) or self._indent(at) <= indent or RULE_HEAD.match(self.text, at):
+                break
+            line, end = python_tokens(self.text, at)
+            tokens += line
+        return tokens, end
+
+    def _setting(self, keyword: re.Match[str]) -> int:
+        tokens, end = python_tokens(self.text, keyword.end())
+        setting = self._attempt(lambda: self._read_setting(Span(*keyword.span()), tokens))
+        if setting is not None:
+            self.settings.append(setting)
+        return end
+
+    def _read_setting(self, keyword: Span, tokens: list[Token]) -> Setting:
+        if not tokens:
+            raise Wrong(keyword, "setting needs a selector", "write setting <symbol>, setting * or all_with_type(…)")
+        selector, at = self._setting_selector(tokens)
+        values = []
+        while at < len(tokens):
+            value_end = at + 3
+            while value_end < len(tokens) and not _starts_pair(tokens, value_end):
+                value_end += 1
+            values.append(self._setting_value(tokens[at:value_end]))
+            at = value_end
+        span = Span(keyword.start, tokens[-1].end)
+        return Setting(selector, tuple(values), self.source, span)
+
+    def _setting_selector(self, tokens: list[Token]) -> tuple[str, int]:
+        first = tokens[0]
+        if first.kind == "symbol":
+            *parties, name = names_in_symbol(first.text, first.start, self.text)
+            if parties:
+                raise Wrong(first.span, "parties are named in rules only", f"write <{name}>")
+            return f"<{name}>", 1
+        if first.text == "*":
+            return "*", 1
+        words = [token.text for token in tokens[:4]]
+        if words[:2] == ["all_with_type", "("] and words[3:] == [")"]:
+            if words[2] not in NODE_TYPES:
+                hint = did_you_mean(words[2], NODE_TYPES) or f"the types are {', '.join(NODE_TYPES)}"
+                raise Wrong(tokens[2].span, f"{words[2]} is no type of node", hint)
+            return words[2], 4
+        raise Wrong(first.span, "this selects nothing to set", "write <symbol>, * or all_with_type(…) behind setting")
+
+    def _setting_value(self, tokens: list[Token]) -> tuple[str, object]:
+        key = tokens[0]
+        if not _starts_pair(tokens, 0) or len(tokens) < 3:
+            raise Wrong(key.span, "a setting is written key = value")
+        if key.text not in SETTING_KEYS:
+            hint = did_you_mean(key.text, SETTING_KEYS)
+            self.report.warning(self.source, key.span, f"there is no setting {key.text}; it has no effect", hint)
+        span = Span(tokens[2].start, tokens[-1].end)
+        try:
+            return key.text, ast.literal_eval(self.text[span.start : span.end])
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            raise Wrong(
+                span, f"the value of {key.text} is no Python literal", "write a number, True or False"
+            ) from None
+
+    def _include(self, at: int) -> int:
+        tokens, end = python_tokens(self.text, at)
+        include = self._attempt(lambda: self._read_include(tokens))
+        if include is not None:
+            self.includes.append(include)
+        return end
+
+    def _read_include(self, tokens: list[Token]) -> Include:
+        span = Span(tokens[0].start, tokens[-1].end)
+        hint = "write include('file.fan')"
+        shape = [token.kind if token.kind == "string" else token.text for token in tokens]
+        if shape != ["include", "(", "string", ")"]:
+            raise Wrong(span, "include takes one plain string literal", hint)
+        path = literal_value(tokens[2], self.source, self.report)
+        if not isinstance(path, str) or not path:
+            raise Wrong(tokens[2].span, "include takes the path of a file, as text", hint)
+        return Include(path, span)
+
+    # --- Python
+
+    def _python(self, statement: _Statement) -> int:
+        statement.kind = "python"
+        tokens, end = python_tokens(self.text, statement.start)
+        if not tokens:
+            return end
+        if self._block_indent is None and not statement.joined:
+            indent = self._indent(statement.start)
+            statement.top_level = indent == 0 and tokens[0].text not in _CLAUSES
+            if tokens[-1].text == ":":
+                self._block_indent = indent
+        self._refuse_selectors(tokens, end)
+        return end
+
+    def _refuse_selectors(self, tokens: Sequence[Token], end: int) -> None:
+        strays = [token for token in _with_fields(tokens) if token.kind == "symbol"]
+        if not strays:
+            return
+        hint = "selectors work in where, minimizing, maximizing, generators and bounds"
+        if self._block_indent is not None and _KEYWORD.match(tokens[0].text):
+            hint = f"this {tokens[0].text} is inside the Python block above; give it less indentation"
+        elif end < len(self.text) and tokens[0].text == "assert":
+            hint = "write where instead of assert"
+        self.report.error(self.source, strays[0].span, "a Python statement cannot hold a selector", hint)
+        self._strays.extend(token.span for token in strays)
+
+    def _close_block(self, at: int) -> None:
+        if self._block_indent is not None and self._indent(at) <= self._block_indent:
+            self._block_indent = None
+
+    def _indent(self, at: int) -> int:
+        """The indentation of the line of `at`; tabs go to multiples of 8, as in Python."""
+        start = self.text.rfind("\n", 0, at) + 1
+        line = self.text[start:at]
+        return len(line[: len(line) - len(line.lstrip(" \t"))].expandtabs(8))
+
+    def _python_module(self) -> ast.Module:
+        if not any(statement.kind == "python" for statement in self._statements):
+            return ast.Module(body=[], type_ignores=[])
+        masked, fillers = self._masked_text()
+        module = parse_module(self.source, masked, self._python_starts(), self.report)
+        if fillers:
+            places = Places(Source("", masked))
+            starts = (places.offset(node.lineno, node.col_offset) for node in module.body)
+            module.body = [node for node, start in zip(module.body, list(starts), strict=True) if start not in fillers]
+        return module
+
+    def _masked_text(self) -> tuple[str, set[int]]:
+        """The text with blanks in the place of everything that is not Python, and where fillers stand.
+
+        Where Python follows another statement on its line, that statement leaves a filler, `(0 )`, behind: Python
+        would take blanks at the start of a line for indentation.
+        """
+        pieces = []
+        fillers = set()
+        at = 0
+        python_before = python_behind = False
+        behind = self._python_behind()
+        for statement, python_behind_it in zip(self._statements, behind, strict=True):
+            gap = self.text[at : statement.start]
+            pieces.append(gap if python_before or (python_behind and statement.joined) else gap.replace(";", " "))
+            body = self.text[statement.start : statement.end]
+            python_before = statement.kind == "python"
+            python_behind = python_behind_it
+            if python_before:
+                pieces.append(body)
+            elif python_behind:
+                fillers.add(statement.start)
+                pieces.append(f"(0{_blank(body[2:-1])})")
+            else:
+                pieces.append(_blank(body))
+            at = statement.end
+        rest = self.text[at:]
+        pieces.append(rest if python_before else rest.replace(";", " "))
+        return self._without_strays("".join(pieces)), fillers
+
+    def _python_behind(self) -> list[bool]:
+        """For each statement, whether Python follows it on its line."""
+        answers = []
+        answer = False
+        following: _Statement | None = None
+        for statement in reversed(self._statements):
+            answer = following is not None and following.joined and (answer or following.kind == "python")
+            answers.append(answer)
+            following = statement
+        return answers[::-1]
+
+    def _without_strays(self, masked: str) -> str:
+        """The text with names in the place of selectors that were reported already."""
+        for span in self._strays:
+            masked = masked[: span.start] + "_" * (span.end - span.start) + masked[span.end :]
+        return masked
+
+    def _python_starts(self) -> list[int]:
+        """Where the top-level Python statements start; a decorator starts what it decorates."""
+        starts = []
+        decorated = False
+        for statement in self._statements:
+            if statement.top_level:
+                if not decorated:
+                    starts.append(statement.start)
+                decorated = self.text[statement.start] == "@"
+        return starts
+
+
+def _behind_gap(text: str, at: int) -> int:
+    gap = GAP.match(text, at)
+    assert gap is not None, "a gap may be empty"
+    return gap.end()
+
+
+def _blank(text: str) -> str:
+    return re.sub(r"[^\n]", " ", text)
+
+
+def _with_fields(tokens: Sequence[Token]) -> list[Token]:
+    """The tokens, and those in the fields of f-strings."""
+    found = []
+    waiting = list(reversed(tokens))
+    while waiting:
+        token = waiting.pop()
+        found.append(token)
+        waiting.extend(reversed(token.inner))
+    return found
+
+
+def _starts_pair(tokens: list[Token], at: int) -> bool:
+    """Whether `key =` stands at token number `at`."""
+    return tokens[at].kind == "name" and at + 1 < len(tokens) and tokens[at + 1].text == "="

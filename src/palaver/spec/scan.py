@@ -1,0 +1,357 @@
+"""Characters to tokens, for rules and for Python with selectors in it.
+
+How it works. One compiled expression, `TOKEN`, knows every token of both languages; two loops run it.
+
+`rule_tokens` reads the right-hand side of a rule up to its end. Python inside a rule (bounds, the generator) arrives as
+*one* token whose `inner` holds the Python tokens.
+
+`python_tokens` reads one logical line of Python. It never judges Python: CPython does that later. It only has to know
+where strings and brackets end, and whether an operand has just ended, because that decides what `<`, `*` and `|` are:
+after an operand they are Python's operators, anywhere else they begin a selector. Each token carries that knowledge
+in `ends`. F-strings are one token too; the tokens of their replacement fields are in `inner`, between braces.
+"""
+
+from __future__ import annotations
+
+import keyword
+import re
+from typing import NamedTuple
+
+from palaver.source import Span
+from palaver.spec.diagnose import Wrong
+
+NAME = r"[^\W\d]\w*"
+_BLANK = r"(?:[ \t]|\\\n)*"
+_SYMBOL_TEXT = rf"<[ \t]*{NAME}(?:[ \t]*:[ \t]*{NAME})*[ \t]*>"
+_PREFIX = r"(?:[bB][rR]?|[rR][bB]?|[uU])?"
+
+TOKEN = re.compile(
+    rf"""
+    (?P<blank>      [ \t]+ | \\\n )
+  | (?P<symbol>     {_SYMBOL_TEXT} )
+  | (?P<string>     {_PREFIX} (?: "{{3}} [^"\\]* (?: (?: \\. | "(?!"") ) [^"\\]* )* "{{3}}
+                                | '{{3}} [^'\\]* (?: (?: \\. | '(?!'') ) [^'\\]* )* '{{3}}
+                                | "(?!"") [^"\\\n]* (?: \\. [^"\\\n]* )* "
+                                | '(?!'') [^'\\\n]* (?: \\. [^'\\\n]* )* ' ) )
+  | (?P<fstring>    (?: [fFtT][rR]? | [rR][fFtT] ) (?=["']) )
+  | (?P<broken>     {_PREFIX} ["'] )
+  | (?P<quantifier> (?: forall | exists ) {_BLANK} <[ \t]*{NAME}[ \t]*> {_BLANK} in\b )
+  | (?P<name>       {NAME} )
+  | (?P<number>     0[xX][0-9a-fA-F_]+ | 0[bBoO][0-9_]+
+                  | (?: [0-9][0-9_]* (?: \.(?![.<]) [0-9_]* )? | \.[0-9][0-9_]* ) (?: [eE][+-]?[0-9][0-9_]* )? [jJ]? )
+  | (?P<newline>    \n )
+  | (?P<comment>    \#[^\n]* )
+  | (?P<operator>   ::= | := | :: | -> | <> | << | >> | <= | >= | == | != | \*\* | // | \.\.\. | \.\.
+                  | [-+*/%@&|^~<>()\[\]{{}},:.;=?!] )
+  | (?P<other>      . )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_SYMBOL = re.compile(_SYMBOL_TEXT)
+RULE_HEAD = re.compile(rf"[ \t]*(<[^<>\n\"']*>){_BLANK}::=")
+_ANGLES = re.compile(r"<([^<>\n]*)>")
+# A comment may stand between statements, and between the lines of a rule.
+GAP = re.compile(r"(?:[ \t\n;]|\\\n|#[^\n]*)*")
+_CONTINUATION = re.compile(r"(?:[ \t\n]|\\\n|#[^\n]*)*(?=\|)")
+_KEYWORD_LINE = re.compile(r"[ \t]*(?:(?:where|minimizing|maximizing|setting)\b|include[ \t]*\()")
+_WORD_LINE = re.compile(rf"[ \t]*{NAME}(?![\w\"'])")
+_LINE_END = re.compile(r"\r\n|\r|\f")
+_FSTRING_STOP = re.compile(r"[\\{}\"'\n]")
+_CONVERSION = re.compile(r"![ \t]*\w*[ \t]*")
+_SIMPLE_STRING = re.compile(
+    r"""
+    "{3} (?: [^"\\] | \\. | "(?!"") )* "{3} | '{3} (?: [^'\\] | \\. | '(?!'') )* '{3}
+  | "(?!"") (?: [^"\\\n] | \\. )* " | '(?!'') (?: [^'\\\n] | \\. )* '
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_KEYWORDS_BEFORE_OPERANDS = frozenset(keyword.kwlist) - {"None", "True", "False"}
+# CPython gives up at 150 f-strings inside each other; nobody has written four.
+_MAX_FSTRINGS_IN_EACH_OTHER = 40
+
+
+class Token(NamedTuple):
+    """A piece of text that counts. `ends` says whether an operand has ended with it."""
+
+    kind: str
+    start: int
+    end: int
+    text: str
+    ends: bool = False
+    inner: tuple[Token, ...] = ()
+
+    @property
+    def span(self) -> Span:
+        return Span(self.start, self.end)
+
+
+def normalise_line_ends(text: str) -> str:
+    """The text with CRLF, CR and form feed turned into newlines."""
+    return _LINE_END.sub("\n", text)
+
+
+def names_in_symbol(symbol: str, at: int, text: str) -> list[str]:
+    """The parties, if any, and last the name of a symbol that stands at `at` of `text`. Raises Wrong."""
+    names = [part.strip() for part in symbol[1:-1].split(":")]
+    # \w knows a few characters that are no letters for Python, and those are no letters here either.
+    if not _SYMBOL.fullmatch(symbol) or not all(map(str.isidentifier, names)):
+        raise Wrong(*why_no_symbol(text, at))
+    return names
+
+
+def why_no_symbol(text: str, at: int) -> tuple[Span, str, str]:
+    """What is wrong with the `<` at `at`, which opens no symbol: place, message and hint."""
+    angles = _ANGLES.match(text, at)
+    if angles is None:
+        return Span(at, at + 1), "this < opens no symbol", "a symbol is written <name>"
+    span = Span(*angles.span())
+    name = angles.group(1).strip()
+    if not name:
+        return span, "there is no name between the angle brackets", "a symbol is written <name>"
+    tidy = re.sub(r"\W+", "_", name)
+    if tidy[0].isdecimal():
+        return span, f"<{name}> is no symbol: its name starts with a digit", f"write <_{tidy}>"
+    hint = f"write <{tidy}>" if tidy.isidentifier() else ""
+    return span, f"<{name}> is no symbol: a name has letters, digits and _ only", hint
+
+
+# --- Rules -----------------------------------------------------------------------------------------------------------
+
+
+def rule_tokens(text: str, at: int) -> tuple[list[Token], int]:
+    """The tokens of a right-hand side that starts at `at`, behind `::=`, and where the rule ends."""
+    tokens: list[Token] = []
+    depth = 0
+    match = TOKEN.match
+    while at < len(text):
+        found = match(text, at)
+        assert found is not None, "the last alternative of TOKEN takes any character"
+        kind, end = found.lastgroup, found.end()
+        if kind == "blank" or kind == "comment":
+            at = end
+            continue
+        if kind == "newline":
+            onward = _next_line_of_rule(text, end, tokens, in_brackets=depth > 0)
+            if onward is None:
+                break
+            at = onward
+            continue
+        token = Token(kind or "other", at, end, found.group())
+        if kind == "operator":
+            if token.text == ";" and depth == 0:
+                break
+            if token.text in (":=", "=", "::", "==") and depth == 0:
+                token = _generator(text, at)
+            elif token.text == "{":
+                token = _bounds(text, at)
+            elif token.text in "([":
+                depth += 1
+            elif token.text in ")]":
+                depth = max(0, depth - 1)
+        elif kind == "fstring":
+            token = _fstring(text, at, end, 0)
+        elif kind == "broken":
+            token = _broken(text, at, end)
+        elif kind == "quantifier":
+            # Only constraints know quantifiers; in a rule the word is a word like any other.
+            end = at + len("forall")
+            token = Token("name", at, end, text[at:end])
+        tokens.append(token)
+        at = token.end
+    return tokens, at
+
+
+def _next_line_of_rule(text: str, at: int, tokens: list[Token], *, in_brackets: bool) -> int | None:
+    """Where a rule goes on if a line of it ends before `at`; None if the rule ends there."""
+    if in_brackets or (tokens and tokens[-1].text == "|"):
+        # A bracket that is never closed must not swallow the rest of the spec, and neither
+        # another rule nor a bare word can be part of this one.
+        return None if RULE_HEAD.match(text, at) or _WORD_LINE.match(text, at) else at
+    if tokens and tokens[-1].kind == "generator":
+        return None
+    continuation = _CONTINUATION.match(text, at)
+    return continuation.end() if continuation else None
+
+
+def _generator(text: str, at: int) -> Token:
+    operator = "::" if text.startswith("::", at) else ":=" if text.startswith(":=", at) else "="
+    inner, end = python_tokens(text, at + len(operator))
+    return Token("generator", at, max(end, at + len(operator)), operator, inner=tuple(inner))
+
+
+def _bounds(text: str, at: int) -> Token:
+    inner, end = python_tokens(text, at + 1, closing="}")
+    if end < len(text) and text[end] == "}":
+        return Token("bounds", at, end + 1, text[at : end + 1], inner=tuple(inner))
+    return Token("operator", at, at + 1, "{")
+
+
+# --- Python ----------------------------------------------------------------------------------------------------------
+
+
+def python_tokens(
+    text: str, at: int, *, closing: str = "", field: bool = False, fstrings: int = 0
+) -> tuple[list[Token], int]:
+    """The tokens of one logical line of Python from `at` on, and where it ends.
+
+    It ends before a newline or `;`. With `closing` it ends before that bracket instead; with `field` it is the
+    replacement field of an f-string, which also ends before a conversion or a format. A line that starts like a rule
+    always ends it: no Python looks like that.
+    """
+    tokens: list[Token] = []
+    depth = 0
+    ends = False
+    bars: list[int] = []  # the depths at which a `|…|` is open
+    resume: tuple[int, int] | None = None
+    match = TOKEN.match
+    while at < len(text):
+        found = match(text, at)
+        assert found is not None, "the last alternative of TOKEN takes any character"
+        kind, end = found.lastgroup or "other", found.end()
+        if kind == "blank" or kind == "comment":
+            at = end
+            continue
+        if kind == "newline":
+            if depth == 0 and not closing:
+                break
+            if RULE_HEAD.match(text, end):
+                break
+            if resume is None and _KEYWORD_LINE.match(text, end):
+                resume = at, len(tokens)
+            at = end
+            continue
+        word = found.group()
+        if kind == "symbol" and ends:
+            kind, end, word = "operator", at + 1, "<"
+        inner: tuple[Token, ...] = ()
+        if kind == "operator":
+            if depth == 0 and (
+                word == closing or (word == ";" and not closing) or (field and (word[0] == ":" or word == "!"))
+            ):
+                break
+            if word in ("(", "[", "{"):
+                depth += 1
+                ends = False
+            elif word in (")", "]", "}"):
+                depth = max(0, depth - 1)
+                while bars and bars[-1] > depth:
+                    bars.pop()
+                ends = True
+            elif word == "|":
+                if not ends:
+                    bars.append(depth)
+                elif bars and bars[-1] == depth:
+                    bars.pop()
+                    ends = True
+                    tokens.append(Token(kind, at, end, word, ends))
+                    at = end
+                    continue
+                ends = False
+            else:
+                ends = word == "..."
+        elif kind == "name":
+            ends = word not in _KEYWORDS_BEFORE_OPERANDS
+        elif kind == "fstring":
+            _, _, end, word, ends, inner = _fstring(text, at, end, fstrings)
+        elif kind == "broken":
+            _, _, end, word, ends, _ = _broken(text, at, end)
+        else:
+            ends = kind in ("symbol", "string", "number")
+        tokens.append(Token(kind, at, end, word, ends, inner))
+        at = end
+    if depth > 0 and not closing and resume is not None:
+        # A bracket was never closed. Constraints further down are better read than swallowed.
+        at, kept = resume
+        del tokens[kept:]
+    return tokens, at
+
+
+def _broken(text: str, at: int, end: int) -> Token:
+    """A string that is never closed: to the end of the line, or of the text if it is one of many lines."""
+    quote = text[end - 1]
+    line_end = text.find("\n", end)
+    if text.startswith(quote * 3, end - 1) or line_end < 0:
+        line_end = len(text)
+    return Token("broken", at, line_end, text[at:line_end], True)
+
+
+class _Unclosed(Exception):
+    """An f-string, or one inside it, has no end."""
+
+
+def _fstring(text: str, at: int, quote_at: int, fstrings: int) -> Token:
+    """An f-string whose quotes start at `quote_at`, inside `fstrings` others.
+
+    Fields may hold the same quotes, as from Python 3.12 on. If that reading fails, the outermost string ends at the
+    next quote instead, and CPython will say what is wrong with it. Only the outermost tries again: if each did, the
+    attempts would multiply.
+    """
+    quote = text[quote_at]
+    quotes = quote * 3 if text.startswith(quote * 3, quote_at) else quote
+    raw = "r" in text[at:quote_at].lower()
+    inner: list[Token] = []
+    try:
+        end = _fstring_text(text, quote_at + len(quotes), inner, quotes=quotes, raw=raw, fstrings=fstrings)
+    except _Unclosed:
+        if fstrings:
+            raise
+        simple = _SIMPLE_STRING.match(text, quote_at)
+        if simple is None:
+            return _broken(text, at, quote_at + 1)
+        inner, end = [], simple.end()
+    return Token("fstring", at, end, text[at:end], True, tuple(inner))
+
+
+def _fstring_text(text: str, at: int, inner: list[Token], *, quotes: str, raw: bool, fstrings: int) -> int:
+    """Read the body of an f-string from `at` on, collecting the tokens of its fields; where it ends."""
+    formats = 0  # how many formats, `{x:…}`, are open
+    while stop := _FSTRING_STOP.search(text, at):
+        at = stop.start()
+        char = stop.group()
+        if char == "\\":
+            at = _behind_escape(text, at, raw=raw or formats > 0)
+        elif char == "{":
+            if text.startswith("{{", at) and not formats:
+                at += 2
+                continue
+            at = _fstring_field(text, at, inner, fstrings)
+            formats += inner[-1].text == ":"
+        elif char == "}":
+            if formats:
+                inner.append(Token("operator", at, at + 1, "}", True))
+                formats -= 1
+            at += 1
+        elif text.startswith(quotes, at):
+            if formats:
+                break
+            return at + len(quotes)
+        elif char == "\n" and len(quotes) == 1:
+            break
+        else:
+            at += 1
+    raise _Unclosed
+
+
+def _behind_escape(text: str, at: int, *, raw: bool) -> int:
+    """Where the text goes on behind a backslash and what belongs to it."""
+    if not raw and text.startswith("N{", at + 1):
+        return max(at + 2, text.find("}", at) + 1)
+    # A backslash does not protect a brace: f"\{x}" has a field.
+    return at + (1 if text[at + 1 : at + 2] in ("{", "}") else 2)
+
+
+def _fstring_field(text: str, at: int, inner: list[Token], fstrings: int) -> int:
+    """Read a field from its opening brace up to its closing one or up to its format; where it ends."""
+    if fstrings >= _MAX_FSTRINGS_IN_EACH_OTHER:
+        raise _Unclosed
+    inner.append(Token("operator", at, at + 1, "{"))
+    tokens, at = python_tokens(text, at + 1, closing="}", field=True, fstrings=fstrings + 1)
+    if any(token.kind == "broken" for token in tokens):
+        raise _Unclosed
+    inner.extend(tokens)
+    if conversion := _CONVERSION.match(text, at):
+        at = conversion.end()
+    if not text.startswith((":", "}"), at):
+        raise _Unclosed
+    inner.append(Token("operator", at, at + 1, text[at], text[at] == "}"))
+    return at + 1

@@ -1,0 +1,274 @@
+"""Parts as text for people: as a nested tree, as annotated rules, as one value, as Python.
+
+Nothing here recurses, and nothing here fails on a strange tree: a part whose bits fill no byte is shown as it is.
+Trees may be very deep, so indentation stops growing at some depth and comments are cut at some length; otherwise the
+output of a deep tree would grow with the square of its depth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from palaver.trees.node import Leaf, Node, Part
+from palaver.trees.values import Kind, flat, kind_of, leaf_bytes, to_bits
+
+# Lines of deeper nodes stay in this column: half of a wide terminal.
+DEEPEST_INDENT = 40
+
+# A value in a comment is cut here, so that it does not push the rest out of sight.
+LONGEST_COMMENT = 96
+
+# What is still to be written: a part at some depth, or text that is ready.
+_Job: TypeAlias = tuple[Part, int] | str
+_JobsOf: TypeAlias = Callable[[Part, int], list[_Job]]
+
+
+def show_tree(part: Part) -> str:
+    """``Tree(<start>, Tree('abc'))``: one child stays on its parent's line, more get a line each."""
+    return _write(part, _tree_jobs)
+
+
+def show_repr(part: Part) -> str:
+    """``DerivationTree(<start>, [DerivationTree('abc')])``."""
+    return _write(part, _repr_jobs)
+
+
+def show_bits(part: Part) -> str:
+    """The value as a row of 0 and 1."""
+    return to_bits(part)
+
+
+def show_value(part: Part) -> str:
+    """Text as it is, bits as ``0b0101``, bytes as a Python literal."""
+    return _value(flat(part), kind_of(part))
+
+
+def show_grammar(part: Part) -> str:
+    """One rule per node, children indented below their parent, with positions and values as comments."""
+    if not isinstance(part, Node):
+        return repr(part)
+    return "\n".join(map(_rule_line, _survey(part)))
+
+
+# --- Nested trees -----------------------------------------------------------------------------------------------------
+
+
+def _write(part: Part, jobs_of: _JobsOf) -> str:
+    written: list[str] = []
+    stack: list[_Job] = [(part, 0)]
+    while stack:
+        job = stack.pop()
+        if isinstance(job, str):
+            written.append(job)
+        else:
+            stack.extend(reversed(jobs_of(*job)))
+    return "".join(written)
+
+
+def _tree_jobs(part: Part, depth: int) -> list[_Job]:
+    if not isinstance(part, Node):
+        return [f"Tree({part!r})"]
+    if not part.sources and len(part.children) < 2:
+        return [f"Tree({part.symbol}", *_separated(part.children, depth), ")"]
+    items = list(_lines(part.children, depth + 1, end="," if part.sources else ""))
+    if part.sources:
+        items += [_line(depth + 1), "sources=[", *_lines(part.sources, depth + 2), _line(depth + 1), "]"]
+    return [f"Tree({part.symbol},", *items, _line(depth), ")"]
+
+
+def _repr_jobs(part: Part, depth: int) -> list[_Job]:
+    if not isinstance(part, Node):
+        return [f"DerivationTree({part!r})"]
+    if not part.sources and len(part.children) < 2:
+        return [f"DerivationTree({part.symbol}, [", *((child, depth) for child in part.children), "])"]
+    items = [_line(depth + 1), "[", *_lines(part.children, depth + 2), _line(depth + 1), "]"]
+    if part.sources:
+        items += [",", _line(depth + 1), "sources=[", *_lines(part.sources, depth + 2), _line(depth + 1), "]"]
+    return [f"DerivationTree({part.symbol},", *items, _line(depth), ")"]
+
+
+def _separated(parts: Sequence[Part], depth: int) -> Iterator[_Job]:
+    for part in parts:
+        yield ", "
+        yield part, depth
+
+
+def _lines(parts: Sequence[Part], depth: int, end: str = ",") -> Iterator[_Job]:
+    """Each part on a line of its own, with commas between them and `end` behind the last."""
+    last = len(parts) - 1
+    for position, part in enumerate(parts):
+        yield _line(depth)
+        yield part, depth
+        yield end if position == last else ","
+
+
+def _line(depth: int) -> str:
+    return "\n" + _indent(depth)
+
+
+def _indent(depth: int) -> str:
+    return "  " * min(depth, DEEPEST_INDENT)
+
+
+# --- Values -----------------------------------------------------------------------------------------------------------
+
+
+def _value(found: Sequence[Leaf], kind: Kind) -> str:
+    if kind is Kind.BITS:
+        return "0b" + "".join(map(str, found))
+    if kind is Kind.BYTES:
+        return " ".join(_literals(found)) or "b''"
+    return "".join(map(str, found))
+
+
+def _literals(found: Sequence[Leaf]) -> Iterator[str]:
+    """One bytes literal, as a rule; several pieces where a run of bits fills no byte."""
+    bits = ""
+    pieces: list[bytes] = []
+    for leaf in [*found, None]:
+        if isinstance(leaf, int):
+            bits += str(leaf)
+            continue
+        if leaf == "" or leaf == b"":
+            continue
+        if len(bits) % 8 == 0:
+            pieces.append(int(bits or "0", 2).to_bytes(len(bits) // 8, "big"))
+        else:
+            if data := b"".join(pieces):
+                yield repr(data)
+            yield f"0b{bits}"
+            pieces = []
+        bits = ""
+        if leaf is not None:
+            pieces.append(leaf_bytes(leaf))
+    if data := b"".join(pieces):
+        yield repr(data)
+
+
+# --- Rules ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Page:
+    """Leaves in order of output, and how much has been written. The sources of a node are on a page of their own."""
+
+    has_positions: bool
+    leaves: list[Leaf] = field(default_factory=list)
+    bits: int = 0
+    counts: dict[type, int] = field(default_factory=lambda: {str: 0, bytes: 0, int: 0})
+
+    def add(self, leaf: Leaf) -> None:
+        self.leaves.append(leaf)
+        if isinstance(leaf, int):
+            self.bits += 1
+            self.counts[int] += 1
+        else:
+            self.bits += 8 * len(leaf_bytes(leaf))
+            self.counts[bytes if isinstance(leaf, bytes) else str] += 1
+
+    def mark(self) -> _Mark:
+        return _Mark(len(self.leaves), self.bits, self.counts[str], self.counts[bytes], self.counts[int])
+
+
+@dataclass(frozen=True, slots=True)
+class _Mark:
+    """How far a page was written at some moment. Two of them tell what is between, without looking at it."""
+
+    leaves: int
+    bits: int
+    text_leaves: int
+    bytes_leaves: int
+    bit_leaves: int
+
+
+@dataclass(slots=True)
+class _Line:
+    node: Node
+    depth: int
+    page: _Page
+    start: _Mark
+    end: _Mark
+
+
+def _survey(root: Node) -> list[_Line]:
+    """A line for every node, parents first, with where its value starts and ends."""
+    lines: list[_Line] = []
+    # A part to visit, or a line whose node has been written.
+    stack: list[tuple[Part, int, _Page] | _Line] = [(root, 0, _Page(has_positions=True))]
+    while stack:
+        job = stack.pop()
+        if isinstance(job, _Line):
+            job.end = job.page.mark()
+            continue
+        part, depth, page = job
+        if not isinstance(part, Node):
+            page.add(part)
+            continue
+        mark = page.mark()
+        line = _Line(part, depth, page, mark, mark)
+        lines.append(line)
+        stack.extend((source, depth + 1, _Page(has_positions=False)) for source in reversed(part.sources))
+        stack.append(line)
+        stack.extend((child, depth + 1, page) for child in reversed(part.children))
+    return lines
+
+
+def _rule_line(line: _Line) -> str:
+    node = line.node
+    right = " ".join(_mention(child) for child in node.children) or "''"
+    if node.sources:
+        right += f" := f({', '.join(source.symbol for source in node.sources)})"
+    remarks = "; ".join(filter(None, (_position(line), _comment(line))))
+    return f"{_indent(line.depth)}{node.symbol} ::= {right}{'  # ' if remarks else ''}{remarks}"
+
+
+def _mention(part: Part) -> str:
+    return str(part.symbol) if isinstance(part, Node) else repr(part)
+
+
+def _position(line: _Line) -> str:
+    """Where the value starts; only for nodes with a leaf of their own, the others start where a child does."""
+    if not line.page.has_positions or all(isinstance(child, Node) for child in line.node.children):
+        return ""
+    shown = f"Position {_byte(line.start.bits // 8)}"
+    if _kind_of_line(line) is not Kind.BITS:
+        return shown
+    first, last = line.start.bits, line.end.bits - 1
+    if first == last:
+        return f"{shown}, bit {7 - first % 8}"
+    if first // 8 == last // 8:
+        return f"{shown}, bits {7 - first % 8}-{7 - last % 8}"
+    return f"{shown}, bit {7 - first % 8} to {_byte(last // 8)}, bit {7 - last % 8}"
+
+
+def _byte(position: int) -> str:
+    return f"0x{position:04x} ({position})"
+
+
+def _comment(line: _Line) -> str:
+    """The value, where the rule alone does not show it."""
+    if len(line.node.children) < 2:
+        return ""
+    first, last = line.start.leaves, line.end.leaves
+    # Every leaf but the empty ones adds to what is shown, so this many are enough to fill the comment.
+    found = line.page.leaves[first : min(last, first + LONGEST_COMMENT)]
+    shown = _value(found, _kind_of_line(line))
+    if not shown.isprintable():
+        shown = repr(shown)
+    is_cut = len(shown) > LONGEST_COMMENT or last - first > LONGEST_COMMENT
+    return f"{shown[:LONGEST_COMMENT]}…" if is_cut else shown
+
+
+def _kind_of_line(line: _Line) -> Kind:
+    kinds = []
+    if line.end.text_leaves > line.start.text_leaves:
+        kinds.append(Kind.TEXT)
+    if line.end.bytes_leaves > line.start.bytes_leaves:
+        kinds.append(Kind.BYTES)
+    if line.end.bit_leaves > line.start.bit_leaves:
+        kinds.append(Kind.BITS)
+    if not kinds:
+        return Kind.EMPTY
+    return kinds[0] if len(kinds) == 1 else Kind.BYTES

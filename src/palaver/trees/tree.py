@@ -1,0 +1,490 @@
+"""What spec authors and users of the API see: a node in its place.
+
+How it works
+============
+
+A `Tree` is a thin view. It holds a part (`node`), the tree above it and the step that leads from there to here; views
+of children are made when someone asks, and kept, so `tree.children[0] is tree.children[0]`. The parts below never
+change: an edit returns a new tree that shares everything but the spine above the change. So nothing said can be
+unsaid, copies are the tree itself, and `read_only` is always true.
+
+The names are those of FANDANGO's derivation trees. Where its manual calls something that its code has as a property,
+both work here: `children` is a list that can be called, `is_terminal` a truth value that can be called.
+
+Operators and the methods of str, bytes and int come from `Forwarding`.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator, KeysView, Sequence
+from typing import NamedTuple, NoReturn, Self, TypeAlias, overload
+
+from palaver.trees import show, values
+from palaver.trees.forwarding import Forwarding
+from palaver.trees.node import Leaf, Node, NonTerminal, Part
+from palaver.trees.paths import Path, part_at, replace_at
+from palaver.trees.values import ANONYMOUS, Plain, TreeValue
+
+
+class Flag(int):
+    """A truth value that may also be called: `tree.is_terminal` and `tree.is_terminal()` are the same."""
+
+    __slots__ = ()
+
+    def __call__(self) -> bool:
+        return bool(self)
+
+    def __repr__(self) -> str:
+        return repr(bool(self))
+
+    __str__ = __repr__
+
+
+class Trees(list["Tree"]):
+    """A list of trees that may also be called: `tree.children` and `tree.children()` are the same."""
+
+    __slots__ = ()
+
+    def __call__(self) -> Self:
+        return self
+
+
+class Terminal:
+    """The symbol of a leaf: the leaf itself."""
+
+    __slots__ = ("leaf",)
+
+    is_terminal = Flag(True)
+    is_non_terminal = Flag(False)
+
+    def __init__(self, leaf: Leaf) -> None:
+        self.leaf = leaf
+
+    def name(self) -> str:
+        """The leaf as the spec writes it."""
+        return repr(self.leaf)
+
+    format_as_spec = name
+    __str__ = name
+
+    def value(self) -> TreeValue:
+        return TreeValue(self.leaf)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Terminal) and type(self.leaf) is type(other.leaf) and self.leaf == other.leaf
+
+    def __hash__(self) -> int:
+        return hash(self.leaf)
+
+    def __repr__(self) -> str:
+        return f"Terminal({self.leaf!r})"
+
+
+class ProtocolMessage(NamedTuple):
+    """One message of a session: who said it, to whom (None: not said), and what."""
+
+    sender: str
+    recipient: str | None
+    msg: Tree
+
+
+class Messages(list[ProtocolMessage]):
+    """The messages of a tree, to index, slice and iterate; `next()` takes them one by one, as from an iterator."""
+
+    _taken = 0
+
+    def __next__(self) -> ProtocolMessage:
+        if self._taken == len(self):
+            raise StopIteration
+        self._taken += 1
+        return self[self._taken - 1]
+
+
+class Tree(Forwarding):
+    """A node, or a leaf, in its place."""
+
+    __slots__ = ("_children", "_sources", "node", "parent", "step")
+
+    def __init__(self, part: Part, parent: Tree | None = None, index: int = 0) -> None:
+        self.node = part
+        self.parent = parent
+        # From the parent to here: the position among its children, or ~position among its sources.
+        self.step = index
+        self._children: Trees | None = None
+        self._sources: Trees | None = None
+
+    @classmethod
+    def from_tree(cls, nested: Nested) -> Self:
+        """A tree from nested pairs of a name and children: ``("<start>", [("abc", [])])``."""
+        return cls(_from_nested(nested))
+
+    # Symbol and parties
+
+    @property
+    def symbol(self) -> NonTerminal | Terminal:
+        node = self.node
+        return node.symbol if isinstance(node, Node) else Terminal(node)
+
+    @property
+    def is_terminal(self) -> Flag:
+        return Flag(not isinstance(self.node, Node))
+
+    @property
+    def is_non_terminal(self) -> Flag:
+        return Flag(isinstance(self.node, Node))
+
+    @property
+    def nonterminal(self) -> NonTerminal:
+        """The symbol, if this is a node; raises TypeError if it is a leaf."""
+        if not isinstance(self.node, Node):
+            raise TypeError(f"{self.node!r} is a terminal and has no nonterminal symbol")
+        return self.node.symbol
+
+    @property
+    def terminal(self) -> Terminal:
+        """The symbol, if this is a leaf; raises TypeError if it is a node."""
+        if isinstance(self.node, Node):
+            raise TypeError(f"{self.node.symbol} is a nonterminal and has no terminal symbol")
+        return Terminal(self.node)
+
+    @property
+    def sender(self) -> str | None:
+        """Who says this, if it is a message."""
+        node = self.node
+        return node.parties.sender if isinstance(node, Node) and node.parties else None
+
+    @property
+    def recipient(self) -> str | None:
+        """Who this is said to, if it is a message and the spec says."""
+        node = self.node
+        return node.parties.recipient if isinstance(node, Node) and node.parties else None
+
+    @property
+    def read_only(self) -> Flag:
+        """Always true: trees are values."""
+        return Flag(True)
+
+    # Structure
+
+    @property
+    def children(self) -> Trees:
+        if self._children is None:
+            node = self.node
+            parts = node.children if isinstance(node, Node) else ()
+            self._children = Trees([Tree(part, self, position) for position, part in enumerate(parts)])
+        return self._children
+
+    @property
+    def sources(self) -> Trees:
+        """The arguments of the generator that made this node."""
+        if self._sources is None:
+            node = self.node
+            parts = node.sources if isinstance(node, Node) else ()
+            self._sources = Trees([Tree(part, self, ~position) for position, part in enumerate(parts)])
+        return self._sources
+
+    @overload
+    def __getitem__(self, where: int) -> Tree: ...
+
+    @overload
+    def __getitem__(self, where: slice) -> SliceTree: ...
+
+    def __getitem__(self, where: int | slice) -> Tree:
+        """A child by its position, or some of them as one anonymous tree."""
+        if isinstance(where, slice):
+            return SliceTree(self.children[where])
+        if not hasattr(type(where), "__index__"):
+            raise TypeError(f"a tree is indexed by position, tree[0] or tree[1:3], not by {type(where).__name__}")
+        try:
+            return self.children[where]
+        except IndexError:
+            count = len(self.children)
+            raise IndexError(f"{values.name_of(self.node)} has no child {where!s}, only {count}") from None
+
+    def __iter__(self) -> Iterator[Tree]:
+        return iter(self.children)
+
+    def __len__(self) -> int:
+        """The number of children; the length of the value is `len(str(tree))`."""
+        return len(self.node.children) if isinstance(self.node, Node) else 0
+
+    def size(self) -> int:
+        """The number of nodes and leaves, this one included, sources not."""
+        return sum(1 for _ in _parts(self.node))
+
+    def count_terminals(self) -> int:
+        return len(values.flat(self.node))
+
+    def get_root(self) -> Tree:
+        tree = self
+        while tree.parent is not None:
+            tree = tree.parent
+        return tree
+
+    def get_path(self) -> list[Tree]:
+        """The trees from the root down to this one, both included."""
+        path = [self]
+        while (parent := path[-1].parent) is not None:
+            path.append(parent)
+        path.reverse()
+        return path
+
+    @property
+    def path(self) -> Path:
+        """The steps from the root down to this tree, as `replaced` takes them."""
+        return tuple(tree.step for tree in self.get_path()[1:])
+
+    def at(self, path: Iterable[int]) -> Tree:
+        """The tree at `path` below this one; raises IndexError if there is none."""
+        tree = self
+        for step in path:
+            part_at(tree.node, (step,))  # the one check of steps, with its message
+            tree = tree.children[step] if step >= 0 else tree.sources[~step]
+        return tree
+
+    # Search
+
+    def find_subtrees(self, symbol: str) -> Iterator[Tree]:
+        """All trees named `symbol`, breadth first, this one and sources included."""
+        name = _with_brackets(symbol)
+        queue = deque([self])
+        while queue:
+            tree = queue.popleft()
+            node = tree.node
+            if not isinstance(node, Node):
+                continue
+            if node.symbol == name:
+                yield tree
+            queue.extend(tree.children)
+            if node.sources:
+                queue.extend(tree.sources)
+
+    def find_all_trees(self, symbol: str) -> list[Tree]:
+        """All trees named `symbol`, as a list."""
+        return list(self.find_subtrees(symbol))
+
+    def find_all_nodes(self, symbol: str, exclude_read_only: bool = True) -> list[Tree]:
+        """All trees named `symbol`, as a list. No tree can be written to, so none is left out for that."""
+        return list(self.find_subtrees(symbol))
+
+    def find_direct_trees(self, symbol: str) -> list[Tree]:
+        """The children and sources named `symbol`."""
+        name = _with_brackets(symbol)
+        return [tree for tree in (*self.children, *self.sources) if tree.is_non_terminal and tree.nonterminal == name]
+
+    def flattened(self) -> list[Tree]:
+        """This tree and all below it, parents first, sources left out."""
+        found: list[Tree] = []
+        stack = [self]
+        while stack:
+            tree = stack.pop()
+            found.append(tree)
+            stack.extend(reversed(tree.children))
+        return found
+
+    def descendants(self) -> list[Tree]:
+        """All trees below this one, parents first, sources left out."""
+        return self.flattened()[1:]
+
+    def get_index(self, tree: Tree) -> int:
+        """The position of `tree` in `flattened()`, or else of the first tree equal to it; -1 if there is none."""
+        found = self.flattened()
+        for position, candidate in enumerate(found):
+            if candidate is tree:
+                return position
+        return next((position for position, candidate in enumerate(found) if candidate == tree), -1)
+
+    def get_non_terminal_symbols(self) -> KeysView[NonTerminal]:
+        """The symbols of all nodes, sources left out: a set, but in order of first occurrence."""
+        return dict.fromkeys(part.symbol for part in _parts(self.node) if isinstance(part, Node)).keys()
+
+    def protocol_msgs(self, reverse: bool = False) -> Messages:
+        """The messages in order of the session, the latest first if `reverse`."""
+        found = Messages()
+        stack = [self]
+        while stack:
+            tree = stack.pop()
+            node = tree.node
+            if not isinstance(node, Node):
+                continue
+            if node.parties is None:
+                stack.extend(reversed(tree.children))
+            else:  # a message holds no further ones
+                found.append(ProtocolMessage(node.parties.sender, node.parties.recipient, tree))
+        if reverse:
+            found.reverse()
+        return found
+
+    # Values
+
+    def value(self) -> TreeValue:
+        return TreeValue(self.node)
+
+    def children_values(self) -> list[TreeValue]:
+        return [tree.value() for tree in self.children]
+
+    def descendant_values(self) -> list[TreeValue]:
+        return [TreeValue(part) for part in list(_parts(self.node))[1:]]
+
+    def to_string(self, encoding: str = "latin-1") -> str:
+        """The value as text, bytes decoded by `encoding`; raises ConversionError if that cannot be."""
+        return values.to_text(self.node, encoding)
+
+    def to_bytes(self, encoding: str = "utf-8") -> bytes:
+        """The value as bytes, text encoded by `encoding`; raises ConversionError if bits fill no whole bytes."""
+        return values.to_bytes(self.node, encoding)
+
+    def to_int(self) -> int:
+        """The value as a number; raises ConversionError if it is none."""
+        return values.to_int(self.node)
+
+    def to_bits(self) -> str:
+        """The value as a row of 0 and 1."""
+        return values.to_bits(self.node)
+
+    def contains_bits(self) -> bool:
+        return any(isinstance(leaf, int) for leaf in values.flat(self.node))
+
+    def contains_bytes(self) -> bool:
+        return any(isinstance(leaf, bytes) for leaf in values.flat(self.node))
+
+    def should_be_serialized_to_bytes(self) -> bool:
+        """Whether the value is anything but plain text."""
+        return any(not isinstance(leaf, str) for leaf in values.flat(self.node))
+
+    def _own(self) -> Plain:
+        return values.value_of(self.node)
+
+    def __bool__(self) -> bool:
+        """The truth of the value: bits that are not 0, text or bytes that are not empty."""
+        return values.is_truthy(self.node)
+
+    def __eq__(self, other: object) -> bool:
+        """Equal in the type of `other`; between trees, in structure if the symbols are the same, else in value.
+
+        Raises ConversionError if the value cannot be read in that type, and TypeError if it is no type of values.
+        """
+        if isinstance(other, Tree):
+            return values.equal_parts(self.node, other.node)
+        if isinstance(other, TreeValue):
+            return self.value() == other
+        return values.equals_plain(self.node, other)
+
+    def __hash__(self) -> int:
+        return values.hash_of(self.node)
+
+    # Output
+
+    def to_tree(self) -> str:
+        return show.show_tree(self.node)
+
+    def to_grammar(self) -> str:
+        return show.show_grammar(self.node)
+
+    def to_repr(self) -> str:
+        return show.show_repr(self.node)
+
+    def to_value(self) -> str:
+        return show.show_value(self.node)
+
+    __repr__ = to_repr
+
+    # Editing
+
+    def replaced(self, where: Tree | Sequence[int], new: Tree | Part) -> Tree:
+        """This tree with `new` in place of a tree below it, named by itself or by its path from here.
+
+        Raises ValueError if that tree is not below this one, and IndexError if the path leads nowhere.
+        """
+        path = self._path_to(where) if isinstance(where, Tree) else tuple(where)
+        return Tree(replace_at(self.node, path, new.node if isinstance(new, Tree) else new))
+
+    def replace(self, grammar: object, old: Tree, new: Tree) -> Tree:
+        """This tree with `new` in place of `old`; the grammar is not needed. For text, write `str(tree).replace`."""
+        if not isinstance(old, Tree):
+            raise TypeError("replace() puts one tree in place of another; for text, write str(tree).replace(...)")
+        return self.replaced(old, new)
+
+    def deepcopy(self, *_: object, **__: object) -> Self:
+        """The tree itself: there is nothing a copy could be spared from."""
+        return self
+
+    __copy__ = deepcopy
+    __deepcopy__ = deepcopy
+
+    def set_all_read_only(self, read_only: bool = True) -> None:
+        """Nothing to do: every tree is."""
+
+    def set_children(self, *_: object) -> NoReturn:
+        raise _no_edit("set_children")
+
+    def add_child(self, *_: object) -> NoReturn:
+        raise _no_edit("add_child")
+
+    def remove_child(self, *_: object) -> NoReturn:
+        raise _no_edit("remove_child")
+
+    def _path_to(self, below: Tree) -> Path:
+        steps: list[int] = []
+        tree: Tree | None = below
+        while tree is not None and tree is not self:
+            steps.append(tree.step)
+            tree = tree.parent
+        if tree is None:
+            raise ValueError(f"{values.name_of(below.node)} is not a part of this {values.name_of(self.node)}")
+        return tuple(reversed(steps))
+
+
+class SliceTree(Tree):
+    """Some children of a tree as one anonymous tree. They keep their places: their parent is still their own."""
+
+    __slots__ = ()
+
+    def __init__(self, trees: Sequence[Tree]) -> None:
+        super().__init__(Node(ANONYMOUS, tuple(tree.node for tree in trees)))
+        self._children = Trees(trees)
+
+
+DerivationTree = Tree
+
+# What `Tree.from_tree` takes.
+Nested: TypeAlias = "tuple[str | bytes | int, Sequence[Nested]]"
+
+
+def _with_brackets(symbol: str) -> str:
+    return symbol if symbol.startswith("<") else f"<{symbol}>"
+
+
+def _parts(part: Part) -> Iterator[Part]:
+    """`part` and all below it, parents first."""
+    stack = [part]
+    while stack:
+        top = stack.pop()
+        yield top
+        if isinstance(top, Node):
+            stack.extend(reversed(top.children))
+
+
+def _from_nested(nested: Nested) -> Part:
+    made: list[Part] = []
+    # Children before parents: a pair is opened, its children follow, and its closing gathers what they made.
+    stack: list[Nested | tuple[NonTerminal, int]] = [nested]
+    while stack:
+        name, inside = stack.pop()
+        if isinstance(name, NonTerminal) and isinstance(inside, int):
+            children = tuple(made[len(made) - inside :])
+            del made[len(made) - inside :]
+            made.append(Node(name, children))
+        elif isinstance(inside, int):
+            raise AssertionError("only a nonterminal is ever closed")
+        elif isinstance(name, str) and name.startswith("<"):
+            stack.append((NonTerminal(name), len(inside)))
+            stack.extend(reversed(inside))
+        else:
+            made.append(name)
+    return made[0]
+
+
+def _no_edit(method: str) -> TypeError:
+    return TypeError(f"{method}() is not possible: trees are values; replaced(where, new) returns an edited tree")

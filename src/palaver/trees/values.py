@@ -1,0 +1,374 @@
+"""The value of a part: text, bytes, bits or nothing, and how it is read as another type.
+
+How values work
+===============
+
+The value of a part is what its leaves say, one after the other. Only text is text; only bits are bits, a number of
+any width; no leaves at all are *empty*; everything else is bytes. In bytes, text counts as UTF-8, and a run of bits is
+packed most significant bit first as soon as other data follows it or the part ends. A run that does not fill its last
+byte has no bytes, and so no text: asking for them raises ConversionError.
+
+Read as text, bytes become latin-1, one character per byte, because that loses nothing. Read as a number, bits are
+unsigned; text and bytes are decimal digits, as Python's int() reads them; empty is 0.
+
+All of this runs for every message that is made or checked, so each function first gathers the leaves in one flat loop
+and then tries the plain cases, all text and all bytes, with a single join: asking each leaf for its type first would
+cost more than the join, which asks anyway and raises TypeError at the first leaf of another type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import Enum
+from typing import TypeAlias
+
+from palaver.errors import ConversionError
+from palaver.trees.forwarding import Forwarding
+from palaver.trees.node import Leaf, Node, NonTerminal, Part
+
+# The symbol of a slice of a tree, which no rule has made.
+ANONYMOUS = NonTerminal("<>")
+
+Plain: TypeAlias = str | bytes | int
+
+
+class Kind(Enum):
+    """What a value is. The names the reference uses for the same kinds are aliases."""
+
+    TEXT = "string"
+    BYTES = "bytes"
+    BITS = "trailing_bits"
+    EMPTY = "empty"
+
+    STRING = TEXT
+    TRAILING_BITS_ONLY = BITS
+
+
+# --- Reading ----------------------------------------------------------------------------------------------------------
+
+
+def flat(part: Part) -> list[Leaf]:
+    """The leaves below `part`, left to right, as a list: faster than the iterator `node.leaves`."""
+    if not isinstance(part, Node):
+        return [part]
+    found: list[Leaf] = []
+    stack = list(part.children)
+    pop, extend, add = stack.pop, stack.extend, found.append
+    # The top of the stack is the rightmost part, so leaves come out from right to left.
+    while stack:
+        top = pop()
+        if isinstance(top, Node):
+            extend(top.children)
+        else:
+            add(top)
+    found.reverse()
+    return found
+
+
+def kind_of(part: Part) -> Kind:
+    """Whether the value of `part` is text, bytes, bits or empty."""
+    return _kind(flat(part))
+
+
+def to_bytes(part: Part, encoding: str = "utf-8") -> bytes:
+    """The value as bytes; raises ConversionError if its bits do not fill whole bytes."""
+    return _bytes(part, flat(part), encoding)
+
+
+def to_text(part: Part, encoding: str = "latin-1") -> str:
+    """The value as text, bytes decoded by `encoding`; raises ConversionError if that cannot be."""
+    found = flat(part)
+    try:
+        return "".join(found)  # type: ignore[arg-type]  # tried, not known
+    except TypeError:
+        return _decode(part, _bytes(part, found, "utf-8"), encoding)
+
+
+def to_int(part: Part) -> int:
+    """The value as a number; raises ConversionError if it is none."""
+    found = flat(part)
+    if not found:
+        return 0
+    try:
+        text = "".join(found)  # type: ignore[arg-type]  # tried, not known
+    except TypeError:
+        if _kind(found) is Kind.BITS:
+            return _number(found)
+        text = _bytes(part, found, "utf-8").decode("latin-1")
+    try:
+        return int(text)
+    except ValueError as error:
+        raise ConversionError(f"{name_of(part)} is {_brief(text)}, which int() does not read as a number") from error
+
+
+def to_bits(part: Part) -> str:
+    """The value as a row of 0 and 1. Unlike bytes this always exists, bits need not fill anything."""
+    return "".join(map(_leaf_bits, flat(part)))
+
+
+def value_of(part: Part) -> Plain:
+    """The value in its own type: text as str, bytes as bytes, bits as int; empty is the empty text."""
+    found = flat(part)
+    try:
+        return "".join(found)  # type: ignore[arg-type]  # tried, not known
+    except TypeError:
+        return _number(found) if _kind(found) is Kind.BITS else _bytes(part, found, "utf-8")
+
+
+def is_truthy(part: Part) -> bool:
+    """The truth of the value: a number that is not 0, or text or bytes that are not empty."""
+    found = flat(part)
+    if _kind(found) is Kind.BITS:
+        return 1 in found
+    # A bit among text is a byte, or a part of one, whatever its value.
+    return any(isinstance(leaf, int) or leaf for leaf in found)
+
+
+def name_of(part: Part) -> str:
+    """What to call `part` in a message."""
+    return str(part.symbol) if isinstance(part, Node) else repr(part)
+
+
+# --- Comparing --------------------------------------------------------------------------------------------------------
+
+
+def equals_plain(part: Part, other: object) -> bool:
+    """Whether the value, read in the type of `other`, is `other`.
+
+    Raises ConversionError if the value cannot be read so, and TypeError if `other` is no text, bytes or number.
+    """
+    if isinstance(other, str):
+        return _equals_text(part, other)
+    if isinstance(other, bytes | bytearray):
+        return to_bytes(part) == other
+    if isinstance(other, int):
+        return to_int(part) == other
+    raise TypeError(
+        f"{name_of(part)} compares with text, bytes, whole numbers and trees, not with {type(other).__name__}; "
+        f"convert it first, as in float(str({name_of(part)}))"
+    )
+
+
+def equal_parts(one: Part, other: Part) -> bool:
+    """Whether two parts are equal: of one symbol, in structure; of different symbols, in value."""
+    if one is other:
+        return True
+    if isinstance(one, Node) and isinstance(other, Node) and one.symbol == other.symbol != ANONYMOUS:
+        return _alike(one, other)
+    return equal_values(one, other)
+
+
+def equal_values(one: Part, other: Part) -> bool:
+    """Whether the values are equal: text and bytes by their bytes, bits by their number. A number is never text."""
+    key, other_key = _key(one), _key(other)
+    return type(key) is type(other_key) and key == other_key
+
+
+def hash_of(part: Part) -> int:
+    """A hash that equal parts share. That of text is the text's own, so that `tree in {"a", "b"}` works."""
+    key = _key(part)
+    return hash(key.decode("utf-8", "surrogateescape") if isinstance(key, bytes) else key)
+
+
+def _equals_text(part: Part, other: str) -> bool:
+    found = flat(part)
+    try:
+        return "".join(found) == other  # type: ignore[arg-type]  # tried, not known
+    except TypeError:
+        data = _bytes(part, found, "utf-8")
+    if data.decode("latin-1") == other:
+        return True
+    # Bytes on the wire may well be UTF-8, and what the spec writes as "é" was sent as that.
+    return data == other.encode("utf-8", "surrogateescape") if _is_encodable(other) else False
+
+
+def _alike(one: Node, other: Node) -> bool:
+    """Whether two nodes have the same shape, parties and leaves.
+
+    Unlike `node.same` this does not tell text from bytes: what we said is made of text, and the same words heard back
+    are made of bytes.
+    """
+    stack: list[tuple[Part, Part]] = [(one, other)]
+    while stack:
+        left, right = stack.pop()
+        if left is right:
+            continue
+        if isinstance(left, Node) and isinstance(right, Node):
+            if (
+                left.symbol != right.symbol
+                or left.parties != right.parties
+                or len(left.children) != len(right.children)
+            ):
+                return False
+            stack.extend(zip(left.children, right.children, strict=True))
+        elif isinstance(left, Node) or isinstance(right, Node) or not equal_values(left, right):
+            return False
+    return True
+
+
+def _key(part: Part) -> bytes | int | str:
+    """What decides the equality of values; keys of different types are different."""
+    found = flat(part)
+    if _kind(found) is Kind.BITS:
+        return _number(found)
+    try:
+        return _bytes(part, found, "utf-8")
+    except ConversionError:
+        # Neither bytes nor a number, but still a value that is equal to itself.
+        return "".join(map(_leaf_bits, found))
+
+
+# --- Values as objects ------------------------------------------------------------------------------------------------
+
+
+class TreeValue(Forwarding):
+    """The value of a part, without its place: what `tree.value()` returns. Behaves as the tree does in expressions."""
+
+    __slots__ = ("_part",)
+
+    def __init__(self, part: Part) -> None:
+        self._part = part
+
+    @property
+    def type_(self) -> Kind:
+        return kind_of(self._part)
+
+    @property
+    def trailing_bits(self) -> tuple[int, ...] | None:
+        """The bits, if the value is nothing but bits."""
+        found = flat(self._part)
+        return tuple(int(leaf) for leaf in found) if _kind(found) is Kind.BITS else None
+
+    def is_type(self, kind: Kind) -> bool:
+        return self.type_ is kind
+
+    def to_string(self, encoding: str = "latin-1") -> str:
+        return to_text(self._part, encoding)
+
+    def to_bytes(self, encoding: str = "utf-8") -> bytes:
+        return to_bytes(self._part, encoding)
+
+    def to_int(self) -> int:
+        return to_int(self._part)
+
+    def to_bits(self) -> str:
+        return to_bits(self._part)
+
+    def _own(self) -> Plain:
+        return value_of(self._part)
+
+    def __bool__(self) -> bool:
+        return is_truthy(self._part)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, TreeValue):
+            return equal_values(self._part, other._part)
+        if isinstance(other, Forwarding):
+            return NotImplemented  # a tree; it knows how
+        return equals_plain(self._part, other)
+
+    def __hash__(self) -> int:
+        return hash_of(self._part)
+
+    def __repr__(self) -> str:
+        if self.type_ is Kind.BITS:
+            return self.to_bits()
+        try:
+            return repr(self._own())
+        except ConversionError:  # bits that fill no byte, beside other data
+            return self.to_bits()
+
+
+# --- Leaves to plain values -------------------------------------------------------------------------------------------
+
+_DIGITS = bytes.maketrans(b"\x00\x01", b"01")
+
+
+def _kind(found: Sequence[Leaf]) -> Kind:
+    types = set(map(type, found))
+    if len(types) != 1:
+        return Kind.BYTES if types else Kind.EMPTY
+    only = types.pop()
+    if issubclass(only, str):
+        return Kind.TEXT
+    return Kind.BITS if issubclass(only, int) else Kind.BYTES
+
+
+def _bytes(part: Part, found: Sequence[Leaf], encoding: str) -> bytes:
+    try:
+        return _encode(part, "".join(found), encoding)  # type: ignore[arg-type]  # tried, not known
+    except TypeError:
+        pass
+    try:
+        return b"".join(found)  # type: ignore[arg-type]  # tried, not known
+    except TypeError:
+        return _packed(part, found, encoding)
+
+
+def _packed(part: Part, found: Sequence[Leaf], encoding: str) -> bytes:
+    pieces: list[bytes] = []
+    bits: list[Leaf] = []
+    for leaf in found:
+        if isinstance(leaf, int):
+            bits.append(leaf)
+        elif leaf:  # an empty leaf is no data, so bits may go on behind it
+            if bits:
+                pieces.append(_packed_bits(part, bits))
+                bits = []
+            pieces.append(leaf if isinstance(leaf, bytes) else _encode(part, leaf, encoding))
+    if bits:
+        pieces.append(_packed_bits(part, bits))
+    return b"".join(pieces)
+
+
+def _packed_bits(part: Part, bits: Sequence[Leaf]) -> bytes:
+    if len(bits) % 8:
+        raise ConversionError(f"{name_of(part)} has a run of {len(bits)} bits, which fill no whole number of bytes")
+    return _number(bits).to_bytes(len(bits) // 8, "big")
+
+
+def _number(bits: Sequence[Leaf]) -> int:
+    # By way of digits: shifting bit after bit would be quadratic.
+    return int(bytes(bits).translate(_DIGITS), 2)  # type: ignore[arg-type]  # only called for bits
+
+
+def _encode(part: Part, text: str, encoding: str) -> bytes:
+    try:
+        # surrogateescape: text that was made from stray bytes becomes those bytes again.
+        return text.encode(encoding, "surrogateescape")
+    except UnicodeEncodeError as error:
+        raise ConversionError(f"{name_of(part)} is {_brief(text)}, which {encoding} cannot encode") from error
+
+
+def _decode(part: Part, data: bytes, encoding: str) -> str:
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError as error:
+        raise ConversionError(f"{name_of(part)} is {_brief(data)}, which is not {encoding}") from error
+
+
+def _leaf_bits(leaf: Leaf) -> str:
+    if isinstance(leaf, int):
+        return str(leaf)
+    data = leaf_bytes(leaf)
+    return f"{int.from_bytes(data, 'big'):0{8 * len(data)}b}" if data else ""
+
+
+def leaf_bytes(leaf: str | bytes) -> bytes:
+    """The bytes of a leaf, also of one that has none: lone surrogates are needed for comparing and showing."""
+    if isinstance(leaf, bytes):
+        return leaf
+    return leaf.encode("utf-8", "surrogateescape" if _is_encodable(leaf) else "surrogatepass")
+
+
+def _is_encodable(text: str) -> bool:
+    try:
+        text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _brief(value: str | bytes) -> str:
+    shown = repr(value[:60])
+    return shown if len(value) <= 60 else f"{shown}…"
