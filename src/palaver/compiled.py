@@ -247,15 +247,14 @@ class Spec:
         chance = Chance.fresh() if seed is None else Chance(seed)
         self.namespace.seed(chance)
         program = self._program(max_repetitions)
-        first = (tree.node for data in initial for tree in self._conforming(data))
+        first = (node for data in initial if (node := self._conforming(data)) is not None)
         mender = self._mender(program, chance, max_nodes)
         make = partial(program.make, self.start, chance / "fuzz", nodes=max_nodes)
         return Fuzz(n, make, mender, chance / "choose", self._goals, first, budget=budget, is_binary=self.is_binary)
 
-    def _conforming(self, data: str | bytes | Tree) -> Iterator[Tree]:
-        for tree in self.parses(data):
-            yield tree
-            return
+    def _conforming(self, data: str | bytes | Tree) -> Node | None:
+        tree = next(self.parses(data), None)
+        return tree.node if tree is not None and isinstance(tree.node, Node) else None
 
     def _program(self, max_repetitions: int) -> Program:
         if max_repetitions not in self._programs:

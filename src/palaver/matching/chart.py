@@ -272,8 +272,9 @@ class Chart:
         positions = self._positions
         while positions:
             pos = heappop(positions)
-            self._last = self._columns.pop(pos)
+            self._last = self._columns[pos]
             self._work_off(self._last)
+            del self._columns[pos]
 
     def _work_off(self, column: Column) -> None:
         pos = column.pos

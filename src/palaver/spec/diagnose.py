@@ -9,6 +9,9 @@ from typing import Literal
 from palaver.errors import Diagnostic, SpecError
 from palaver.source import Source, Span
 
+# Whoever has more errors than this in one file has a wrong file; and reading on costs time.
+MAX_ERRORS = 50
+
 
 class Wrong(Exception):
     """Gives up on one statement: raised deep inside the readers, caught where the next statement starts."""

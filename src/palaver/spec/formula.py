@@ -150,10 +150,19 @@ class _Splitter:
             case ast.Compare(ops=[_, _, *_]) if all(isinstance(op, _COMPARISONS) for op in node.ops):
                 return And(tuple(self._links(node)))
             case ast.UnaryOp(op=ast.Not(), operand=operand) if _binds_symbol(operand, self.lifted):
-                return Not(self._split(operand))
+                return self._negation(operand)
             case ast.Call(func=ast.Name(id="any" | "all" as word), args=[argument], keywords=[]):
                 return self._quantifier(word == "all", argument) or self._leaf(node)
         return self._leaf(node)
+
+    def _negation(self, operand: ast.expr) -> Formula:
+        """What `not` says before `operand`. Each two of many in a row cancel out, and cost no stack."""
+        negated = True
+        while isinstance(operand, ast.UnaryOp) and isinstance(operand.op, ast.Not):
+            negated = not negated
+            operand = operand.operand
+        formula = self._split(operand)
+        return Not(formula) if negated else formula
 
     def _quantifier(self, every: bool, argument: ast.expr) -> Formula | None:
         """What `any` or `all` says if its argument is a plain comprehension over `*<path>`."""

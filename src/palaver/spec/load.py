@@ -80,6 +80,7 @@ class _Loader:
         self._dirs = [*include_dirs, *_path_list(environ, "PALAVER_PATH"), *_path_list(environ, "FANDANGO_PATH")]
         self._parsed: dict[str, SpecFile] = {}
         self._count = 0
+        self._complaints: set[tuple[str, Span]] = set()
 
     def load(self, source: Source, path: Path | None, includers: tuple[Path, ...] = ()) -> list[SpecFile]:
         """The spec in `source` behind its includes. `path` is None for a spec that is no file."""
@@ -107,7 +108,10 @@ class _Loader:
             path, text = self._find(include, includers)
             _refuse_loop(path, includers)
         except _Unreadable as unreadable:
-            self._report.error(source, include.span, unreadable.message, unreadable.hint)
+            # The same include fails again for everyone who includes this file.
+            if (source.name, include.span) not in self._complaints:
+                self._complaints.add((source.name, include.span))
+                self._report.error(source, include.span, unreadable.message, unreadable.hint)
             return []
         return self.load(Source(str(path), text), path, includers)
 

@@ -25,7 +25,7 @@ from typing import TypeVar
 
 from palaver.source import Source, Span
 from palaver.spec.ast import Constraint, Goal, Include, Rule, Setting, SpecFile
-from palaver.spec.diagnose import Reporter, Wrong, did_you_mean
+from palaver.spec.diagnose import MAX_ERRORS, Reporter, Wrong, did_you_mean
 from palaver.spec.formula import read_formula
 from palaver.spec.python_parts import Places, parse_module, read_expression
 from palaver.spec.rules import RuleParser, literal_value
@@ -61,8 +61,6 @@ NODE_TYPES = (
     "Option",
     "Concatenation",
 )
-# Whoever has more errors than this in one file has a wrong file; and reading on costs time.
-MAX_ERRORS = 50
 
 _KEYWORD = re.compile(r"(where|minimizing|maximizing|setting)\b")
 _INCLUDE = re.compile(r"include[ \t]*(?=\()")
@@ -152,12 +150,7 @@ class _Reader:
                 self._close_block(at)
             statement = _Statement("ours", at, at, joined)
             self._statements.append(statement)
-            try:
-                end = max(self._statement(statement), at + 1)
-            except RecursionError:
-                self.report.error(self.source, Span(at, at + 1), "this statement is nested too deeply")
-                end = max(python_tokens(text, at)[1], at + 1)
-            statement.end = end
+            end = statement.end = max(self._statement(statement), at + 1)
             at = _behind_gap(text, end)
             if self.report.error_count >= MAX_ERRORS:
                 self.report.error(self.source, Span(at, at), f"reading stopped here after {MAX_ERRORS} errors")
@@ -266,7 +259,10 @@ class _Reader:
             raise Wrong(span, f"{keyword} needs {what}")
         whole = Span(tokens[0].start, tokens[-1].end)
         if keyword == "where":
-            formula = read_formula(self.source, tokens, self.report)
+            try:
+                formula = read_formula(self.source, tokens, self.report)
+            except RecursionError:
+                raise Wrong(whole, "this condition is nested too deeply") from None
             return Constraint(self.text[whole.start : whole.end], formula, self.source, whole), end
         expression = read_expression(self.source, tokens, self.report)
         return Goal(keyword == "maximizing", expression, self.source, whole), end

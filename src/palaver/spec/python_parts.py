@@ -22,7 +22,7 @@ from typing import Literal as OneOf
 
 from palaver.source import Source, Span
 from palaver.spec.ast import Child, Descendant, Expression, Index, Mention, Path, Step
-from palaver.spec.diagnose import Reporter, Wrong
+from palaver.spec.diagnose import MAX_ERRORS, Reporter, Wrong
 from palaver.spec.scan import Token, names_in_symbol, why_no_symbol
 
 # Egyptian hieroglyphs, all of which may start an identifier.
@@ -533,6 +533,8 @@ def _report_statement_errors(
         except (SyntaxError, RecursionError, MemoryError, ValueError) as statement_error:
             _report_statement_error(statement_error, source, masked, start, report)
             found += 1
+            if found == MAX_ERRORS:
+                break
     if not found:
         _report_statement_error(error, source, masked, 0, report)
 

@@ -1,0 +1,42 @@
+"""`palaver convert`: a spec printed back, as a spec or as its states."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+from typing import Any
+
+import click
+
+from palaver.cli.options import grammar_arguments, grammar_options
+from palaver.compiled import Spec, load
+from palaver.grammar.show import show_grammar
+from palaver.grammar.states import transitions
+
+
+@click.command("convert")
+@click.argument("specs", nargs=-1, required=True, metavar="SPEC…")
+@click.option(
+    "--to", "form", type=click.Choice(["fan", "state"]), default="fan", show_default=True, help="What to print."
+)
+@click.option("--party", "parties", multiple=True, metavar="PARTY", help="Keep only the messages this party sends.")
+@click.option("-o", "--output", metavar="FILE", help="Write to FILE.")
+@grammar_options
+def command(specs: tuple[str, ...], form: str, parties: tuple[str, ...], output: str | None, **options: Any) -> None:
+    """Read the SPEC files as one spec, and print its grammar as a spec again, or the states that it consists of."""
+    spec = load(*specs, **grammar_arguments(options))
+    if parties:
+        spec = spec.for_parties(parties)
+    text = _as_spec(spec) if form == "fan" else "".join(f"{each}\n" for each in transitions(spec.analysis))
+    if output is None:
+        click.echo(text, nl=False)
+        return
+    try:
+        Path(output).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise click.UsageError(f"cannot write {output}: {error.strerror}") from error
+
+
+def _as_spec(spec: Spec) -> str:
+    code = "".join(f"{ast.unparse(module)}\n\n" for module in spec.python if module.body)
+    return code + show_grammar(spec.grammar)
