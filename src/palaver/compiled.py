@@ -247,14 +247,10 @@ class Spec:
         chance = Chance.fresh() if seed is None else Chance(seed)
         self.namespace.seed(chance)
         program = self._program(max_repetitions)
-        first = (node for data in initial if (node := self._conforming(data)) is not None)
+        first = (tree for data in initial if (tree := next(self.parses(data), None)) is not None)
         mender = self._mender(program, chance, max_nodes)
         make = partial(program.make, self.start, chance / "fuzz", nodes=max_nodes)
-        return Fuzz(n, make, mender, chance / "choose", self._goals, first, budget=budget, is_binary=self.is_binary)
-
-    def _conforming(self, data: str | bytes | Tree) -> Node | None:
-        tree = next(self.parses(data), None)
-        return tree.node if tree is not None and isinstance(tree.node, Node) else None
+        return Fuzz(n, make, mender, chance / "choose", self._goals, first, budget=budget)
 
     def _program(self, max_repetitions: int) -> Program:
         if max_repetitions not in self._programs:

@@ -22,6 +22,7 @@ class Naive:
     def __init__(self, rules: Mapping[str, Expr], text: str) -> None:
         self.rules = rules
         self.text = text
+        self._settled: dict[tuple[Expr, int], set[int]] = {}
 
     @cached_property
     def spans(self) -> dict[tuple[str, int], frozenset[int]]:
@@ -75,6 +76,12 @@ class Naive:
             count += 1
         return found
 
+    def settled(self, expr: Expr, start: int) -> set[int]:
+        key = expr, start
+        if key not in self._settled:
+            self._settled[key] = self.ends(expr, start, self.spans)
+        return self._settled[key]
+
     def is_complete(self, symbol: str) -> bool:
         return len(self.text) in self.spans[symbol, 0]
 
@@ -104,7 +111,7 @@ class Naive:
                 for part in parts:
                     if any(self._goes_on(part, at, found) for at in here):
                         return True
-                    here = {end for at in here for end in self.ends(part, at, self.spans)}
+                    here = {end for at in here for end in self.settled(part, at)}
                 return False
             case Choice(options):
                 return any(self._goes_on(option, start, found) for option in options)
@@ -113,7 +120,7 @@ class Naive:
                     self._goes_on(part, start, found)
                     or any(
                         self._goes_on(Permutation(parts[:number] + parts[number + 1 :]), at, found)
-                        for at in self.ends(part, start, self.spans)
+                        for at in self.settled(part, start)
                     )
                     for number, part in enumerate(parts)
                 )
@@ -125,7 +132,7 @@ class Naive:
                     if count >= least and here <= seen:
                         return False
                     seen |= here
-                    here = {end for at in here for end in self.ends(body, at, self.spans)}
+                    here = {end for at in here for end in self.settled(body, at)}
                     count += 1
                 return False
         raise AssertionError(expr)
@@ -147,7 +154,7 @@ class Naive:
             yield Node(NonTerminal(symbol), children)
 
     def _derive(self, expr, start, end, span) -> Iterator[tuple[Part, ...]]:
-        if end not in self.ends(expr, start, self.spans):
+        if end not in self.settled(expr, start):
             return
         match expr:
             case Literal() | Pattern():

@@ -25,6 +25,10 @@ def test_python_may_follow_a_rule_that_spans_lines() -> None:
     assert (assignment.lineno, assignment.col_offset) == (3, 8)
 
 
+def test_python_behind_something_wrong_keeps_its_place() -> None:
+    assert "spec.fan:1:10:" in remarks("|; x = 1 1")
+
+
 def test_python_keeps_its_places_and_non_ascii_text_does_no_harm() -> None:
     spec = read('name = "ü"; <ä> ::= "é"; y = 2\n  <b> ::= 0\nif y:\n    z = 1\n')
     assert [node.lineno for node in spec.python.body] == [1, 1, 3]
@@ -114,7 +118,7 @@ def test_every_statement_with_an_error_is_reported_in_order() -> None:
 
 def test_thousands_of_errors_are_cut_short() -> None:
     report = Reporter()
-    parse_spec(Source("spec.fan", "<a>\n" * 10_000), report)
+    parse_spec(Source("spec.fan", "x = 1\n" + "<a>\n" * 10_000 + "y = 1 1"), report)
     assert len(report.errors) == 51
     assert "reading stopped here" in report.errors[-1].message
 

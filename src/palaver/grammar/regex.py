@@ -32,6 +32,20 @@ from typing import Any, TypeAlias
 from palaver.grammar.charset import ASCII, BYTES, END_OF_UNICODE, EVERY, NO_CHARS, CharSet
 
 
+__all__ = [
+    "CHARACTERS",
+    "REPEATS",
+    "Automaton",
+    "PatternError",
+    "Regex",
+    "State",
+    "characters",
+    "compile_pattern",
+    "flags_inside",
+    "op",
+]
+
+
 class PatternError(ValueError):
     """A pattern cannot be read; `position` counts characters of the pattern as it was written."""
 

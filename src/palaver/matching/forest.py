@@ -15,8 +15,9 @@ A tree is made by a small machine with a list of work and a list of finished par
 changed. So a choice is remembered by keeping what the machine was about to do, and the next tree is found by
 going back to the last choice that has something left. Nothing recurses: a tree may be as deep as it likes.
 
-A nonterminal that contains itself over the same text could do so any number of times. Such rounds are left out: a result
-is never expanded inside itself over the same span, nor a context that is open inside itself at the same position.
+A nonterminal that contains itself over the same text could do so any number of times. Such rounds are left
+out: a symbol is never expanded inside itself over the same span, and never open inside itself at the same position with
+nothing before it.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ _EXPAND, _REDUCE, _LEAF, _WALK, _OPEN, _REDUCE_OPEN, _WALK_OPEN = range(7)
 # (kind, ..., the work after it), and (part, the parts before it).
 _Work: TypeAlias = tuple[Any, ...] | None
 _Parts: TypeAlias = tuple[Part, Any] | None
-# The results (or contexts) around a place that have the same span (or position), innermost first.
+# The symbols (as results) around a place that have its span, innermost first; or all open contexts around it.
 _Chain: TypeAlias = tuple[Any, Any] | None
 
 
@@ -224,9 +225,11 @@ class _Machine:
 
     def _expand(self, result: Result, parties: Parties | None, chain: _Chain, rest: _Work) -> bool:
         nonterminal = result.context.nonterminal
+        inner = chain if nonterminal.is_cyclic else None
         if nonterminal.symbol is not None:
             rest = (_REDUCE, nonterminal.symbol, parties, self._parts, rest)
-        inner = (result, chain) if nonterminal.is_cyclic else None
+            if nonterminal.is_cyclic:
+                inner = (result, chain)
         links = _only_way(result)
         if links is None:
             graph = result.graph

@@ -11,7 +11,6 @@ from palaver.generation.program import Discarded
 from palaver.solving.repair import Mender
 from palaver.trees.node import Node
 from palaver.trees.tree import Tree
-from palaver.trees.values import to_bytes, to_text
 
 # With a soft constraint, the best of so many candidates is emitted.
 _CANDIDATES = 8
@@ -36,10 +35,9 @@ class Fuzz(Iterator[Tree]):
         mender: Mender,
         chance: Chance,
         goals: Sequence[Callable[[Tree], float]],
-        first: Iterable[Node],
+        first: Iterable[Tree],
         *,
         budget: int,
-        is_binary: bool,
     ) -> None:
         self.shortfall: str | None = None
         self.made = 0
@@ -49,7 +47,6 @@ class Fuzz(Iterator[Tree]):
         self._chance = chance
         self._budget = budget
         self._goals = goals
-        self._key: Callable[[Node], str | bytes] = to_bytes if is_binary else to_text
         self._seen: set[str | bytes] = set()
         self._failure: Failure | None = None
         self._discarded = ""
@@ -61,40 +58,40 @@ class Fuzz(Iterator[Tree]):
     def __next__(self) -> Tree:
         return next(self._trees)
 
-    def _run(self, first: Iterator[Node]) -> Iterator[Tree]:
+    def _run(self, first: Iterator[Tree]) -> Iterator[Tree]:
         wanted = self._wanted
         while wanted is None or self.made < wanted:
-            node = next(first, None) or self._next_new()
-            if node is None:
+            tree = next(first, None) or self._next_new()
+            if tree is None:
                 break
-            key = self._key(node)
-            if key not in self._seen:
-                self._seen.add(key)
+            if tree.serialised() not in self._seen:
+                self._seen.add(tree.serialised())
                 self.made += 1
-                yield Tree(node)
+                yield tree
         if wanted is not None and self.made < wanted:
             self.shortfall = self._explain()
             if not self.made:
                 raise Unsolvable(self.shortfall)
 
-    def _next_new(self) -> Node | None:
-        """A node that was not made before; None if the budget did not suffice for one."""
+    def _next_new(self) -> Tree | None:
+        """A tree that was not made before; None if the budget did not suffice for one."""
         steps, repetitions = 0, 0
-        best: tuple[float, Node] | None = None
+        best: tuple[float, Tree] | None = None
         candidates = 0
         while steps < self._budget and repetitions < _MOST_REPETITIONS:
             node, spent = self._attempt()
             steps += spent
             if node is None:
                 continue
-            if self._key(node) in self._seen:
+            tree = Tree(node)
+            if tree.serialised() in self._seen:
                 repetitions += 1
                 continue
             if not self._goals:
-                return node
-            score = sum(goal(Tree(node)) for goal in self._goals)
+                return tree
+            score = sum(goal(tree) for goal in self._goals)
             if best is None or score > best[0]:
-                best = (score, node)
+                best = (score, tree)
             candidates += 1
             if candidates == _CANDIDATES:
                 break

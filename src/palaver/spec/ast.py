@@ -17,11 +17,7 @@ from palaver.source import Source, Span
 NOWHERE = Span(0, 0)
 
 
-def _span() -> Span:
-    return field(default=NOWHERE, compare=False, repr=False)
-
-
-# --- Grammar expressions ---------------------------------------------------------------------------------------------
+# --- Grammar expressions ----------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +25,7 @@ class Literal:
     """A terminal that is matched as it stands: text or bytes."""
 
     value: str | bytes
-    span: Span = _span()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +33,7 @@ class Bit:
     """One bit, 0 or 1; the first of eight is the most significant."""
 
     value: int
-    span: Span = _span()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +41,7 @@ class Pattern:
     """A regular expression, over text or (if `source` is bytes) over bytes."""
 
     source: str | bytes
-    span: Span = _span()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,19 +51,19 @@ class Ref:
     symbol: str  # with brackets: "<name>"
     sender: str | None = None
     recipient: str | None = None
-    span: Span = _span()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Sequence:
     parts: tuple[Expr, ...]  # two or more
-    span: Span = _span()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
     options: tuple[Expr, ...]  # two or more, in the order of the spec
-    span: Span = _span()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +73,7 @@ class Repeat:
     body: Expr
     least: Bound
     most: Bound | None
-    span: Span = _span()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,14 +81,14 @@ class Permutation:
     """All parts, each exactly once, in any order."""
 
     parts: tuple[Expr, ...]
-    span: Span = _span()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 Expr: TypeAlias = Literal | Bit | Pattern | Ref | Sequence | Choice | Repeat | Permutation
 Bound: TypeAlias = "int | Expression"  # an Expression is computed anew for each repetition
 
 
-# --- Python with selectors in it ----------------------------------------------------------------------------------------
+# --- Python with selectors in it --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,13 +121,16 @@ class Path:
 
     base: str
     steps: tuple[Step, ...] = ()
-    span: Span = _span()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A path in Python text. `each` stands for one node at a time, `list` (`*P`) for all of them, `count` (`|P|`) for how
-    many. `name` is the Python identifier that stands for it in `Expression.python`."""
+    """A path in Python text.
+
+    `each` stands for one node at a time, `list` (`*P`) for all of them, `count` (`|P|`) for how many. `name` is the
+    Python identifier that stands for the mention in `Expression.python`.
+    """
 
     name: str
     path: Path
@@ -140,7 +139,7 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """A Python expression of the spec: what the author wrote, and what CPython parsed once the selectors were lifted out.
+    """A Python expression of the spec: what the author wrote, and what CPython made of it without the selectors.
 
     Every textual mention is a variable of its own, in the order of the text.
     """
@@ -149,10 +148,10 @@ class Expression:
     mentions: tuple[Mention, ...]
     python: ast.expr = field(compare=False, repr=False)
     source: Source = field(compare=False, repr=False)
-    span: Span = _span()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
-# --- Constraints -----------------------------------------------------------------------------------------------------------
+# --- Constraints ------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +194,7 @@ class Quantified:
 Formula: TypeAlias = Leaf | And | Or | Not | Quantified
 
 
-# --- Statements ------------------------------------------------------------------------------------------------------------
+# --- Statements -------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +203,7 @@ class Rule:
     body: Expr
     generator: Expression | None = None
     source: Source | None = field(default=None, compare=False, repr=False)
-    span: Span = _span()  # of the symbol that is defined
+    span: Span = field(default=NOWHERE, compare=False, repr=False)  # of the symbol that is defined
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +213,7 @@ class Constraint:
     text: str
     formula: Formula
     source: Source = field(compare=False, repr=False)
-    span: Span = _span()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +223,7 @@ class Goal:
     maximize: bool
     expression: Expression
     source: Source = field(compare=False, repr=False)
-    span: Span = _span()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,13 +233,13 @@ class Setting:
     selector: str
     values: tuple[tuple[str, object], ...]
     source: Source = field(compare=False, repr=False)
-    span: Span = _span()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Include:
     path: str
-    span: Span = _span()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

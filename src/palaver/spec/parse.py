@@ -257,6 +257,8 @@ class _Reader:
         if not tokens:
             what = "a condition" if keyword == "where" else "an expression"
             raise Wrong(span, f"{keyword} needs {what}")
+        if tokens[0].text == "=":
+            raise Wrong(span, f"{keyword} starts a constraint and cannot be a variable", "choose another name")
         whole = Span(tokens[0].start, tokens[-1].end)
         if keyword == "where":
             try:
@@ -364,17 +366,17 @@ class _Reader:
             statement.top_level = indent == 0 and tokens[0].text not in _CLAUSES
             if tokens[-1].text == ":":
                 self._block_indent = indent
-        self._refuse_selectors(tokens, end)
+        self._refuse_selectors(tokens)
         return end
 
-    def _refuse_selectors(self, tokens: Sequence[Token], end: int) -> None:
+    def _refuse_selectors(self, tokens: Sequence[Token]) -> None:
         strays = [token for token in _with_fields(tokens) if token.kind == "symbol"]
         if not strays:
             return
         hint = "selectors work in where, minimizing, maximizing, generators and bounds"
         if self._block_indent is not None and _KEYWORD.match(tokens[0].text):
             hint = f"this {tokens[0].text} is inside the Python block above; give it less indentation"
-        elif end < len(self.text) and tokens[0].text == "assert":
+        elif tokens[0].text == "assert":
             hint = "write where instead of assert"
         self.report.error(self.source, strays[0].span, "a Python statement cannot hold a selector", hint)
         self._strays.extend(token.span for token in strays)
@@ -403,8 +405,8 @@ class _Reader:
     def _masked_text(self) -> tuple[str, set[int]]:
         """The text with blanks in the place of everything that is not Python, and where fillers stand.
 
-        Where Python follows another statement on its line, that statement leaves a filler, `(0 )`, behind: Python
-        would take blanks at the start of a line for indentation.
+        Where Python follows another statement on its line, that statement leaves a filler, `0` or over several lines
+        `(0 )`, behind: Python would take blanks at the start of a line for indentation.
         """
         pieces = []
         fillers = set()
@@ -421,12 +423,11 @@ class _Reader:
                 pieces.append(body)
             elif python_behind:
                 fillers.add(statement.start)
-                pieces.append(f"(0{_blank(body[2:-1])})")
+                pieces.append(f"(0{_blank(body[2:-1])})" if "\n" in body else f"0{_blank(body[1:])}")
             else:
                 pieces.append(_blank(body))
             at = statement.end
-        rest = self.text[at:]
-        pieces.append(rest if python_before else rest.replace(";", " "))
+        pieces.append(_blank(self.text[at:]))
         return self._without_strays("".join(pieces)), fillers
 
     def _python_behind(self) -> list[bool]:

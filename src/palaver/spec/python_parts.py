@@ -17,7 +17,7 @@ import warnings
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, chain, pairwise, product
+from itertools import accumulate, pairwise, product
 from typing import Literal as OneOf
 
 from palaver.source import Source, Span
@@ -338,7 +338,8 @@ def _partners(tokens: Sequence[Token]) -> dict[int, int]:
 def _unused_letters(text: str) -> Iterator[str]:
     """Identifiers that do not occur in `text`, the short ones first."""
     free = _LETTERS if text.isascii() else [letter for letter in _LETTERS if letter not in text]
-    return chain(free, map("".join, product(free, repeat=2)))
+    yield from free
+    yield from map("".join, product(free, repeat=2))
 
 
 def _placeholder(letters: str, text: str) -> tuple[str, str]:

@@ -248,6 +248,9 @@ class RuleParser:
         return least, most
 
     def _bound(self, tokens: Sequence[Token]) -> Bound:
+        if len(tokens) == 1 and tokens[0].text.isdecimal() and tokens[0].text[0] != "0":
+            # Nearly all bounds are such, and CPython need not be asked.
+            return int(tokens[0].text)
         expression = read_expression(self.source, tokens, self.report)
         if len(expression.mentions) > 1:
             raise Wrong(
@@ -307,7 +310,7 @@ class RuleParser:
                 return Wrong(
                     Span(token.start, token.start + len(text)), "a generator needs something to generate before it"
                 )
-        if text == "<":
+        if text[0] == "<":
             return Wrong(*why_no_symbol(self.source.text, token.start))
         if text in ("?", "*", "+", "**") or token.kind == "bounds":
             return Wrong(token.span, f"there is nothing before this {text[0]} that it could repeat")

@@ -22,13 +22,13 @@ from palaver.spec.diagnose import Wrong
 
 NAME = r"[^\W\d]\w*"
 _BLANK = r"(?:[ \t]|\\\n)*"
-_SYMBOL_TEXT = rf"<[ \t]*{NAME}(?:[ \t]*:[ \t]*{NAME})*[ \t]*>"
+_SYMBOL = rf"<[ \t]*{NAME}(?:[ \t]*:[ \t]*{NAME})*[ \t]*>"
 _PREFIX = r"(?:[bB][rR]?|[rR][bB]?|[uU])?"
 
 TOKEN = re.compile(
     rf"""
     (?P<blank>      [ \t]+ | \\\n )
-  | (?P<symbol>     {_SYMBOL_TEXT} )
+  | (?P<symbol>     {_SYMBOL} )
   | (?P<string>     {_PREFIX} (?: "{{3}} [^"\\]* (?: (?: \\. | "(?!"") ) [^"\\]* )* "{{3}}
                                 | '{{3}} [^'\\]* (?: (?: \\. | '(?!'') ) [^'\\]* )* '{{3}}
                                 | "(?!"") [^"\\\n]* (?: \\. [^"\\\n]* )* "
@@ -47,7 +47,6 @@ TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-_SYMBOL = re.compile(_SYMBOL_TEXT)
 RULE_HEAD = re.compile(rf"[ \t]*(<[^<>\n\"']*>){_BLANK}::=")
 _ANGLES = re.compile(r"<([^<>\n]*)>")
 # A comment may stand between statements, and between the lines of a rule.
@@ -94,9 +93,9 @@ def names_in_symbol(symbol: str, at: int, text: str) -> list[str]:
     """The parties, if any, and last the name of a symbol that stands at `at` of `text`. Raises Wrong."""
     names = [part.strip() for part in symbol[1:-1].split(":")]
     # \w knows a few characters that are no letters for Python, and those are no letters here either.
-    if not _SYMBOL.fullmatch(symbol) or not all(map(str.isidentifier, names)):
-        raise Wrong(*why_no_symbol(text, at))
-    return names
+    if all(map(str.isidentifier, names)):
+        return names
+    raise Wrong(*why_no_symbol(text, at))
 
 
 def why_no_symbol(text: str, at: int) -> tuple[Span, str, str]:

@@ -84,7 +84,11 @@ def same(one: Part, other: Part) -> bool:
         if left is right:
             continue
         if isinstance(left, Node) and isinstance(right, Node):
-            if left.symbol != right.symbol or left.parties != right.parties or len(left.children) != len(right.children):
+            if (
+                left.symbol != right.symbol
+                or left.parties != right.parties
+                or len(left.children) != len(right.children)
+            ):
                 return False
             stack.extend(zip(left.children, right.children, strict=True))
         elif type(left) is not type(right) or left != right:

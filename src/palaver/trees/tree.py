@@ -104,7 +104,7 @@ class Messages(list[ProtocolMessage]):
 class Tree(Forwarding):
     """A node, or a leaf, in its place."""
 
-    __slots__ = ("_children", "_sources", "node", "parent", "step")
+    __slots__ = ("_children", "_serialised", "_sources", "node", "parent", "step")
 
     def __init__(self, part: Part, parent: Tree | None = None, index: int = 0) -> None:
         self.node = part
@@ -113,6 +113,7 @@ class Tree(Forwarding):
         self.step = index
         self._children: Trees | None = None
         self._sources: Trees | None = None
+        self._serialised: str | bytes | None = None
 
     @classmethod
     def from_tree(cls, nested: Nested) -> Self:
@@ -329,11 +330,25 @@ class Tree(Forwarding):
 
     def to_string(self, encoding: str = "latin-1") -> str:
         """The value as text, bytes decoded by `encoding`; raises ConversionError if that cannot be."""
-        return values.to_text(self.node, encoding)
+        data = self.serialised()
+        return data if isinstance(data, str) else values.decode(self.node, data, encoding)
 
     def to_bytes(self, encoding: str = "utf-8") -> bytes:
         """The value as bytes, text encoded by `encoding`; raises ConversionError if bits fill no whole bytes."""
-        return values.to_bytes(self.node, encoding)
+        data = self.serialised()
+        if isinstance(data, str):
+            return values.encode(self.node, data, encoding)
+        # Text inside bytes was encoded as UTF-8; another encoding must start from the leaves again.
+        return data if encoding == "utf-8" else values.to_bytes(self.node, encoding)
+
+    def serialised(self) -> str | bytes:
+        """What is written or sent: text if all of it is text, else bytes. Computed once.
+
+        Raises ConversionError if bits fill no whole bytes.
+        """
+        if self._serialised is None:
+            self._serialised = values.serialise(self.node)
+        return self._serialised
 
     def to_int(self) -> int:
         """The value as a number; raises ConversionError if it is none."""

@@ -77,11 +77,17 @@ def to_bytes(part: Part, encoding: str = "utf-8") -> bytes:
 
 def to_text(part: Part, encoding: str = "latin-1") -> str:
     """The value as text, bytes decoded by `encoding`; raises ConversionError if that cannot be."""
+    data = serialise(part)
+    return data if isinstance(data, str) else decode(part, data, encoding)
+
+
+def serialise(part: Part) -> str | bytes:
+    """Text if all leaves are text, else bytes; raises ConversionError if bits fill no whole bytes."""
     found = flat(part)
     try:
         return "".join(found)  # type: ignore[arg-type]  # tried, not known
     except TypeError:
-        return _decode(part, _bytes(part, found, "utf-8"), encoding)
+        return _bytes(part, found, "utf-8")
 
 
 def to_int(part: Part) -> int:
@@ -296,7 +302,7 @@ def _kind(found: Sequence[Leaf]) -> Kind:
 
 def _bytes(part: Part, found: Sequence[Leaf], encoding: str) -> bytes:
     try:
-        return _encode(part, "".join(found), encoding)  # type: ignore[arg-type]  # tried, not known
+        return encode(part, "".join(found), encoding)  # type: ignore[arg-type]  # tried, not known
     except TypeError:
         pass
     try:
@@ -315,7 +321,7 @@ def _packed(part: Part, found: Sequence[Leaf], encoding: str) -> bytes:
             if bits:
                 pieces.append(_packed_bits(part, bits))
                 bits = []
-            pieces.append(leaf if isinstance(leaf, bytes) else _encode(part, leaf, encoding))
+            pieces.append(leaf if isinstance(leaf, bytes) else encode(part, leaf, encoding))
     if bits:
         pieces.append(_packed_bits(part, bits))
     return b"".join(pieces)
@@ -332,7 +338,8 @@ def _number(bits: Sequence[Leaf]) -> int:
     return int(bytes(bits).translate(_DIGITS), 2)  # type: ignore[arg-type]  # only called for bits
 
 
-def _encode(part: Part, text: str, encoding: str) -> bytes:
+def encode(part: Part, text: str, encoding: str) -> bytes:
+    """The text of `part` as bytes; raises ConversionError if the encoding lacks a character."""
     try:
         # surrogateescape: text that was made from stray bytes becomes those bytes again.
         return text.encode(encoding, "surrogateescape")
@@ -340,7 +347,8 @@ def _encode(part: Part, text: str, encoding: str) -> bytes:
         raise ConversionError(f"{name_of(part)} is {_brief(text)}, which {encoding} cannot encode") from error
 
 
-def _decode(part: Part, data: bytes, encoding: str) -> str:
+def decode(part: Part, data: bytes, encoding: str) -> str:
+    """The bytes of `part` as text; raises ConversionError if they are not of that encoding."""
     try:
         return data.decode(encoding)
     except UnicodeDecodeError as error:
