@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
-from types import MappingProxyType, TracebackType
+from types import MappingProxyType
 from typing import Any
 
 from palaver.chance import Chance
@@ -106,7 +106,8 @@ def _build(
     files: Sequence[SpecFile], report: Reporter, *, constraints: Iterable[str], start: str, stdlib: bool
 ) -> Spec | None:
     extra = [each for text in constraints if (each := parse_constraint(text, report)) is not None]
-    assumed = _names_in_broken_text(files) if report.errors else ()
+    could_be_read = not report.error_count
+    assumed = None if report.text_is_missing else () if could_be_read else _names_in_broken_text(files)
     if start and not start.startswith("<"):
         start = f"<{start}>"
     grammar = lower(files, report, start=start, stdlib=stdlib, extra=extra, assumed=assumed)
@@ -115,7 +116,7 @@ def _build(
     if ran:
         grammar = _fold_bounds(grammar, namespace, report)
     analysis = Analysis(grammar)
-    check_grammar(analysis, report, party_classes=namespace.party_classes if ran else None)
+    check_grammar(analysis, report, party_classes=namespace.party_classes if ran else None, is_whole=could_be_read)
     if report.errors:
         return None
     return Spec(grammar, analysis, namespace, tuple(report.diagnostics), tuple(file.python for file in files))
@@ -152,15 +153,17 @@ def _run_python(files: Sequence[SpecFile], namespace: Namespace, report: Reporte
         try:
             exec(compile(file.python, file.source.name, "exec"), namespace.names)
         except (Exception, SystemExit) as error:  # the spec's own code may raise anything
-            span = _crash_span(file.source, error.__traceback__)
+            span = _crash_span(file.source, error)
             message = f"the spec's Python code raised {type(error).__name__}: {error}"
             report.error(file.source, span, message, "the code of a spec runs once, when the spec is loaded")
             return False
     return True
 
 
-def _crash_span(source: Source, traceback: TracebackType | None) -> Span:
-    line = 1
+def _crash_span(source: Source, error: BaseException) -> Span:
+    """The line of the source that was running when the error came, or that CPython refused to compile."""
+    line = error.lineno or 1 if isinstance(error, SyntaxError) and error.filename == source.name else 1
+    traceback = error.__traceback__
     while traceback is not None:
         if traceback.tb_frame.f_code.co_filename == source.name:
             line = traceback.tb_lineno

@@ -32,7 +32,8 @@ class Diagnostic:
     def __str__(self) -> str:
         line, column = self.source.place(self.span.start)
         head = f"{self.source.name}:{line}:{column}: {self.severity}: {self.message}"
-        text = f"{head}\n{self.source.excerpt(self.span)}"
+        # Of an empty or unreadable file there is nothing to show.
+        text = f"{head}\n{self.source.excerpt(self.span)}" if self.source.text else head
         return f"{text}\n  hint: {self.hint}" if self.hint else text
 
 

@@ -6,6 +6,9 @@ from bisect import bisect_right
 from dataclasses import dataclass, field
 from functools import cached_property
 
+# Of a longer line only the part around the mark is shown, and at most so much to the left of it.
+_LONGEST_EXCERPT, _LONGEST_LEFT = 160, 80
+
 
 @dataclass(frozen=True, slots=True)
 class Span:
@@ -54,6 +57,10 @@ class Source:
         number, column = self.place(span.start)
         line = self.line(number)
         width = max(1, min(span.end - span.start, len(line) - column + 1))
+        first = max(0, column - 1 - _LONGEST_LEFT) if len(line) > _LONGEST_EXCERPT else 0
+        last = min(len(line), first + _LONGEST_EXCERPT)
+        head, tail = "…" if first else "", "…" if last < len(line) else ""
         # Tabs stay tabs under the line, so that the caret stands where the editor shows it.
-        indent = "".join("\t" if char == "\t" else " " for char in line[: column - 1])
-        return f"  {line}\n  {indent}{'^' * width}"
+        indent = "".join("\t" if char == "\t" else " " for char in head + line[first : column - 1])
+        marks = "^" * max(1, min(width, last - column + 1))
+        return f"  {head}{line[first:last]}{tail}\n  {indent}{marks}"

@@ -226,8 +226,7 @@ def first_expression(formula: Formula) -> Expression:
 
 def _text_of(leaf: Expression, mention: Mention) -> str:
     span = mention.path.span
-    text = leaf.source.text[span.start : span.end]
-    return {"each": text, "list": f"*{text}", "count": f"|{text}|"}[mention.kind]
+    return leaf.source.text[span.start : span.end]
 
 
 def _brief(value: Value) -> str:

@@ -26,6 +26,7 @@ from palaver.chance import Chance
 from palaver.generation import settings as wrong
 from palaver.generation.patterns import NoSuchString, compile_draw, drawn_from
 from palaver.grammar.analyse import generator_arguments, least_size
+from palaver.grammar.empty import can_be_empty, cyclic_symbols, nullable_symbols
 from palaver.grammar.ir import Grammar, computed_bounds
 from palaver.grammar.regex import compile_pattern
 from palaver.spec.ast import (
@@ -45,7 +46,7 @@ from palaver.spec.ast import (
     Rule,
     Sequence,
 )
-from palaver.trees.node import Leaf, Node, NonTerminal, Part, Parties
+from palaver.trees.node import Leaf, Node, NonTerminal, Part, Parties, leaves
 
 One: TypeAlias = "Callable[[Run], Part]"
 Many: TypeAlias = "Callable[[Run, list[Part]], None]"
@@ -154,6 +155,8 @@ class _Compiler:
         with_arguments = any(generator_arguments(rule) for rule in grammar.rules.values())
         self._keep_above = with_arguments or any(path.steps for path in self._tracked)
         self._pools: dict[str, tuple[Node, ...] | None] = {}
+        self._nullable = nullable_symbols(grammar.rules)
+        self._cyclic = cyclic_symbols(grammar.rules, self._nullable)
         # Rules mention each other, so functions look these up when they run; both are complete by then.
         self._bodies: dict[str, Body] = {}
         self._makers: dict[str, One] = {}
@@ -172,7 +175,8 @@ class _Compiler:
         pool = self._pool_for(ref)
         if pool is not None:
             return _from_pool(pool)
-        make = self._track(ref.symbol, self._generated(ref) or self._expanded(ref))
+        make = self._generated(ref) or self._expanded(ref)
+        make = self._track(ref.symbol, _without_rounds(make) if ref.symbol in self._cyclic else make)
         other = self._wrongness.rates(ref, rule).get("non_terminal_use_other_rule", 0)
         return wrong.now_and_then(other, self._other_rule(ref), make) if other else make
 
@@ -384,9 +388,10 @@ class _Compiler:
                 pool = self._pool_for(expr.body)
                 return _exactly(once, least) if pool is None else _exactly_from(pool, least)
             cost = least_size(expr.body, self._sizes)
+            further = _if_not_empty(once) if can_be_empty(expr.body, self._nullable) else once
             if most is None:
-                return _unbounded(once, least, self._most, cost)
-            return _between(once, least, most, self._most, cost)
+                return _unbounded(once, further, least, self._most, cost)
+            return _between(once, further, least, most, self._most, cost)
         return self._computed(least, most, once)
 
     def _computed(self, least: Bound, most: Bound | None, once: Many) -> Many:
@@ -523,18 +528,19 @@ def _exactly_from(pool: tuple[Node, ...], count: int) -> Many:
     return exactly
 
 
-def _between(once: Many, least: int, most: int, spread: int, cost: int) -> Many:
+def _between(once: Many, further: Many, least: int, most: int, spread: int, cost: int) -> Many:
     counts = min(most - least, max(spread, 1) * 4) + 1
 
     def between(run: Run, out: list[Part]) -> None:
-        count = least + (int(run.random() * counts) if run.left >= cost else 0)
-        for _ in range(count):
+        for _ in range(least):
             once(run, out)
+        for _ in range(int(run.random() * counts) if run.left >= cost else 0):
+            further(run, out)
 
     return between
 
 
-def _unbounded(once: Many, least: int, spread: int, cost: int) -> Many:
+def _unbounded(once: Many, further: Many, least: int, spread: int, cost: int) -> Many:
     def some(run: Run, out: list[Part]) -> None:
         for _ in range(least):
             once(run, out)
@@ -543,9 +549,47 @@ def _unbounded(once: Many, least: int, spread: int, cost: int) -> Many:
         for _ in range(int(drawn * drawn * (spread + 1))):
             if run.left < cost:
                 break
-            once(run, out)
+            further(run, out)
 
     return some
+
+
+# --- what would make an input endlessly ambiguous ---------------------------------------------------------------------
+
+
+def _if_not_empty(once: Many) -> Many:
+    """An item of a repetition that leaves nothing behind if it is empty: nobody could tell how often it was there."""
+
+    def further(run: Run, out: list[Part]) -> None:
+        before = len(out)
+        once(run, out)
+        if not any(map(_size, out[before:])):
+            del out[before:]
+
+    return further
+
+
+def _without_rounds(make: One) -> One:
+    """A maker whose nodes do not contain themselves with nothing beside them: the innermost one says it all."""
+
+    def innermost(run: Run) -> Part:
+        node = make(run)
+        assert isinstance(node, Node), "the maker of a symbol makes a node"
+        found, size = node, _size(node)
+        todo = [node]
+        while todo:
+            current = todo.pop()
+            if current.symbol == node.symbol:
+                found = current
+            todo.extend(part for part in current.children if isinstance(part, Node) and _size(part) == size)
+        return found if node.parties is None else found._replace(parties=node.parties)
+
+    return innermost
+
+
+def _size(part: Part) -> int:
+    """How much a part says, in units that only zero and equality matter of."""
+    return sum(8 * len(leaf) if isinstance(leaf, str | bytes) else 1 for leaf in leaves(part))
 
 
 # --- paths that bounds mention

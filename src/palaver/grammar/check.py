@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Iterable, Iterator
+from itertools import count
 
 from palaver.grammar.analyse import ENDLESS, Analysis, generator_arguments, reachable
 from palaver.grammar.ir import computed_bounds, refs, walk
@@ -38,14 +39,18 @@ from palaver.spec.diagnose import Reporter
 ALWAYS_KNOWN = ("Client", "Server", "In", "Out", "StdIn", "StdOut", "TimerControl", "TimerEvent")
 
 
-def check_grammar(analysis: Analysis, report: Reporter, *, party_classes: Collection[str] | None) -> None:
-    """Report every objection to a grammar; those about parties only if it is known which classes there are."""
+def check_grammar(
+    analysis: Analysis, report: Reporter, *, party_classes: Collection[str] | None, is_whole: bool
+) -> None:
+    """Report every objection to a grammar; those about parties only if it is known which classes there are, those
+    about what nobody uses only if the grammar `is_whole`: everything of the spec could be read."""
     rules = [rule for rule in analysis.grammar.rules.values() if rule.symbol in analysis.grammar.own]
     for rule in rules:
         _check_patterns(rule, report)
         _check_ends(rule, analysis, report)
         _check_generator(rule, analysis, report)
-    _check_used(rules, analysis, report)
+    if is_whole:
+        _check_used(rules, analysis, report)
     _check_messages(analysis, report)
     if party_classes is not None:
         _check_parties(analysis, report, party_classes)
@@ -82,26 +87,35 @@ def _check_patterns(rule: Rule, report: Reporter) -> None:
 def _check_ends(rule: Rule, analysis: Analysis, report: Reporter) -> None:
     if analysis.sizes[rule.symbol] < ENDLESS:
         return
-    stuck = [ref.symbol for ref in refs(rule.body) if analysis.sizes.get(ref.symbol, 1) >= ENDLESS]
-    via = rule.symbol if rule.symbol in stuck else stuck[0]
-    again = "again" if via == rule.symbol else "which never ends"
+    stuck = {
+        symbol: [child for child in analysis.children[symbol] if analysis.sizes.get(child, 1) >= ENDLESS]
+        for symbol in (rule.symbol, *analysis.below(rule.symbol))
+        if analysis.sizes.get(symbol, 1) >= ENDLESS
+    }
+    # What never ends only because it contains such a symbol is not to blame, and ends once that one does.
+    via = [child for child in stuck[rule.symbol] if rule.symbol in reachable(child, stuck)]
+    if not via:
+        return
+    again = f"contains {rule.symbol} again" if rule.symbol in via else f"leads back to it by way of {via[0]}"
     report.error(
         _source(rule),
         rule.span,
-        f"{rule.symbol} never ends: every alternative contains {via}, {again}",
-        f"add an alternative without {via}",
+        f"{rule.symbol} never ends: every alternative {again}",
+        f"add an alternative without {rule.symbol if rule.symbol in via else via[0]}",
     )
 
 
 def _check_used(rules: list[Rule], analysis: Analysis, report: Reporter) -> None:
     grammar = analysis.grammar
+    # Whoever starts from another symbol for once did not forget the others.
+    used = {*analysis.reachable, *reachable("<start>", analysis.children, analysis.arguments)}
     mentioned = {
         symbol
         for rule in grammar.rules.values()
         for symbol in (*analysis.children[rule.symbol], *generator_arguments(rule))
     }
     for rule in rules:
-        if rule.symbol in analysis.reachable:
+        if rule.symbol in used:
             continue
         if rule.symbol in mentioned:
             report.warning(
@@ -157,7 +171,7 @@ def _check_messages(analysis: Analysis, report: Reporter) -> None:
             report.error(
                 rule.generator.source,
                 rule.generator.span,
-                f"{rule.symbol} has a generator, but contains the message {inner}",
+                f"{rule.symbol} has a generator, but leads to a message: {inner}",
                 "generators make parts of messages, not conversations",
             )
 
@@ -168,15 +182,20 @@ def _check_message(rule: Rule, symbol: str, span: Span, analysis: Analysis, repo
         report.error(
             _source(rule),
             span,
-            f"the message {symbol} contains another message, {inner}",
+            f"the message {symbol} contains another message: {inner}",
             "a message is sent as a whole; take the party off one of the two",
         )
 
 
 def _messages_below(symbols: Iterable[str], analysis: Analysis) -> Iterator[str]:
+    """The messages that these symbols lead to, each with its place."""
     for symbol in symbols:
         for name in reachable(symbol, analysis.children):
-            yield from (ref.symbol for ref in refs(analysis.grammar.rules[name].body) if ref.sender is not None)
+            rule = analysis.grammar.rules[name]
+            for ref in refs(rule.body):
+                if ref.sender is not None:
+                    line, column = _source(rule).place(ref.span.start)
+                    yield f"{ref.symbol} at {_source(rule).name}:{line}:{column}"
 
 
 def _check_parties(analysis: Analysis, report: Reporter, party_classes: Collection[str]) -> None:
@@ -218,9 +237,28 @@ def _check_constraint(constraint: Constraint, analysis: Analysis, report: Report
             expression.source,
             mention.path.span,
             f"{symbol} is mentioned twice, and each mention stands for every {symbol} by itself"
-            + ("" if also is expression else " (either all satisfy the one side, or all the other)"),
-            f"to speak of one {symbol} at a time, bind it: forall <x> in {symbol}: … with <x> for {symbol}",
+            + ("" if also is expression else ": all of them satisfy the one side, or all of them the other"),
+            f"to speak of one {symbol} at a time, bind it: {_bound_form(constraint, mention.path, analysis)}",
         )
+
+
+def _bound_form(constraint: Constraint, path: Path, analysis: Analysis) -> str:
+    """The constraint with one variable for all mentions of `path`."""
+    text = constraint.source.text
+    variable = next(name for name in _variables() if name not in analysis.grammar.rules and name not in text)
+    parts, end = [], constraint.span.start
+    for mention in (each for expression in expressions_of(constraint.formula) for each in expression.mentions):
+        if mention.path == path and mention.kind == "each":
+            parts += [text[end : mention.path.span.start], variable]
+            end = mention.path.span.end
+    condition = "".join([*parts, text[end : constraint.span.end]]).removeprefix("where").strip()
+    over = text[path.span.start : path.span.end]
+    return f"where forall {variable} in {over}: {' '.join(condition.split())}"
+
+
+def _variables() -> Iterator[str]:
+    yield from ("<x>", "<y>", "<z>")
+    yield from (f"<x{number}>" for number in count(1))
 
 
 def _check_formula(formula: Formula, bound: dict[str, frozenset[str]], analysis: Analysis, report: Reporter) -> None:
@@ -270,7 +308,9 @@ def _check_path(
         symbols = bound[path.base]
     else:
         symbols = frozenset((path.base,))
-        if path.base in analysis.grammar.rules and path.base not in analysis.reachable:
+        rule = analysis.grammar.rules.get(path.base)
+        # What stands for an undefined symbol has no source; that it is undefined has been said.
+        if rule is not None and rule.source is not None and path.base not in analysis.reachable:
             report.warning(
                 source,
                 path.span,

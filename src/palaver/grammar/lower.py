@@ -35,20 +35,22 @@ def lower(
     start: str = "<start>",
     stdlib: bool = True,
     extra: Iterable[Constraint | Goal] = (),
-    assumed: Collection[str] = (),
+    assumed: Collection[str] | None = (),
 ) -> Grammar:
-    """The grammar that `files` define together; what is undefined is reported, unless its name is among `assumed`.
+    """The grammar that `files` define together; what is undefined is reported, unless its name is among `assumed`
+    (None: nothing is reported, because anything may be defined where we could not read).
 
     An undefined symbol stands for the empty text from then on, so that whatever else is wrong can be found as well.
     """
     rules = _collect_rules(files, report)
     own = frozenset(rules)
     extra = tuple(extra)
-    constraints = tuple(c for file in files for c in file.constraints) + tuple(
-        c for c in extra if isinstance(c, Constraint)
-    )
-    goals = tuple(g for file in files for g in file.goals) + tuple(g for g in extra if isinstance(g, Goal))
-    settings = tuple(s for file in files for s in file.settings)
+    # A file that is included twice overrides what stands between, but says what it demands only once.
+    distinct = list({id(file): file for file in files}.values())
+    constraints = tuple(c for file in distinct for c in file.constraints)
+    constraints += tuple(c for c in extra if isinstance(c, Constraint))
+    goals = tuple(g for file in distinct for g in file.goals) + tuple(g for g in extra if isinstance(g, Goal))
+    settings = tuple(s for file in distinct for s in file.settings)
     resolver = _Resolver(rules, report, stdlib, assumed)
     resolver.require_start(start, files)
     resolver.resolve_rules()
@@ -71,7 +73,7 @@ def _collect_rules(files: Sequence[SpecFile], report: Reporter) -> dict[str, Rul
             rules[rule.symbol] = rule
             # A file that replaces another file's rule does what replacing is for; one that replaces its own forgot
             # something.
-            if earlier is not None and earlier.source is file.source:
+            if earlier is not None and earlier is not rule and earlier.source is file.source:
                 line, column = file.source.place(earlier.span.start)
                 report.warning(
                     file.source,
@@ -85,9 +87,9 @@ def _collect_rules(files: Sequence[SpecFile], report: Reporter) -> dict[str, Rul
 class _Resolver:
     """Looks for a definition of every symbol that is mentioned anywhere."""
 
-    def __init__(self, rules: dict[str, Rule], report: Reporter, stdlib: bool, assumed: Collection[str]) -> None:
+    def __init__(self, rules: dict[str, Rule], report: Reporter, stdlib: bool, assumed: Collection[str] | None) -> None:
         self._rules = rules
-        self._missing: set[str] = set(assumed)
+        self._assumed = assumed
         self._report = report
         self._stdlib = stdlib
         self._resolved: set[str] = set()
@@ -100,7 +102,7 @@ class _Resolver:
         hint = did_you_mean(start, own) or (
             f"define {start}, or start from another symbol with -S" if own else f"add a rule {start} ::= …"
         )
-        if start not in self._missing:
+        if not self._is_assumed(start):
             self._report.error(source, Span(0, 0), f"no rule defines the start symbol {start}", hint)
         self._rules[start] = Rule(start, Literal(""))
 
@@ -147,13 +149,16 @@ class _Resolver:
     def require(self, symbol: str, source: Source, span: Span) -> None:
         if self._known(symbol):
             return
-        if symbol in self._missing:
+        if self._is_assumed(symbol):
             self._rules[symbol] = Rule(symbol, Literal(""))
             return
         known = [*self._rules, *(LIBRARY_SYMBOLS if self._stdlib else ())]
         hint = did_you_mean(symbol, known) or f"add a rule {symbol} ::= …"
         self._report.error(source, span, f"no rule defines {symbol}", hint)
         self._rules[symbol] = Rule(symbol, Literal(""))
+
+    def _is_assumed(self, symbol: str) -> bool:
+        return self._assumed is None or symbol in self._assumed
 
     def _known(self, symbol: str) -> bool:
         if symbol in self._rules:

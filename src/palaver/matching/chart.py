@@ -23,13 +23,15 @@ Computed repetition. An *environment* says, for each path that some bound follow
 It travels through the items from left to right, and contexts in which it matters are told apart by it. Without computed
 bounds all environments are the same empty tuple.
 
-Three shortcuts keep the chart small; none changes an answer. A context starts only alternatives that fit the next
-character. A pattern does not end where the next character cannot follow it. And a pattern that goes round in one
-state runs ahead in compiled code.
+Three shortcuts keep the chart small; none changes an answer. Nothing starts, moves on or is completed if the next character
+does not fit what can come then. A pattern does not end where the next character cannot follow it. And a pattern that
+goes round in one state runs ahead in compiled code. What was left out at the last position is kept, so that
+a message about a bad input can name everything that could have stood there.
 """
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterator, Sequence
 from heapq import heappop, heappush
 from itertools import islice
@@ -44,6 +46,7 @@ from palaver.matching.tables import (
     PLAIN,
     REPETITION,
     Computed,
+    Key,
     Nonterminal,
     Step,
     Tables,
@@ -53,6 +56,24 @@ from palaver.spec.ast import Expression
 from palaver.trees.node import Node
 
 BoundEvaluator: TypeAlias = Callable[[Expression, Node | None], int]
+
+
+class CollectorPaused:
+    """While inside, Python does not look for cyclic garbage.
+
+    A chart makes many objects and throws few away. Looking through all of them again and again takes longer than
+    making them, and finds nothing.
+    """
+
+    __slots__ = ("_was_on",)
+
+    def __enter__(self) -> None:
+        self._was_on = gc.isenabled()
+        gc.disable()
+
+    def __exit__(self, *_: object) -> None:
+        if self._was_on:
+            gc.enable()
 
 
 class Skip:
@@ -132,14 +153,17 @@ Child: TypeAlias = Result | Skip | None
 
 
 class Column:
-    __slots__ = ("contexts", "done", "pos", "seen", "todo")
+    __slots__ = ("contexts", "done", "key", "pos", "seen", "skipped", "todo")
 
-    def __init__(self, pos: int) -> None:
+    def __init__(self, pos: int, key: Key) -> None:
         self.pos = pos
+        self.key = key  # what comes next
         self.todo: list[Item | Result] = []
         self.done = 0  # how much of `todo` has been worked off
         self.seen: dict[object, Item | Result] = {}
         self.contexts: dict[object, Context] = {}
+        # What did not fit the key, and was left out: moves of an item, or completions of the item's context.
+        self.skipped: list[tuple[bool, Item, Child, Environment]] = []
 
 
 class Chart:
@@ -199,8 +223,8 @@ class Chart:
     def expected_at_furthest(self) -> tuple[list[Step], bool]:
         """The terminals that could stand, or go on, at `furthest`, in the order of the spec; and whether the end could."""
         pos = self.furthest
-        if self._pruned_at == pos:
-            self._unprune()
+        if self._prune:
+            self._stop_pruning(pos)
         steps = dict.fromkeys(item.step for item, _ in self._halfway)
         if self._failed_at == pos:
             steps.update(dict.fromkeys(self._failed))
@@ -241,13 +265,17 @@ class Chart:
             return
         self.buffer += text
         self.limit = len(self.buffer) * self._unit
+        with CollectorPaused():
+            self._read_on(len(text))
+
+    def _read_on(self, added: int) -> None:
         untried, self._untried = self._untried, []
         halfway, self._halfway = self._halfway, []
         for item, state in halfway:
             if isinstance(state, int):
                 self._resume_literal(item, state)
             else:
-                self._run_pattern(item, state, (self.limit // self._unit) - len(text))
+                self._run_pattern(item, state, (self.limit // self._unit) - added)
         for item in untried:
             self._scan(item, is_new=False)
         self._work()
@@ -259,12 +287,12 @@ class Chart:
             for path, node in tables.trails.selected_in(message):
                 bindings[path] = Binding(number - len(history), 0, node)
         env = tuple(bindings)
-        self.root = self._context(self._last, tables.start, env, NO_TRAIL, None)
+        self.root = self._context(self._last, tables.start, env, NO_TRAIL)
 
     def _column(self, pos: int) -> Column:
         column = self._columns.get(pos)
         if column is None:
-            column = self._columns[pos] = Column(pos)
+            column = self._columns[pos] = Column(pos, self._key(pos))
             heappush(self._positions, pos)
         return column
 
@@ -280,7 +308,7 @@ class Chart:
         pos = column.pos
         todo = column.todo
         contexts = column.contexts
-        key = self._key(pos)
+        key = column.key
         advance = self._advance
         # The list grows while it is read.
         for entry in islice(todo, column.done, None):
@@ -289,7 +317,7 @@ class Chart:
                 if step.mode == REPETITION:
                     least, most = entry.context.bounds
                     if entry.count >= least:
-                        self._complete(entry.context, pos, entry.env, entry, SKIP, column)
+                        self._complete(entry, SKIP, entry.env, column)
                     if most is not None and entry.count >= most:
                         continue
                 if step.kind == CALL:
@@ -304,7 +332,7 @@ class Chart:
                     if context is None:
                         if target.is_static and not target.starts[key]:
                             continue
-                        context = self._context(column, target, env, trail, key)
+                        context = self._context(column, target, env, trail)
                     context.waiters.append(entry)
                     for result in context.empty_results:
                         advance(entry, pos, result, result.env if target.is_tracked else entry.env, column)
@@ -333,16 +361,14 @@ class Chart:
             self.end_positions.append(result.end)
         self.ends[result.end].append(result)
 
-    def _key(self, pos: int) -> str | int | None:
+    def _key(self, pos: int) -> Key:
         """What comes next at `pos`: a character, a bit if `pos` is inside a byte, None at the end of the buffer."""
         if pos == self.limit or not self._prune:
             return None
         index, bits = divmod(pos, self._unit)
         return ord(self.buffer[index]) >> (7 - bits) & 1 if bits else self.buffer[index]
 
-    def _context(
-        self, column: Column, target: Nonterminal, env: Environment, trail: Trail, key: str | int | None
-    ) -> Context:
+    def _context(self, column: Column, target: Nonterminal, env: Environment, trail: Trail) -> Context:
         pos = column.pos
         context = Context(target, pos, env, trail)
         column.contexts[(target, env, trail) if target.is_tracked else target] = context
@@ -354,22 +380,21 @@ class Chart:
                 return context
             context.bounds = bounds
         todo = column.todo
-        for start in target.starts[key if target.is_static else None]:
+        for start in target.starts[column.key if target.is_static else None]:
             todo.append(Item(start, context, pos, 0, env, None, SKIP))
         return context
 
-    def _advance(self, item: Item, pos: int, child: Child, env: Environment, column: Column | None = None) -> None:
-        """Move `item` on to `pos`, over `child`."""
+    def _advance(self, item: Item, pos: int, child: Child, env: Environment, column: Column) -> None:
+        """Move `item` on to `pos`, where `column` is, over `child`."""
         step = item.step
-        context = item.context
         following = step.following
         count = 0
         if step.mode == PLAIN:
             if following is None:
-                self._complete(context, pos, env, item, child, column)
+                self._complete(item, child, env, column)
                 return
         elif step.mode == REPETITION:
-            least, most = context.bounds
+            least, most = item.context.bounds
             count = item.count
             # Only the iterations that must be there may be empty; an empty one more would go on for ever.
             if count >= least:
@@ -382,8 +407,10 @@ class Chart:
         else:
             count = item.count | step.bit
         assert following is not None  # only the last step of a plain alternative has none
-        if column is None:
-            column = self._column(pos)
+        if not following.fits[column.key]:
+            column.skipped.append((False, item, child, env))
+            return
+        context = item.context
         key = (following, context, count, env)
         known = column.seen.get(key)
         if known is None:
@@ -394,17 +421,18 @@ class Chart:
         else:
             known.more.append((item, child))
 
-    def _complete(
-        self, context: Context, pos: int, env: Environment, item: Item, child: Child, column: Column | None
-    ) -> None:
+    def _complete(self, item: Item, child: Child, env: Environment, column: Column) -> None:
+        """The context of `item` is done, by `item` and then `child`."""
+        context = item.context
+        if not context.nonterminal.may_end[column.key]:
+            column.skipped.append((True, item, child, env))
+            return
         if context.selected:
-            env = self._select(context, pos, env)
-        if column is None:
-            column = self._column(pos)
+            env = self._select(context, column.pos, env)
         key = (context, env) if env else context
         known = column.seen.get(key)
         if known is None:
-            column.seen[key] = result = Result(context, pos, env, item, child)
+            column.seen[key] = result = Result(context, column.pos, env, item, child)
             column.todo.append(result)
             for path in context.selected:
                 binding = env[path]
@@ -417,13 +445,12 @@ class Chart:
 
     def _choose_part(self, head: Item, column: Column) -> None:
         """Go on with each part of a permutation that has not been used; without any left, the permutation is done."""
-        context = head.context
         used = head.count
         left = [part for part in head.step.owner.parts if not used & part.bit]
         for part in left:
-            column.todo.append(Item(part, context, head.pos, used, head.env, head, SKIP))
+            column.todo.append(Item(part, head.context, head.pos, used, head.env, head, SKIP))
         if not left:
-            self._complete(context, head.pos, head.env, head, SKIP, column)
+            self._complete(head, SKIP, head.env, column)
 
     # --- Terminals ---------------------------------------------------------------------------------------------------------
 
@@ -437,7 +464,7 @@ class Chart:
                 return
             code = ord(self.buffer[index])
             if code < 0x100 and code >> (7 - bits) & 1 == step.bit:
-                self._advance(item, item.pos + 1, None, item.env)
+                self._end_terminal(item, item.pos + 1)
         elif bits:
             return  # whole characters stand at byte borders only
         elif step.kind == LITERAL:
@@ -452,11 +479,14 @@ class Chart:
             elif state.can_go_on:
                 self._untried.append(item)
 
+    def _end_terminal(self, item: Item, pos: int) -> None:
+        self._advance(item, pos, None, item.env, self._column(pos))
+
     def _scan_literal(self, item: Item, index: int) -> None:
         text = item.step.text
         if self.buffer.startswith(text, index):
             pos = item.pos + len(text) * self._unit
-            self._advance(item, pos, None, item.env)
+            self._end_terminal(item, pos)
         elif item.pos == self.limit:
             self._untried.append(item)
         elif self.buffer[index] == text[0]:
@@ -470,7 +500,7 @@ class Chart:
         if text.startswith(seen, matched):
             matched += len(seen)
             if matched == len(text):
-                self._advance(item, item.pos + matched * self._unit, None, item.env)
+                self._end_terminal(item, item.pos + matched * self._unit)
             else:
                 self._halfway.append((item, matched))
             return
@@ -512,7 +542,7 @@ class Chart:
                     self._pruned = []
                 self._pruned.append(item)
         elif step.verify is None or step.verify(self.buffer[item.pos // self._unit : at]):
-            self._advance(item, pos, None, item.env)
+            self._end_terminal(item, pos)
 
     def _fail(self, step: Step, pos: int) -> None:
         if pos > self._failed_at:
@@ -521,18 +551,23 @@ class Chart:
         if pos == self._failed_at:
             self._failed.append(step)
 
-    def _unprune(self) -> None:
-        """Let the patterns end that were thought not worth it, to learn what could have followed."""
-        pos, items = self._pruned_at, self._pruned
-        self._pruned_at, self._pruned = -1, []
+    def _stop_pruning(self, pos: int) -> None:
+        """Do all that was left out at `pos`, the furthest position, to learn what could have stood there."""
+        self._prune = False
         if self._last.pos == pos:
             self._columns[pos] = self._last
             heappush(self._positions, pos)
-        start, end = 0, pos // self._unit
-        for item in items:
-            start = item.pos // self._unit
-            if item.step.verify is None or item.step.verify(self.buffer[start:end]):
-                self._advance(item, pos, None, item.env)
+        column = self._column(pos)
+        column.key = None
+        skipped, column.skipped = column.skipped, []
+        for is_complete, item, child, env in skipped:
+            if is_complete:
+                self._complete(item, child, env, column)
+            else:
+                self._advance(item, pos, child, env, column)
+        if self._pruned_at == pos:
+            for item in self._pruned:
+                self._end_pattern(item, pos // self._unit)
         self._work()
 
     # --- Computed repetition -----------------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple, TypeAlias
 
-from palaver.matching.chart import SKIP, Chart, Child, Context, Environment, Item, Result
+from palaver.matching.chart import SKIP, Chart, Child, CollectorPaused, Context, Environment, Item, Result
 from palaver.matching.tables import BIT, LITERAL, Step
 from palaver.trees.node import Leaf, Node, NonTerminal, OpenNode, Part, Parties, make_node
 
@@ -166,16 +166,22 @@ class _Machine:
 
     def run(self, work: _Work) -> Iterator[Node]:
         self._work = work
-        going = True
-        while going:
-            while self._work is not None and going:
+        found = self._find(True)
+        while found is not None:
+            yield found
+            found = self._find(self._go_back())
+
+    def _find(self, going: bool) -> Node | None:
+        """Work until a tree is done; None if there is no way to."""
+        with CollectorPaused():
+            while going and self._work is not None:
                 going = self._do(self._work)
-            if going:
-                assert self._parts is not None  # all work done: the root is finished
-                root = self._parts[0]
-                assert isinstance(root, Node)  # and it is a rule
-                yield root
-            going = self._go_back()
+        if not going:
+            return None
+        assert self._parts is not None  # all work done: the root is finished
+        root = self._parts[0]
+        assert isinstance(root, Node)  # and it is a rule
+        return root
 
     def _do(self, work: tuple[Any, ...]) -> bool:
         """One piece of work. Where it turns out to be impossible, back to the last choice; False if there is none."""
@@ -184,7 +190,7 @@ class _Machine:
             self._parts = (work[1], self._parts)
             self._work = work[2]
             return True
-        if kind == _REDUCE or kind == _REDUCE_OPEN:
+        if kind in (_REDUCE, _REDUCE_OPEN):
             self._reduce(*work[1:], is_open=kind == _REDUCE_OPEN)
             return True
         if kind == _EXPAND:

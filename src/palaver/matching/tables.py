@@ -19,6 +19,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TypeAlias
 
 from palaver.grammar.charset import BYTES, EVERY, NO_CHARS, CharSet
 from palaver.grammar.regex import State, compile_pattern
@@ -45,6 +47,7 @@ class Step:
     mode: int = PLAIN
     following: Step | None = None  # None: the alternative is complete after this step
     order: int = 0  # among all steps, in the order of the spec
+    fits: Fits = field(init=False)  # whether it can be worth to be here, by what comes next
     # CALL
     target: Nonterminal | None = None
     parties: Parties | None = None
@@ -105,6 +108,7 @@ class Nonterminal:
     is_cyclic: bool = False  # whether it can contain itself and nothing else
     is_tracked: bool = False  # whether anything in it reads or sets what computed bounds look at
     starts: Starts = field(init=False)
+    may_end: MayEnd = field(init=False)
 
     @property
     def is_repetition(self) -> bool:
@@ -126,19 +130,51 @@ class Computed:
     path: int | None
 
 
-class Starts(dict["str | int | None", "tuple[Step, ...]"]):
-    """The alternatives of a nonterminal that fit what comes next: a character, a bit inside a byte, or None: unknown."""
+# What comes next in the input: a character, a bit inside a byte, or None: not known yet.
+Key: TypeAlias = str | int | None
+
+
+class Fits(dict[Key, bool]):
+    """Whether a step, or what comes after it if it can be empty, can begin with what comes next."""
+
+    def __init__(self, tables: Tables, step: Step) -> None:
+        self.tables = tables
+        self.step = step
+
+    def __missing__(self, key: Key) -> bool:
+        can_be_empty, leading = self.tables.chain_edges(self.step)
+        # A repetition or permutation may have come to its end.
+        can_be_empty = can_be_empty or self.step.mode == REPETITION or self.step.kind == HEAD
+        answer = self[key] = self.tables.can_come(leading, can_be_empty, self.step.owner, key)
+        return answer
+
+
+class MayEnd(dict[Key, bool]):
+    """Whether a nonterminal can be followed by what comes next."""
 
     def __init__(self, tables: Tables, nonterminal: Nonterminal) -> None:
         self.tables = tables
         self.nonterminal = nonterminal
 
-    def __missing__(self, key: str | int | None) -> tuple[Step, ...]:
-        tables = self.tables
+    def __missing__(self, key: Key) -> bool:
+        following = self.nonterminal.following
+        answer = key is None or bool(following & self.tables.anything) or self.tables.any_begins(following, key)
+        self[key] = answer
+        return answer
+
+
+class Starts(dict[Key, "tuple[Step, ...]"]):
+    """The alternatives of a nonterminal that fit what comes next."""
+
+    def __init__(self, tables: Tables, nonterminal: Nonterminal) -> None:
+        self.tables = tables
+        self.nonterminal = nonterminal
+
+    def __missing__(self, key: Key) -> tuple[Step, ...]:
         fitting = []
         for start in self.nonterminal.alternatives:
-            can_be_empty, leading = tables.chain_edges(start)
-            if key is None or can_be_empty or any(tables.can_begin(step, key) for step in tables.members(leading)):
+            can_be_empty, leading = self.tables.chain_edges(start)
+            if self.tables.can_come(leading, can_be_empty, self.nonterminal, key):
                 fitting.append(start)
         self[key] = tuple(fitting)
         return self[key]
@@ -173,19 +209,19 @@ class Tables:
     def _nonterminal(self, symbol: NonTerminal | None = None) -> Nonterminal:
         nonterminal = Nonterminal(symbol)
         nonterminal.starts = Starts(self, nonterminal)
+        nonterminal.may_end = MayEnd(self, nonterminal)
         self.nonterminals.append(nonterminal)
         return nonterminal
 
     def _fill(self, owner: Nonterminal, body: Expr) -> None:
         for option in _options(body):
             chain = [self._step(part, owner) for part in _parts(option)]
-            for step, following in zip(chain, chain[1:], strict=False):
+            for step, following in pairwise(chain):
                 step.following = following
             owner.alternatives.append(chain[0])
 
     def _step(self, part: Expr, owner: Nonterminal) -> Step:
-        step = Step(CALL, owner, order=self._steps)
-        self._steps += 1
+        step = self._new_step(CALL, owner)
         match part:
             case Ref(symbol, sender, recipient):
                 step.target = self._named[symbol]
@@ -200,6 +236,12 @@ class Tables:
                 step.target = self._repetition(part)
             case Permutation(parts):
                 step.target = self._permutation(parts)
+        return step
+
+    def _new_step(self, kind: int, owner: Nonterminal) -> Step:
+        step = Step(kind, owner, order=self._steps)
+        step.fits = Fits(self, step)
+        self._steps += 1
         return step
 
     def _fill_terminal(self, step: Step, part: Literal | Bit | Pattern) -> None:
@@ -235,13 +277,13 @@ class Tables:
 
     def _permutation(self, parts: tuple[Expr, ...]) -> Nonterminal:
         permutation = self._nonterminal()
-        head = Step(HEAD, permutation, order=self._steps)
+        head = self._new_step(HEAD, permutation)
         permutation.alternatives.append(head)
         for number, part in enumerate(parts):
             # A nonterminal of its own for each part, so that `bit` is free to say which part it is.
-            step = Step(CALL, permutation, mode=PERMUTATION, following=head, order=self._steps, bit=1 << number)
+            step = self._new_step(CALL, permutation)
+            step.mode, step.following, step.bit = PERMUTATION, head, 1 << number
             step.target = self._nonterminal()
-            self._steps += 1
             self._fill(step.target, part)
             permutation.parts.append(step)
         return permutation
@@ -253,21 +295,22 @@ class Tables:
         self._first = [_first_chars(step) & self.alphabet for step in self.terminals]
         while sum(map(self._refine_edges, self.nonterminals)):
             pass
-        end = 1 << len(self.terminals)
-        anything = end << 1
-        self.start.following = end if whole else anything
+        # The start symbol is followed by the end, which no character fits, or by anything at all.
+        self.anything = 1 << len(self.terminals)
+        self.start.following = 0 if whole else self.anything
         while sum(map(self._spread_following, self.nonterminals)):
             pass
         after = self._after_terminals()
         for step in self.terminals:
             mask = after.get(step, 0)
-            step.follow = FollowTest(self.alphabet if mask & anything else self._union(mask & ~end))
+            step.follow = FollowTest(self.alphabet if mask & self.anything else self._union(mask))
         self._mark_cyclic()
         if self.trails.paths:
             self._mark_tracked()
 
     def members(self, mask: int) -> Iterator[Step]:
         """The terminals of a bit set, in the order of the spec."""
+        mask &= ~self.anything
         while mask:
             lowest = mask & -mask
             yield self.terminals[lowest.bit_length() - 1]
@@ -278,6 +321,15 @@ class Tables:
         for step in self.members(mask):
             chars |= self._first[self._place[step]]
         return chars
+
+    def can_come(self, leading: int, can_be_empty: bool, owner: Nonterminal, key: Key) -> bool:
+        """Whether what comes next fits something that begins so; or, if it can be empty, what follows its owner."""
+        if key is None or self.any_begins(leading, key):
+            return True
+        return can_be_empty and owner.may_end[key]
+
+    def any_begins(self, mask: int, key: str | int) -> bool:
+        return any(self.can_begin(step, key) for step in self.members(mask))
 
     def can_begin(self, step: Step, key: str | int) -> bool:
         """Whether a non-empty match of a terminal can begin with this character, or this bit inside a byte."""

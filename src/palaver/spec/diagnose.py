@@ -24,23 +24,25 @@ class Wrong(Exception):
 
 
 class Reporter:
-    """Collects diagnostics, in the order in which they are reported."""
+    """Collects diagnostics. They are told file by file, from the top of each to its end."""
 
     def __init__(self) -> None:
         self._diagnostics: list[Diagnostic] = []
         self.error_count = 0
+        self.text_is_missing = False  # a part of the spec could not be read at all: nobody knows what it defines
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        return tuple(self._diagnostics)
+        files = {name: number for number, name in enumerate(dict.fromkeys(d.source.name for d in self._diagnostics))}
+        return tuple(sorted(self._diagnostics, key=lambda each: (files[each.source.name], each.span.start)))
 
     @property
     def errors(self) -> tuple[Diagnostic, ...]:
-        return tuple(each for each in self._diagnostics if each.severity == "error")
+        return tuple(each for each in self.diagnostics if each.severity == "error")
 
     @property
     def warnings(self) -> tuple[Diagnostic, ...]:
-        return tuple(each for each in self._diagnostics if each.severity == "warning")
+        return tuple(each for each in self.diagnostics if each.severity == "warning")
 
     def error(self, source: Source, span: Span, message: str, hint: str = "") -> None:
         self._add("error", source, span, message, hint)
@@ -57,7 +59,7 @@ class Reporter:
     def raise_if_errors(self) -> None:
         """Raises SpecError with everything collected, warnings included, if there is an error among it."""
         if self.error_count:
-            raise SpecError(self._diagnostics)
+            raise SpecError(self.diagnostics)
 
     def _add(self, severity: Literal["error", "warning"], source: Source, span: Span, message: str, hint: str) -> None:
         # A place outside the text would break the excerpt, and with it the message.

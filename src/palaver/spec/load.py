@@ -14,8 +14,8 @@ from pathlib import Path
 from types import MappingProxyType
 
 from palaver.source import Source, Span
-from palaver.spec.ast import Include, SpecFile
-from palaver.spec.diagnose import Reporter
+from palaver.spec.ast import NOWHERE, Include, SpecFile
+from palaver.spec.diagnose import Reporter, did_you_mean
 from palaver.spec.parse import parse_spec
 from palaver.spec.scan import normalise_line_ends
 
@@ -24,6 +24,7 @@ MAX_FILES = 1000
 MAX_INCLUDES_IN_EACH_OTHER = 50
 _UTF8_MARK = b"\xef\xbb\xbf"
 _CONTROL = re.compile(rb"[\x01-\x08\x0b\x0e-\x1a\x1c-\x1f\x7f]")
+_NO_SPEC = "a spec is a text file; this seems to be something else"
 _NO_ENVIRONMENT: Mapping[str, str] = MappingProxyType({})
 
 
@@ -41,7 +42,8 @@ def load_files(
         try:
             text = _read_text(path)
         except _Unreadable as unreadable:
-            report.error(Source(str(path), ""), Span(0, 0), unreadable.message, unreadable.hint)
+            report.text_is_missing = True
+            report.error(Source(str(path), unreadable.text), unreadable.span, unreadable.message, unreadable.hint)
         else:
             loaded += loader.load(Source(str(path), text), path)
     return loaded
@@ -64,9 +66,13 @@ def load_texts(
 
 
 class _Unreadable(Exception):
-    def __init__(self, message: str, hint: str = "") -> None:
+    """A file that cannot be read, or not as text; as far as it is text, `text` and `span` show where it is not."""
+
+    def __init__(self, message: str, hint: str = "", *, text: str = "", span: Span = NOWHERE) -> None:
         self.message = message
         self.hint = hint
+        self.text = text
+        self.span = span
         super().__init__(message)
 
 
@@ -108,6 +114,7 @@ class _Loader:
             path, text = self._find(include, includers)
             _refuse_loop(path, includers)
         except _Unreadable as unreadable:
+            self._report.text_is_missing = True
             # The same include fails again for everyone who includes this file.
             if (source.name, include.span) not in self._complaints:
                 self._complaints.add((source.name, include.span))
@@ -164,7 +171,7 @@ def _read_text(path: Path) -> str:
     try:
         data = path.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
-        raise _Missing(f"there is no file {path}") from None
+        raise _Missing(f"there is no file {path}", _similar_file(path)) from None
     except IsADirectoryError:
         raise _IsDirectory(f"{path} is a directory", "name a file in it") from None
     except OSError as error:
@@ -179,14 +186,28 @@ def _decoded(data: bytes, path: Path) -> str:
         raise _Unreadable(f"{path} is not UTF-8 but UTF-16", "save it as UTF-8")
     null = data.find(b"\0")
     if null >= 0:
-        raise _Unreadable(f"{path} is no text: there is a NUL byte at offset {null}")
+        raise _Unreadable(f"{path} is no text: there is a NUL byte at offset {null}", _NO_SPEC)
     if len(_CONTROL.findall(data)) * 20 > len(data):
-        raise _Unreadable(f"{path} is no text: it is full of control characters")
+        raise _Unreadable(f"{path} is no text: it is full of control characters", _NO_SPEC)
     start = len(_UTF8_MARK) if data.startswith(_UTF8_MARK) else 0
     try:
         return data[start:].decode()
     except UnicodeDecodeError as error:
         offset = error.start + start
+        text = data[start:].decode(errors="replace")
+        place = len(data[start:offset].decode())
         raise _Unreadable(
-            f"{path} is not UTF-8: byte 0x{data[offset]:02x} at offset {offset}", "save it as UTF-8"
+            f"{path} is not UTF-8: byte 0x{data[offset]:02x} at offset {offset}",
+            "save it as UTF-8",
+            text=text,
+            span=Span(place, place + 1),
         ) from None
+
+
+def _similar_file(path: Path) -> str:
+    """A hint at the spec that may have been meant."""
+    try:
+        beside = sorted(each.name for each in path.parent.iterdir() if each.suffix == path.suffix)
+    except OSError:
+        return f"there is no folder {path.parent} either"
+    return did_you_mean(path.name, beside) or "check the path"
