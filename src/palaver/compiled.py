@@ -22,7 +22,7 @@ from palaver.errors import Diagnostic, Rejected, SpecCrash
 from palaver.generation.program import Discarded, Program, SpecCode, compile_program
 from palaver.grammar.analyse import Analysis, is_binary
 from palaver.grammar.check import check_grammar
-from palaver.grammar.code import Function, compile_expression, describe_crash, is_constant
+from palaver.grammar.code import SPEC_CODE_RAISES, Function, compile_expression, describe_crash, is_constant
 from palaver.grammar.ir import Grammar, computed_bounds, map_bounds
 from palaver.grammar.lower import expressions_of, lower
 from palaver.grammar.slice import slice_parties
@@ -152,7 +152,7 @@ def _run_python(files: Sequence[SpecFile], namespace: Namespace, report: Reporte
         namespace.names["__file__"] = file.source.name
         try:
             exec(compile(file.python, file.source.name, "exec"), namespace.names)
-        except (Exception, SystemExit) as error:  # the spec's own code may raise anything
+        except SPEC_CODE_RAISES as error:
             span = _crash_span(file.source, error)
             message = f"the spec's Python code raised {type(error).__name__}: {error}"
             report.error(file.source, span, message, "the code of a spec runs once, when the spec is loaded")
@@ -181,7 +181,7 @@ def _fold_bounds(grammar: Grammar, namespace: Namespace, report: Reporter) -> Gr
             return bound
         try:
             return _count(compile_expression(bound, namespace.names)())
-        except Exception as error:  # the spec's own code
+        except SPEC_CODE_RAISES as error:
             report.error(bound.source, bound.span, f"this bound raised {type(error).__name__}: {error}")
             return 0
 
@@ -285,7 +285,7 @@ class Spec:
         arguments = dict(zip(self.analysis.arguments[rule.symbol], sources, strict=True))
         try:
             value = self._generators[rule.symbol](*(Tree(arguments[each.path.base]) for each in generator.mentions))
-        except Exception as error:  # the spec's own code
+        except SPEC_CODE_RAISES as error:
             raise SpecCrash(describe_crash(f"the generator of {rule.symbol}", generator, error)) from error
         try:
             node = self.read_as(rule.symbol, value)
@@ -383,7 +383,7 @@ class Spec:
     def _bound_or_discard(self, expression: Expression, node: Node | None) -> int:
         try:
             return self._bound(expression, node)
-        except Exception as error:  # the spec's own code: a field that is no number, say
+        except SPEC_CODE_RAISES as error:  # a field that is no number, say
             raise Discarded(f"the bound {{{expression.text}}} raised {type(error).__name__}: {error}") from error
 
     def _bounds(self, expression: Expression) -> Function:
@@ -411,7 +411,7 @@ class Reading:
         self._spec = spec
         self._data = _as_data(data)
         self._prefix = prefix
-        self._failures: list[tuple[Check, Failure]] = []
+        self._failures: list[Failure] = []
         self._lost_sources: list[str] = []
         self._matcher = spec.matcher(binary=spec.is_binary and isinstance(self._data, bytes))
         self._progress = self._matcher.feed(self._data)
@@ -436,23 +436,32 @@ class Reading:
             return None
         for check in self._spec.checks:
             if (failure := check.failure(tree)) is not None:
-                self._failures.append((check, failure))
+                self._failures.append(failure)
                 return None
         return tree
 
     def rejection(self) -> Rejected:
         """Why there is no tree, once the iteration has ended without one."""
         if self._failures:
-            check, failure = self._failures[0]
-            return Rejected(str(check.diagnose(failure)), offset=_offset_of(failure))
+            failure = self._failures[0]
+            return Rejected(failure.tell(), offset=_offset_of(failure))
         if self._lost_sources:
             return Rejected(self._lost_sources[0], offset=0)
         progress = self._progress
         offset = progress.dead_at if progress.dead_at is not None else len(self._data)
-        what = "the input ends too soon" if offset >= len(self._data) else f"cannot go on at offset {offset}"
+        ended = offset >= len(self._data)
+        what = "the input ends too soon" if ended else f"cannot go on at offset {offset}"
         expected = f"expected {' or '.join(progress.expected)}" if progress.expected else "nothing could follow here"
+        if not ended:
+            expected += f", found {_found_at(self._data, offset)}"
         crashed = f" ({self._matcher.crashes[0]})" if self._matcher.crashes else ""
         return Rejected(f"{what}: {expected}{crashed}", offset=offset, expected=progress.expected)
+
+
+def _found_at(data: str | bytes, offset: int) -> str:
+    if isinstance(data, str) and 0xDC80 <= ord(data[offset]) <= 0xDCFF:
+        return f"byte 0x{ord(data[offset]) - 0xDC00:02x}, which is no UTF-8"
+    return repr(data[offset : offset + 1])
 
 
 def _offset_of(failure: Failure) -> int:

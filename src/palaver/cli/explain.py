@@ -34,7 +34,12 @@ def _excerpt(text: str, offset: int) -> str:
 
 
 def _visible(text: str) -> str:
-    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
+    return "".join(char if char.isprintable() else _escaped(char) for char in text)
+
+
+def _escaped(char: str) -> str:
+    # A byte that is no UTF-8 came in as a lone surrogate; readers want to see the byte.
+    return f"\\x{ord(char) - 0xDC00:02x}" if 0xDC80 <= ord(char) <= 0xDCFF else repr(char)[1:-1]
 
 
 def hex_dump(data: bytes, offset: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import click
@@ -90,4 +90,18 @@ def load_spec(options: dict[str, Any]) -> Spec:
     if spec.warnings:
         count = len(spec.warnings)
         click.echo(f"palaver: {count} warning{'s' * (count > 1)}; see palaver check {' '.join(files)}", err=True)
-    return spec.for_parties(options["parties"]) if options["parties"] else spec
+    return only_parties(spec, options["parties"])
+
+
+def only_parties(spec: Spec, parties: Sequence[str]) -> Spec:
+    """The spec with the messages of these parties only; all of it if none is named.
+
+    :raises UsageError: the spec knows no such party
+    """
+    known = spec.analysis.parties
+    for name in parties:
+        if name not in known:
+            raise click.UsageError(
+                f"nobody is called {name}; the parties of this spec are: {', '.join(known) or 'none'}"
+            )
+    return spec.for_parties(parties) if parties else spec

@@ -15,9 +15,10 @@ from typing import Any, TypeAlias
 from palaver.constraints.select import Bindings, Select, compile_path
 from palaver.errors import Diagnostic
 from palaver.grammar.analyse import Analysis
-from palaver.grammar.code import Function, compile_expression
+from palaver.grammar.code import SPEC_CODE_RAISES, Function, compile_expression
 from palaver.spec.ast import And, Constraint, Expression, Formula, Goal, Leaf, Mention, Not, Or, Quantified
 from palaver.trees.tree import Tree
+from palaver.trees.values import value_of
 
 # What a mention stands for in one evaluation: a node, all of them, or how many.
 Value: TypeAlias = "Tree | list[Tree] | int"
@@ -32,7 +33,7 @@ class Failure:
     leaf: Expression
     values: tuple[tuple[Mention, Value], ...] = ()
     bound: Mapping[str, Tree] | None = None
-    error: Exception | None = None
+    error: BaseException | None = None
 
     def describe(self) -> str:
         """One sentence for people."""
@@ -42,6 +43,19 @@ class Failure:
         else:
             what = f"{self.leaf.text} does not hold"
         return f"{what} ({seen})" if seen else what
+
+    def diagnose(self) -> Diagnostic:
+        """The same, shown at its place in the spec."""
+        hint = "the spec's own Python code failed here" if self.error is not None else ""
+        return Diagnostic("error", self.describe(), self.leaf.source, self.leaf.span, hint)
+
+    def tell(self) -> str:
+        """The same in one line, for those who look at an input and not at the spec."""
+        line, column = self.leaf.source.place(self.leaf.span.start)
+        place = f"{self.leaf.source.name}:{line}:{column}"
+        if self.error is not None:
+            return f"{self.describe()}, at {place}: this is a failure of the spec, not of the input"
+        return f"{self.describe()}, as demanded at {place}"
 
 
 Evaluate: TypeAlias = Callable[[Tree, Bindings], Failure | None]
@@ -58,11 +72,6 @@ class Check:
         """Why `tree` does not satisfy the constraint; None if it does."""
         return self.evaluate(tree, {})
 
-    def diagnose(self, failure: Failure) -> Diagnostic:
-        """The failure at its place in the spec."""
-        hint = "the spec's own Python code failed; this says nothing about the input" if failure.error else ""
-        return Diagnostic("error", failure.describe(), failure.leaf.source, failure.leaf.span, hint)
-
 
 def compile_check(constraint: Constraint, analysis: Analysis, names: dict[str, Any]) -> Check:
     """`constraint` as a function; `names` is the spec's Python namespace."""
@@ -77,7 +86,7 @@ def compile_goal(goal: Goal, analysis: Analysis, names: dict[str, Any]) -> Calla
     def score(tree: Tree) -> float:
         try:
             values = [float(leaf.function(*each)) for each in leaf.combinations(tree, {})]
-        except Exception:  # the spec's code may raise anything; a soft constraint never rejects
+        except SPEC_CODE_RAISES:  # a soft constraint never rejects
             return float("-inf")
         return sign * sum(values) / len(values) if values else 0.0
 
@@ -140,11 +149,11 @@ class _CompiledLeaf:
             for values in self.combinations(root, bound):
                 if not self.function(*values):
                     return self._failure(values, bound, None)
-        except Exception as error:  # foreign code: whatever it raises is a failure, never a pass
+        except SPEC_CODE_RAISES as error:  # foreign code: whatever it raises is a failure, never a pass
             return self._failure(values, bound, error)
         return None
 
-    def _failure(self, values: tuple[Value, ...], bound: Bindings, error: Exception | None) -> Failure:
+    def _failure(self, values: tuple[Value, ...], bound: Bindings, error: BaseException | None) -> Failure:
         seen = tuple(zip(self.expression.mentions, values, strict=False))
         return Failure(self.expression, seen, dict(bound), error)
 
@@ -231,7 +240,7 @@ def _text_of(leaf: Expression, mention: Mention) -> str:
 
 def _brief(value: Value) -> str:
     if isinstance(value, Tree):
-        text = value.to_value() if not isinstance(value.node, str) else repr(value.node)
+        text = repr(value_of(value.node))
     elif isinstance(value, list):
         text = f"[{', '.join(map(_brief, value[:5]))}{', …' if len(value) > 5 else ''}]"
     else:

@@ -20,7 +20,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from types import FrameType
+from typing import ParamSpec, TypeAlias, TypeVar
 
 from palaver.chance import Chance
 from palaver.generation import settings as wrong
@@ -48,6 +49,9 @@ from palaver.spec.ast import (
 )
 from palaver.trees.node import Leaf, Node, NonTerminal, Part, Parties, leaves
 
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
 One: TypeAlias = "Callable[[Run], Part]"
 Many: TypeAlias = "Callable[[Run, list[Part]], None]"
 Body: TypeAlias = "Callable[[Run], tuple[Part, ...]]"
@@ -58,8 +62,12 @@ new = tuple.__new__
 # A count that a field asks for (`{int(<n>)}`) beyond this is not tried: the tree is thrown away and another one made.
 MOST_COMPUTED = 2_000
 
+# A symbol that cannot be smaller than this is not made: `"x"{10**9}` would take an hour and all the memory.
+MOST_NODES = 1_000_000
+
 # Frames a tree in the making may use. A tree of the default budget needs some thousand at most.
 _DEEPEST = 1_000_000
+_FRAMES_OF_SPEC_CODE = 1_000
 
 # Pools of more nodes than this cost more to build than they save.
 _POOL_LIMIT = 256
@@ -115,6 +123,24 @@ class deep_calls:
         sys.setrecursionlimit(self._before)
 
 
+def _shallow(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    """`function`, with no more than the usual number of frames: spec code may recurse without end, and do so through
+    functions written in C, whose stack is no larger for our trees."""
+
+    def call(*arguments: Arguments.args, **keywords: Arguments.kwargs) -> Result:
+        before, depth = sys.getrecursionlimit(), 0
+        frame: FrameType | None = sys._getframe()
+        while frame is not None:
+            frame, depth = frame.f_back, depth + 1
+        sys.setrecursionlimit(depth + _FRAMES_OF_SPEC_CODE)
+        try:
+            return function(*arguments, **keywords)
+        finally:
+            sys.setrecursionlimit(before)
+
+    return call
+
+
 @dataclass(slots=True)
 class Program:
     """The makers of one grammar."""
@@ -147,7 +173,7 @@ class _Compiler:
     def __init__(self, grammar: Grammar, sizes: Mapping[str, int], code: SpecCode, binary: bool, most: int) -> None:
         self._rules = grammar.rules
         self._sizes = sizes
-        self._code = code
+        self._code = SpecCode(_shallow(code.bound), _shallow(code.generate))
         self._binary = binary
         self._most = most
         self._wrongness = wrong.Wrongness(grammar.settings)
@@ -172,6 +198,8 @@ class _Compiler:
 
     def _symbol(self, ref: Ref, rule: str) -> One:
         """A maker for a reference that stands in `rule`."""
+        if self._sizes[ref.symbol] > MOST_NODES:
+            return _too_large(ref.symbol)
         pool = self._pool_for(ref)
         if pool is not None:
             return _from_pool(pool)
@@ -432,6 +460,13 @@ class _Compiler:
 
 def _constant(leaf: Leaf) -> One:
     return lambda run: leaf
+
+
+def _too_large(symbol: str) -> One:
+    def refuse(run: Run) -> Part:
+        raise Discarded(f"every {symbol} has more than {MOST_NODES} nodes")
+
+    return refuse
 
 
 def _from_pool(pool: tuple[Node, ...]) -> One:

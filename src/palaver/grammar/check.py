@@ -93,15 +93,16 @@ def _check_ends(rule: Rule, analysis: Analysis, report: Reporter) -> None:
         if analysis.sizes.get(symbol, 1) >= ENDLESS
     }
     # What never ends only because it contains such a symbol is not to blame, and ends once that one does.
-    via = [child for child in stuck[rule.symbol] if rule.symbol in reachable(child, stuck)]
-    if not via:
+    if not any(rule.symbol in reachable(child, stuck) for child in stuck[rule.symbol]):
         return
-    again = f"contains {rule.symbol} again" if rule.symbol in via else f"leads back to it by way of {via[0]}"
+    others = [child for child in stuck[rule.symbol] if child != rule.symbol]
+    needed = " or ".join(stuck[rule.symbol])
+    also = f", which never end{'s' * (len(others) == 1)} either" if others else " again"
     report.error(
         _source(rule),
         rule.span,
-        f"{rule.symbol} never ends: every alternative {again}",
-        f"add an alternative without {rule.symbol if rule.symbol in via else via[0]}",
+        f"{rule.symbol} never ends: every alternative contains {needed}{also}",
+        f"add an alternative without {needed}",
     )
 
 

@@ -16,6 +16,9 @@ from palaver.spec.ast import Expression
 # What spec code gives back is anything at all; those who call it look before they use it.
 Function = Callable[..., Any]
 
+# What to catch where spec code is called: anything, also `sys.exit()`, but for the user who presses Ctrl-C.
+SPEC_CODE_RAISES = (Exception, SystemExit)
+
 
 def compile_expression(expression: Expression, names: dict[str, Any], variables: Sequence[str] = ()) -> Function:
     """A function of the expression's mentions, in order, and then of the bound Python `variables`."""

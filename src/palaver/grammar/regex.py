@@ -329,6 +329,8 @@ class _Outliner:
             return self.choice((yes, no if no is not None else ()), flags)
         if kind is op.GROUPREF:
             return _Loop(_Chars(self.alphabet), 0, None)
+        if kind is op.ASSERT_NOT and not value[1]:
+            return None  # (?!): nothing is never absent
         if kind in (op.ASSERT, op.ASSERT_NOT, op.AT):
             return _NOTHING
         chars = CharSet() if kind is op.FAILURE else characters(kind, value, flags) & self.alphabet
@@ -486,6 +488,7 @@ class _Instruction:
     head: tuple[int, int, int, int | None] | None = None  # body, exit, least, most
     back: int = -1
     is_end: bool = False
+    leasts: tuple[int, ...] = ()  # the lower limits of the loops around it that have counters, innermost last
 
 
 class Automaton:
@@ -497,7 +500,7 @@ class Automaton:
         if outline is None:
             self.start = State(self, frozenset(), False)
         else:
-            self._emit(outline)
+            self._emit(outline, ())
             self.program.append(_Instruction(is_end=True))
             self.start = self._state([(0, ())])
 
@@ -510,49 +513,49 @@ class Automaton:
     def can_go_on(self, state: State) -> bool:
         return state.can_go_on
 
-    def _emit(self, outline: _Outline) -> None:
+    def _emit(self, outline: _Outline, leasts: tuple[int, ...]) -> None:
         """Append the program of `outline`; it runs on into whatever is appended next."""
         program = self.program
         match outline:
             case _Chars(chars):
-                program.append(_Instruction(chars=chars))
+                program.append(_Instruction(chars=chars, leasts=leasts))
             case _Sequence(parts):
                 for part in parts:
-                    self._emit(part)
+                    self._emit(part, leasts)
             case _Choice(options):
-                self._emit_choice(options)
+                self._emit_choice(options, leasts)
             case _Loop(body, least, most) if most == 1 or (most is None and least < 2):
-                self._emit_simple_loop(body, least, most)
+                self._emit_simple_loop(body, least, most, leasts)
             case _Loop(body, least, most):
                 program.append(_Instruction(enter=len(program) + 1))
                 head = _Instruction()
                 program.append(head)
                 at = len(program) - 1
-                self._emit(body)
+                self._emit(body, (*leasts, least))
                 program.append(_Instruction(back=at))
                 head.head = (at + 1, len(program), least, most)
 
-    def _emit_choice(self, options: tuple[_Outline, ...]) -> None:
+    def _emit_choice(self, options: tuple[_Outline, ...], leasts: tuple[int, ...]) -> None:
         program = self.program
         fork = _Instruction()
         program.append(fork)
         starts, exits = [], []
         for option in options:
             starts.append(len(program))
-            self._emit(option)
+            self._emit(option, leasts)
             exits.append(_Instruction())
             program.append(exits[-1])
         fork.fork = tuple(starts)
         for leave in exits:
             leave.fork = (len(program),)
 
-    def _emit_simple_loop(self, body: _Outline, least: int, most: int | None) -> None:
+    def _emit_simple_loop(self, body: _Outline, least: int, most: int | None, leasts: tuple[int, ...]) -> None:
         """`?`, `*` and `+`, which need no counter."""
         program = self.program
         before = _Instruction()
         program.append(before)
         start = len(program)
-        self._emit(body)
+        self._emit(body, leasts)
         if most is None:
             program.append(_Instruction(fork=(start, len(program) + 1)))
         before.fork = (start,) if least else (start, len(program))
@@ -580,11 +583,35 @@ class Automaton:
                     if reached not in seen:
                         seen.add(reached)
                         threads.append(reached)
+        if len(resting) > 4:
+            resting = self._without_needless(resting)
         key = frozenset(resting), accepts
         state = self._states.get(key)
         if state is None:
             state = self._states[key] = State(self, *key)
         return state
+
+
+    def _without_needless(self, threads: list[_Thread]) -> list[_Thread]:
+        """Leave out threads that another one can replace.
+
+        Of two threads that differ in one counter only, both past the lower limit, the smaller count can do
+        all that the larger can. Without this, loops in loops would multiply their counts.
+        """
+        program = self.program
+        for level in range(max(len(thread[1]) for thread in threads)):
+            best: dict[tuple[object, ...], _Thread] = {}
+            for thread in threads:
+                place, counts = thread
+                leasts = program[place].leasts
+                if level < len(counts) and counts[level] >> 1 >= leasts[level]:
+                    key = (place, counts[:level], counts[level + 1 :], counts[level] & 1)
+                    if key not in best or thread < best[key]:
+                        best[key] = thread
+                else:
+                    best[place, counts] = thread
+            threads = list(best.values())
+        return threads
 
 
 def _free_moves(thread: _Thread, here: _Instruction, program: list[_Instruction]) -> Iterator[_Thread]:

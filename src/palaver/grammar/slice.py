@@ -27,7 +27,7 @@ def slice_parties(grammar: Grammar, parties: Collection[str]) -> Grammar:
         assert body is not None, "the loop ends when none is left"
         rules[name] = replace(grammar.rules[name], body=body)
     rules.setdefault(grammar.start, Rule(grammar.start, Literal("")))
-    for name in gone:
+    for name in sorted(gone):
         # Constraints may still mention what is gone; they hold for all none of it.
         rules.setdefault(name, Rule(name, Literal("")))
     return replace(grammar, rules=MappingProxyType(rules), own=grammar.own - gone)

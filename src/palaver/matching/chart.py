@@ -37,6 +37,7 @@ from heapq import heappop, heappush
 from itertools import islice
 from typing import Final, TypeAlias
 
+from palaver.grammar.code import SPEC_CODE_RAISES
 from palaver.grammar.regex import State
 from palaver.matching.tables import (
     BIT,
@@ -614,7 +615,7 @@ class Chart:
             node = binding.node
         try:
             return int(self._bound(expression, node))
-        except Exception as error:  # the spec's own Python: whatever it raises is its author's to see
+        except SPEC_CODE_RAISES as error:
             text = f"the bound {{{expression.text}}} raised {type(error).__name__}: {error}"
             if text not in self.crashes:
                 self.crashes.append(text)

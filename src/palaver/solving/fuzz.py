@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from palaver.chance import Chance
 from palaver.constraints.check import Failure
-from palaver.errors import Diagnostic, Unsolvable
+from palaver.errors import Unsolvable
 from palaver.generation.program import Discarded
 from palaver.solving.repair import Mender
 from palaver.trees.node import Node
@@ -19,6 +19,9 @@ _CANDIDATES = 8
 # hundred equally likely sentences is exhausted by then, but for one time in twenty thousand.
 _MOST_REPETITIONS = 1_000
 
+# If the spec's own code raised in so many attempts, and there was no other, then it always does. Each attempt is some
+# forty different trees.
+_MOST_CRASHES = 100
 
 MAX_NODES = 200  # how large a tree may grow before every choice takes its shortest way out
 MAX_REPETITIONS = 20  # how far `*` and `+` go beyond their least count
@@ -49,6 +52,8 @@ class Fuzz(Iterator[Tree]):
         self._goals = goals
         self._seen: set[str | bytes] = set()
         self._failure: Failure | None = None
+        self._crashes = 0
+        self._only_crashes = True
         self._discarded = ""
         self._trees = self._run(iter(first))
 
@@ -78,7 +83,7 @@ class Fuzz(Iterator[Tree]):
         steps, repetitions = 0, 0
         best: tuple[float, Tree] | None = None
         candidates = 0
-        while steps < self._budget and repetitions < _MOST_REPETITIONS:
+        while steps < self._budget and repetitions < _MOST_REPETITIONS and not self._always_crashes:
             node, spent = self._attempt()
             steps += spent
             if node is None:
@@ -108,13 +113,23 @@ class Fuzz(Iterator[Tree]):
             self._discarded = discarded.reason
             return None, 1
         self._failure = failure or self._failure
+        self._count_crashes(failure)
         return mended, steps + 1
+
+    def _count_crashes(self, failure: Failure | None) -> None:
+        self._only_crashes = self._only_crashes and failure is not None and failure.error is not None
+        self._crashes += self._only_crashes
+
+    @property
+    def _always_crashes(self) -> bool:
+        return self._only_crashes and self._crashes >= _MOST_CRASHES
 
     def _explain(self) -> str:
         found = f"only {self.made} of {self._wanted} found" if self.made else "no tree found"
         if self._failure is not None:
-            leaf = self._failure.leaf
-            last = Diagnostic("error", self._failure.describe(), leaf.source, leaf.span)
+            last = self._failure.diagnose()
+            if self._always_crashes:
+                return f"{found}: the spec's own code raised each time, at last here:\n{last}"
             return f"{found} within {self._budget} steps; the last attempt failed here:\n{last}"
         if self._discarded:
             return f"{found} within {self._budget} steps: {self._discarded}"

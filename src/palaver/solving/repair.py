@@ -15,7 +15,7 @@ from typing import Any
 
 from palaver.chance import Chance
 from palaver.constraints.check import Check, Failure
-from palaver.grammar.code import Function, compile_expression
+from palaver.grammar.code import SPEC_CODE_RAISES, Function, compile_expression
 from palaver.spec.ast import Expression
 from palaver.trees.node import Node
 from palaver.trees.tree import Tree
@@ -93,7 +93,7 @@ class Mender:
             if isinstance(target, Tree):
                 try:
                     yield target, self._other_side(failure, is_left)
-                except Exception:  # the check has reported, or will report, what the spec's code raises
+                except SPEC_CODE_RAISES:  # the check has reported, or will report, what the spec's code raises
                     continue
 
     def _other_side(self, failure: Failure, is_left: bool) -> Any:

@@ -10,12 +10,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from types import MappingProxyType
 
 from palaver.source import Source, Span
 from palaver.spec.ast import NOWHERE, Include, SpecFile
-from palaver.spec.diagnose import Reporter, did_you_mean
+from palaver.spec.diagnose import Reporter
 from palaver.spec.parse import parse_spec
 from palaver.spec.scan import normalise_line_ends
 
@@ -207,7 +208,8 @@ def _decoded(data: bytes, path: Path) -> str:
 def _similar_file(path: Path) -> str:
     """A hint at the spec that may have been meant."""
     try:
-        beside = sorted(each.name for each in path.parent.iterdir() if each.suffix == path.suffix)
+        beside = {each.stem: each.name for each in sorted(path.parent.iterdir()) if each.suffix == ".fan"}
     except OSError:
         return f"there is no folder {path.parent} either"
-    return did_you_mean(path.name, beside) or "check the path"
+    close = get_close_matches(path.stem, beside, n=1)
+    return f"did you mean {path.parent / beside[close[0]]}?" if close else "check the path"

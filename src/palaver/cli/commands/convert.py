@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from palaver.cli.options import grammar_arguments, grammar_options
+from palaver.cli.options import grammar_arguments, grammar_options, only_parties
 from palaver.compiled import Spec, load
 from palaver.grammar.show import show_grammar
 from palaver.grammar.states import transitions
@@ -25,8 +25,7 @@ from palaver.grammar.states import transitions
 def command(specs: tuple[str, ...], form: str, parties: tuple[str, ...], output: str | None, **options: Any) -> None:
     """Read the SPEC files as one spec, and print its grammar as a spec again, or the states that it consists of."""
     spec = load(*specs, **grammar_arguments(options))
-    if parties:
-        spec = spec.for_parties(parties)
+    spec = only_parties(spec, parties)
     text = _as_spec(spec) if form == "fan" else "".join(f"{each}\n" for each in transitions(spec.analysis))
     if output is None:
         click.echo(text, nl=False)

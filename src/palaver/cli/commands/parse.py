@@ -10,7 +10,7 @@ import click
 from palaver.cli.explain import explain
 from palaver.cli.main import FINDINGS, WRONG_USE
 from palaver.cli.options import load_spec, spec_options
-from palaver.cli.output import Nowhere, OneFile, Sink, formatter
+from palaver.cli.output import Nowhere, OneFile, Sink, Stdout, formatter
 from palaver.compiled import Reading, Spec
 from palaver.trees.tree import Tree
 
@@ -44,9 +44,10 @@ def command(inputs: tuple[str, ...], **options: Any) -> int:
 
 
 def _sink(options: dict[str, Any]) -> Sink:
+    separator = options["separator"].encode()
     if options["form"] == "none" or (options["output"] is None and options["form"] == "string"):
         return Nowhere()
-    return OneFile(options["output"] or "-", options["separator"].encode())
+    return Stdout(separator) if options["output"] is None else OneFile(options["output"], separator)
 
 
 def _read(name: str, binary: bool) -> str | bytes | None:

@@ -1,0 +1,110 @@
+"""palaver against the reference implementation: both in one run, CPU time, ratios.
+
+`python benchmarks/run.py` installs the reference into a venv of its own beside this file; REFERENCE_PYTHON names the
+Python of one that is there already. Times on a shared machine are worth little by themselves; the runs of the two
+tools alternate, and only their ratio is compared with a bar. `--full` makes as many messages with the reference as
+with palaver (it takes minutes).
+"""
+
+from __future__ import annotations
+
+import argparse
+import compileall
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import venv
+from collections.abc import Callable
+from pathlib import Path
+
+HERE = Path(__file__).parent
+REFERENCE = "fandango-fuzzer==1.3.1"
+ROUNDS = 5
+
+
+def reference_python() -> str:
+    if "REFERENCE_PYTHON" in os.environ:
+        return os.environ["REFERENCE_PYTHON"]
+    home = HERE / ".reference"
+    python = home / "bin" / "python"
+    if not python.exists():
+        print(f"installing {REFERENCE} into {home}", file=sys.stderr)
+        venv.create(home, with_pip=True)
+        subprocess.run([python, "-m", "pip", "install", "--quiet", REFERENCE], check=True)
+    return str(python)
+
+
+def cpu_of(command: list[str]) -> float:
+    """The CPU seconds that a command takes, its start included."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def worker(python: str, tool: str, job: str, spec: str, count: int) -> float:
+    command = [python, str(HERE / "worker.py"), tool, job, str(HERE / spec), str(count)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    return float(json.loads(done.stdout.splitlines()[-1])["per_item"])
+
+
+def alternate(ours: Callable[[], float], theirs: Callable[[], float], rounds: int) -> tuple[float, float]:
+    """Medians of both, measured in turn so that a busy moment hits both."""
+    pairs = [(ours(), theirs()) for _ in range(rounds)]
+    return statistics.median(one for one, _ in pairs), statistics.median(two for _, two in pairs)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--full", action="store_true", help="as many messages with the reference as with palaver")
+    full = parser.parse_args().full
+    there, here = reference_python(), sys.executable
+    # Installed packages, the reference among them, come with their bytecode; a checkout may not have it yet.
+    compileall.compile_dir(HERE.parent / "src", quiet=1)
+    fandango, palaver = str(Path(there).parent / "fandango"), str(Path(here).parent / "palaver")
+    trivial = str(HERE / "trivial.fan")
+
+    def generate(spec: str, few: int) -> tuple[float, float]:
+        return alternate(
+            lambda: worker(here, "palaver", "fuzz", spec, 10_000),
+            lambda: worker(there, "reference", "fuzz", spec, 10_000 if full else few),
+            1 if full else 3,
+        )
+
+    rows = [
+        (
+            "start-up: fuzz -n 1, trivial spec",
+            3,
+            alternate(
+                lambda: cpu_of([palaver, "fuzz", "-f", trivial, "-n", "1"]),
+                lambda: cpu_of([fandango, "fuzz", "-f", trivial, "-n", "1"]),
+                ROUNDS,
+            ),
+        ),
+        (
+            "loading an FTP-sized spec",
+            20,
+            alternate(
+                lambda: worker(here, "palaver", "load", "ftp.fan", 5),
+                lambda: worker(there, "reference", "load", "ftp.fan", 3),
+                3,
+            ),
+        ),
+        ("a line-based message", 100, generate("lines.fan", 500)),
+        ("a DNS-like message", 100, generate("dns.fan", 200)),
+    ]
+    print(f"{'CPU time':34} {'palaver':>12} {'reference':>12} {'ratio':>8}   must")
+    missed = 0
+    for name, bar, (ours, theirs) in rows:
+        ratio = theirs / ours
+        missed += ratio < bar
+        verdict = "" if ratio >= bar else "MISSED"
+        print(f"{name:34} {ours * 1e3:9.3f} ms {theirs * 1e3:9.3f} ms {ratio:7.1f}x {bar:5}x {verdict}")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,91 @@
+"""The documents tell the truth: examples do what is shown, links lead somewhere, and lists are complete."""
+
+import re
+from importlib import import_module
+from pathlib import Path
+
+import click
+import pytest
+from doc_examples import DOCUMENTS, ROOT, run_document
+
+import palaver
+from palaver.grammar.stdlib import LIBRARY_SYMBOLS
+from palaver.namespace import _reference_names
+from palaver.party import PartyNames
+from palaver.spec.parse import NODE_TYPES, SETTING_KEYS
+
+COMMANDS = ["check", "fuzz", "parse", "convert"]
+LANGUAGE = (ROOT / "docs" / "language.md").read_text(encoding="utf-8")
+
+
+def name_of(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=name_of)
+def test_examples_do_what_is_shown(document: Path) -> None:
+    for outcome in run_document(document):
+        assert outcome.printed == outcome.shown, outcome.command
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=name_of)
+def test_links_lead_somewhere(document: Path) -> None:
+    for target in re.findall(r"\]\(([^)\s]+)\)", document.read_text(encoding="utf-8")):
+        if "://" in target:
+            continue
+        place, _, heading = target.partition("#")
+        other = (document.parent / place) if place else document
+        assert other.exists(), target
+        if heading:
+            assert heading in anchors(other), target
+
+
+def anchors(document: Path) -> set[str]:
+    """What can stand behind # in a link: headings, in small letters, with hyphens for blanks."""
+    headings = re.findall(r"^#+ (.+)$", document.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading).lower().replace(" ", "-") for heading in headings}
+
+
+def options_of(name: str) -> list[str]:
+    command = import_module(f"palaver.cli.commands.{name}").command
+    return [", ".join(each.opts) for each in command.params if isinstance(each, click.Option)]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_option_of_a_command_is_described_and_no_other(name: str) -> None:
+    text = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
+    sections = {part.split("\n", 1)[0]: part for part in re.split(r"^## ", text, flags=re.MULTILINE)}
+    described = options_described(sections[f"palaver {name}"])
+    if name != "convert":
+        described += options_described(sections["Options that say what the spec is"])
+    if name in ("fuzz", "parse"):
+        described += options_described(sections["Options that say how inputs look"])
+    assert sorted(described) == sorted(options_of(name))
+
+
+def options_described(section: str) -> list[str]:
+    """The options in the first column of a table: `-n, --num-outputs N` is `-n, --num-outputs`."""
+    found = re.findall(r"^\| `(-[^`]*)` \|", section, re.MULTILINE)
+    return [", ".join(option.split()[0] for option in each.split(", ")) for each in found]
+
+
+def test_every_symbol_of_the_library_is_in_the_reference() -> None:
+    for symbol in LIBRARY_SYMBOLS:
+        if not symbol.startswith("<_"):
+            assert re.search(rf"\b{symbol[1:-1]}\b", LANGUAGE), symbol
+
+
+def test_every_setting_is_in_the_reference() -> None:
+    for word in (*SETTING_KEYS, *NODE_TYPES):
+        assert f"`{word}`" in LANGUAGE, word
+
+
+def test_every_name_that_specs_see_is_in_the_reference() -> None:
+    for name in (*_reference_names(), *PartyNames(), "set_program_command"):
+        assert f"`{name}`" in LANGUAGE, name
+
+
+def test_every_exported_name_is_described() -> None:
+    text = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    for name in palaver.__all__:
+        assert re.search(rf"`(palaver\.)?{name}\b", text), name
