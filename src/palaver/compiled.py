@@ -36,7 +36,7 @@ from palaver.spec.ast import Bound, Expression, Rule, SpecFile
 from palaver.spec.diagnose import Reporter
 from palaver.spec.load import load_files, load_texts
 from palaver.spec.parse import parse_constraint
-from palaver.trees.node import Node, leaves
+from palaver.trees.node import Node, leaves, same
 from palaver.trees.tree import Tree
 from palaver.trees.values import to_bytes, to_text
 
@@ -275,7 +275,7 @@ class Spec:
 
         rules = self.grammar.rules
         return Mender(
-            self.checks, self.namespace.names, make, self.read_as, lambda symbol: rules[symbol].generator is not None
+            self.checks, self.namespace.names, make, self._made_as, lambda symbol: rules[symbol].generator is not None
         )
 
     def _generate(self, rule: Rule, sources: tuple[Node, ...]) -> Node:
@@ -294,6 +294,20 @@ class Spec:
         if node is None:
             raise Discarded(f"the generator of {rule.symbol} gave {_shorten(value)}, which its rule does not match")
         return node
+
+    def _made_as(self, symbol: str, value: Any) -> Node | None:
+        """`value` as the symbol's generator would make it, if it can: then with the sources that give it; else as it
+        is."""
+        node = self.read_as(symbol, value)
+        rule = self.grammar.rules[symbol]
+        if node is None or not self.analysis.arguments[symbol]:
+            return node
+        try:
+            recovered = self.sources.recover(node)
+            again = self._generate(rule, recovered.sources)
+        except (NoSource, Discarded, SpecCrash):
+            return node
+        return recovered if same(again, node) else node
 
     @cached_property
     def _generators(self) -> dict[str, Function]:

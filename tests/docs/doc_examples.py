@@ -118,6 +118,7 @@ def print_of(command: str) -> str:
             code = _run_here(words[1:]) if in_here else _run_shell(plain)
         file.seek(0)
         printed = file.read().decode("utf-8", "backslashreplace")
+    assert printed[-1:] in ("", "\n"), f"{command} leaves its last line open"
     if command == plain:
         assert code == 0, f"{command} exited with {code}:\n{printed}"
     elif code:

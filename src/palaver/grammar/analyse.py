@@ -90,6 +90,17 @@ class Analysis:
     def _often(self) -> dict[str, bool]:
         return {}
 
+    def can_meet(self, one: str, other: str) -> bool:
+        """Whether a tree of the start symbol can hold nodes of both names."""
+        pair = (one, other)
+        if pair not in self._meetings:
+            self._meetings[pair] = _Meeting(self, one, other).is_possible()
+        return self._meetings[pair]
+
+    @cached_property
+    def _meetings(self) -> dict[tuple[str, str], bool]:
+        return {}
+
     @cached_property
     def is_binary(self) -> bool:
         """Whether anything the start symbol leads to is bytes or bits."""
@@ -202,3 +213,54 @@ def _most_in(expr: Expr, counts: Mapping[str, int]) -> int:
             return once if most in (0, 1) else 2 * once
         case Literal() | Bit() | Pattern():
             return 0
+
+
+class _Meeting:
+    """Whether two different symbols can occur in one tree: below one another, or in two parts that stand side by
+    side."""
+
+    def __init__(self, analysis: Analysis, one: str, other: str) -> None:
+        self._analysis = analysis
+        self._pair = (one, other)
+        self._meet: set[str] = set()
+
+    def is_possible(self) -> bool:
+        rules = self._analysis.grammar.rules
+        fresh = True
+        while fresh:
+            found = [name for name in rules if name not in self._meet and self._meet_below(name)]
+            self._meet.update(found)
+            fresh = bool(found)
+        return self._analysis.grammar.start in self._meet
+
+    def _meet_below(self, name: str) -> bool:
+        one, other = self._pair
+        if name in self._pair and (other if name == one else one) in self._analysis.below_or_source(name):
+            return True
+        sources = tuple(Ref(symbol) for symbol in self._analysis.arguments[name])
+        return self._meet_in_sequence((self._analysis.grammar.rules[name].body, *sources))
+
+    def _meet_in(self, expr: Expr) -> bool:
+        match expr:
+            case Ref(symbol):
+                return symbol in self._meet
+            case Sequence(parts) | Permutation(parts):
+                return self._meet_in_sequence(parts)
+            case Choice(options):
+                return any(map(self._meet_in, options))
+            case Repeat(body, _, most):
+                return self._meet_in(body) if most in (0, 1) else self._meet_in_sequence((body, body))
+            case _:
+                return False
+
+    def _meet_in_sequence(self, parts: tuple[Expr, ...]) -> bool:
+        if any(map(self._meet_in, parts)):
+            return True
+        one, other = self._pair
+        places = [at for at, part in enumerate(parts) if self._leads_to(part, one)]
+        others = [at for at, part in enumerate(parts) if self._leads_to(part, other)]
+        return any(at != there for at in places for there in others)
+
+    def _leads_to(self, expr: Expr, symbol: str) -> bool:
+        below = self._analysis.below_or_source
+        return any(ref.symbol == symbol or symbol in below(ref.symbol) for ref in refs(expr))

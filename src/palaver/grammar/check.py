@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Iterable, Iterator
-from itertools import count
+from itertools import combinations, count
 
 from palaver.grammar.analyse import ENDLESS, Analysis, generator_arguments, reachable
 from palaver.grammar.ir import computed_bounds, refs, walk
@@ -282,6 +282,8 @@ def _check_expression(
 ) -> None:
     for mention in expression.mentions:
         _check_path(mention.path, expression.source, bound, analysis, report)
+        _check_index(expression, mention, analysis, report)
+    _check_together(expression, bound, analysis, report)
     mentions = {mention.name: mention for mention in expression.mentions}
     for node in ast.walk(expression.python):
         match node:
@@ -299,6 +301,34 @@ def _check_length(expression: Expression, mention: Mention, analysis: Analysis, 
             f"len({text}) counts children, and {rule.symbol} always has one",
             f"for the number of characters write len(str({text}))",
         )
+
+
+def _check_index(expression: Expression, mention: Mention, analysis: Analysis, report: Reporter) -> None:
+    rule = analysis.grammar.rules.get(_last_symbol(mention.path))
+    is_indexed = bool(mention.path.steps) and isinstance(mention.path.steps[-1], Index)
+    if is_indexed and rule is not None and isinstance(rule.body, Pattern | Literal):
+        report.warning(
+            expression.source,
+            mention.path.span,
+            f"an index counts children, and {rule.symbol} always has one",
+            f"for a character write str({rule.symbol})[…]",
+        )
+
+
+def _check_together(
+    expression: Expression, bound: dict[str, frozenset[str]], analysis: Analysis, report: Reporter
+) -> None:
+    """A condition on symbols that never occur in one tree is satisfied by every tree."""
+    mentions = [each for each in expression.mentions if each.kind == "each" and each.path.base not in bound]
+    symbols = {symbol: each for each in mentions if (symbol := each.path.base) in analysis.reachable}
+    for (one, _), (other, mention) in combinations(symbols.items(), 2):
+        if not analysis.can_meet(one, other):
+            report.warning(
+                expression.source,
+                mention.path.span,
+                f"{one} and {other} never occur together, so this is always satisfied",
+                "a condition holds if one of its symbols is absent; split it, or check the rules",
+            )
 
 
 def _check_path(

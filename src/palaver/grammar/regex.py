@@ -31,7 +31,6 @@ from typing import Any, TypeAlias
 
 from palaver.grammar.charset import ASCII, BYTES, END_OF_UNICODE, EVERY, NO_CHARS, CharSet
 
-
 __all__ = [
     "CHARACTERS",
     "REPEATS",

@@ -6,6 +6,7 @@ from collections.abc import Collection
 from dataclasses import replace
 from types import MappingProxyType
 
+from palaver.grammar.analyse import ENDLESS, least_sizes
 from palaver.grammar.ir import Grammar
 from palaver.spec.ast import Choice, Expr, Literal, Permutation, Ref, Repeat, Rule, Sequence
 
@@ -18,14 +19,13 @@ def slice_parties(grammar: Grammar, parties: Collection[str]) -> Grammar:
     gone: set[str] = set()
     while True:
         bodies = {name: _kept(rule.body, parties, gone) for name, rule in grammar.rules.items() if name not in gone}
-        empty = {name for name, body in bodies.items() if body is None}
-        if not empty:
+        rules = {name: replace(grammar.rules[name], body=body) for name, body in bodies.items() if body is not None}
+        # A loop whose way out was somebody else's message never ends; it goes the same way as what is empty.
+        sizes = least_sizes(rules)
+        lost = {name for name in bodies if sizes.get(name, ENDLESS) >= ENDLESS}
+        if not lost:
             break
-        gone |= empty
-    rules: dict[str, Rule] = {}
-    for name, body in bodies.items():
-        assert body is not None, "the loop ends when none is left"
-        rules[name] = replace(grammar.rules[name], body=body)
+        gone |= lost
     rules.setdefault(grammar.start, Rule(grammar.start, Literal("")))
     for name in sorted(gone):
         # Constraints may still mention what is gone; they hold for all none of it.

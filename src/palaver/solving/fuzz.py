@@ -66,7 +66,9 @@ class Fuzz(Iterator[Tree]):
     def _run(self, first: Iterator[Tree]) -> Iterator[Tree]:
         wanted = self._wanted
         while wanted is None or self.made < wanted:
-            tree = next(first, None) or self._next_new()
+            tree = next(first, None)
+            if tree is None:  # not `or`: the empty text is a tree like any other, and false
+                tree = self._next_new()
             if tree is None:
                 break
             if tree.serialised() not in self._seen:

@@ -1,0 +1,85 @@
+"""What can be known about a grammar without running it."""
+
+import pytest
+
+import palaver
+from palaver.grammar.empty import cyclic_symbols, nullable_symbols
+from palaver.grammar.states import transitions
+
+
+def analysed(text: str) -> palaver.Spec:
+    return palaver.loads(text, stdlib=False)
+
+
+def test_the_least_size_of_a_symbol_counts_nodes_and_leaves() -> None:
+    spec = analysed('<start> ::= <a> <a> | <b>\n<a> ::= "x"\n<b> ::= <b> <b> | <a>{3}\n')
+    assert spec.analysis.sizes == {"<start>": 5, "<a>": 2, "<b>": 7}
+
+
+def test_a_long_chain_of_rules_is_analysed_without_recursion() -> None:
+    chain = "".join(f"<s{at}> ::= <s{at + 1}>\n" for at in range(3000))
+    spec = analysed(f'<start> ::= <s0>\n{chain}<s3000> ::= "x"\n')
+    assert spec.analysis.sizes["<start>"] == 3003
+    assert str(next(spec.fuzz(1, seed=1))) == "x"
+
+
+def test_symbols_that_can_be_empty_or_contain_only_themselves() -> None:
+    rules = analysed('<start> ::= <a> <e>\n<a> ::= <b> <e> | "x"\n<b> ::= <a>\n<e> ::= r"y*" | ""\n').grammar.rules
+    nullable = nullable_symbols(rules)
+    assert nullable == {"<e>"}
+    assert cyclic_symbols(rules, nullable) == {"<a>", "<b>"}
+
+
+MEETINGS = '<start> ::= <a> | <b> <c>?\n<a> ::= "a" <d>\n<b> ::= "b"\n<c> ::= "c" <d>\n<d> ::= "d"\n'
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "meet"),
+    [("<a>", "<b>", False), ("<b>", "<c>", True), ("<a>", "<d>", True), ("<d>", "<b>", True), ("<c>", "<a>", False)],
+)
+def test_whether_two_symbols_can_occur_in_one_tree(one: str, other: str, meet: bool) -> None:
+    assert analysed(MEETINGS).analysis.can_meet(one, other) is meet
+
+
+@pytest.mark.parametrize(
+    ("body", "often"),
+    [('<x> "," <x>', True), ("<x>", False), ("<x>?", False), ("<x>{2}", True), ('<x> | "," <x>', False), ("<x>*", True)],
+)
+def test_whether_a_symbol_can_occur_more_than_once(body: str, often: bool) -> None:
+    assert analysed(f'<start> ::= {body}\n<x> ::= "x"\n').analysis.may_repeat("<x>") is often
+
+
+TALK = """\
+<start> ::= <Server:hello> <work>
+<work> ::= <Client:Server:ask> <Server:answer> <work> | <Client:bye>
+<hello> ::= "hello"
+<ask> ::= "ask"
+<answer> ::= "answer"
+<bye> ::= "bye"
+"""
+
+
+def test_messages_and_parties_come_in_the_order_of_the_spec() -> None:
+    analysis = analysed(TALK).analysis
+    assert [message.symbol for message in analysis.messages] == ["<hello>", "<ask>", "<answer>", "<bye>"]
+    assert analysis.parties == ("Server", "Client")
+
+
+def test_the_states_of_a_conversation_are_its_rules() -> None:
+    assert [str(each) for each in transitions(analysed(TALK).analysis)] == [
+        "[*] --> <start>",
+        "<start> --> <work>: <Server:hello>",
+        "<work> --> <work>: <Client:Server:ask> <Server:answer>",
+        "<work> --> <Client:bye>",
+        "<Client:bye> --> [*]: <Client:bye>",
+    ]
+
+
+def test_a_slice_keeps_only_what_some_parties_say() -> None:
+    spec = analysed(TALK).for_parties(["Client"])
+    assert {str(tree) for tree in spec.fuzz(3, seed=1)} <= {"ask" * count + "bye" for count in range(300)}
+    assert str(spec.parse("askaskbye")) == "askaskbye"
+
+
+def test_a_slice_of_nobody_is_empty() -> None:
+    assert str(next(analysed(TALK).for_parties(["Nobody"]).fuzz(1))) == ""
