@@ -21,6 +21,7 @@ from palaver.constraints.select import indexed
 from palaver.errors import Diagnostic, Rejected, SpecCrash
 from palaver.generation.program import Discarded, Program, SpecCode, compile_program
 from palaver.grammar.analyse import Analysis, is_binary
+from palaver.grammar.bounds import Dependence
 from palaver.grammar.check import check_grammar
 from palaver.grammar.code import SPEC_CODE_RAISES, Function, compile_expression, describe_crash, is_constant
 from palaver.grammar.ir import Grammar, computed_bounds, map_bounds
@@ -270,12 +271,13 @@ class Spec:
     def _mender(self, program: Program, chance: Chance, max_nodes: int) -> Mender:
         remake = chance / "mend"
 
-        def make(symbol: str, above: tuple[str, ...]) -> Node:
-            return program.make(symbol, remake, nodes=max_nodes, above=above)
+        def make(symbol: str, above: tuple[str, ...], given: Mapping[str, Node]) -> Node:
+            return program.make(symbol, remake, nodes=max_nodes, above=above, pins=given)
 
         rules = self.grammar.rules
+        names, dependence = self.namespace.names, Dependence(self.analysis)
         return Mender(
-            self.checks, self.namespace.names, make, self._made_as, lambda symbol: rules[symbol].generator is not None
+            self.checks, names, make, self._made_as, lambda symbol: rules[symbol].generator is not None, dependence
         )
 
     def _generate(self, rule: Rule, sources: tuple[Node, ...]) -> Node:

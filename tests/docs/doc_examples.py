@@ -19,7 +19,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import chdir, contextmanager
+from contextlib import chdir, contextmanager, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
@@ -88,7 +88,8 @@ def _run_console(block: Block) -> Iterator[Outcome]:
 
 def _run_python(block: Block, path: Path, names: dict[str, Any]) -> None:
     if ">>> " not in block.text:
-        exec(compile(block.text, path.name, "exec"), names)
+        with redirect_stdout(io.StringIO()):
+            exec(compile(block.text, path.name, "exec"), names)
         return
     test = doctest.DocTestParser().get_doctest(block.text, names, path.name, str(path), 0)
     report = io.StringIO()

@@ -24,6 +24,7 @@ def name_of(path: Path) -> str:
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=name_of)
 def test_examples_do_what_is_shown(document: Path) -> None:
+    # `python tests/docs/doc_examples.py` puts what is printed now into the documents.
     for outcome in run_document(document):
         assert outcome.printed == outcome.shown, outcome.command
 
@@ -44,6 +45,19 @@ def anchors(document: Path) -> set[str]:
     """What can stand behind # in a link: headings, in small letters, with hyphens for blanks."""
     headings = re.findall(r"^#+ (.+)$", document.read_text(encoding="utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading).lower().replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("document", [ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md"], ids=name_of)
+def test_files_that_are_named_exist(document: Path) -> None:
+    for name in re.findall(r"`([\w./]+/[\w./]+|\w+\.(?:py|md))`", document.read_text(encoding="utf-8")):
+        assert (ROOT / name).exists() or (ROOT / "src" / "palaver" / name).exists(), name
+
+
+def test_every_room_is_in_the_plan_of_the_house() -> None:
+    plan = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    rooms = {path.stem for path in (ROOT / "src" / "palaver").iterdir() if not path.name.startswith("_")}
+    for room in sorted(rooms - {"py"}):
+        assert re.search(rf"^\|.*`{room}`.*\|", plan, re.MULTILINE), room
 
 
 def options_of(name: str) -> list[str]:

@@ -83,3 +83,8 @@ def test_a_slice_keeps_only_what_some_parties_say() -> None:
 
 def test_a_slice_of_nobody_is_empty() -> None:
     assert str(next(analysed(TALK).for_parties(["Nobody"]).fuzz(1))) == ""
+
+
+def test_who_starts_from_another_symbol_for_once_is_not_told_about_the_rest() -> None:
+    text = '<start> ::= <a> <b>\n<a> ::= "x"\n<b> ::= "y"\nwhere <a> == "x"\n'
+    assert palaver.loads(text, start="<b>").warnings == ()

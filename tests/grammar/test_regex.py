@@ -33,7 +33,9 @@ def grow(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
 
 PLAIN = st.recursive(ATOMS, grow, max_leaves=8)
 WIDENED = st.recursive(
-    st.one_of(ATOMS, st.sampled_from(["^", "$", r"\b", "(?=a)", "(?!ab)", "(?<=a)", r"(?P<x>a|b)?", "(?>a|ab)", "a*+"])),
+    st.one_of(
+        ATOMS, st.sampled_from(["^", "$", r"\b", "(?=a)", "(?!ab)", "(?<=a)", r"(?P<x>a|b)?", "(?>a|ab)", "a*+"])
+    ),
     grow,
     max_leaves=8,
 )

@@ -29,7 +29,9 @@ class Naive:
     def spans(self) -> dict[tuple[str, int], frozenset[int]]:
         """(symbol, start) to all its ends."""
         size = len(self.text)
-        spans: dict[tuple[str, int], frozenset[int]] = {(s, i): frozenset() for s in self.rules for i in range(size + 1)}
+        spans: dict[tuple[str, int], frozenset[int]] = {
+            (s, i): frozenset() for s in self.rules for i in range(size + 1)
+        }
         while True:
             after = {(s, i): frozenset(self.ends(self.rules[s], i, spans)) for s, i in spans}
             if after == spans:
@@ -41,9 +43,7 @@ class Naive:
             case Literal(value):
                 return {start + len(value)} if self.text.startswith(value, start) else set()
             case Pattern(source):
-                return {
-                    end for end in range(start, len(self.text) + 1) if re.fullmatch(source, self.text[start:end])
-                }
+                return {end for end in range(start, len(self.text) + 1) if re.fullmatch(source, self.text[start:end])}
             case Ref(symbol):
                 return set(spans[symbol, start])
             case Sequence(parts):
@@ -86,7 +86,7 @@ class Naive:
     def is_complete(self, symbol: str) -> bool:
         return len(self.text) in self.spans[symbol, 0]
 
-    # --- Whether the text can go on --------------------------------------------------------------------------------
+    # --- Whether the text can go on ---------------------------------------------------------------------------------
 
     @cached_property
     def _open(self) -> set[tuple[str, int]]:
@@ -141,7 +141,7 @@ class Naive:
     def may_go_on(self, symbol: str) -> bool:
         return (symbol, 0) in self._open
 
-    # --- Trees -----------------------------------------------------------------------------------------------------
+    # --- Trees ------------------------------------------------------------------------------------------------------
 
     def trees(self, symbol: str) -> Iterator[Node]:
         return self._symbol(symbol, 0, len(self.text), frozenset())
@@ -216,7 +216,7 @@ def flat(parts: tuple[Expr, ...]) -> tuple[Expr, ...]:
     return tuple(found)
 
 
-# --- Random grammars ---------------------------------------------------------------------------------------------------
+# --- Random grammars -----------------------------------------------------------------------------------------------
 
 PATTERNS = ["a*", "[ab]", "b+", "a|ab", "(ab)*", "a?b?", "(?!b)[ab]+", "a{1,2}", "b$", "[ab]*b", "(?:a|b){2}"]
 LITERALS = ["a", "b", "ab", "ba", "", "aab"]
@@ -262,7 +262,7 @@ def _all_end(rules: Mapping[str, Expr]) -> bool:
                 return all(map(ends, parts))
             case Choice(options):
                 return any(map(ends, options))
-            case Repeat(body, least, _):
+            case Repeat(body):
                 # Stricter than needed: what cannot end must not occur at all, or nobody could say what may go on.
                 return ends(body)
         return True

@@ -27,7 +27,7 @@ def is_plain(rules: dict[str, Expr]) -> bool:
     return not any("(?!" in repr(body) or "$" in repr(body) for body in rules.values())
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", range(8))
 def test_the_chart_accepts_what_the_definition_accepts(seed: int) -> None:
     rules = random_grammar(Random(seed))
     shape = shape_of(rules)
@@ -53,7 +53,7 @@ def dead_at(text: str, readings: dict[str, Naive]) -> int | None:
     return None
 
 
-@pytest.mark.parametrize("seed", range(100, 140))
+@pytest.mark.parametrize("seed", range(100, 125))
 def test_the_trees_are_those_of_the_definition_in_the_stated_order(seed: int) -> None:
     rules = random_grammar(Random(seed))
     shape = shape_of(rules)
@@ -67,7 +67,7 @@ def test_the_trees_are_those_of_the_definition_in_the_stated_order(seed: int) ->
             assert next(islice(matcher.trees(), len(wanted), None), None) is None
 
 
-@pytest.mark.parametrize("seed", range(200, 230))
+@pytest.mark.parametrize("seed", range(200, 208))
 def test_cuts_do_not_matter(seed: int) -> None:
     random = Random(seed)
     rules = random_grammar(random)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from ast import Expression as PythonExpression
 from collections.abc import Iterator
 from itertools import islice
 from random import Random
+from re import fullmatch
 from typing import Any
 
 import pytest
@@ -41,7 +43,7 @@ class Value:
 
 def evaluate(expression: Expression, node: Node | None) -> int:
     names = {mention.name: Value(node) for mention in expression.mentions if node is not None}
-    source = compile(__import__("ast").Expression(expression.python), "<bound>", "eval")
+    source = compile(PythonExpression(expression.python), "<bound>", "eval")
     return int(eval(source, {"COUNT": 2, **names}))
 
 
@@ -186,7 +188,7 @@ def test_trailing_indices_are_left_to_the_evaluator() -> None:
     assert seen == [Node(NonTerminal("<a>"), (Node(NonTerminal("<n>"), ("7",)),))]
 
 
-# --- Against a plain definition -----------------------------------------------------------------------------------------
+# --- Against a plain definition ------------------------------------------------------------------------------------
 
 
 class TopDown:
@@ -208,7 +210,7 @@ class TopDown:
                     yield at + len(value), env, (value,)
             case Pattern(source):
                 for end in range(at, len(self.text) + 1):
-                    if __import__("re").fullmatch(source, self.text[at:end]):
+                    if fullmatch(source, self.text[at:end]):
                         yield end, env, (self.text[at:end],)
             case Ref(symbol):
                 inner = (*names, symbol)
@@ -275,16 +277,18 @@ def selects(path, names: tuple[str, ...]) -> bool:
     return len(names) - 1 in places
 
 
-BOUNDS = ["{int(<n>)}", "{int(<p>.<n>)}", "{int(<q>..<n>)}", "{int(<start>..<n>)}", "{1,int(<n>)}", "{int(<q>.<p>.<n>),2}"]
+BOUNDS = ["{int(<n>)}", "{int(<p>.<n>)}", "{int(<q>..<n>)}", "{int(<start>..<n>)}"]
+BOUNDS += ["{1,int(<n>)}", "{int(<q>.<p>.<n>),2}"]
 UNITS = ["'a'", "<p>", "<q>", "<n>", "('a' | <n>)", "('a' 'a' | 'a')", "r'a*'", "'1'"]
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(40))
 def test_bounds_mean_what_the_definition_says(seed: int) -> None:
     random = Random(seed)
 
     def side(units: list[str]) -> str:
-        return " ".join(random.choice(units) + random.choice(["", "", "", "?", *BOUNDS]) for _ in range(random.randint(2, 4)))
+        repeats = ["", "", "", "?", *BOUNDS]
+        return " ".join(random.choice(units) + random.choice(repeats) for _ in range(random.randint(2, 4)))
 
     no_recursion = [unit for unit in UNITS if "<q>" not in unit]
     flat = [unit for unit in no_recursion if "<p>" not in unit]

@@ -57,7 +57,7 @@ LINE = """
 """
 
 
-# --- Progress ---------------------------------------------------------------------------------------------------------
+# --- Progress ------------------------------------------------------------------------------------------------------
 
 
 def test_nothing_is_the_beginning_of_everything() -> None:
@@ -134,7 +134,7 @@ def test_what_never_matches_never_lives() -> None:
     assert (progress.may_go_on, progress.dead_at, progress.expected) == (False, 0, ())
 
 
-# --- Text and bytes -----------------------------------------------------------------------------------------------------
+# --- Text and bytes ------------------------------------------------------------------------------------------------
 
 
 def test_text_may_come_as_bytes_cut_inside_a_character() -> None:
@@ -198,7 +198,7 @@ def test_binary_is_what_can_reach_bytes_or_bits() -> None:
     assert uses_binary(rules_of("<start> ::= 0{8}"), "<start>")
 
 
-# --- Bits --------------------------------------------------------------------------------------------------------------
+# --- Bits ----------------------------------------------------------------------------------------------------------
 
 
 def test_bits_may_cross_the_borders_of_bytes() -> None:
@@ -231,7 +231,7 @@ def test_a_wrong_bit_makes_its_byte_wrong() -> None:
     assert (progress.dead_at, progress.expected) == (1, ("bit 1",))
 
 
-# --- Patterns -----------------------------------------------------------------------------------------------------------
+# --- Patterns ------------------------------------------------------------------------------------------------------
 
 
 def test_every_length_of_a_pattern_is_tried() -> None:
@@ -256,7 +256,7 @@ def test_a_pattern_with_look_ahead_may_go_on_until_its_outline_cannot() -> None:
     assert matcher.feed("!").dead_at == 9
 
 
-# --- Trees ---------------------------------------------------------------------------------------------------------------
+# --- Trees ---------------------------------------------------------------------------------------------------------
 
 
 def test_groups_and_repetitions_leave_no_node() -> None:
@@ -304,7 +304,7 @@ def test_the_number_of_trees_is_catalan() -> None:
     assert len(all_trees("<start> ::= <start> <start> | 'a'", "a" * 7)) == 132
 
 
-# --- Partial trees -------------------------------------------------------------------------------------------------------
+# --- Partial trees -------------------------------------------------------------------------------------------------
 
 
 def test_a_partial_tree_holds_what_is_finished() -> None:
@@ -344,7 +344,7 @@ def test_partial_trees_do_not_repeat_for_each_thing_that_could_follow() -> None:
     assert partial(spec, "a") == [["<start>", "a", ...]]
 
 
-# --- Size ----------------------------------------------------------------------------------------------------------------
+# --- Size ----------------------------------------------------------------------------------------------------------
 
 
 def test_nesting_is_limited_by_memory_only() -> None:

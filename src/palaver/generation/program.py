@@ -20,15 +20,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from types import FrameType
+from types import FrameType, MappingProxyType
 from typing import ParamSpec, TypeAlias, TypeVar
 
 from palaver.chance import Chance
 from palaver.generation import settings as wrong
 from palaver.generation.patterns import NoSuchString, compile_draw, drawn_from
-from palaver.grammar.analyse import generator_arguments, least_size
+from palaver.grammar.analyse import generator_arguments, least_size, reachable
+from palaver.grammar.bounds import last_symbol, tracked_paths
 from palaver.grammar.empty import can_be_empty, cyclic_symbols, nullable_symbols
-from palaver.grammar.ir import Grammar, computed_bounds
+from palaver.grammar.ir import Grammar, refs
 from palaver.grammar.regex import compile_pattern
 from palaver.spec.ast import (
     Bit,
@@ -97,7 +98,7 @@ class SpecCode:
 class Run:
     """One tree in the making."""
 
-    __slots__ = ("above", "chance", "last", "left", "random")
+    __slots__ = ("above", "chance", "last", "left", "pins", "random")
 
     def __init__(self, chance: Chance, nodes: int) -> None:
         self.chance = chance
@@ -105,6 +106,7 @@ class Run:
         self.left = nodes
         self.above: list[str] = []  # the symbols that are open, outermost first; kept only if somebody asks
         self.last: dict[Path, Node] = {}  # the latest node of each path that a bound mentions
+        self.pins: dict[str, Node] = {}  # nodes to be used where their symbol is first due
 
 
 class deep_calls:
@@ -147,13 +149,25 @@ class Program:
 
     _makers: Mapping[str, One] = field(repr=False)
 
-    def make(self, symbol: str, chance: Chance, *, nodes: int, above: tuple[str, ...] = ()) -> Node:
-        """A random tree of `symbol` that spends about `nodes` nodes; `above` are the symbols it will stand below.
+    def make(
+        self,
+        symbol: str,
+        chance: Chance,
+        *,
+        nodes: int,
+        above: tuple[str, ...] = (),
+        pins: Mapping[str, Node] = MappingProxyType({}),
+    ) -> Node:
+        """A random tree of `symbol` that spends about `nodes` nodes.
+
+        `above` are the symbols it will stand below. `pins` are nodes to be used where their symbols are first due; this
+        works for fields that a repetition counts by, and what contains them.
 
         :raises Discarded: a generator or a computed repetition could not be satisfied this time
         """
         run = Run(chance, nodes)
         run.above.extend(above)
+        run.pins.update(pins)
         try:
             with deep_calls():
                 node = self._makers[symbol](run)
@@ -177,9 +191,13 @@ class _Compiler:
         self._binary = binary
         self._most = most
         self._wrongness = wrong.Wrongness(grammar.settings)
-        self._tracked = _tracked_paths(grammar)
+        self._tracked = tracked_paths(grammar)
         with_arguments = any(generator_arguments(rule) for rule in grammar.rules.values())
         self._keep_above = with_arguments or any(path.steps for path in self._tracked)
+        fields = {last_symbol(path) for path in self._tracked}
+        children = {name: [ref.symbol for ref in refs(rule.body)] for name, rule in grammar.rules.items()}
+        # Fields that are counted by, and all that can contain one.
+        self._pinnable = {name for name in grammar.rules if fields and not fields.isdisjoint(reachable(name, children))}
         self._pools: dict[str, tuple[Node, ...] | None] = {}
         self._nullable = nullable_symbols(grammar.rules)
         self._cyclic = cyclic_symbols(grammar.rules, self._nullable)
@@ -256,12 +274,17 @@ class _Compiler:
         return expand_another
 
     def _track(self, symbol: str, make: One) -> One:
-        """`make`, which also remembers its node for the bounds that mention it."""
-        paths = [path for path in self._tracked if _last_symbol(path) == symbol]
-        if not paths:
+        """`make`, which also remembers its node for the bounds that mention it, and can be told which node to use."""
+        if symbol not in self._pinnable:
             return make
+        tracked = self._tracked
+        paths = [path for path in tracked if last_symbol(path) == symbol]
 
-        def tracked(run: Run) -> Part:
+        def remembered(run: Run) -> Part:
+            pinned = run.pins.pop(symbol, None)
+            if pinned is not None:
+                _remember(pinned, tracked, run)
+                return pinned
             node = make(run)
             assert isinstance(node, Node), "the maker of a symbol makes a node"
             for path in paths:
@@ -269,7 +292,7 @@ class _Compiler:
                     run.last[path] = node
             return node
 
-        return tracked
+        return remembered
 
     # --- pools --------------------------------------------------------------------------------------------------------
 
@@ -285,8 +308,7 @@ class _Compiler:
 
     def _build_pool(self, symbol: str) -> tuple[Node, ...] | None:
         rule = self._rules[symbol]
-        tracked = any(_last_symbol(path) == symbol for path in self._tracked)
-        if rule.generator is not None or tracked or self._wrongness:
+        if rule.generator is not None or symbol in self._pinnable or self._wrongness:
             return None
         choices = self._alternatives(rule.body)
         if choices is None or len(choices) > _POOL_LIMIT:
@@ -631,19 +653,17 @@ def _size(part: Part) -> int:
 # ------------------------------------------------------------------------------------------
 
 
-def _tracked_paths(grammar: Grammar) -> tuple[Path, ...]:
-    paths = (
-        mention.path
-        for rule in grammar.rules.values()
-        for bound in computed_bounds(rule.body)
-        for mention in bound.mentions
-    )
-    return tuple(dict.fromkeys(paths))
-
-
-def _last_symbol(path: Path) -> str:
-    symbols = [step.symbol for step in path.steps if isinstance(step, Child | Descendant)]
-    return symbols[-1] if symbols else path.base
+def _remember(node: Node, paths: tuple[Path, ...], run: Run) -> None:
+    """Note every node inside a given one that a bound mentions, as if it had just been made."""
+    todo: list[tuple[Part, list[str]]] = [(node, run.above)]
+    while todo:
+        part, above = todo.pop()
+        if isinstance(part, Node):
+            symbols = [*above, part.symbol]
+            for path in paths:
+                if last_symbol(path) == part.symbol and _selects(path, symbols):
+                    run.last[path] = part
+            todo.extend((child, symbols) for child in reversed(part.children))
 
 
 def _selects(path: Path, symbols: list[str]) -> bool:

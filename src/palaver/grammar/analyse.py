@@ -44,6 +44,11 @@ class Analysis:
         """What can be reached from the start symbol, through rules and through generators."""
         return frozenset(reachable(self.grammar.start, self.children, self.arguments))
 
+    @cached_property
+    def used(self) -> frozenset[str]:
+        """The same, and what `<start>` leads to: whoever starts from another symbol for once did not forget that."""
+        return self.reachable | frozenset(reachable("<start>", self.children, self.arguments))
+
     def below(self, symbol: str) -> frozenset[str]:
         """What can stand anywhere inside a tree of `symbol`; itself only if it is recursive."""
         if symbol not in self._below:

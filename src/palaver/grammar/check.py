@@ -108,15 +108,13 @@ def _check_ends(rule: Rule, analysis: Analysis, report: Reporter) -> None:
 
 def _check_used(rules: list[Rule], analysis: Analysis, report: Reporter) -> None:
     grammar = analysis.grammar
-    # Whoever starts from another symbol for once did not forget the others.
-    used = {*analysis.reachable, *reachable("<start>", analysis.children, analysis.arguments)}
     mentioned = {
         symbol
         for rule in grammar.rules.values()
         for symbol in (*analysis.children[rule.symbol], *generator_arguments(rule))
     }
     for rule in rules:
-        if rule.symbol in used:
+        if rule.symbol in analysis.used:
             continue
         if rule.symbol in mentioned:
             report.warning(
@@ -341,7 +339,7 @@ def _check_path(
         symbols = frozenset((path.base,))
         rule = analysis.grammar.rules.get(path.base)
         # What stands for an undefined symbol has no source; that it is undefined has been said.
-        if rule is not None and rule.source is not None and path.base not in analysis.reachable:
+        if rule is not None and rule.source is not None and path.base not in analysis.used:
             report.warning(
                 source,
                 path.span,

@@ -590,7 +590,6 @@ class Automaton:
             state = self._states[key] = State(self, *key)
         return state
 
-
     def _without_needless(self, threads: list[_Thread]) -> list[_Thread]:
         """Leave out threads that another one can replace.
 

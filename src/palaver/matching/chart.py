@@ -10,23 +10,23 @@ Item      a step of a right-hand side, reached at a position within a context: s
 Result    a context is done at a certain position.
 
 Positions are worked off in rising order, each through a list of items and results (its column). An item that wants a
-nonterminal waits in its context; one that wants a terminal looks at the buffer, and each end of a match puts a
-new item into a later column. A result moves all waiters on. A result that is empty is remembered in its context and replayed to waiters that
-come later; that, and the rule that equal items are made once, is all that left recursion, cycles and empty rules
-need. Items and results remember by which predecessor and child they came about (`prev`, `child`, and `more` for further ways), and
-from these links the trees are read.
+nonterminal waits in its context; one that wants a terminal looks at the buffer, and each end of a match puts a new
+item into a later column. A result moves all waiters on. A result that is empty is remembered in its context and
+replayed to waiters that come later; that, and the rule that equal items are made once, is all that left recursion,
+cycles and empty rules need. Items and results remember by which predecessor and child they came about (`prev`,
+`child`, and `more` for further ways), and from these links the trees are read.
 
-Data comes in pieces. A terminal that reaches the end of the buffer is kept, with its state, and goes on with
-the next piece. Columns before the end never change again, so only the last one is kept.
+Data comes in pieces. A terminal that reaches the end of the buffer is kept, with its state, and goes on with the next
+piece. Columns before the end never change again, so only the last one is kept.
 
-Computed repetition. An *environment* says, for each path that some bound follows, which node was the last it selected.
-It travels through the items from left to right, and contexts in which it matters are told apart by it. Without computed
-bounds all environments are the same empty tuple.
+Computed repetition. An *environment* says, for each path that some bound follows, which node was the last it
+selected. It travels through the items from left to right, and contexts in which it matters are told apart by it.
+Without computed bounds all environments are the same empty tuple.
 
-Three shortcuts keep the chart small; none changes an answer. Nothing starts, moves on or is completed if the next character
-does not fit what can come then. A pattern does not end where the next character cannot follow it. And a pattern that
-goes round in one state runs ahead in compiled code. What was left out at the last position is kept, so that
-a message about a bad input can name everything that could have stood there.
+Three shortcuts keep the chart small; none changes an answer. Nothing starts, moves on or is completed if the next
+character does not fit what can come then. A pattern does not end where the next character cannot follow it. And a
+pattern that goes round in one state runs ahead in compiled code. What was left out at the last position is kept, so
+that a message about a bad input can name everything that could have stood there.
 """
 
 from __future__ import annotations
@@ -204,7 +204,7 @@ class Chart:
         self._begin(history)
         self._work()
 
-    # --- What is known -------------------------------------------------------------------------------------------------
+    # --- What is known ----------------------------------------------------------------------------------------------
 
     @property
     def is_alive(self) -> bool:
@@ -222,7 +222,7 @@ class Chart:
         return max(self._last.pos, self._failed_at, self._pruned_at)
 
     def expected_at_furthest(self) -> tuple[list[Step], bool]:
-        """The terminals that could stand, or go on, at `furthest`, in the order of the spec; and whether the end could."""
+        """The terminals that could stand or go on at `furthest`, in the order of the spec; whether the end could."""
         pos = self.furthest
         if self._prune:
             self._stop_pruning(pos)
@@ -258,7 +258,7 @@ class Chart:
             return step.text != "" and pos % self._unit == 0
         return step.start is not None and step.start.can_go_on and pos % self._unit == 0
 
-    # --- Reading ---------------------------------------------------------------------------------------------------------
+    # --- Reading ----------------------------------------------------------------------------------------------------
 
     def extend(self, text: str) -> None:
         """Read a further piece of the input."""
@@ -453,7 +453,7 @@ class Chart:
         if not left:
             self._complete(head, SKIP, head.env, column)
 
-    # --- Terminals ---------------------------------------------------------------------------------------------------------
+    # --- Terminals --------------------------------------------------------------------------------------------------
 
     def _scan(self, item: Item, *, is_new: bool) -> None:
         """Match the terminal that `item` wants. `is_new` is false on the second attempt, with a longer buffer."""
@@ -571,7 +571,7 @@ class Chart:
                 self._end_pattern(item, pos // self._unit)
         self._work()
 
-    # --- Computed repetition -----------------------------------------------------------------------------------------------
+    # --- Computed repetition ----------------------------------------------------------------------------------------
 
     def _select(self, context: Context, pos: int, env: Environment) -> Environment:
         """The environment once the node of `context` has ended at `pos`."""

@@ -8,12 +8,12 @@ whose earlier part is longer comes first. In partial trees a part that is still 
 a derivation that leaves something open comes before the one that leaves it out.
 
 The links of the chart point backwards, from an end to its beginnings. Where there is one way only, they are simply
-followed. Where there are several, all items on the way are turned round into a graph that points forwards, with the edges of
-each item in the order above.
+followed. Where there are several, all items on the way are turned round into a graph that points forwards, with the
+edges of each item in the order above.
 
 A tree is made by a small machine with a list of work and a list of finished parts, both linked lists that are never
-changed. So a choice is remembered by keeping what the machine was about to do, and the next tree is found by
-going back to the last choice that has something left. Nothing recurses: a tree may be as deep as it likes.
+changed. So a choice is remembered by keeping what the machine was about to do, and the next tree is found by going
+back to the last choice that has something left. Nothing recurses: a tree may be as deep as it likes.
 
 A nonterminal that contains itself over the same text could do so any number of times. Such rounds are left
 out: a symbol is never expanded inside itself over the same span, and never open inside itself at the same position with
@@ -227,7 +227,7 @@ class _Machine:
         else:
             self._parts = (make_node((symbol, tuple(children), (), parties)), mark)
 
-    # --- Complete parts ------------------------------------------------------------------------------------------------------
+    # --- Complete parts ---------------------------------------------------------------------------------------------
 
     def _expand(self, result: Result, parties: Parties | None, chain: _Chain, rest: _Work) -> bool:
         nonterminal = result.context.nonterminal
@@ -323,7 +323,7 @@ class _Machine:
         text = self._buffer[start // self._unit : end // self._unit]
         return text.encode("latin-1") if self._binary else text
 
-    # --- Open parts ----------------------------------------------------------------------------------------------------------
+    # --- Open parts -------------------------------------------------------------------------------------------------
 
     def _open(self, context: Context, parties: Parties | None, chain: _Chain, rest: _Work) -> bool:
         assert self._spine is not None  # only partial trees have open parts

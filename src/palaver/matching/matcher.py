@@ -63,7 +63,7 @@ class Progress:
 
     @property
     def complete(self) -> tuple[int, ...]:
-        """The lengths at which the message is complete, rising. A matcher for a whole input tells only its full length."""
+        """The lengths at which the message is complete, rising; of a whole input, its full length or none."""
         return tuple(self._lengths[: self._count])
 
     @property
@@ -113,8 +113,9 @@ class CompiledShape:
         """A fresh matcher.
 
         `binary`: leaves are bytes (True) or text (False); by default, bytes if the grammar has any bytes or bits.
-        `whole`: all that is fed is one message. Otherwise anything may follow a message, and all lengths at which it is
-        complete are told. `history`: earlier messages, for computed repetition to look back at. `prune`: off only to test that shortcuts do not matter.
+        `whole`: all that is fed is one message. Otherwise anything may follow a message, and all lengths at which it
+        is complete are told. `history`: earlier messages, for computed repetition to look back at. `prune`: off only to
+        test that shortcuts do not matter.
         """
         binary = self.is_binary if binary is None else binary
         return Matcher(self.tables(binary=binary, whole=whole), self._bound, whole, history, prune=prune)
@@ -202,8 +203,8 @@ class Matcher:
     def partial_trees(self) -> Iterator[Node]:
         """All derivations of which the input is the beginning, as far as they are complete.
 
-        Nodes whose end has not been seen are `OpenNode`s. Terminals seen in part and open nodes with nothing in them are
-        left out, all but the root. If the input is complete, its complete trees come first.
+        Nodes whose end has not been seen are `OpenNode`s. Terminals seen in part and open nodes with nothing in them
+        are left out, all but the root. If the input is complete, its complete trees come first.
         """
         yield from self.trees()
         if self._input.is_read_by(self._chart.limit // self._unit):

@@ -10,8 +10,8 @@ plain        alternatives, each a chain of steps
 repetition   one step that leads back to itself; the chart counts how often
 permutation  a head, and one step per part that leads back to the head; the chart keeps a bit set of used parts
 
-Beside the steps stand the analyses that keep the chart small: which terminals a nonterminal can begin with, whether it can
-be empty, and which characters can follow each pattern. They may say too much, never too little.
+Beside the steps stand the analyses that keep the chart small: which terminals a nonterminal can begin with, whether
+it can be empty, and what can follow. They may say too much, never too little.
 """
 
 from __future__ import annotations
@@ -183,7 +183,7 @@ class Starts(dict[Key, "tuple[Step, ...]"]):
 class Tables:
     """A grammar for one kind of input.
 
-    `binary`: the buffer holds bytes as the characters up to U+00FF. `whole`: the input is one sentence and nothing more.
+    `binary`: the buffer holds bytes as the characters up to U+00FF. `whole`: the input is one sentence, nothing more.
     """
 
     def __init__(self, rules: Mapping[str, Expr], start: str, *, binary: bool, whole: bool) -> None:
@@ -204,7 +204,7 @@ class Tables:
         self.unit = 8 if any(step.kind == BIT for step in self.terminals) else 1
         self._analyse(whole)
 
-    # --- Building ------------------------------------------------------------------------------------------------------
+    # --- Building ---------------------------------------------------------------------------------------------------
 
     def _nonterminal(self, symbol: NonTerminal | None = None) -> Nonterminal:
         nonterminal = Nonterminal(symbol)
@@ -288,7 +288,7 @@ class Tables:
             permutation.parts.append(step)
         return permutation
 
-    # --- Analyses ------------------------------------------------------------------------------------------------------
+    # --- Analyses ---------------------------------------------------------------------------------------------------
 
     def _analyse(self, whole: bool) -> None:
         self._place = {step: place for place, step in enumerate(self.terminals)}

@@ -40,7 +40,7 @@ NO_TRAIL: Trail = ()
 
 
 class TrackedPath(NamedTuple):
-    """Names from the outside in; `anywhere[i]` tells whether names[i] may stand any number of levels below names[i-1]."""
+    """Names from the outside in, and for each whether it may stand any number of levels below the one before."""
 
     names: tuple[str, ...]
     anywhere: tuple[bool, ...]

@@ -9,12 +9,13 @@ checked in full; a move is advice, the check is law.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from palaver.chance import Chance
 from palaver.constraints.check import Check, Failure
+from palaver.grammar.bounds import Dependence
 from palaver.grammar.code import SPEC_CODE_RAISES, Function, compile_expression
 from palaver.spec.ast import Expression
 from palaver.trees.node import Node
@@ -28,15 +29,17 @@ STEPS_PER_TREE = 40
 class Mender:
     """Mends trees of one grammar.
 
-    `make` makes a node of a symbol below the given ones; `read` parses a value as a symbol; `is_generated` tells
-    whether a symbol has a generator, because what a generator made is mended as a whole or not at all.
+    `make` makes a node of a symbol below the given ones, with some nodes in it given; `read` parses a value as a
+    symbol; `is_generated` tells whether a symbol has a generator, because what a generator made is mended as a whole or
+    not at all; `dependence` tells what has to be made anew together.
     """
 
     checks: Sequence[Check]
     names: dict[str, Any]
-    make: Callable[[str, tuple[str, ...]], Node]
+    make: Callable[[str, tuple[str, ...], Mapping[str, Node]], Node]
     read: Callable[[str, Any], Node | None]
     is_generated: Callable[[str], bool]
+    dependence: Dependence
     # One side of an equation as a function; compiled when it first fails.
     _sides: dict[tuple[Expression, bool], Function] = field(default_factory=dict, repr=False)
 
@@ -68,10 +71,7 @@ class Mender:
         blamed = [tree for tree in _blamed(failure) if isinstance(tree.node, Node)]
         if not blamed:
             return None
-        tree = self._movable(chance.pick(blamed))
-        assert isinstance(tree.node, Node), "only nodes are blamed, and above a node is a node"
-        fresh = self.make(tree.node.symbol, _symbols_above(tree))
-        return _put(tree, _keeping_parties(fresh, tree.node))
+        return self._remade(self._whole(self._movable(chance.pick(blamed))), {})
 
     def _solutions(self, failure: Failure) -> Iterator[Node]:
         for target, wanted in self._equations(failure):
@@ -79,8 +79,10 @@ class Mender:
                 continue
             value = wanted.node if isinstance(wanted, Tree) and not isinstance(wanted.node, Node) else wanted
             solved = self.read(target.node.symbol, value)
-            if solved is not None:
-                yield _put(target, _keeping_parties(solved, target.node))
+            if solved is None:
+                continue
+            solved, whole = _keeping_parties(solved, target.node), self._whole(target)
+            yield _put(target, solved) if whole is target else self._remade(whole, {solved.symbol: solved})
 
     def _equations(self, failure: Failure) -> Iterator[tuple[Tree, Any]]:
         """The nodes that an equation leaves open, each with the value it should have."""
@@ -106,6 +108,20 @@ class Mender:
             other = python.comparators[0] if is_left else python.left
             self._sides[key] = compile_expression(replace(failure.leaf, python=other), self.names, variables)
         return self._sides[key](*(value for _, value in failure.values), *(bound[name] for name in variables))
+
+    def _remade(self, tree: Tree, given: Mapping[str, Node]) -> Node:
+        """The whole derivation with a fresh node in the place of `tree`."""
+        assert isinstance(tree.node, Node), "only nodes are blamed, and above a node is a node"
+        fresh = self.make(tree.node.symbol, _symbols_above(tree), given)
+        return _put(tree, _keeping_parties(fresh, tree.node))
+
+    def _whole(self, tree: Tree) -> Tree:
+        """The node that has to be made anew when `tree` changes: itself, unless a repetition counts by it."""
+        assert isinstance(tree.node, Node), "only nodes are mended"
+        for _ in range(self.dependence.to_remake(tree.node.symbol, reversed(_symbols_above(tree)))):
+            assert tree.parent is not None, "there is a node for each symbol above"
+            tree = tree.parent
+        return tree
 
     def _movable(self, tree: Tree) -> Tree:
         """`tree`, or the outermost generated node it is inside of (as a part or as a source)."""
