@@ -41,7 +41,7 @@ def holds(constraint: str, data: str, code: str = "") -> bool:
         ('not any(<v> == "4" for <v> in *<val>)', "k:5", "k:4"),
         ('all(<e>.<val> == "4" or <e>.<key> == "m" for <e> in *<ent>)', "k:4&m:5", "k:5"),
         ('exists <e> in <ent>: <e>.<val> == "4"', "k:4&m:5", "k:5"),
-        ("forall <e> in <ent>:\n    exists <g> in <ent>:\n        <e>.<val> < <g>.<val> or <e> == <g>", "k:4&m:5", None),
+        ("forall <e> in <ent>:\n  exists <g> in <ent>:\n    <e>.<val> < <g>.<val> or <e> == <g>", "k:4&m:5", None),
         ('<key> == "k" -> <val> == "4"', "k:4", "k:5"),
         ('<key> == "k" -> <val> == "4"', "m:5", "k:5"),
         ('<val> == "4" if <key> == "k" else True', "m:5", "k:5"),

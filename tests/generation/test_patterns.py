@@ -11,9 +11,9 @@ from palaver.generation.patterns import compile_draw
 from palaver.grammar.regex import compile_pattern
 
 PATTERNS = [
-    "abc", "[a-f]{2,3}", "a*b+c?", "(ab|cd)+", "x|xy|", r"\d\D\s\S\w\W", ".", "(?s:.)", "[^a-z]", "(?i)yes", "(?i:[k-m])x",
-    r"(['\"])[a-z]*\1", r"(a)?(?(1)b|c)", "(?=a)[a-c]", "(?!b)[a-c]", "^a$", r"a\b", "(?>a+)b", "a{0}", "[\u4e00-\u9fff]{3}",
-    "[^\x00-\uffff]", "(?:[0-9a-f]{2}:){5}[0-9a-f]{2}", "", r"\x41\n", "a+?", "[ -~]{0,300}",
+    "abc", "[a-f]{2,3}", "a*b+c?", "(ab|cd)+", "x|xy|", r"\d\D\s\S\w\W", ".", "(?s:.)", "[^a-z]", "(?i)yes",
+    "(?i:[k-m])x", r"(['\"])[a-z]*\1", r"(a)?(?(1)b|c)", "(?=a)[a-c]", "(?!b)[a-c]", "^a$", r"a\b", "(?>a+)b", "a{0}",
+    "[\u4e00-\u9fff]{3}", "[^\x00-\uffff]", "(?:[0-9a-f]{2}:){5}[0-9a-f]{2}", "", r"\x41\n", "a+?", "[ -~]{0,300}",
 ]  # fmt: skip
 
 

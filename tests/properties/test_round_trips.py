@@ -1,6 +1,6 @@
 """What goes out comes back: trees through their bytes, grammars through their text, inputs through any cut."""
 
-from itertools import islice
+from itertools import islice, pairwise
 
 from grammar_strategies import binary_rules, spec_text, text_rules
 from hypothesis import assume, given, settings
@@ -53,7 +53,7 @@ def test_how_an_input_is_cut_makes_no_difference(rules: tuple[Rule, ...], seed: 
     pieces = spec.matcher(whole=False)
     places = sorted({0, len(data), *(cut for cut in cuts if cut < len(data))})
     bit_by_bit = at_once if len(places) < 2 else None
-    for start, end in zip(places, places[1:], strict=False):
+    for start, end in pairwise(places):
         bit_by_bit = pieces.feed(data[start:end])
     assert bit_by_bit == at_once
     assert list(islice(pieces.trees(), 20)) == list(islice(whole.trees(), 20))

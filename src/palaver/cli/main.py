@@ -28,8 +28,18 @@ _COMMANDS = {
 }
 
 
+class _ReaderIsGone(Exception):
+    """Whoever read our output has seen enough."""
+
+
 class _Commands(click.Group):
     """Subcommands whose modules are imported only when they are used: starting up should cost nothing."""
+
+    def invoke(self, context: click.Context) -> Any:
+        try:
+            return super().invoke(context)
+        except BrokenPipeError as error:
+            raise _ReaderIsGone from error  # click would make an exit code of 1 of it
 
     def list_commands(self, context: click.Context) -> list[str]:
         return list(_COMMANDS)
@@ -84,8 +94,8 @@ def _exit_code(arguments: list[str] | None) -> int:
     except PalaverError as error:
         click.echo(f"palaver: {error}", err=True)
         return FINDINGS
-    except BrokenPipeError:
-        # Whoever read our output has seen enough. Nothing more may be written, not even when Python shuts down.
+    except _ReaderIsGone:
+        # Nothing more may be written, not even when Python shuts down.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except Exception as error:

@@ -75,7 +75,7 @@ class Fuzz(Iterator[Tree]):
                 self._seen.add(tree.serialised())
                 self.made += 1
                 yield tree
-        if wanted is not None and self.made < wanted:
+        if wanted is None or self.made < wanted:
             self.shortfall = self._explain()
             if not self.made:
                 raise Unsolvable(self.shortfall)
@@ -127,7 +127,8 @@ class Fuzz(Iterator[Tree]):
         return self._only_crashes and self._crashes >= _MOST_CRASHES
 
     def _explain(self) -> str:
-        found = f"only {self.made} of {self._wanted} found" if self.made else "no tree found"
+        of_all = "" if self._wanted is None else f" of {self._wanted}"
+        found = f"only {self.made}{of_all} found" if self.made else "no tree found"
         if self._failure is not None:
             last = self._failure.diagnose()
             if self._always_crashes:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import time
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +13,7 @@ from palaver.cli.options import load_spec, spec_options
 from palaver.cli.output import Folder, Nowhere, OneFile, Sink, Stdout, formatter
 from palaver.cli.program import Program, start_with
 from palaver.cli.progress import Progress
+from palaver.cli.timeout import until
 from palaver.compiled import Spec
 from palaver.errors import Rejected, Unsolvable
 from palaver.trees.tree import Tree
@@ -71,7 +70,7 @@ def command(**options: Any) -> int:
     )
     with _sink(options) as sink, Progress(wanted, options["progress_bar"]) as progress:
         try:
-            for tree in _until(trees, options["stop_after_seconds"]):
+            for tree in until(trees, options["stop_after_seconds"]):
                 _validate(spec, tree, options["validate"])
                 sink.write(show(tree))
                 if program is not None:
@@ -91,14 +90,6 @@ def _sink(options: dict[str, Any]) -> Sink:
     if options["output"] is not None:
         return OneFile(options["output"], separator)
     return Nowhere() if options["program"] or options["form"] == "none" else Stdout(separator)
-
-
-def _until(trees: Iterator[Tree], seconds: float | None) -> Iterator[Tree]:
-    end = None if seconds is None else time.monotonic() + seconds
-    for tree in trees:
-        yield tree
-        if end is not None and time.monotonic() >= end:
-            return
 
 
 def _validate(spec: Spec, tree: Tree, wanted: bool) -> None:

@@ -1,0 +1,52 @@
+"""An end to work that has taken long enough, whatever it is doing."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from types import FrameType
+from typing import TypeVar
+
+T = TypeVar("T")
+
+# The alarm goes off again and again: the spec's own code may catch it once.
+_AGAIN_S = 0.05
+
+
+class _TimeIsUp(BaseException):
+    """Passes through everything that catches what spec code raises."""
+
+
+class _Alarm:
+    """Goes off after some seconds; while something `is_interruptible`, by an exception."""
+
+    def __init__(self) -> None:
+        self.has_rung = False
+        self.is_interruptible = False
+
+    def ring(self, _number: int, _frame: FrameType | None) -> None:
+        self.has_rung = True
+        if self.is_interruptible:
+            raise _TimeIsUp
+
+
+def until(items: Iterator[T], seconds: float | None) -> Iterator[T]:
+    """The items, for so long. Making one is interrupted when the time is up, what is done with one is not."""
+    if seconds is None:
+        yield from items
+        return
+    alarm = _Alarm()
+    before = signal.signal(signal.SIGALRM, alarm.ring)
+    # A timer of 0 would mean none at all.
+    signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-6), _AGAIN_S)
+    try:
+        while not alarm.has_rung:
+            alarm.is_interruptible = True
+            item = next(items)
+            alarm.is_interruptible = False
+            yield item
+    except (StopIteration, _TimeIsUp):
+        return
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
