@@ -19,7 +19,8 @@ from palaver.chance import Chance
 from palaver.constraints.check import Check, Failure, compile_check, compile_goal
 from palaver.constraints.select import indexed
 from palaver.errors import Diagnostic, Rejected, SpecCrash
-from palaver.generation.program import Discarded, Program, SpecCode, compile_program
+from palaver.generation.makers import Discarded
+from palaver.generation.program import Program, SpecCode, compile_program
 from palaver.grammar.analyse import Analysis, is_binary
 from palaver.grammar.bounds import Dependence
 from palaver.grammar.check import check_grammar
@@ -177,14 +178,23 @@ def _crash_span(source: Source, error: BaseException) -> Span:
 def _fold_bounds(grammar: Grammar, namespace: Namespace, report: Reporter) -> Grammar:
     """Bounds that are constant expressions become numbers; the others are computed for each repetition."""
 
+    known: dict[Expression, int] = {}  # `{n}` is one expression, and both bounds
+
     def fold(bound: Bound) -> Bound:
         if isinstance(bound, int) or not is_constant(bound):
             return bound
-        try:
-            return _count(compile_expression(bound, namespace.names)())
-        except SPEC_CODE_RAISES as error:
-            report.error(bound.source, bound.span, f"this bound raised {type(error).__name__}: {error}")
-            return 0
+        if bound not in known:
+            try:
+                known[bound] = _count(compile_expression(bound, namespace.names)())
+            except SPEC_CODE_RAISES as error:
+                known[bound] = 0
+                report.error(
+                    bound.source,
+                    bound.span,
+                    f"this bound raised {type(error).__name__}: {error}",
+                    "a bound is a whole number",
+                )
+        return known[bound]
 
     rules = {
         name: replace(rule, body=map_bounds(rule.body, fold)) if any(computed_bounds(rule.body)) else rule
@@ -512,7 +522,27 @@ def _as_data(value: Any) -> str | bytes:
         case Tree():
             part = value.node
             return to_bytes(part) if value.should_be_serialized_to_bytes() else to_text(part)
+        case (str(), list() | tuple()):
+            return _spelled(value)
     raise TypeError(f"{_shorten(value)} is neither text nor bytes nor a whole number")
+
+
+def _spelled(value: tuple[Any, Any]) -> str | bytes:
+    """What the leaves of a tree written as `(name, [children])` spell; a leaf is a value, alone or with no children.
+
+    :raises TypeError: this is no such tree
+    """
+    found: list[str | bytes] = []
+    pending: list[Any] = [value]
+    while pending:
+        match pending.pop():
+            case (str() as name, list() | tuple() as children) if children or re.fullmatch(r"<\w+>", name):
+                pending.extend(reversed(children))
+            case (str() | bytes() | int() as leaf, [] | ()) | leaf:
+                found.append(_as_data(leaf))
+    if all(isinstance(leaf, str) for leaf in found):
+        return "".join(map(str, found))
+    return b"".join(leaf.encode() if isinstance(leaf, str) else leaf for leaf in found)
 
 
 def _shorten(value: object) -> str:

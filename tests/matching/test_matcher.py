@@ -307,12 +307,12 @@ def test_the_number_of_trees_is_catalan() -> None:
 # --- Partial trees -------------------------------------------------------------------------------------------------
 
 
-def test_a_partial_tree_holds_what_is_finished() -> None:
-    assert partial(LINE, "") == [["<start>", ...]]
-    assert partial(LINE, "HEL") == [["<start>", ...]]
+def test_a_partial_tree_holds_all_that_was_seen() -> None:
+    assert partial(LINE, "") == [["<start>", ["<verb>", ...], ...], ["<start>", ...]]
+    assert partial(LINE, "HEL") == [["<start>", ["<verb>", "HEL", ...], ...]]
     assert partial(LINE, "HELO") == [["<start>", ["<verb>", "HELO"], ...]]
     assert partial(LINE, "HELO ab") == [
-        ["<start>", ["<verb>", "HELO"], " ", ...],
+        ["<start>", ["<verb>", "HELO"], " ", ["<word>", "ab", ...], ...],
         ["<start>", ["<verb>", "HELO"], " ", ["<word>", "ab"], ...],
     ]
     assert partial(LINE, "HELO ab\r\n") == [["<start>", ["<verb>", "HELO"], " ", ["<word>", "ab"], "\r\n"]]

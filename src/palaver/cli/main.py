@@ -98,6 +98,10 @@ def _exit_code(arguments: list[str] | None) -> int:
         # Nothing more may be written, not even when Python shuts down.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        # A full disk, a file that is gone by now: nobody's mistake, but the user can do something about it.
+        click.echo(f"palaver: {error}", err=True)
+        return WRONG_USE
     except Exception as error:
         if "PALAVER_DEBUG" in os.environ:
             traceback.print_exc()

@@ -22,7 +22,8 @@ class Progress:
         self._total = total
         # A bar in the middle of outputs on the same screen would garble both.
         alone = sys.stderr.isatty() and not sys.stdout.isatty()
-        self._shown = wanted == "on" or (wanted == "auto" and alone)
+        self._is_forced = wanted == "on"
+        self._shown = self._is_forced or (wanted == "auto" and alone)
         self._began = time.monotonic()
         self._done = 0
         self._bar: tuple[Bar, TaskID] | None = None
@@ -40,7 +41,7 @@ class Progress:
         from rich.console import Console  # rich takes longer to import than most runs take in all
         from rich.progress import Progress as Bar
 
-        bar = Bar(console=Console(stderr=True), transient=True)
+        bar = Bar(console=Console(stderr=True, force_terminal=self._is_forced or None), transient=True)
         bar.start()
         return bar, bar.add_task("outputs", total=self._total, completed=self._done)
 

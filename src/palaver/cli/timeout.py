@@ -24,6 +24,14 @@ class _Alarm:
         self.has_rung = False
         self.is_interruptible = False
 
+    def interrupt(self, items: Iterator[T]) -> T:
+        """The next item, unless the alarm goes off before it is there."""
+        self.is_interruptible = True
+        try:
+            return next(items)
+        finally:
+            self.is_interruptible = False
+
     def ring(self, _number: int, _frame: FrameType | None) -> None:
         self.has_rung = True
         if self.is_interruptible:
@@ -41,10 +49,7 @@ def until(items: Iterator[T], seconds: float | None) -> Iterator[T]:
     signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-6), _AGAIN_S)
     try:
         while not alarm.has_rung:
-            alarm.is_interruptible = True
-            item = next(items)
-            alarm.is_interruptible = False
-            yield item
+            yield alarm.interrupt(items)
     except (StopIteration, _TimeIsUp):
         return
     finally:

@@ -17,14 +17,16 @@ Where the budget of nodes is spent, every choice takes its cheapest way out, so 
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from types import FrameType, MappingProxyType
-from typing import ParamSpec, TypeAlias, TypeVar
+from types import MappingProxyType
 
 from palaver.chance import Chance
+from palaver.generation import makers as plain
 from palaver.generation import settings as wrong
+from palaver.generation.depth import deep_calls, shallow
+from palaver.generation.fields import remember, selects
+from palaver.generation.makers import MOST_NODES, Body, Discarded, Many, One, Run
 from palaver.generation.patterns import NoSuchString, compile_draw, drawn_from
 from palaver.grammar.analyse import generator_arguments, least_size, reachable
 from palaver.grammar.bounds import last_symbol, tracked_paths
@@ -34,13 +36,10 @@ from palaver.grammar.regex import compile_pattern
 from palaver.spec.ast import (
     Bit,
     Bound,
-    Child,
     Choice,
-    Descendant,
     Expr,
     Expression,
     Literal,
-    Path,
     Pattern,
     Permutation,
     Ref,
@@ -48,14 +47,7 @@ from palaver.spec.ast import (
     Rule,
     Sequence,
 )
-from palaver.trees.node import Leaf, Node, NonTerminal, Part, Parties, leaves
-
-Arguments = ParamSpec("Arguments")
-Result = TypeVar("Result")
-
-One: TypeAlias = "Callable[[Run], Part]"
-Many: TypeAlias = "Callable[[Run, list[Part]], None]"
-Body: TypeAlias = "Callable[[Run], tuple[Part, ...]]"
+from palaver.trees.node import Leaf, Node, NonTerminal, Part, Parties
 
 # `new(Node, (...))` is `Node(...)` without the cost of a Python-level constructor: nodes are made by the million here.
 new = tuple.__new__
@@ -63,23 +55,8 @@ new = tuple.__new__
 # A count that a field asks for (`{int(<n>)}`) beyond this is not tried: the tree is thrown away and another one made.
 MOST_COMPUTED = 2_000
 
-# A symbol that cannot be smaller than this is not made: `"x"{10**9}` would take an hour and all the memory.
-MOST_NODES = 1_000_000
-
-# Frames a tree in the making may use. A tree of the default budget needs some thousand at most.
-_DEEPEST = 1_000_000
-_FRAMES_OF_SPEC_CODE = 1_000
-
 # Pools of more nodes than this cost more to build than they save.
 _POOL_LIMIT = 256
-
-
-class Discarded(Exception):
-    """This attempt cannot become a tree; `reason` says why. Another attempt may."""
-
-    def __init__(self, reason: str) -> None:
-        self.reason = reason
-        super().__init__(reason)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,54 +70,6 @@ class SpecCode:
 
     bound: Callable[[Expression, Node | None], int]
     generate: Callable[[Rule, tuple[Node, ...]], Node]
-
-
-class Run:
-    """One tree in the making."""
-
-    __slots__ = ("above", "chance", "last", "left", "pins", "random")
-
-    def __init__(self, chance: Chance, nodes: int) -> None:
-        self.chance = chance
-        self.random = chance.random
-        self.left = nodes
-        self.above: list[str] = []  # the symbols that are open, outermost first; kept only if somebody asks
-        self.last: dict[Path, Node] = {}  # the latest node of each path that a bound mentions
-        self.pins: dict[str, Node] = {}  # nodes to be used where their symbol is first due
-
-
-class deep_calls:
-    """Lets makers call makers as deep as a tree goes.
-
-    These calls are plain Python frames, which live on the heap and not on the C stack, so depth is no danger.
-    """
-
-    __slots__ = ("_before",)
-
-    def __enter__(self) -> None:
-        self._before = sys.getrecursionlimit()
-        sys.setrecursionlimit(_DEEPEST)
-
-    def __exit__(self, *_: object) -> None:
-        sys.setrecursionlimit(self._before)
-
-
-def _shallow(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
-    """`function`, with no more than the usual number of frames: spec code may recurse without end, and do so through
-    functions written in C, whose stack is no larger for our trees."""
-
-    def call(*arguments: Arguments.args, **keywords: Arguments.kwargs) -> Result:
-        before, depth = sys.getrecursionlimit(), 0
-        frame: FrameType | None = sys._getframe()
-        while frame is not None:
-            frame, depth = frame.f_back, depth + 1
-        sys.setrecursionlimit(depth + _FRAMES_OF_SPEC_CODE)
-        try:
-            return function(*arguments, **keywords)
-        finally:
-            sys.setrecursionlimit(before)
-
-    return call
 
 
 @dataclass(slots=True)
@@ -187,7 +116,7 @@ class _Compiler:
     def __init__(self, grammar: Grammar, sizes: Mapping[str, int], code: SpecCode, binary: bool, most: int) -> None:
         self._rules = grammar.rules
         self._sizes = sizes
-        self._code = SpecCode(_shallow(code.bound), _shallow(code.generate))
+        self._code = SpecCode(shallow(code.bound), shallow(code.generate))
         self._binary = binary
         self._most = most
         self._wrongness = wrong.Wrongness(grammar.settings)
@@ -217,12 +146,12 @@ class _Compiler:
     def _symbol(self, ref: Ref, rule: str) -> One:
         """A maker for a reference that stands in `rule`."""
         if self._sizes[ref.symbol] > MOST_NODES:
-            return _too_large(ref.symbol)
+            return plain.too_large(ref.symbol)
         pool = self._pool_for(ref)
         if pool is not None:
-            return _from_pool(pool)
+            return plain.from_pool(pool)
         make = self._generated(ref) or self._expanded(ref)
-        make = self._track(ref.symbol, _without_rounds(make) if ref.symbol in self._cyclic else make)
+        make = self._track(ref.symbol, plain.without_rounds(make) if ref.symbol in self._cyclic else make)
         other = self._wrongness.rates(ref, rule).get("non_terminal_use_other_rule", 0)
         return wrong.now_and_then(other, self._other_rule(ref), make) if other else make
 
@@ -283,12 +212,12 @@ class _Compiler:
         def remembered(run: Run) -> Part:
             pinned = run.pins.pop(symbol, None)
             if pinned is not None:
-                _remember(pinned, tracked, run)
+                remember(pinned, tracked, run)
                 return pinned
             node = make(run)
             assert isinstance(node, Node), "the maker of a symbol makes a node"
             for path in paths:
-                if _selects(path, [*run.above, symbol]):
+                if selects(path, [*run.above, symbol]):
                     run.last[path] = node
             return node
 
@@ -343,7 +272,7 @@ class _Compiler:
         parts = expr.parts if isinstance(expr, Sequence) else (expr,)
         ones = [one for part in parts if (one := self._one(part, rule)) is not None]
         if len(ones) == len(parts):
-            return _all_of(ones)
+            return plain.all_of(ones)
         several = self._many(expr, rule)
 
         def body(run: Run) -> tuple[Part, ...]:
@@ -362,7 +291,7 @@ class _Compiler:
                 return self._terminal(expr)
             case Choice(options) if not self._wrongness:
                 ones = [one for option in options if (one := self._one(option, rule)) is not None]
-                return _choice_of_ones(ones, self._costs(options)) if len(ones) == len(options) else None
+                return plain.choice_of_ones(ones, self._costs(options)) if len(ones) == len(options) else None
             case _:
                 return None
 
@@ -370,21 +299,21 @@ class _Compiler:
         """A maker for any expression."""
         one = self._one(expr, rule)
         if one is not None:
-            return _appending(one)
+            return plain.appending(one)
         match expr:
             case Literal() | Bit() | Pattern():
                 return self._wrong_terminal(expr, rule)
             case Sequence(parts):
-                return _in_turn([self._many(part, rule) for part in parts])
+                return plain.in_turn([self._many(part, rule) for part in parts])
             case Choice(options):
                 makers = [self._many(option, rule) for option in options]
-                choose = _choice_of_many(makers, self._costs(options))
+                choose = plain.choice_of_many(makers, self._costs(options))
                 rate = self._wrongness.rates(expr, rule).get("alternatives_should_concatenate", 0)
-                return wrong.now_and_then(rate, wrong.all_of(makers), choose) if rate else choose
+                return wrong.now_and_then(rate, wrong.several_of(makers), choose) if rate else choose
             case Repeat():
                 return self._repeat(expr, rule)
             case Permutation(parts):
-                return _shuffled([self._many(part, rule) for part in parts])
+                return plain.shuffled([self._many(part, rule) for part in parts])
             case Ref():
                 raise AssertionError("a reference is always one part")
 
@@ -395,7 +324,7 @@ class _Compiler:
 
     def _terminal(self, expr: Literal | Bit | Pattern) -> One:
         if not isinstance(expr, Pattern):
-            return _constant(self._leaf(expr))
+            return plain.constant(self._leaf(expr))
         draw = compile_draw(compile_pattern(expr.source), binary=self._binary, most=self._most)
         return lambda run: draw(run.chance)
 
@@ -409,7 +338,7 @@ class _Compiler:
 
     def _wrong_terminal(self, expr: Literal | Bit | Pattern, rule: str) -> Many:
         """A terminal that the settings make wrong now and then."""
-        make, rates = _appending(self._terminal(expr)), self._wrongness.rates(expr, rule)
+        make, rates = plain.appending(self._terminal(expr)), self._wrongness.rates(expr, rule)
         if isinstance(expr, Pattern) and (rate := rates.get("invert_regex", 0)):
             tries = int(rates.get("max_out_of_regex_tries", 10_000))
             make = wrong.now_and_then(rate, wrong.outside(compile_pattern(expr.source).matches, make, tries), make)
@@ -436,12 +365,12 @@ class _Compiler:
         if isinstance(least, int) and (most is None or isinstance(most, int)):
             if least == most:
                 pool = self._pool_for(expr.body)
-                return _exactly(once, least) if pool is None else _exactly_from(pool, least)
+                return plain.exactly(once, least) if pool is None else plain.exactly_from(pool, least)
             cost = least_size(expr.body, self._sizes)
-            further = _if_not_empty(once) if can_be_empty(expr.body, self._nullable) else once
+            further = plain.if_not_empty(once) if can_be_empty(expr.body, self._nullable) else once
             if most is None:
-                return _unbounded(once, further, least, self._most, cost)
-            return _between(once, further, least, most, self._most, cost)
+                return plain.unbounded(once, further, least, self._most, cost)
+            return plain.between(once, further, least, most, self._most, cost)
         return self._computed(least, most, once)
 
     def _computed(self, least: Bound, most: Bound | None, once: Many) -> Many:
@@ -475,209 +404,6 @@ class _Compiler:
             return evaluate(bound, node)
 
         return from_field
-
-
-# --- makers that need no compiler -------------------------------------------------------------------------------------
-
-
-def _constant(leaf: Leaf) -> One:
-    return lambda run: leaf
-
-
-def _too_large(symbol: str) -> One:
-    def refuse(run: Run) -> Part:
-        raise Discarded(f"every {symbol} has more than {MOST_NODES} nodes")
-
-    return refuse
-
-
-def _from_pool(pool: tuple[Node, ...]) -> One:
-    count = len(pool)
-
-    def only(run: Run) -> Node:
-        run.left -= 1
-        return pool[0]
-
-    def pick(run: Run) -> Node:
-        run.left -= 1
-        return pool[int(run.random() * count)]
-
-    return only if count == 1 else pick
-
-
-def _all_of(ones: list[One]) -> Body:
-    if len(ones) == 1:
-        (only,) = ones
-        return lambda run: (only(run),)
-    if len(ones) == 2:
-        first, second = ones
-        return lambda run: (first(run), second(run))
-    return lambda run: tuple([one(run) for one in ones])
-
-
-def _appending(one: One) -> Many:
-    return lambda run, out: out.append(one(run))
-
-
-def _in_turn(makers: list[Many]) -> Many:
-    def each(run: Run, out: list[Part]) -> None:
-        for make in makers:
-            make(run, out)
-
-    return each
-
-
-def _choice_of_ones(makers: list[One], costs: list[int]) -> One:
-    dearest, count = max(costs), len(makers)
-
-    def choose(run: Run) -> Part:
-        if run.left >= dearest:
-            return makers[int(run.random() * count)](run)
-        return makers[_fitting(run, costs)](run)
-
-    return choose
-
-
-def _choice_of_many(makers: list[Many], costs: list[int]) -> Many:
-    dearest, count = max(costs), len(makers)
-
-    def choose(run: Run, out: list[Part]) -> None:
-        if run.left >= dearest:
-            makers[int(run.random() * count)](run, out)
-        else:
-            makers[_fitting(run, costs)](run, out)
-
-    return choose
-
-
-def _fitting(run: Run, costs: list[int]) -> int:
-    """One of the options that the nodes left suffice for; if there is none, one of the cheapest."""
-    allowed = max(run.left, min(costs))
-    fitting = [at for at, cost in enumerate(costs) if cost <= allowed]
-    return fitting[int(run.random() * len(fitting))]
-
-
-def _shuffled(makers: list[Many]) -> Many:
-    def any_order(run: Run, out: list[Part]) -> None:
-        left = list(makers)
-        while left:
-            left.pop(int(run.random() * len(left)))(run, out)
-
-    return any_order
-
-
-def _exactly(once: Many, count: int) -> Many:
-    def exactly(run: Run, out: list[Part]) -> None:
-        for _ in range(count):
-            once(run, out)
-
-    return exactly
-
-
-def _exactly_from(pool: tuple[Node, ...], count: int) -> Many:
-    size = len(pool)
-
-    def exactly(run: Run, out: list[Part]) -> None:
-        run.left -= count
-        random = run.random
-        out += [pool[int(random() * size)] for _ in range(count)]
-
-    return exactly
-
-
-def _between(once: Many, further: Many, least: int, most: int, spread: int, cost: int) -> Many:
-    counts = min(most - least, max(spread, 1) * 4) + 1
-
-    def between(run: Run, out: list[Part]) -> None:
-        for _ in range(least):
-            once(run, out)
-        for _ in range(int(run.random() * counts) if run.left >= cost else 0):
-            further(run, out)
-
-    return between
-
-
-def _unbounded(once: Many, further: Many, least: int, spread: int, cost: int) -> Many:
-    def some(run: Run, out: list[Part]) -> None:
-        for _ in range(least):
-            once(run, out)
-        # Squared, so that few are usual and many still happen.
-        drawn = run.random()
-        for _ in range(int(drawn * drawn * (spread + 1))):
-            if run.left < cost:
-                break
-            further(run, out)
-
-    return some
-
-
-# --- what would make an input endlessly ambiguous ---------------------------------------------------------------------
-
-
-def _if_not_empty(once: Many) -> Many:
-    """An item of a repetition that leaves nothing behind if it is empty: nobody could tell how often it was there."""
-
-    def further(run: Run, out: list[Part]) -> None:
-        before = len(out)
-        once(run, out)
-        if not any(map(_size, out[before:])):
-            del out[before:]
-
-    return further
-
-
-def _without_rounds(make: One) -> One:
-    """A maker whose nodes do not contain themselves with nothing beside them: the innermost one says it all."""
-
-    def innermost(run: Run) -> Part:
-        node = make(run)
-        assert isinstance(node, Node), "the maker of a symbol makes a node"
-        found, size = node, _size(node)
-        todo = [node]
-        while todo:
-            current = todo.pop()
-            if current.symbol == node.symbol:
-                found = current
-            todo.extend(part for part in current.children if isinstance(part, Node) and _size(part) == size)
-        return found if node.parties is None else found._replace(parties=node.parties)
-
-    return innermost
-
-
-def _size(part: Part) -> int:
-    """How much a part says, in units that only zero and equality matter of."""
-    return sum(8 * len(leaf) if isinstance(leaf, str | bytes) else 1 for leaf in leaves(part))
-
-
-# --- paths that bounds mention
-# ------------------------------------------------------------------------------------------
-
-
-def _remember(node: Node, paths: tuple[Path, ...], run: Run) -> None:
-    """Note every node inside a given one that a bound mentions, as if it had just been made."""
-    todo: list[tuple[Part, list[str]]] = [(node, run.above)]
-    while todo:
-        part, above = todo.pop()
-        if isinstance(part, Node):
-            symbols = [*above, part.symbol]
-            for path in paths:
-                if last_symbol(path) == part.symbol and _selects(path, symbols):
-                    run.last[path] = part
-            todo.extend((child, symbols) for child in reversed(part.children))
-
-
-def _selects(path: Path, symbols: list[str]) -> bool:
-    """Whether a node is selected by `path`, given the symbols from the root down to it."""
-    steps = [step for step in path.steps if isinstance(step, Child | Descendant)]
-    # The places in `symbols` that the path has reached after each step.
-    reached = [at for at, symbol in enumerate(symbols) if symbol == path.base]
-    for step in steps:
-        if isinstance(step, Child):
-            following = [at + 1 for at in reached]
-        else:
-            following = list(range(min(reached, default=len(symbols)), len(symbols)))
-        reached = [at for at in following if at < len(symbols) and symbols[at] == step.symbol]
-    return len(symbols) - 1 in reached
 
 
 def _parties(ref: Ref) -> Parties | None:

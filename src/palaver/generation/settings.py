@@ -13,7 +13,7 @@ from palaver.spec.ast import Bit, Choice, Expr, Literal, Pattern, Permutation, R
 from palaver.trees.node import Leaf, Part
 
 if TYPE_CHECKING:
-    from palaver.generation.program import Many, Run
+    from palaver.generation.makers import Many, Run
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -103,13 +103,13 @@ def nothing(run: Run, out: list[Part]) -> None:
     """No item at all where one was due."""
 
 
-def all_of(options: list[Many]) -> Many:
-    """Some of the alternatives, one after the other."""
+def several_of(options: list[Many]) -> Many:
+    """Two or more of the alternatives, one after the other, in any order."""
 
     def wrong(run: Run, out: list[Part]) -> None:
-        for option in options:
-            if run.random() < 0.5:
-                option(run, out)
+        left = list(options)
+        for _ in range(2 + int(run.random() * (len(options) - 1))):
+            left.pop(int(run.random() * len(left)))(run, out)
 
     return wrong
 

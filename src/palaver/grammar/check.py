@@ -49,7 +49,7 @@ def check_grammar(
         _check_patterns(rule, report)
         _check_ends(rule, analysis, report)
         _check_generator(rule, analysis, report)
-    if is_whole:
+    if is_whole and analysis.grammar.rules[analysis.grammar.start].source is not None:
         _check_used(rules, analysis, report)
     _check_messages(analysis, report)
     if party_classes is not None:
@@ -96,13 +96,13 @@ def _check_ends(rule: Rule, analysis: Analysis, report: Reporter) -> None:
     if not any(rule.symbol in reachable(child, stuck) for child in stuck[rule.symbol]):
         return
     others = [child for child in stuck[rule.symbol] if child != rule.symbol]
-    needed = " or ".join(stuck[rule.symbol])
-    also = f", which never end{'s' * (len(others) == 1)} either" if others else " again"
+    again = [f"{rule.symbol} again"] if rule.symbol in stuck[rule.symbol] else []
+    also = f", which never end{'s' * (len(others) == 1)} either" if others else ""
     report.error(
         _source(rule),
         rule.span,
-        f"{rule.symbol} never ends: every alternative contains {needed}{also}",
-        f"add an alternative without {needed}",
+        f"{rule.symbol} never ends: every alternative contains {' or '.join(again + others)}{also}",
+        f"add an alternative without {' and '.join(stuck[rule.symbol])}",
     )
 
 
@@ -142,7 +142,7 @@ def _check_generator(rule: Rule, analysis: Analysis, report: Reporter) -> None:
             )
     for symbol in generator_arguments(rule):
         argument = analysis.grammar.rules[symbol]
-        if argument.generator is None:
+        if argument.generator is None and argument.source is not None:
             report.warning(
                 rule.generator.source,
                 rule.generator.span,

@@ -152,7 +152,8 @@ class _Resolver:
         if self._is_assumed(symbol):
             self._rules[symbol] = Rule(symbol, Literal(""))
             return
-        known = [*self._rules, *(LIBRARY_SYMBOLS if self._stdlib else ())]
+        defined = (name for name, rule in self._rules.items() if rule.source is not None)
+        known = [*defined, *(LIBRARY_SYMBOLS if self._stdlib else ())]
         hint = did_you_mean(symbol, known) or f"add a rule {symbol} ::= …"
         self._report.error(source, span, f"no rule defines {symbol}", hint)
         self._rules[symbol] = Rule(symbol, Literal(""))

@@ -71,7 +71,7 @@ _DEFINITIONS: dict[str, str] = {
     "ascii_char": r"rb'[\x00-\x7f]'",
     **{name: f"b'\\x{code:02x}'" for code, name in enumerate(_CONTROLS)},
     "DEL": r"b'\x7f'",
-    "ascii_control": r"rb'[\x00-\x20\x7f]'",
+    "ascii_control": " | ".join(f"<{name}>" for name in [*_CONTROLS, "DEL"]),
     "bit": "0 | 1",
     "byte": r"rb'[\x00-\xff]'",
     "utf8_char1": r"rb'[\x00-\x7f]'",

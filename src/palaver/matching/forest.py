@@ -78,12 +78,14 @@ def trees(chart: Chart, results: list[Result]) -> Iterator[Node]:
 
 
 def partial_trees(chart: Chart) -> Iterator[Node]:
-    """All trees of the input so far that are still open, as far as they are complete."""
+    """All trees of the input so far that are still open, as far as it has been seen."""
     frontier = chart.frontier
     if not frontier:
         return
     spine = _Spine(chart, frontier)
     root = chart.root
+    if root.pos == chart.limit and (beginning := spine.beginning(root)).children:
+        yield beginning
     if root in spine.something:
         yield from _Machine(chart, spine).run((_OPEN, root, None, None, None))
     if root in spine.nothing:
@@ -100,14 +102,18 @@ class _Spine:
         self.nothing: dict[Context, None] = {}  # those that can be open without any finished part
         self.something: dict[Context, None] = {}  # those that can be open with one
         self._graphs: dict[Context, _Graph] = {}
+        self._limit = limit = chart.limit
         self._find_open(frontier)
-        limit = chart.limit
         nothing = [context for context in self.open_items if context.pos == limit]
         something = []
         for context, items in self.open_items.items():
             if context.pos < limit:
-                nothing += [context for item, inner in items.items() if inner is None and _is_bare(item)]
-                something += [context for item in items if not _is_bare(item)]
+                for item, inner in items.items():
+                    has_part = not _is_bare(item) or (inner is None and item.pos < limit)
+                    if has_part:
+                        something.append(context)
+                    elif inner is None:
+                        nothing.append(context)
         self._spread(nothing, self.nothing, limit)
         self._spread(something, self.something, limit)
         # Nothing at all has been read, so even the root is bare.
@@ -132,6 +138,22 @@ class _Spine:
                 found[context] = None
                 contexts += [item.context for item in context.waiters if item.context.pos < limit and _is_bare(item)]
 
+    def beginning(self, root: Context) -> OpenNode:
+        """The symbols that are open before anything has been read, down to the terminal declared first."""
+        opened: dict[Context, Parties | None] = {}
+        context: Context | None = root
+        parties = None
+        while context is not None:
+            opened[context] = parties
+            items = sorted(self.open_items[context].items(), key=lambda pair: pair[0].step.order)
+            item, context = next(((item, inner) for item, inner in items if inner not in opened), (None, None))
+            parties = item.step.parties if item is not None else None
+        children: tuple[OpenNode, ...] = ()
+        for context, parties in reversed(opened.items()):
+            if context.nonterminal.symbol is not None:
+                children = (OpenNode(context.nonterminal.symbol, children, (), parties),)
+        return children[0]
+
     def graph(self, context: Context) -> _Graph:
         if context not in self._graphs:
             items = self.open_items[context]
@@ -140,7 +162,9 @@ class _Spine:
                 edges = []
                 if inner is not None and inner in self.something:
                     edges.append(_Edge(inner, None))
-                if (inner is None or inner in self.nothing) and not _is_bare(item):
+                if inner is None and item.pos < self._limit:
+                    edges.append(_Edge(None, None))  # the terminal that has been seen in part
+                elif (inner is None or inner in self.nothing) and not _is_bare(item):
                     edges.append(_Edge(SKIP, None))
                 graph.edges[item] = edges + [edge for edge in graph.edges.get(item, ()) if edge.target is not None]
             self._graphs[context] = graph
@@ -307,8 +331,12 @@ class _Machine:
             rest = (kind, graph, target, owner, chain, rest)
         if child is None:
             assert item is not None  # only the way into a graph starts from nowhere, and it has no child
-            end = target.pos if target is not None else owner.end if isinstance(owner, Result) else item.pos
-            self._parts = (self._leaf(item.step, item.pos, end), self._parts)
+            if target is None and isinstance(owner, Context):
+                leaf = self._slice(item.pos, len(self._buffer) * self._unit)
+            else:
+                end = target.pos if target is not None else owner.end if isinstance(owner, Result) else item.pos
+                leaf = self._leaf(item.step, item.pos, end)
+            self._parts = (leaf, self._parts)
         elif isinstance(child, Result):
             assert item is not None
             rest = (_EXPAND, child, item.step.parties, around, rest)
@@ -320,6 +348,9 @@ class _Machine:
     def _leaf(self, step: Step, start: int, end: int) -> Leaf:
         if step.kind == LITERAL or step.kind == BIT:
             return step.leaf
+        return self._slice(start, end)
+
+    def _slice(self, start: int, end: int) -> Leaf:
         text = self._buffer[start // self._unit : end // self._unit]
         return text.encode("latin-1") if self._binary else text
 

@@ -201,10 +201,11 @@ class Matcher:
         return trees(self._chart, self._chart.ends.get(characters * self._unit, []))
 
     def partial_trees(self) -> Iterator[Node]:
-        """All derivations of which the input is the beginning, as far as they are complete.
+        """All derivations of which the input is the beginning, as far as it goes.
 
-        Nodes whose end has not been seen are `OpenNode`s. Terminals seen in part and open nodes with nothing in them
-        are left out, all but the root. If the input is complete, its complete trees come first.
+        Nodes whose end has not been seen are `OpenNode`s; a terminal seen in part is a leaf with that part. Open nodes
+        with nothing in them are left out, all but the root. If the input is complete, its complete trees come first;
+        if it is empty, what it is about to begin with does.
         """
         yield from self.trees()
         if self._input.is_read_by(self._chart.limit // self._unit):

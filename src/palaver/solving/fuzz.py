@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from palaver.chance import Chance
 from palaver.constraints.check import Failure
-from palaver.errors import Unsolvable
-from palaver.generation.program import Discarded
+from palaver.errors import ConversionError, Unsolvable
+from palaver.generation.makers import Discarded
 from palaver.solving.repair import Mender
 from palaver.trees.node import Node
 from palaver.trees.tree import Tree
@@ -91,7 +91,12 @@ class Fuzz(Iterator[Tree]):
             if node is None:
                 continue
             tree = Tree(node)
-            if tree.serialised() in self._seen:
+            try:
+                is_known = tree.serialised() in self._seen
+            except ConversionError as error:  # bits that fill no bytes; the next tree may have others
+                self._discarded = str(error)
+                continue
+            if is_known:
                 repetitions += 1
                 continue
             if not self._goals:

@@ -73,5 +73,6 @@ def did_you_mean(name: str, candidates: Iterable[str]) -> str:
     """A hint that names the candidate most like `name`, or nothing if none is."""
     # Brackets would make all short symbols look alike: <a> and <b> share two characters of three.
     plain = {candidate.strip("<>").lower(): candidate for candidate in sorted(candidates, reverse=True)}
-    close = get_close_matches(name.strip("<>").lower(), plain, n=1)
+    # A cutoff that tells <b> from <bs>: in short names every letter counts.
+    close = get_close_matches(name.strip("<>").lower(), plain, n=1, cutoff=0.7)
     return f"did you mean {plain[close[0]]}?" if close else ""

@@ -45,6 +45,7 @@ def read_formula(source: Source, tokens: Sequence[Token], report: Reporter, quan
         parts.append(_quantified(source, conclusion, report, quantifiers))
     else:
         _refuse_quantified_name(conclusion)
+        _refuse_bare_tuple(conclusion)
         parts.append(_Splitter(source, conclusion, report).formula())
     # `A -> (B -> C)` is `not A or (not B or C)`, and `or` needs no parentheses.
     return parts[0] if len(parts) == 1 else Or(tuple(parts))
@@ -112,6 +113,18 @@ def _refuse_quantified_name(tokens: Sequence[Token]) -> None:
     ):
         name = tokens[1].text
         raise Wrong(tokens[1].span, f"{tokens[0].text} binds a symbol, not a Python name", f"write <{name}>")
+
+
+def _refuse_bare_tuple(tokens: Sequence[Token]) -> None:
+    depth = 0
+    for token in tokens:
+        if token.text == "lambda" and depth == 0:
+            return  # its parameters may follow, with commas between them
+        if token.kind != "operator":
+            continue
+        depth += (token.text in ("(", "[", "{")) - (token.text in (")", "]", "}"))
+        if token.text == "," and depth == 0:
+            raise Wrong(token.span, "a condition with a comma is a tuple, which always holds", "write `and` instead")
 
 
 def _binds_symbol(node: ast.expr, lifted: Lifted) -> bool:

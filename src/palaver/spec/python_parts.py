@@ -392,7 +392,24 @@ def _parse(lifted: Lifted, report: Reporter, before: str, behind: str) -> ast.ex
     assert isinstance(tree, ast.Expression), "that is what mode eval gives"
     _move_to_spec(tree, text, lifted, len(before))
     _restore_debug_fields(tree, lifted)
+    _unpack_in_displays(tree, lifted)
     return tree.body
+
+
+def _unpack_in_displays(tree: ast.AST, lifted: Lifted) -> None:
+    """Let `*<x>` among the items of a list, a set or a tuple unpack, as Python's `*` does; elsewhere it is one list."""
+    for display in ast.walk(tree):
+        if isinstance(display, ast.List | ast.Set | ast.Tuple):
+            display.elts = [_starred(item) if _is_list(item, lifted) else item for item in display.elts]
+
+
+def _is_list(item: ast.expr, lifted: Lifted) -> bool:
+    mention = lifted.mentions.get(item.id) if isinstance(item, ast.Name) else None
+    return mention is not None and mention.kind == "list"
+
+
+def _starred(item: ast.expr) -> ast.expr:
+    return ast.copy_location(ast.Starred(item, ast.Load()), item)
 
 
 def _quietly_parse(text: str, mode: OneOf["eval", "exec"], source: Source, start: int, report: Reporter) -> ast.AST:

@@ -239,7 +239,7 @@ class RuleParser:
             raise Wrong(token.span, "a repetition has two bounds at most", "write {least, most}")
         bounds = [self._bound(part) if part else None for part in parts]
         least, most = bounds[0], bounds[-1]
-        if least is None and most is None:
+        if not any(parts) and len(parts) == 1:
             raise Wrong(token.span, "a repetition needs a bound", "write {2}, {2,5}, {2,} or {,5}")
         if least is None:
             least = 0

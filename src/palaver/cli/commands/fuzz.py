@@ -78,7 +78,7 @@ def command(**options: Any) -> int:
                 progress.advance()
         except Unsolvable:
             pass  # said below, as `shortfall`
-    return _conclude(trees.shortfall, program)
+    return _conclude(trees.shortfall or _out_of_time(trees.made, wanted), program)
 
 
 def _sink(options: dict[str, Any]) -> Sink:
@@ -119,6 +119,13 @@ def _files_below(place: Path) -> list[bytes]:
     if place.is_file():
         return [place.read_bytes()]
     return [path.read_bytes() for path in sorted(place.rglob("*")) if path.is_file()]
+
+
+def _out_of_time(made: int, wanted: int | None) -> str | None:
+    """What to say if only the clock can have ended the search, and too soon."""
+    if wanted is None:
+        return None if made else "no tree found in time"
+    return None if made >= wanted else f"only {made} of {wanted} found in time"
 
 
 def _conclude(shortfall: str | None, program: Program | None) -> int:

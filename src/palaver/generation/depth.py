@@ -1,0 +1,49 @@
+"""How deep functions may call each other while a tree is made."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import ParamSpec, TypeVar
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+# Frames a tree in the making may use. A tree of the default budget needs some thousand at most.
+_DEEPEST = 1_000_000
+_FRAMES_OF_SPEC_CODE = 1_000
+
+
+class deep_calls:
+    """Lets makers call makers as deep as a tree goes.
+
+    These calls are plain Python frames, which live on the heap and not on the C stack, so depth is no danger.
+    """
+
+    __slots__ = ("_before",)
+
+    def __enter__(self) -> None:
+        self._before = sys.getrecursionlimit()
+        sys.setrecursionlimit(_DEEPEST)
+
+    def __exit__(self, *_: object) -> None:
+        sys.setrecursionlimit(self._before)
+
+
+def shallow(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    """`function`, with no more than the usual number of frames: spec code may recurse without end, and do so through
+    functions written in C, whose stack is no larger for our trees."""
+
+    def call(*arguments: Arguments.args, **keywords: Arguments.kwargs) -> Result:
+        before, depth = sys.getrecursionlimit(), 0
+        frame: FrameType | None = sys._getframe()
+        while frame is not None:
+            frame, depth = frame.f_back, depth + 1
+        sys.setrecursionlimit(depth + _FRAMES_OF_SPEC_CODE)
+        try:
+            return function(*arguments, **keywords)
+        finally:
+            sys.setrecursionlimit(before)
+
+    return call

@@ -1,0 +1,213 @@
+"""The functions that programs are built from: each makes one part of a tree, or several.
+
+What is always exactly one part is a `One`, which returns it; anything else is a `Many`, which appends what it made to a
+list. A `Run` is one tree in the making.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from palaver.chance import Chance
+from palaver.spec.ast import Path
+from palaver.trees.node import Leaf, Node, Part, leaves
+
+One: TypeAlias = "Callable[[Run], Part]"
+Many: TypeAlias = "Callable[[Run, list[Part]], None]"
+Body: TypeAlias = "Callable[[Run], tuple[Part, ...]]"
+
+
+# A symbol that cannot be smaller than this is not made: `"x"{10**9}` would take an hour and all the memory.
+MOST_NODES = 1_000_000
+
+
+class Discarded(Exception):
+    """This attempt cannot become a tree; `reason` says why. Another attempt may."""
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        super().__init__(reason)
+
+
+class Run:
+    """One tree in the making."""
+
+    __slots__ = ("above", "chance", "last", "left", "pins", "random")
+
+    def __init__(self, chance: Chance, nodes: int) -> None:
+        self.chance = chance
+        self.random = chance.random
+        self.left = nodes
+        self.above: list[str] = []  # the symbols that are open, outermost first; kept only if somebody asks
+        self.last: dict[Path, Node] = {}  # the latest node of each path that a bound mentions
+        self.pins: dict[str, Node] = {}  # nodes to be used where their symbol is first due
+
+
+def constant(leaf: Leaf) -> One:
+    return lambda run: leaf
+
+
+def too_large(symbol: str) -> One:
+    def refuse(run: Run) -> Part:
+        raise Discarded(f"every {symbol} has more than {MOST_NODES} nodes")
+
+    return refuse
+
+
+def from_pool(pool: tuple[Node, ...]) -> One:
+    count = len(pool)
+
+    def only(run: Run) -> Node:
+        run.left -= 1
+        return pool[0]
+
+    def pick(run: Run) -> Node:
+        run.left -= 1
+        return pool[int(run.random() * count)]
+
+    return only if count == 1 else pick
+
+
+def all_of(ones: list[One]) -> Body:
+    if len(ones) == 1:
+        (only,) = ones
+        return lambda run: (only(run),)
+    if len(ones) == 2:
+        first, second = ones
+        return lambda run: (first(run), second(run))
+    return lambda run: tuple([one(run) for one in ones])
+
+
+def appending(one: One) -> Many:
+    return lambda run, out: out.append(one(run))
+
+
+def in_turn(makers: list[Many]) -> Many:
+    def each(run: Run, out: list[Part]) -> None:
+        for make in makers:
+            make(run, out)
+
+    return each
+
+
+def choice_of_ones(makers: list[One], costs: list[int]) -> One:
+    dearest, count = max(costs), len(makers)
+
+    def choose(run: Run) -> Part:
+        if run.left >= dearest:
+            return makers[int(run.random() * count)](run)
+        return makers[fitting(run, costs)](run)
+
+    return choose
+
+
+def choice_of_many(makers: list[Many], costs: list[int]) -> Many:
+    dearest, count = max(costs), len(makers)
+
+    def choose(run: Run, out: list[Part]) -> None:
+        if run.left >= dearest:
+            makers[int(run.random() * count)](run, out)
+        else:
+            makers[fitting(run, costs)](run, out)
+
+    return choose
+
+
+def fitting(run: Run, costs: list[int]) -> int:
+    """One of the options that the nodes left suffice for; if there is none, one of the cheapest."""
+    allowed = max(run.left, min(costs))
+    fitting = [at for at, cost in enumerate(costs) if cost <= allowed]
+    return fitting[int(run.random() * len(fitting))]
+
+
+def shuffled(makers: list[Many]) -> Many:
+    def any_order(run: Run, out: list[Part]) -> None:
+        left = list(makers)
+        while left:
+            left.pop(int(run.random() * len(left)))(run, out)
+
+    return any_order
+
+
+def exactly(once: Many, count: int) -> Many:
+    def exactly(run: Run, out: list[Part]) -> None:
+        for _ in range(count):
+            once(run, out)
+
+    return exactly
+
+
+def exactly_from(pool: tuple[Node, ...], count: int) -> Many:
+    size = len(pool)
+
+    def exactly(run: Run, out: list[Part]) -> None:
+        run.left -= count
+        random = run.random
+        out += [pool[int(random() * size)] for _ in range(count)]
+
+    return exactly
+
+
+def between(once: Many, further: Many, least: int, most: int, spread: int, cost: int) -> Many:
+    counts = min(most - least, max(spread, 1) * 4) + 1
+
+    def between(run: Run, out: list[Part]) -> None:
+        for _ in range(least):
+            once(run, out)
+        for _ in range(int(run.random() * counts) if run.left >= cost else 0):
+            further(run, out)
+
+    return between
+
+
+def unbounded(once: Many, further: Many, least: int, spread: int, cost: int) -> Many:
+    def some(run: Run, out: list[Part]) -> None:
+        for _ in range(least):
+            once(run, out)
+        # Squared, so that few are usual and many still happen.
+        drawn = run.random()
+        for _ in range(int(drawn * drawn * (spread + 1))):
+            if run.left < cost:
+                break
+            further(run, out)
+
+    return some
+
+
+# --- what would make an input endlessly ambiguous ---------------------------------------------------------------------
+
+
+def if_not_empty(once: Many) -> Many:
+    """An item of a repetition that leaves nothing behind if it is empty: nobody could tell how often it was there."""
+
+    def further(run: Run, out: list[Part]) -> None:
+        before = len(out)
+        once(run, out)
+        if not any(map(extent, out[before:])):
+            del out[before:]
+
+    return further
+
+
+def without_rounds(make: One) -> One:
+    """A maker whose nodes do not contain themselves with nothing beside them: the innermost one says it all."""
+
+    def innermost(run: Run) -> Part:
+        node = make(run)
+        assert isinstance(node, Node), "the maker of a symbol makes a node"
+        found, whole = node, extent(node)
+        todo = [node]
+        while todo:
+            current = todo.pop()
+            if current.symbol == node.symbol:
+                found = current
+            todo.extend(part for part in current.children if isinstance(part, Node) and extent(part) == whole)
+        return found if node.parties is None else found._replace(parties=node.parties)
+
+    return innermost
+
+
+def extent(part: Part) -> int:
+    """How much a part says, in units that only zero and equality matter of."""
+    return sum(8 * len(leaf) if isinstance(leaf, str | bytes) else 1 for leaf in leaves(part))

@@ -1,0 +1,157 @@
+"""Python code of a spec that raises, exits, or never comes back: when it is loaded, in a generator, in a constraint."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import palaver as library
+
+RECURSION = "def f(n):\n    return f(n + 1)\n"
+# Endless recursion through C would break the interpreter if its frames were not limited.
+C_RECURSION = "def f(n):\n    return max([n], key=f)\n"
+
+
+AT_LOAD = {
+    "an exception": ("x = 1\ny = x / 0\n", "spec.fan:2:1: error: the spec's Python code raised ZeroDivisionError"),
+    "inside a function": (
+        "def f(x):\n    return [][x]\n\nz = f(1)\n",
+        "spec.fan:2:5: error: the spec's Python code raised IndexError",
+    ),
+    "a module that is missing": (
+        "import no_such_module\n",
+        "spec.fan:1:1: error: the spec's Python code raised Module",
+    ),
+    "a name that is missing": ("x = undefined_name\n", "spec.fan:1:1: error: the spec's Python code raised NameError"),
+    "an exit": ("import sys\nsys.exit(0)\n", "spec.fan:2:1: error: the spec's Python code raised SystemExit: 0"),
+    "recursion": (RECURSION + "f(0)\n", "the spec's Python code raised RecursionError"),
+    "recursion through C": (C_RECURSION + "f(0)\n", "the spec's Python code raised RecursionError"),
+    "an error without words": ("raise Exception\n", "spec.fan:1:1: error: the spec's Python code raised Exception"),
+}
+
+
+@pytest.mark.parametrize("code, complaint", AT_LOAD.values(), ids=AT_LOAD)
+def test_code_that_fails_when_loaded_is_shown_at_its_line(palaver: Any, code: str, complaint: str) -> None:
+    palaver.write(spec_fan=f'{code}<start> ::= "a"\n', input="a")
+    for command in (["check", "spec.fan"], ["fuzz", "-f", "spec.fan"], ["parse", "-f", "spec.fan", "input"]):
+        ended = palaver(*command)
+        assert ended.code == 2
+        assert complaint in ended.text + ended.said
+
+
+IN_A_GENERATOR = {
+    "an exception": ("", "1 // 0", "ZeroDivisionError: integer division or modulo by zero"),
+    "an exit": ("import sys\n", "sys.exit(3)", "SystemExit: 3"),
+    "recursion": (RECURSION, "f(0)", "RecursionError: maximum recursion depth exceeded"),
+    "recursion through C": (C_RECURSION, "f(0)", "RecursionError: maximum recursion depth exceeded"),
+    "a value of no use": ("", "[1, 2]", "TypeError: [1, 2] is neither text nor bytes nor a whole number"),
+    "a missing name": ("", "g()", "NameError: name 'g' is not defined"),
+}
+
+
+@pytest.mark.parametrize("code, expression, error", IN_A_GENERATOR.values(), ids=IN_A_GENERATOR)
+def test_a_generator_that_fails_is_shown(palaver: Any, code: str, expression: str, error: str) -> None:
+    palaver.write(spec_fan=f"{code}<start> ::= <x>\n<x> ::= r'[0-9]' := {expression}\n")
+    made = palaver("fuzz", "-f", "spec.fan", "-n", "1")
+    line = 2 + code.count("\n")
+    assert made.code == 2
+    assert made.said.startswith(f"spec.fan:{line}:21: error: the generator of <x> raised {error}")
+    assert f"\n  <x> ::= r'[0-9]' := {expression}\n  {' ' * 20}{'^' * len(expression)}\n" in made.said
+    with pytest.raises(library.SpecCrash) as crash:
+        next(library.loads((palaver.folder / "spec.fan").read_text()).fuzz(1))
+    assert error in crash.value.diagnostic.message
+
+
+def test_what_was_made_before_a_generator_failed_is_there(palaver: Any) -> None:
+    code = "LEFT = ['1', '2', '3']\n"
+    palaver.write(spec_fan=code + "<start> ::= <x>\n<x> ::= r'[0-9]' := LEFT.pop(0)\n")
+    made = palaver("fuzz", "-f", "spec.fan", "-n", "5", "-o", "out")
+    assert made.code == 2
+    assert "IndexError: pop from empty list" in made.said
+    assert (palaver.folder / "out").read_text() == "1\n2\n3"
+
+
+ENDLESS = {
+    "never what the rule wants": "<start> ::= <x>\n<x> ::= r'[0-9]' := 'never'\n",
+    "made from each other": (
+        "<start> ::= <a>\n<a> ::= 'a' := 'b' + str(<b>)\n<b> ::= 'b' := 'c' + str(<c>)\n<c> ::= 'c' := 'a' + str(<a>)\n"
+    ),
+    "an impossible field": "<start> ::= <n> 'x'{int(<n>)}\n<n> ::= 'many'\n",
+    "too many": "<start> ::= 'x'{10 ** 9}\n",
+    "too many in few rules": (
+        "<start> ::= <a0>\n" + "".join(f"<a{n}> ::= <a{n + 1}> <a{n + 1}>\n" for n in range(50)) + "<a50> ::= 'x'\n"
+    ),
+    "bits that fill no bytes": "<start> ::= 0 1 1\n",
+}
+
+
+@pytest.mark.parametrize("spec", ENDLESS.values(), ids=ENDLESS)
+def test_a_search_without_end_is_bounded_by_its_budget(palaver: Any, spec: str) -> None:
+    palaver.write(spec_fan=spec)
+    made = palaver("fuzz", "-f", "spec.fan", "-n", "2", "-N", "10")
+    assert (made.code, made.text) == (1, "")
+    assert made.said.splitlines()[-1].startswith("palaver: no tree found within 1000 steps: ")
+    with pytest.raises(library.Unsolvable):
+        next(library.loads(spec).fuzz(1, budget=100))
+
+
+IN_A_CONSTRAINT = {
+    "an exception": ("", "1 // 0 == <x>", "1 // 0 == <x> raised ZeroDivisionError"),
+    "an exit": ("import sys\n", "sys.exit(str(<x>))", "sys.exit(str(<x>)) raised SystemExit: 7"),
+    "recursion": (RECURSION, "f(<x>)", "f(<x>) raised RecursionError"),
+    "recursion through C": (C_RECURSION, "f(<x>)", "f(<x>) raised RecursionError"),
+    "a missing name": ("", "g(<x>)", "g(<x>) raised NameError: name 'g' is not defined"),
+    "no comparison": ("", "<x> < None", "<x> < None raised TypeError"),
+    "inside a quantifier": ("", "forall <y> in <x>: int(<y>) / 0", "int(<y>) / 0 raised ZeroDivisionError"),
+    "inside a not": ("", "not (1 / 0)", "1 / 0) raised ZeroDivisionError"),
+    "beside an or": ("", "<x> == '8' or 1 / 0", "1 / 0 raised ZeroDivisionError"),
+    "a truth that raises": ("class T:\n    def __bool__(self): raise KeyError('k')\n", "T()", "T() raised KeyError"),
+}
+
+
+@pytest.mark.parametrize("code, condition, complaint", IN_A_CONSTRAINT.values(), ids=IN_A_CONSTRAINT)
+def test_a_constraint_that_raises_never_holds(palaver: Any, code: str, condition: str, complaint: str) -> None:
+    palaver.write(spec_fan=f"{code}<start> ::= <x>\n<x> ::= '7'\nwhere {condition}\n", input="7")
+    parsed = palaver("parse", "-f", "spec.fan", "input")
+    assert parsed.code == 1
+    assert complaint in parsed.said
+    assert f"at spec.fan:{3 + code.count(chr(10))}:" in parsed.said
+    made = palaver("fuzz", "-f", "spec.fan", "-n", "1", "-N", "1")
+    assert (made.code, made.text) == (1, "")
+    assert complaint in made.said
+
+
+def test_a_constraint_that_always_raises_is_not_tried_for_ever(palaver: Any) -> None:
+    palaver.write(spec_fan=f"{RECURSION}<start> ::= <x>\n<x> ::= '7'\nwhere f(<x>)\n")
+    made = palaver("fuzz", "-f", "spec.fan", "-n", "1", "-N", "1000000000", "--population-size", "1")
+    assert made.code == 1
+    assert made.said.startswith(
+        "palaver: no tree found: the spec's own code raised each time, at last here:\nspec.fan:5:7"
+    )
+
+
+def test_a_constraint_that_raises_now_and_then_is_solved_around(palaver: Any) -> None:
+    palaver.write(spec_fan="<start> ::= <x>\n<x> ::= r'[0-9]'\nwhere 10 // int(<x>) == 3\n")
+    assert palaver("fuzz", "-f", "spec.fan", "-n", "1").text == "3\n"
+
+
+def test_a_goal_that_raises_rejects_nothing(palaver: Any) -> None:
+    palaver.write(spec_fan="<start> ::= <x>\n<x> ::= r'[a-z]'\nmaximizing int(<x>)\n")
+    assert palaver("fuzz", "-f", "spec.fan", "-n", "3").code == 0
+
+
+def test_an_inverse_that_fails_rejects_with_its_reason() -> None:
+    spec = library.loads(
+        "import sys\n<start> ::= <x>\n<x> ::= r'[0-9]' := str(<y>)\n<y> ::= r'[0-9]' := sys.exit(str(<x>))\n"
+    )
+    with pytest.raises(library.Rejected, match=r"the inverse .* raised SystemExit: 7"):
+        spec.parse("7")
+
+
+def test_a_bound_that_fails_rejects_with_its_reason() -> None:
+    spec = library.loads("import sys\n<start> ::= <n> 'x'{sys.exit(str(<n>))}\n<n> ::= r'[0-9]'\n")
+    with pytest.raises(library.Rejected, match=r"the bound .* raised SystemExit: 7"):
+        spec.parse("7x")
+    with pytest.raises(library.Unsolvable, match=r"the bound .* raised SystemExit"):
+        next(spec.fuzz(1, budget=10))

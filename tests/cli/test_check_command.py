@@ -1,0 +1,81 @@
+"""`palaver check`: exit codes, several files, and the summary."""
+
+from __future__ import annotations
+
+from typing import Any
+
+FINE = '<start> ::= "a"\n'
+UNUSED = '<start> ::= "a"\n<b> ::= "b"\n'
+
+
+def test_a_spec_without_mistakes_is_only_summed_up(palaver: Any) -> None:
+    palaver.write(fine_fan=FINE)
+    checked = palaver("check", "fine.fan")
+    assert checked.text == "fine.fan: 1 rule, 0 constraints, 0 parties, 0 messages, 0 lines of Python, text\n"
+    assert (checked.code, checked.said) == (0, "")
+
+
+def test_warnings_alone_are_no_failure_unless_strict(palaver: Any) -> None:
+    palaver.write(unused_fan=UNUSED)
+    assert palaver("check", "unused.fan").code == 0
+    assert palaver("check", "--strict", "unused.fan").code == 1
+
+
+def test_strict_does_not_hide_errors_behind_warnings(palaver: Any) -> None:
+    palaver.write(wrong_fan=UNUSED + "<c> ::= <d>\n")
+    assert palaver("check", "--strict", "wrong.fan").code == 2
+
+
+def test_each_file_is_a_spec_of_its_own(palaver: Any) -> None:
+    palaver.write(fine_fan=FINE, wrong_fan="<start> ::= <x>\n", unused_fan=UNUSED)
+    checked = palaver("check", "fine.fan", "wrong.fan", "unused.fan")
+    assert checked.code == 2
+    for name in ("fine.fan: 1 rule", "wrong.fan:1:13: error", "unused.fan:2:1: warning", "unused.fan: 2 rules"):
+        assert name in checked.text
+
+
+def test_files_can_be_checked_together(palaver: Any) -> None:
+    palaver.write(one_fan="<start> ::= <x>\n", two_fan='<x> ::= "x"\n')
+    assert palaver("check", "one.fan", "two.fan").code == 2
+    checked = palaver("check", "--together", "one.fan", "two.fan")
+    assert (checked.code, checked.text.partition(": ")[2][:7]) == (0, "2 rules")
+
+
+def test_a_missing_file_does_not_hide_the_others(palaver: Any) -> None:
+    palaver.write(fine_fan=FINE)
+    checked = palaver("check", "fien.fan", "fine.fan")
+    assert checked.text == (
+        "fien.fan:1:1: error: there is no file fien.fan\n"
+        "  hint: did you mean fine.fan?\n"
+        "1 error, 0 warnings\n"
+        "fine.fan: 1 rule, 0 constraints, 0 parties, 0 messages, 0 lines of Python, text\n"
+    )
+    assert checked.code == 2
+
+
+def test_a_constraint_and_a_start_symbol_can_be_checked_too(palaver: Any) -> None:
+    palaver.write(unused_fan=UNUSED)
+    assert "<constraint>:1:1: error: no rule defines <z>" in palaver("check", "unused.fan", "-c", "<z> == 1").text
+    assert palaver("check", "unused.fan", "-S", "b", "--strict").code == 0
+    wrong = palaver("check", "unused.fan", "-S", "<z>")
+    assert wrong.text.startswith("unused.fan:1:1: error: no rule defines the start symbol <z>\n")
+    assert wrong.text.endswith("1 error, 0 warnings\n")
+
+
+def test_the_spec_says_what_the_library_does_not(palaver: Any) -> None:
+    palaver.write(digits_fan="<start> ::= <digit>{3}\n")
+    assert palaver("check", "digits.fan").code == 0
+    assert "no rule defines <digit>" in palaver("check", "--no-stdlib", "digits.fan").text
+
+
+def test_checking_opens_no_socket(palaver: Any) -> None:
+    spec = (
+        "class Client(NetworkParty):\n"
+        "    def __init__(self):\n"
+        '        super().__init__("tcp://localhost:1", connection_mode=ConnectionMode.OPEN)\n'
+        "        self.start()\n"
+        '<start> ::= <Client:ask>\n<ask> ::= "?"\n'
+    )
+    palaver.write(party_fan=spec)
+    assert palaver("check", "--strict", "party.fan").code == 0
+    assert palaver("fuzz", "-f", "party.fan", "-n", "1").text == "?\n"

@@ -1,0 +1,97 @@
+"""What several test folders need: the command line, run here or as a process of its own."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from palaver.cli.main import run
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a run ended, and what it wrote."""
+
+    code: int
+    out: bytes
+    err: bytes
+
+    @property
+    def text(self) -> str:
+        return self.out.decode()
+
+    @property
+    def said(self) -> str:
+        return self.err.decode()
+
+
+class CommandLine:
+    """`palaver` in a folder of its own. Called, it runs in this process: fast, but without a process's behaviour."""
+
+    def __init__(self, folder: Path, capture: pytest.CaptureFixture[bytes], patch: pytest.MonkeyPatch) -> None:
+        self.folder = folder
+        self._capture = capture
+        self._patch = patch
+
+    def write(self, **files: str | bytes) -> None:
+        """Files by name, where the first `_` of a name stands for the dot."""
+        for name, content in files.items():
+            data = content if isinstance(content, bytes) else content.encode()
+            (self.folder / name.replace("_", ".", 1)).write_bytes(data)
+
+    def __call__(self, *arguments: str, stdin: bytes = b"") -> Outcome:
+        self._patch.chdir(self.folder)
+        self._patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
+        self._capture.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            run(list(arguments))
+        out, err = self._capture.readouterr()
+        return self._checked(Outcome(int(ended.value.code or 0), out, err))
+
+    def process(self, *arguments: str, stdin: bytes = b"", environment: dict[str, str] | None = None) -> Outcome:
+        """The same as a process of its own."""
+        done = subprocess.run(
+            self.argv(*arguments),
+            cwd=self.folder,
+            input=stdin,
+            capture_output=True,
+            check=False,
+            env={**os.environ, **(environment or {})},
+        )
+        return self._checked(Outcome(done.returncode, done.stdout, done.stderr))
+
+    def start(self, *arguments: str, **options: Any) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(self.argv(*arguments), cwd=self.folder, **options)
+
+    def argv(self, *arguments: str) -> list[str]:
+        return [sys.executable, "-m", "palaver", *arguments]
+
+    def _checked(self, outcome: Outcome) -> Outcome:
+        # Whatever happens: our own failure is never right, and nobody wants to see a traceback.
+        assert outcome.code != 3, outcome.said
+        assert b"Traceback" not in outcome.out + outcome.err
+        return outcome
+
+
+@pytest.fixture
+def palaver(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch) -> CommandLine:
+    return CommandLine(tmp_path, capfdbinary, monkeypatch)
+
+
+@pytest.fixture
+def spec_file(tmp_path: Path) -> Callable[[str], str]:
+    """Writes a spec, and gives its name."""
+
+    def write(text: str) -> str:
+        (tmp_path / "spec.fan").write_text(text)
+        return "spec.fan"
+
+    return write
