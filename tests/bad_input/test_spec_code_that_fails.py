@@ -123,11 +123,11 @@ def test_a_constraint_that_raises_never_holds(palaver: Any, code: str, condition
 
 
 def test_a_constraint_that_always_raises_is_not_tried_for_ever(palaver: Any) -> None:
-    palaver.write(spec_fan=f"{RECURSION}<start> ::= <x>\n<x> ::= '7'\nwhere f(<x>)\n")
+    palaver.write(spec_fan="<start> ::= <x>\n<x> ::= '7'\nwhere f(<x>)\n")
     made = palaver("fuzz", "-f", "spec.fan", "-n", "1", "-N", "1000000000", "--population-size", "1")
     assert made.code == 1
     assert made.said.startswith(
-        "palaver: no tree found: the spec's own code raised each time, at last here:\nspec.fan:5:7"
+        "palaver: no tree found: the spec's own code raised each time, at last here:\nspec.fan:3:7"
     )
 
 

@@ -26,7 +26,7 @@ from tempfile import TemporaryDirectory, TemporaryFile
 from typing import Any
 
 from palaver.cli.main import run
-from palaver.compiled import Reporter
+from palaver.spec.diagnose import Reporter
 from palaver.source import Source
 from palaver.spec.parse import parse_spec
 

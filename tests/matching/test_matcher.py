@@ -311,10 +311,7 @@ def test_a_partial_tree_holds_all_that_was_seen() -> None:
     assert partial(LINE, "") == [["<start>", ["<verb>", ...], ...], ["<start>", ...]]
     assert partial(LINE, "HEL") == [["<start>", ["<verb>", "HEL", ...], ...]]
     assert partial(LINE, "HELO") == [["<start>", ["<verb>", "HELO"], ...]]
-    assert partial(LINE, "HELO ab") == [
-        ["<start>", ["<verb>", "HELO"], " ", ["<word>", "ab", ...], ...],
-        ["<start>", ["<verb>", "HELO"], " ", ["<word>", "ab"], ...],
-    ]
+    assert partial(LINE, "HELO ab") == [["<start>", ["<verb>", "HELO"], " ", ["<word>", "ab"], ...]]
     assert partial(LINE, "HELO ab\r\n") == [["<start>", ["<verb>", "HELO"], " ", ["<word>", "ab"], "\r\n"]]
     assert partial(LINE, "HELO !") == []
 

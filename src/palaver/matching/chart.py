@@ -217,6 +217,12 @@ class Chart:
         return self._untried + [item for item, _ in self._halfway]
 
     @property
+    def unfinished(self) -> list[Item]:
+        """Those of the frontier whose terminal cannot end where the input does."""
+        halfway = (item for item, state in self._halfway if isinstance(state, int) or not state.accepts)
+        return [*self._untried, *halfway]
+
+    @property
     def furthest(self) -> int:
         """How far the input is the beginning of something that conforms."""
         return max(self._last.pos, self._failed_at, self._pruned_at)

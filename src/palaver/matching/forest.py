@@ -79,10 +79,10 @@ def trees(chart: Chart, results: list[Result]) -> Iterator[Node]:
 
 def partial_trees(chart: Chart) -> Iterator[Node]:
     """All trees of the input so far that are still open, as far as it has been seen."""
-    frontier = chart.frontier
-    if not frontier:
+    unfinished = chart.unfinished
+    if not unfinished:
         return
-    spine = _Spine(chart, frontier)
+    spine = _Spine(chart, unfinished)
     root = chart.root
     if root.pos == chart.limit and (beginning := spine.beginning(root)).children:
         yield beginning
@@ -97,13 +97,13 @@ def partial_trees(chart: Chart) -> Iterator[Node]:
 class _Spine:
     """Which contexts are open at the end of the input, and what is open in them."""
 
-    def __init__(self, chart: Chart, frontier: list[Item]) -> None:
+    def __init__(self, chart: Chart, unfinished: list[Item]) -> None:
         self.open_items: dict[Context, dict[Item, Context | None]] = {}
         self.nothing: dict[Context, None] = {}  # those that can be open without any finished part
         self.something: dict[Context, None] = {}  # those that can be open with one
         self._graphs: dict[Context, _Graph] = {}
         self._limit = limit = chart.limit
-        self._find_open(frontier)
+        self._find_open(_distinct(unfinished, limit))
         nothing = [context for context in self.open_items if context.pos == limit]
         something = []
         for context, items in self.open_items.items():
@@ -120,8 +120,8 @@ class _Spine:
         if chart.root.pos == limit:
             self.nothing[chart.root] = None
 
-    def _find_open(self, frontier: list[Item]) -> None:
-        stack: list[tuple[Item, Context | None]] = [(item, None) for item in frontier]
+    def _find_open(self, unfinished: list[Item]) -> None:
+        stack: list[tuple[Item, Context | None]] = [(item, None) for item in unfinished]
         while stack:
             item, inner = stack.pop()
             context = item.context
@@ -169,6 +169,15 @@ class _Spine:
                 graph.edges[item] = edges + [edge for edge in graph.edges.get(item, ()) if edge.target is not None]
             self._graphs[context] = graph
         return self._graphs[context]
+
+
+def _distinct(unfinished: list[Item], limit: int) -> list[Item]:
+    """Without the terminals seen in part whose leaf would be the same as that of one before them."""
+    places: dict[object, Item] = {}
+    for item in unfinished:
+        place = (item.context, item.pos) if item.pos < limit and _is_bare(item) else item
+        places.setdefault(place, item)
+    return list(places.values())
 
 
 def _is_bare(item: Item) -> bool:

@@ -203,9 +203,10 @@ class Matcher:
     def partial_trees(self) -> Iterator[Node]:
         """All derivations of which the input is the beginning, as far as it goes.
 
-        Nodes whose end has not been seen are `OpenNode`s; a terminal seen in part is a leaf with that part. Open nodes
-        with nothing in them are left out, all but the root. If the input is complete, its complete trees come first;
-        if it is empty, what it is about to begin with does.
+        Nodes whose end has not been seen are `OpenNode`s. A terminal seen in part is a leaf with that part; one that
+        matches what was seen counts as seen to its end, even if it could go on. Open nodes with nothing in them are
+        left out, all but the root. If the input is complete, its complete trees come first; if it is empty, what it is
+        about to begin with does.
         """
         yield from self.trees()
         if self._input.is_read_by(self._chart.limit // self._unit):

@@ -293,13 +293,11 @@ class Tables:
     def _analyse(self, whole: bool) -> None:
         self._place = {step: place for place, step in enumerate(self.terminals)}
         self._first = [_first_chars(step) & self.alphabet for step in self.terminals]
-        while sum(map(self._refine_edges, self.nonterminals)):
-            pass
+        self._until_stable(self._refine_edges)
         # The start symbol is followed by the end, which no character fits, or by anything at all.
         self.anything = 1 << len(self.terminals)
         self.start.following = 0 if whole else self.anything
-        while sum(map(self._spread_following, self.nonterminals)):
-            pass
+        self._until_stable(self._spread_following)
         after = self._after_terminals()
         for step in self.terminals:
             mask = after.get(step, 0)
@@ -360,6 +358,15 @@ class Tables:
                 return False, leading
             step = step.following
         return True, leading
+
+    def _until_stable(self, refine: Callable[[Nonterminal], bool]) -> None:
+        """Refine all, again and again, until nothing changes.
+
+        Forwards and backwards in turn: then a long chain of rules takes few rounds, whichever way it was written.
+        """
+        nonterminals = list(self.nonterminals)
+        while sum(map(refine, nonterminals)):
+            nonterminals.reverse()
 
     def _refine_edges(self, nonterminal: Nonterminal) -> bool:
         before = nonterminal.can_be_empty, nonterminal.leading, nonterminal.surely_leading, nonterminal.is_static

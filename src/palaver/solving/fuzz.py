@@ -21,7 +21,7 @@ _MOST_REPETITIONS = 1_000
 
 # If the spec's own code raised in so many attempts, and there was no other, then it always does. Each attempt is some
 # forty different trees.
-_MOST_CRASHES = 100
+_MOST_CRASHES = 25
 
 MAX_NODES = 200  # how large a tree may grow before every choice takes its shortest way out
 MAX_REPETITIONS = 20  # how far `*` and `+` go beyond their least count

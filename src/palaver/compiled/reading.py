@@ -1,0 +1,108 @@
+"""One input on its way to becoming trees, and the reasons why it did not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from palaver.compiled.data import as_data
+from palaver.constraints.check import Failure
+from palaver.errors import Rejected
+from palaver.solving.sources import NoSource
+from palaver.trees.node import Node, leaves
+from palaver.trees.tree import Tree
+
+if TYPE_CHECKING:
+    from palaver.compiled.spec import Spec
+
+# An ambiguous input may have more derivations than can be looked at. After this many refused ones we give up.
+MOST_DERIVATIONS = 10_000
+
+
+class Reading:
+    """One input on its way to becoming trees, and the reasons why it did not."""
+
+    def __init__(self, spec: Spec, data: str | bytes | int | Tree, *, prefix: bool = False) -> None:
+        self._spec = spec
+        self._data = as_data(data)
+        self._prefix = prefix
+        self._failure: Failure | None = None  # the first that was met
+        self._lost_source: str | None = None  # the first
+        self._has_given_up = False
+        self._matcher = spec.matcher(binary=spec.is_binary and isinstance(self._data, bytes))
+        self._progress = self._matcher.feed(self._data)
+        if not prefix:
+            self._progress = self._matcher.finish()
+
+    def __iter__(self) -> Iterator[Tree]:
+        nodes = self._matcher.partial_trees() if self._prefix else self._matcher.trees()
+        refused = 0
+        for node in nodes:
+            tree = self._accepted(node)
+            if tree is not None:
+                yield tree
+                continue
+            refused += 1
+            if refused >= MOST_DERIVATIONS:
+                self._has_given_up = True
+                return
+
+    def _accepted(self, node: Node) -> Tree | None:
+        try:
+            tree = Tree(self._spec.sources.recover(node))
+        except NoSource as error:
+            self._lost_source = self._lost_source or str(error)
+            return None
+        for check in self._spec.checks:
+            if (failure := check.failure(tree)) is not None:
+                self._failure = self._failure or failure
+                return None
+        return tree
+
+    def rejection(self) -> Rejected:
+        """Why there is no tree, once the iteration has ended without one."""
+        many = f" (and {MOST_DERIVATIONS} further derivations are no better)" if self._has_given_up else ""
+        if self._failure is not None:
+            return Rejected(self._failure.tell() + many, offset=self._offset_of(self._failure))
+        if self._lost_source is not None:
+            return Rejected(self._lost_source + many, offset=0)
+        return self._misread()
+
+    def _misread(self) -> Rejected:
+        progress = self._progress
+        offset = progress.dead_at if progress.dead_at is not None else len(self._data)
+        ended = offset >= len(self._data)
+        what = "the input ends too soon" if ended else f"cannot go on at offset {offset}"
+        expected = f"expected {' or '.join(progress.expected)}" if progress.expected else "nothing could follow here"
+        if not ended:
+            expected += f", found {_found_at(self._data, offset)}"
+        crashed = f" ({self._matcher.crashes[0]})" if self._matcher.crashes else ""
+        return Rejected(f"{what}: {expected}{crashed}", offset=offset, expected=progress.expected)
+
+    def _offset_of(self, failure: Failure) -> int:
+        """Where the first node that a failing check looked at starts."""
+        for _, value in failure.values:
+            tree = value[0] if isinstance(value, list) and value else value
+            if isinstance(tree, Tree):
+                return _start_of(tree, in_bytes=isinstance(self._data, bytes))
+        return 0
+
+
+def _found_at(data: str | bytes, offset: int) -> str:
+    if isinstance(data, str) and 0xDC80 <= ord(data[offset]) <= 0xDCFF:
+        return f"byte 0x{ord(data[offset]) - 0xDC00:02x}, which is no UTF-8"
+    return repr(data[offset : offset + 1])
+
+
+def _start_of(tree: Tree, *, in_bytes: bool) -> int:
+    """How many bytes, or else characters, stand before a node."""
+    bits = 0
+    while (parent := tree.parent) is not None:
+        # A source stands nowhere in the input; what was made from it does.
+        before = parent.node.children[: max(tree.step, 0)] if isinstance(parent.node, Node) else ()
+        for leaf in (leaf for part in before for leaf in leaves(part)):
+            if isinstance(leaf, str) and in_bytes:
+                leaf = leaf.encode("utf-8", "surrogateescape")
+            bits += 1 if isinstance(leaf, int) else 8 * len(leaf)
+        tree = parent
+    return bits // 8
