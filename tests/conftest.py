@@ -6,7 +6,6 @@ import io
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -84,14 +83,3 @@ class CommandLine:
 @pytest.fixture
 def palaver(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch) -> CommandLine:
     return CommandLine(tmp_path, capfdbinary, monkeypatch)
-
-
-@pytest.fixture
-def spec_file(tmp_path: Path) -> Callable[[str], str]:
-    """Writes a spec, and gives its name."""
-
-    def write(text: str) -> str:
-        (tmp_path / "spec.fan").write_text(text)
-        return "spec.fan"
-
-    return write

@@ -136,7 +136,9 @@ def test_inputs_of_a_folder_come_first_as_far_as_they_conform(fuzz: Any, palaver
     (palaver.folder / "seeds" / "more").mkdir(parents=True)
     for name, content in {"1": "abc", "2": "zzz", "more/3": "cc"}.items():
         (palaver.folder / "seeds" / name).write_text(content)
-    assert fuzz("-n", "4", "-i", "seeds").text.split()[:2] == ["abc", "cc"]
+    made = fuzz("-n", "4", "-i", "seeds")
+    assert made.text.split()[:2] == ["abc", "cc"]
+    assert "palaver: seeds/2 does not conform and is left out: cannot go on at offset 0" in made.said
 
 
 def test_inputs_of_an_archive_come_first(fuzz: Any, palaver: Any) -> None:

@@ -15,8 +15,8 @@ from palaver.trees.node import Node, Part
 CASES = [json.loads(line) for line in (Path(__file__).parent / "cases.jsonl").read_text().splitlines()]
 
 NOTHING_ELSE_IS_RESERVED = (
-    "only where, minimizing, maximizing, setting and <name> ::= at the start of a statement are the language's own words; "
-    "any Python keyword may name a symbol"
+    "only where, minimizing, maximizing, setting and <name> ::= at the start of a statement are the language's own "
+    "words; any Python keyword may name a symbol"
 )
 OVERRULED = {
     "lex-20": NOTHING_ELSE_IS_RESERVED,

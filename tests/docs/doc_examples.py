@@ -26,8 +26,8 @@ from tempfile import TemporaryDirectory, TemporaryFile
 from typing import Any
 
 from palaver.cli.main import run
-from palaver.spec.diagnose import Reporter
 from palaver.source import Source
+from palaver.spec.diagnose import Reporter
 from palaver.spec.parse import parse_spec
 
 ROOT = Path(__file__).parent.parent.parent

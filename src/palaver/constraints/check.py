@@ -194,7 +194,7 @@ def _for_every(variable: str, select: Select, body: Evaluate, expression: Expres
     def evaluate(root: Tree, bound: Bindings) -> Failure | None:
         try:
             found = select(root, bound)
-        except Exception as error:  # a computed index in the path may raise
+        except SPEC_CODE_RAISES as error:  # a computed index in the path
             return Failure(expression, bound=dict(bound), error=error)
         for tree in found:
             if (failure := body(root, {**bound, variable: tree})) is not None:
@@ -209,7 +209,7 @@ def _for_some(variable: str, select: Select, body: Evaluate, expression: Express
         failure = Failure(expression, bound=dict(bound))
         try:
             found = select(root, bound)
-        except Exception as error:  # a computed index in the path may raise
+        except SPEC_CODE_RAISES as error:  # a computed index in the path
             return Failure(expression, bound=dict(bound), error=error)
         for tree in found:
             outcome = body(root, {**bound, variable: tree})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +67,7 @@ def command(**options: Any) -> int:
         max_nodes=options["max_nodes"],
         max_repetitions=options["max_repetitions"],
         budget=options["max_generations"] * options["population_size"],
-        initial=_initial(spec, options["initial"]),
+        initial=list(_initial(spec, options["initial"])),
     )
     with _sink(options) as sink, Progress(wanted, options["progress_bar"]) as progress:
         try:
@@ -101,24 +102,29 @@ def _validate(spec: Spec, tree: Tree, wanted: bool) -> None:
             raise Rejected(f"an output does not parse: {data!r}: {error}", offset=error.offset) from error
 
 
-def _initial(spec: Spec, place: str | None) -> list[str | bytes]:
+def _initial(spec: Spec, place: str | None) -> Iterator[Tree]:
+    """The inputs to start from, as far as they conform; the others are named."""
     if place is None:
-        return []
+        return
     if not Path(place).exists():
         raise click.UsageError(f"{place} is neither a folder nor a ZIP file")
-    contents = _unzipped(place) if zipfile.is_zipfile(place) else _files_below(Path(place))
-    return [data if spec.is_binary else data.decode("utf-8", "surrogateescape") for data in contents]
+    for name, data in _unzipped(place) if zipfile.is_zipfile(place) else _files_below(Path(place)):
+        try:
+            yield spec.parse(data if spec.is_binary else data.decode("utf-8", "surrogateescape"))
+        except Rejected as error:
+            click.echo(f"palaver: {name} does not conform and is left out: {error}", err=True)
 
 
-def _unzipped(place: str) -> list[bytes]:
+def _unzipped(place: str) -> Iterator[tuple[str, bytes]]:
     with zipfile.ZipFile(place) as archive:
-        return [archive.read(name) for name in sorted(archive.namelist()) if not name.endswith("/")]
+        for name in sorted(archive.namelist()):
+            if not name.endswith("/"):
+                yield f"{place}/{name}", archive.read(name)
 
 
-def _files_below(place: Path) -> list[bytes]:
-    if place.is_file():
-        return [place.read_bytes()]
-    return [path.read_bytes() for path in sorted(place.rglob("*")) if path.is_file()]
+def _files_below(place: Path) -> Iterator[tuple[str, bytes]]:
+    paths = [place] if place.is_file() else sorted(place.rglob("*"))
+    return ((str(path), path.read_bytes()) for path in paths if path.is_file())
 
 
 def _out_of_time(made: int, wanted: int | None) -> str | None:
