@@ -12,7 +12,11 @@ import pytest
 import palaver
 from palaver.trees.node import Node, Part
 
-CASES = [json.loads(line) for line in (Path(__file__).parent / "cases.jsonl").read_text().splitlines()]
+CASES = [
+    json.loads(line)
+    for name in ("cases.jsonl", "more_cases.jsonl")
+    for line in (Path(__file__).parent / name).read_text().splitlines()
+]
 
 NOTHING_ELSE_IS_RESERVED = (
     "only where, minimizing, maximizing, setting and <name> ::= at the start of a statement are the language's own "
