@@ -94,7 +94,7 @@ class Spec:
         program = self._program(max_repetitions)
         first = (tree for data in initial if (tree := next(self.parses(data), None)) is not None)
         mender = self._mender(program, chance, max_nodes)
-        make = partial(program.make, self.start, chance / "fuzz", nodes=max_nodes)
+        make = partial(program.make_tree, self.start, chance / "fuzz", nodes=max_nodes)
         return Fuzz(n, make, mender, chance / "choose", self._goals, first, budget=budget)
 
     def _program(self, max_repetitions: int) -> Program:

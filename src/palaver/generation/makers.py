@@ -7,16 +7,21 @@ list. A `Run` is one tree in the making.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 from typing import TypeAlias
 
 from palaver.chance import Chance
 from palaver.spec.ast import Path
 from palaver.trees.node import Leaf, Node, Part, leaves
+from palaver.trees.values import flat
 
 One: TypeAlias = "Callable[[Run], Part]"
 Many: TypeAlias = "Callable[[Run, list[Part]], None]"
 Body: TypeAlias = "Callable[[Run], tuple[Part, ...]]"
 
+
+# How many groups of small nodes are kept ready: all bytes' worth of bits, or all single bytes.
+_MOST_GROUPS = 256
 
 # A symbol that cannot be smaller than this is not made: `"x"{10**9}` would take an hour and all the memory.
 MOST_NODES = 1_000_000
@@ -33,19 +38,35 @@ class Discarded(Exception):
 class Run:
     """One tree in the making."""
 
-    __slots__ = ("above", "chance", "last", "left", "pins", "random")
+    __slots__ = ("above", "chance", "last", "leaves", "left", "pins", "random", "say")
 
     def __init__(self, chance: Chance, nodes: int) -> None:
         self.chance = chance
         self.random = chance.random
         self.left = nodes
+        # All leaves so far, in order. To collect them here costs far less than to gather them from the finished tree.
+        self.leaves: list[Leaf] = []
+        self.say = self.leaves.append
         self.above: list[str] = []  # the symbols that are open, outermost first; kept only if somebody asks
         self.last: dict[Path, Node] = {}  # the latest node of each path that a bound mentions
         self.pins: dict[str, Node] = {}  # nodes to be used where their symbol is first due
 
 
 def constant(leaf: Leaf) -> One:
-    return lambda run: leaf
+    def make(run: Run) -> Leaf:
+        run.say(leaf)
+        return leaf
+
+    return make
+
+
+def drawn(draw: Callable[[Chance], str | bytes]) -> One:
+    def make(run: Run) -> Leaf:
+        leaf = draw(run.chance)
+        run.say(leaf)
+        return leaf
+
+    return make
 
 
 def too_large(symbol: str) -> One:
@@ -56,15 +77,18 @@ def too_large(symbol: str) -> One:
 
 
 def from_pool(pool: tuple[Node, ...]) -> One:
-    count = len(pool)
+    count, said = len(pool), [flat(node) for node in pool]
 
     def only(run: Run) -> Node:
         run.left -= 1
+        run.leaves += said[0]
         return pool[0]
 
     def pick(run: Run) -> Node:
         run.left -= 1
-        return pool[int(run.random() * count)]
+        at = int(run.random() * count)
+        run.leaves += said[at]
+        return pool[at]
 
     return only if count == 1 else pick
 
@@ -139,12 +163,24 @@ def exactly(once: Many, count: int) -> Many:
 
 
 def exactly_from(pool: tuple[Node, ...], count: int) -> Many:
-    size = len(pool)
+    """So many nodes from a pool; from a small one several at a time, because most bits of a message come from here."""
+    group = 1
+    while group < count and len(pool) ** (group + 1) <= _MOST_GROUPS:
+        group += 1
+    groups = list(product(pool, repeat=group))
+    said = [[leaf for node in nodes for leaf in flat(node)] for nodes in groups]
+    rest = exactly_from(pool, count % group) if count % group else None
+    size = len(groups)
 
     def exactly(run: Run, out: list[Part]) -> None:
         run.left -= count
         random = run.random
-        out += [pool[int(random() * size)] for _ in range(count)]
+        for _ in range(count // group):
+            at = int(random() * size)
+            out += groups[at]
+            run.leaves += said[at]
+        if rest is not None:
+            rest(run, out)
 
     return exactly
 

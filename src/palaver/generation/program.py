@@ -8,9 +8,9 @@ of these) becomes a `One`, which returns it; anything else a `Many`, which appen
 one tree in the making: its chance, the nodes it may still spend, and what computed repetitions and generators need to
 know about the tree so far. The grammar is never looked at again.
 
-Three things keep it fast. A rule that can only be one thing is one shared node. A symbol that is one of a few small
-things (`<bit>`, `<byte>`, `<digit>`) is a pool of shared nodes. And who is above a node is only kept where a
-generator or a computed repetition asks for it.
+Four things keep it fast. A rule that can only be one thing is one shared node. A symbol that is one of a few small
+things (`<bit>`, `<byte>`, `<digit>`) is a pool of shared nodes. Leaves are collected as they are said. And who is above
+a node is only kept where a generator or a computed repetition asks for it.
 
 Where the budget of nodes is spent, every choice takes its cheapest way out, so recursion ends.
 """
@@ -48,6 +48,8 @@ from palaver.spec.ast import (
     Sequence,
 )
 from palaver.trees.node import Leaf, Node, NonTerminal, Part, Parties
+from palaver.trees.tree import Tree
+from palaver.trees.values import flat
 
 # `new(Node, (...))` is `Node(...)` without the cost of a Python-level constructor: nodes are made by the million here.
 new = tuple.__new__
@@ -77,6 +79,17 @@ class Program:
     """The makers of one grammar."""
 
     _makers: Mapping[str, One] = field(repr=False)
+    _follows_the_grammar: bool  # or breaks it now and then, as settings say
+
+    def make_tree(self, symbol: str, chance: Chance, *, nodes: int) -> Tree:
+        """A random tree of `symbol` that spends about `nodes` nodes.
+
+        :raises Discarded: a generator or a computed repetition could not be satisfied this time
+        """
+        run = Run(chance, nodes)
+        node = self._make(symbol, run)
+        # What breaks the grammar does so after the leaf was said.
+        return Tree.with_leaves(node, run.leaves) if self._follows_the_grammar else Tree(node)
 
     def make(
         self,
@@ -87,7 +100,7 @@ class Program:
         above: tuple[str, ...] = (),
         pins: Mapping[str, Node] = MappingProxyType({}),
     ) -> Node:
-        """A random tree of `symbol` that spends about `nodes` nodes.
+        """The same, as a part of a larger tree.
 
         `above` are the symbols it will stand below. `pins` are nodes to be used where their symbols are first due; this
         works for fields that a repetition counts by, and what contains them.
@@ -97,6 +110,9 @@ class Program:
         run = Run(chance, nodes)
         run.above.extend(above)
         run.pins.update(pins)
+        return self._make(symbol, run)
+
+    def _make(self, symbol: str, run: Run) -> Node:
         try:
             with deep_calls():
                 node = self._makers[symbol](run)
@@ -109,7 +125,8 @@ class Program:
 def compile_program(grammar: Grammar, sizes: Mapping[str, int], code: SpecCode, *, binary: bool, most: int) -> Program:
     """The makers for `grammar`. `binary` makes all leaves bytes or bits; `most` limits unbounded repetition."""
     with deep_calls():
-        return Program(_Compiler(grammar, sizes, code, binary, most).compile())
+        makers = _Compiler(grammar, sizes, code, binary, most).compile()
+    return Program(makers, not wrong.Wrongness(grammar.settings))
 
 
 class _Compiler:
@@ -184,10 +201,13 @@ class _Compiler:
                 return expand(run)
             run.left -= 1
             run.above.append(rule.symbol)
+            said = len(run.leaves)
             made = [makers[symbol](run) for symbol in arguments]
+            del run.leaves[said:]  # arguments are not said
             run.above.pop()
             sources = tuple(source for source in made if isinstance(source, Node))
             node = generate(rule, sources)
+            run.leaves += flat(node)
             return Node(node.symbol, node.children, sources, parties)
 
         return run_generator
@@ -213,6 +233,7 @@ class _Compiler:
             pinned = run.pins.pop(symbol, None)
             if pinned is not None:
                 remember(pinned, tracked, run)
+                run.leaves += flat(pinned)
                 return pinned
             node = make(run)
             assert isinstance(node, Node), "the maker of a symbol makes a node"
@@ -326,7 +347,7 @@ class _Compiler:
         if not isinstance(expr, Pattern):
             return plain.constant(self._leaf(expr))
         draw = compile_draw(compile_pattern(expr.source), binary=self._binary, most=self._most)
-        return lambda run: draw(run.chance)
+        return plain.drawn(draw)
 
     def _leaf(self, expr: Literal | Bit) -> Leaf:
         if isinstance(expr, Bit) or isinstance(expr.value, bytes):

@@ -9,7 +9,6 @@ from palaver.constraints.check import Failure
 from palaver.errors import ConversionError, Unsolvable
 from palaver.generation.makers import Discarded
 from palaver.solving.repair import Mender
-from palaver.trees.node import Node
 from palaver.trees.tree import Tree
 
 # With a soft constraint, the best of so many candidates is emitted.
@@ -34,7 +33,7 @@ class Fuzz(Iterator[Tree]):
     def __init__(
         self,
         wanted: int | None,
-        make: Callable[[], Node],
+        make: Callable[[], Tree],
         mender: Mender,
         chance: Chance,
         goals: Sequence[Callable[[Tree], float]],
@@ -86,11 +85,10 @@ class Fuzz(Iterator[Tree]):
         best: tuple[float, Tree] | None = None
         candidates = 0
         while steps < self._budget and repetitions < _MOST_REPETITIONS and not self._always_crashes:
-            node, spent = self._attempt()
+            tree, spent = self._attempt()
             steps += spent
-            if node is None:
+            if tree is None:
                 continue
-            tree = Tree(node)
             try:
                 is_known = tree.serialised() in self._seen
             except ConversionError as error:  # bits that fill no bytes; the next tree may have others
@@ -109,13 +107,13 @@ class Fuzz(Iterator[Tree]):
                 break
         return None if best is None else best[1]
 
-    def _attempt(self) -> tuple[Node | None, int]:
-        """A node that satisfies everything, or None, and the steps that took."""
+    def _attempt(self) -> tuple[Tree | None, int]:
+        """A tree that satisfies everything, or None, and the steps that took."""
         try:
-            node = self._make()
+            tree = self._make()
             if not self._mender.checks:
-                return node, 1
-            mended, failure, steps = self._mender.mend(node, self._chance)
+                return tree, 1
+            mended, failure, steps = self._mender.mend(tree, self._chance)
         except Discarded as discarded:
             self._discarded = discarded.reason
             return None, 1

@@ -43,17 +43,17 @@ class Mender:
     # One side of an equation as a function; compiled when it first fails.
     _sides: dict[tuple[Expression, bool], Function] = field(default_factory=dict, repr=False)
 
-    def mend(self, node: Node, chance: Chance) -> tuple[Node | None, Failure | None, int]:
-        """A node that passes every check (or None), the failure that was left, and how many steps it took."""
+    def mend(self, tree: Tree, chance: Chance) -> tuple[Tree | None, Failure | None, int]:
+        """A tree that passes every check (or None), the failure that was left, and how many steps it took."""
         failure = None
         for step in range(STEPS_PER_TREE):
-            failure = self.first_failure(Tree(node))
+            failure = self.first_failure(tree)
             if failure is None:
-                return node, None, step
+                return tree, None, step
             mended = self._step(failure, chance)
             if mended is None:
                 return None, failure, step
-            node = mended
+            tree = Tree(mended)
         return None, failure, STEPS_PER_TREE
 
     def first_failure(self, tree: Tree) -> Failure | None:

@@ -104,7 +104,7 @@ class Messages(list[ProtocolMessage]):
 class Tree(Forwarding):
     """A node, or a leaf, in its place."""
 
-    __slots__ = ("_children", "_serialised", "_sources", "node", "parent", "step")
+    __slots__ = ("_children", "_leaves", "_serialised", "_sources", "node", "parent", "step")
 
     def __init__(self, part: Part, parent: Tree | None = None, index: int = 0) -> None:
         self.node = part
@@ -114,6 +114,14 @@ class Tree(Forwarding):
         self._children: Trees | None = None
         self._sources: Trees | None = None
         self._serialised: str | bytes | None = None
+        self._leaves: Sequence[Leaf] | None = None
+
+    @classmethod
+    def with_leaves(cls, part: Part, leaves: Sequence[Leaf]) -> Self:
+        """A tree whose leaves whoever made it knows: they need not be gathered again to serialise it."""
+        tree = cls(part)
+        tree._leaves = leaves
+        return tree
 
     @classmethod
     def from_tree(cls, nested: Nested) -> Self:
@@ -347,7 +355,8 @@ class Tree(Forwarding):
         Raises ConversionError if bits fill no whole bytes.
         """
         if self._serialised is None:
-            self._serialised = values.serialise(self.node)
+            known, self._leaves = self._leaves, None
+            self._serialised = values.serialise(self.node) if known is None else values.joined(self.node, known)
         return self._serialised
 
     def to_int(self) -> int:

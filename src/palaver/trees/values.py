@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import Enum
+from itertools import groupby
 from typing import TypeAlias
 
 from palaver.errors import ConversionError
@@ -83,7 +84,11 @@ def to_text(part: Part, encoding: str = "latin-1") -> str:
 
 def serialise(part: Part) -> str | bytes:
     """Text if all leaves are text, else bytes; raises ConversionError if bits fill no whole bytes."""
-    found = flat(part)
+    return joined(part, flat(part))
+
+
+def joined(part: Part, found: Sequence[Leaf]) -> str | bytes:
+    """The same for a part whose leaves are known already."""
     try:
         return "".join(found)  # type: ignore[arg-type]  # tried, not known
     except TypeError:
@@ -312,18 +317,17 @@ def _bytes(part: Part, found: Sequence[Leaf], encoding: str) -> bytes:
 
 
 def _packed(part: Part, found: Sequence[Leaf], encoding: str) -> bytes:
+    if "" in found or b"" in found:
+        # An empty leaf is no data, so bits may go on behind it.
+        found = [leaf for leaf in found if isinstance(leaf, int) or leaf]
     pieces: list[bytes] = []
-    bits: list[Leaf] = []
-    for leaf in found:
-        if isinstance(leaf, int):
-            bits.append(leaf)
-        elif leaf:  # an empty leaf is no data, so bits may go on behind it
-            if bits:
-                pieces.append(_packed_bits(part, bits))
-                bits = []
-            pieces.append(leaf if isinstance(leaf, bytes) else encode(part, leaf, encoding))
-    if bits:
-        pieces.append(_packed_bits(part, bits))
+    for kind, run in groupby(found, type):
+        if kind is bytes:
+            pieces += run  # type: ignore[arg-type]  # a run of one type, and it is bytes
+        elif kind is str:
+            pieces.append(encode(part, "".join(run), encoding))  # type: ignore[arg-type]  # likewise text
+        else:
+            pieces.append(_packed_bits(part, list(run)))
     return b"".join(pieces)
 
 
