@@ -137,6 +137,7 @@ def test_inputs_of_a_folder_come_first_as_far_as_they_conform(fuzz: Any, palaver
     for name, content in {"1": "abc", "2": "zzz", "more/3": "cc"}.items():
         (palaver.folder / "seeds" / name).write_text(content)
     made = fuzz("-n", "4", "-i", "seeds")
+    assert made.code == 1
     assert made.text.split()[:2] == ["abc", "cc"]
     assert "palaver: seeds/2 does not conform and is left out: cannot go on at offset 0" in made.said
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -75,7 +74,6 @@ def grammar_arguments(options: dict[str, Any]) -> dict[str, Any]:
         "start": options["start_symbol"],
         "stdlib": not options["no_stdlib"],
         "include_dirs": options["include_dirs"],
-        "environ": os.environ,
     }
 
 

@@ -6,8 +6,9 @@ Loading goes in one direction: text, statements, grammar, the spec's own Python 
 from __future__ import annotations
 
 import ast
+import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -32,7 +33,6 @@ def load(
     start: str = "<start>",
     stdlib: bool = True,
     include_dirs: Sequence[str | Path] = (),
-    environ: Mapping[str, str] | None = None,
 ) -> Spec:
     """The spec in these files, read one after the other.
 
@@ -40,13 +40,7 @@ def load(
     """
     report = Reporter()
     spec = examine(
-        *paths,
-        report=report,
-        constraints=constraints,
-        start=start,
-        stdlib=stdlib,
-        include_dirs=include_dirs,
-        environ=environ,
+        *paths, report=report, constraints=constraints, start=start, stdlib=stdlib, include_dirs=include_dirs
     )
     report.raise_if_errors()
     assert spec is not None, "without an error there is a spec"
@@ -61,7 +55,7 @@ def loads(
     :raises SpecError: something in it is wrong; `diagnostics` tell everything that is
     """
     report = Reporter()
-    files = load_texts([text, *more_texts], report)
+    files = load_texts([text, *more_texts], report, environ=os.environ)
     spec = _build(files, report, constraints=constraints, start=start, stdlib=stdlib)
     report.raise_if_errors()
     assert spec is not None, "without an error there is a spec"
@@ -75,11 +69,11 @@ def examine(
     start: str = "<start>",
     stdlib: bool = True,
     include_dirs: Sequence[str | Path] = (),
-    environ: Mapping[str, str] | None = None,
 ) -> Spec | None:
     """Load as far as that goes, and report instead of raising: what `palaver check` shows. None if nothing can be
     used."""
-    files = load_files(paths, report, include_dirs=[Path(folder) for folder in include_dirs], environ=environ or {})
+    folders = [Path(folder) for folder in include_dirs]
+    files = load_files(paths, report, include_dirs=folders, environ=os.environ)
     return _build(files, report, constraints=constraints, start=start, stdlib=stdlib)
 
 

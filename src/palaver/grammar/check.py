@@ -6,31 +6,18 @@ and probably not meant.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Collection, Iterable, Iterator
-from itertools import combinations, count
+from itertools import pairwise
 
 from palaver.grammar.analyse import ENDLESS, Analysis, generator_arguments, reachable
+from palaver.grammar.check_conditions import check_constraint, check_expression
 from palaver.grammar.ir import computed_bounds, refs, walk
-from palaver.grammar.lower import expressions_of
 from palaver.grammar.regex import PatternError, compile_pattern
 from palaver.source import Source, Span
 from palaver.spec.ast import (
-    And,
-    Child,
-    Constraint,
-    Descendant,
     Expression,
-    Formula,
     Index,
-    Leaf,
-    Literal,
-    Mention,
-    Not,
-    Or,
-    Path,
     Pattern,
-    Quantified,
     Rule,
 )
 from palaver.spec.diagnose import Reporter
@@ -55,12 +42,13 @@ def check_grammar(
     if party_classes is not None:
         _check_parties(analysis, report, party_classes)
     for constraint in analysis.grammar.constraints:
-        _check_constraint(constraint, analysis, report)
+        check_constraint(constraint, analysis, report)
     for goal in analysis.grammar.goals:
-        _check_expression(goal.expression, {}, analysis, report)
+        check_expression(goal.expression, {}, analysis, report)
     for rule in rules:
         for bound in computed_bounds(rule.body):
-            _check_expression(bound, {}, analysis, report)
+            check_expression(bound, {}, analysis, report)
+            _check_bound(bound, report)
 
 
 # --- rules ------------------------------------------------------------------------------------------------------------
@@ -152,6 +140,27 @@ def _check_generator(rule: Rule, analysis: Analysis, report: Reporter) -> None:
             )
 
 
+def _check_bound(bound: Expression, report: Reporter) -> None:
+    """What a bound counts by must be found while the input is still being read: one symbol, by its way down."""
+    for mention in bound.mentions:
+        if mention.kind != "each":
+            report.error(
+                bound.source,
+                mention.path.span,
+                "a bound looks at the last symbol before it; lists and counts have no meaning here",
+                f"write {mention.path.base}",
+            )
+        elif any(
+            isinstance(one, Index) and not isinstance(next_, Index) for one, next_ in pairwise(mention.path.steps)
+        ):
+            report.error(
+                bound.source,
+                mention.path.span,
+                "in a bound, an index may only stand at the end of a path",
+                f"name the way down: {mention.path.base}.<…>",
+            )
+
+
 # --- messages and parties ---------------------------------------------------------------------------------------------
 
 
@@ -219,210 +228,3 @@ def _check_parties(analysis: Analysis, report: Reporter, party_classes: Collecti
                 f"no class is called {ref.sender}: in a session its messages go to standard output",
                 f"add class {ref.sender}(FandangoParty)",
             )
-
-
-# --- constraints ------------------------------------------------------------------------------------------------------
-
-
-def _check_constraint(constraint: Constraint, analysis: Analysis, report: Reporter) -> None:
-    _check_formula(constraint.formula, {}, analysis, report)
-    told: set[str] = set()
-    for expression, mention, also in _entangled(constraint.formula, frozenset()):
-        symbol = _last_symbol(mention.path)
-        if symbol in told or not analysis.may_repeat(symbol):
-            continue
-        told.add(symbol)
-        report.warning(
-            expression.source,
-            mention.path.span,
-            f"{symbol} is mentioned twice, and each mention stands for every {symbol} by itself"
-            + ("" if also is expression else ": all of them satisfy the one side, or all of them the other"),
-            f"to speak of one {symbol} at a time, bind it: {_bound_form(constraint, mention.path, analysis)}",
-        )
-
-
-def _bound_form(constraint: Constraint, path: Path, analysis: Analysis) -> str:
-    """The constraint with one variable for all mentions of `path`."""
-    text = constraint.source.text
-    variable = next(name for name in _variables() if name not in analysis.grammar.rules and name not in text)
-    parts, end = [], constraint.span.start
-    for mention in (each for expression in expressions_of(constraint.formula) for each in expression.mentions):
-        if mention.path == path and mention.kind == "each":
-            parts += [text[end : mention.path.span.start], variable]
-            end = mention.path.span.end
-    condition = "".join([*parts, text[end : constraint.span.end]]).removeprefix("where").strip()
-    over = text[path.span.start : path.span.end]
-    return f"where forall {variable} in {over}: {' '.join(condition.split())}"
-
-
-def _variables() -> Iterator[str]:
-    yield from ("<x>", "<y>", "<z>")
-    yield from (f"<x{number}>" for number in count(1))
-
-
-def _check_formula(formula: Formula, bound: dict[str, frozenset[str]], analysis: Analysis, report: Reporter) -> None:
-    match formula:
-        case Leaf(expression):
-            _check_expression(expression, bound, analysis, report)
-        case And(parts) | Or(parts):
-            for part in parts:
-                _check_formula(part, bound, analysis, report)
-        case Not(part):
-            _check_formula(part, bound, analysis, report)
-        case Quantified(_, variable, path, body):
-            source = next(expressions_of(body)).source
-            symbols = _check_path(path, source, bound, analysis, report)
-            _check_formula(body, {**bound, variable: symbols}, analysis, report)
-
-
-def _check_expression(
-    expression: Expression, bound: dict[str, frozenset[str]], analysis: Analysis, report: Reporter
-) -> None:
-    for mention in expression.mentions:
-        _check_path(mention.path, expression.source, bound, analysis, report)
-        _check_index(expression, mention, analysis, report)
-    _check_together(expression, bound, analysis, report)
-    mentions = {mention.name: mention for mention in expression.mentions}
-    for node in ast.walk(expression.python):
-        match node:
-            case ast.Call(func=ast.Name(id="len"), args=[ast.Name(id=name)]) if name in mentions:
-                _check_length(expression, mentions[name], analysis, report)
-
-
-def _check_length(expression: Expression, mention: Mention, analysis: Analysis, report: Reporter) -> None:
-    rule = analysis.grammar.rules.get(_last_symbol(mention.path))
-    if mention.kind == "each" and rule is not None and isinstance(rule.body, Pattern | Literal):
-        text = expression.source.text[mention.path.span.start : mention.path.span.end]
-        report.warning(
-            expression.source,
-            mention.path.span,
-            f"len({text}) counts children, and {rule.symbol} always has one",
-            f"for the number of characters write len(str({text}))",
-        )
-
-
-def _check_index(expression: Expression, mention: Mention, analysis: Analysis, report: Reporter) -> None:
-    rule = analysis.grammar.rules.get(_last_symbol(mention.path))
-    is_indexed = bool(mention.path.steps) and isinstance(mention.path.steps[-1], Index)
-    if is_indexed and rule is not None and isinstance(rule.body, Pattern | Literal):
-        report.warning(
-            expression.source,
-            mention.path.span,
-            f"an index counts children, and {rule.symbol} always has one",
-            f"for a character write str({rule.symbol})[…]",
-        )
-
-
-def _check_together(
-    expression: Expression, bound: dict[str, frozenset[str]], analysis: Analysis, report: Reporter
-) -> None:
-    """A condition on symbols that never occur in one tree is satisfied by every tree."""
-    mentions = [each for each in expression.mentions if each.kind == "each" and each.path.base not in bound]
-    symbols = {symbol: each for each in mentions if (symbol := each.path.base) in analysis.reachable}
-    for (one, _), (other, mention) in combinations(symbols.items(), 2):
-        if not analysis.can_meet(one, other):
-            report.warning(
-                expression.source,
-                mention.path.span,
-                f"{one} and {other} never occur together, so this is always satisfied",
-                "a condition holds if one of its symbols is absent; split it, or check the rules",
-            )
-
-
-def _check_path(
-    path: Path, source: Source, bound: dict[str, frozenset[str]], analysis: Analysis, report: Reporter
-) -> frozenset[str]:
-    """The symbols that `path` can end at; steps that lead nowhere are reported."""
-    if path.base in bound:
-        symbols = bound[path.base]
-    else:
-        symbols = frozenset((path.base,))
-        rule = analysis.grammar.rules.get(path.base)
-        # What stands for an undefined symbol has no source; that it is undefined has been said.
-        if rule is not None and rule.source is not None and path.base not in analysis.used:
-            report.warning(
-                source,
-                path.span,
-                f"{path.base} can never occur below {analysis.grammar.start}, so this is always satisfied",
-                f"use {path.base} in a rule that {analysis.grammar.start} leads to",
-            )
-    for step in path.steps:
-        match step:
-            case Child(symbol):
-                _check_child(symbols, symbol, path, source, analysis, report)
-                symbols = frozenset((symbol,))
-            case Descendant(symbol):
-                if symbols and not any(symbol == name or symbol in analysis.below(name) for name in symbols):
-                    report.error(source, path.span, f"{_names(symbols)} can contain no {symbol}", "check the path")
-                symbols = frozenset((symbol,))
-            case Index(tuple()):
-                pass  # a slice has the children of what it was cut from
-            case Index():
-                symbols = frozenset(child for name in symbols for child in analysis.children.get(name, ()))
-    return symbols
-
-
-def _check_child(
-    symbols: frozenset[str], child: str, path: Path, source: Source, analysis: Analysis, report: Reporter
-) -> None:
-    children = {name for symbol in symbols for name in analysis.children.get(symbol, ())}
-    if child in children or not symbols:
-        return
-    hidden = [name for name in children if name.startswith("<_") and child in analysis.below(name)]
-    if hidden:
-        report.warning(
-            source,
-            path.span,
-            f"{child} is no direct child of {_names(symbols)}, so this is always satisfied",
-            f"write ..{child} to look deeper",
-        )
-        return
-    deeper = any(child in analysis.below(symbol) for symbol in symbols)
-    hint = f"write ..{child} to look deeper" if deeper else "check the path"
-    report.error(source, path.span, f"{_names(symbols)} has no direct child {child}", hint)
-
-
-def _entangled(formula: Formula, bound: frozenset[str]) -> Iterator[tuple[Expression, Mention, Expression]]:
-    """Mentions whose path is mentioned before, in the same leaf or in another alternative of an `or`."""
-    match formula:
-        case Leaf(expression):
-            seen: set[Path] = set()
-            for mention in expression.mentions:
-                if mention.kind == "each" and mention.path.base not in bound:
-                    if mention.path in seen:
-                        yield expression, mention, expression
-                    seen.add(mention.path)
-        case And(parts):
-            for part in parts:
-                yield from _entangled(part, bound)
-        case Or(parts):
-            for part in parts:
-                yield from _entangled(part, bound)
-            yield from _shared(parts, bound)
-        case Not(part):
-            yield from _entangled(part, bound)
-        case Quantified(_, variable, _, body):
-            yield from _entangled(body, bound | {variable})
-
-
-def _shared(parts: tuple[Formula, ...], bound: frozenset[str]) -> Iterator[tuple[Expression, Mention, Expression]]:
-    earlier: dict[Path, Expression] = {}
-    for part in parts:
-        here: dict[Path, Expression] = {}
-        for expression in expressions_of(part):
-            for mention in expression.mentions:
-                if mention.kind != "each" or mention.path.base in bound:
-                    continue
-                if mention.path in earlier:
-                    yield expression, mention, earlier[mention.path]
-                here[mention.path] = expression
-        earlier.update(here)
-
-
-def _last_symbol(path: Path) -> str:
-    symbols = [step.symbol for step in path.steps if isinstance(step, Child | Descendant)]
-    return symbols[-1] if symbols else path.base
-
-
-def _names(symbols: frozenset[str]) -> str:
-    return " or ".join(sorted(symbols))

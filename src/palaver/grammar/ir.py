@@ -70,7 +70,8 @@ def computed_bounds(expr: Expr) -> Iterator[Expression]:
     """The bounds inside `expr` that are Python expressions."""
     for part in walk(expr):
         if isinstance(part, Repeat):
-            yield from (bound for bound in (part.least, part.most) if isinstance(bound, Expression))
+            both = dict.fromkeys((part.least, part.most))  # `{n}` is one expression, and both bounds
+            yield from (bound for bound in both if isinstance(bound, Expression))
 
 
 def map_bounds(expr: Expr, change: Callable[[Bound], Bound]) -> Expr:

@@ -61,13 +61,14 @@ def command(**options: Any) -> int:
         options["program"], by_file=options["input_method"] == "filename", extension=options["extension"]
     )
     wanted = None if options["infinite"] else options["count"]
+    seeds, refused = _initial(spec, options["initial"])
     trees = spec.fuzz(
         wanted,
         seed=options["seed"],
         max_nodes=options["max_nodes"],
         max_repetitions=options["max_repetitions"],
         budget=options["max_generations"] * options["population_size"],
-        initial=list(_initial(spec, options["initial"])),
+        initial=seeds,
     )
     with _sink(options) as sink, Progress(wanted, options["progress_bar"]) as progress:
         try:
@@ -79,7 +80,7 @@ def command(**options: Any) -> int:
                 progress.advance()
         except Unsolvable:
             pass  # said below, as `shortfall`
-    return _conclude(trees.shortfall or _out_of_time(trees.made, wanted), program)
+    return _conclude(trees.shortfall or _out_of_time(trees.made, wanted), program, refused)
 
 
 def _sink(options: dict[str, Any]) -> Sink:
@@ -102,17 +103,20 @@ def _validate(spec: Spec, tree: Tree, wanted: bool) -> None:
             raise Rejected(f"an output does not parse: {data!r}: {error}", offset=error.offset) from error
 
 
-def _initial(spec: Spec, place: str | None) -> Iterator[Tree]:
-    """The inputs to start from, as far as they conform; the others are named."""
+def _initial(spec: Spec, place: str | None) -> tuple[list[Tree], int]:
+    """The inputs to start from, as far as they conform, and how many do not; those are named."""
     if place is None:
-        return
+        return [], 0
+    seeds, refused = [], 0
     if not Path(place).exists():
         raise click.UsageError(f"{place} is neither a folder nor a ZIP file")
     for name, data in _unzipped(place) if zipfile.is_zipfile(place) else _files_below(Path(place)):
         try:
-            yield spec.parse(data if spec.is_binary else data.decode("utf-8", "surrogateescape"))
+            seeds.append(spec.parse(data if spec.is_binary else data.decode("utf-8", "surrogateescape")))
         except Rejected as error:
+            refused += 1
             click.echo(f"palaver: {name} does not conform and is left out: {error}", err=True)
+    return seeds, refused
 
 
 def _unzipped(place: str) -> Iterator[tuple[str, bytes]]:
@@ -134,8 +138,8 @@ def _out_of_time(made: int, wanted: int | None) -> str | None:
     return None if made >= wanted else f"only {made} of {wanted} found in time"
 
 
-def _conclude(shortfall: str | None, program: Program | None) -> int:
+def _conclude(shortfall: str | None, program: Program | None, refused_seeds: int) -> int:
     if shortfall is not None:
         click.echo(f"palaver: {shortfall}", err=True)
     crashed = program is not None and program.report()
-    return FINDINGS if shortfall is not None or crashed else 0
+    return FINDINGS if shortfall is not None or crashed or refused_seeds else 0
