@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from palaver.matching.matcher import CompiledShape, Matcher, Progress, compile_matcher, uses_binary
+from palaver.grammar.ir import uses_binary
+from palaver.matching.matcher import CompiledShape, Matcher, Progress, compile_matcher
 from palaver.source import Source
 from palaver.spec.ast import Expr
 from palaver.spec.diagnose import Reporter

@@ -19,7 +19,7 @@ from palaver.constraints.select import indexed
 from palaver.errors import Diagnostic, SpecCrash
 from palaver.generation.makers import Discarded
 from palaver.generation.program import Program, SpecCode, compile_program
-from palaver.grammar.analyse import Analysis, is_binary
+from palaver.grammar.analyse import Analysis
 from palaver.grammar.bounds import Dependence
 from palaver.grammar.code import SPEC_CODE_RAISES, Function, compile_expression, describe_crash
 from palaver.grammar.ir import Grammar
@@ -193,10 +193,7 @@ class Spec:
         """A matcher for one symbol (the start symbol if None); constraints are not its business."""
         symbol = self.start if symbol is None else symbol
         if symbol not in self._shapes:
-            bodies = {name: rule.body for name, rule in self.grammar.rules.items()}
-            self._shapes[symbol] = compile_matcher(bodies, symbol, bound=self._bound)
-        if binary is None:
-            binary = is_binary(self.grammar.rules, symbol)
+            self._shapes[symbol] = compile_matcher(self.grammar.bodies, symbol, bound=self._bound)
         return self._shapes[symbol].matcher(binary=binary, whole=whole)
 
     @cached_property

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from palaver.grammar.ir import Grammar, refs, walk
+from palaver.grammar.ir import Grammar, refs, uses_binary
 from palaver.spec.ast import Bit, Choice, Expr, Literal, Pattern, Permutation, Ref, Repeat, Rule, Sequence
 
 # More nodes than any tree has: the size of a symbol that never ends.
@@ -109,7 +109,7 @@ class Analysis:
     @cached_property
     def is_binary(self) -> bool:
         """Whether anything the start symbol leads to is bytes or bits."""
-        return is_binary(self.grammar.rules, self.grammar.start)
+        return uses_binary(self.grammar.bodies, self.grammar.start)
 
 
 def reachable(start: str, *edges: Mapping[str, Iterable[str]]) -> dict[str, None]:
@@ -139,17 +139,6 @@ def generator_arguments(rule: Rule) -> tuple[str, ...]:
     if rule.generator is None:
         return ()
     return tuple(dict.fromkeys(mention.path.base for mention in rule.generator.mentions))
-
-
-def is_binary(rules: Mapping[str, Rule], start: str) -> bool:
-    """Whether a tree of `start` may hold bytes or bits."""
-    children = {name: [ref.symbol for ref in refs(rule.body)] for name, rule in rules.items()}
-    for symbol in reachable(start, children):
-        for part in walk(rules[symbol].body):
-            match part:
-                case Bit() | Literal(value=bytes()) | Pattern(source=bytes()):
-                    return True
-    return False
 
 
 def least_sizes(rules: Mapping[str, Rule]) -> dict[str, int]:

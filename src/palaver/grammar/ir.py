@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from palaver.spec.ast import (
     Bit,
@@ -24,7 +25,7 @@ from palaver.spec.ast import (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Grammar:
     """What a set of spec files says together, once names are resolved.
 
@@ -37,6 +38,11 @@ class Grammar:
     goals: tuple[Goal, ...] = ()
     settings: tuple[Setting, ...] = ()
     own: frozenset[str] = field(default=frozenset(), compare=False)
+
+    @cached_property
+    def bodies(self) -> dict[str, Expr]:
+        """The right-hand sides alone."""
+        return {symbol: rule.body for symbol, rule in self.rules.items()}
 
 
 def parts_of(expr: Expr) -> tuple[Expr, ...]:
@@ -64,6 +70,27 @@ def walk(expr: Expr) -> Iterator[Expr]:
 def refs(expr: Expr) -> Iterator[Ref]:
     """The references inside `expr`, in the order of the text."""
     return (part for part in walk(expr) if isinstance(part, Ref))
+
+
+def bodies_below(bodies: Mapping[str, Expr], start: str) -> dict[str, Expr]:
+    """The right-hand sides that `start` can lead to, in the order of `bodies`."""
+    found = {start}
+    todo = [start]
+    while todo:
+        fresh = [ref.symbol for ref in refs(bodies[todo.pop()]) if ref.symbol not in found]
+        found.update(fresh)
+        todo += fresh
+    return {symbol: body for symbol, body in bodies.items() if symbol in found}
+
+
+def uses_binary(bodies: Mapping[str, Expr], start: str) -> bool:
+    """Whether a tree of `start` may hold bytes or bits."""
+    for body in bodies_below(bodies, start).values():
+        for part in walk(body):
+            match part:
+                case Bit() | Literal(bytes()) | Pattern(bytes()):
+                    return True
+    return False
 
 
 def computed_bounds(expr: Expr) -> Iterator[Expression]:

@@ -14,10 +14,11 @@ from __future__ import annotations
 from codecs import getincrementaldecoder
 from collections.abc import Iterator, Mapping, Sequence
 
+from palaver.grammar.ir import bodies_below, computed_bounds, uses_binary
 from palaver.matching.chart import BoundEvaluator, Chart
 from palaver.matching.forest import first_tree, partial_trees, trees
-from palaver.matching.tables import Tables, reachable_rules, uses_binary
-from palaver.matching.trails import Trails, UnsupportedBound, computed_bounds
+from palaver.matching.tables import Tables
+from palaver.matching.trails import Trails, UnsupportedBound
 from palaver.spec.ast import Expr
 from palaver.trees.node import Node
 
@@ -28,7 +29,6 @@ __all__ = [
     "Progress",
     "UnsupportedBound",
     "compile_matcher",
-    "uses_binary",
 ]
 
 
@@ -129,8 +129,9 @@ def compile_matcher(rules: Mapping[str, Expr], start: str, *, bound: BoundEvalua
     kept in `Matcher.crashes`. Raises UnsupportedBound for a bound that cannot be followed.
     """
     trails = Trails()
-    for expression in computed_bounds(reachable_rules(rules, start)):
-        trails.track(expression)
+    for body in bodies_below(rules, start).values():
+        for expression in computed_bounds(body):
+            trails.track(expression)
     return CompiledShape(rules, start, bound)
 
 

@@ -23,8 +23,9 @@ from itertools import pairwise
 from typing import TypeAlias
 
 from palaver.grammar.charset import BYTES, EVERY, NO_CHARS, CharSet
+from palaver.grammar.ir import bodies_below, computed_bounds
 from palaver.grammar.regex import State, compile_pattern
-from palaver.matching.trails import Trails, computed_bounds
+from palaver.matching.trails import Trails
 from palaver.spec.ast import Bit, Choice, Expr, Expression, Literal, Pattern, Permutation, Ref, Repeat, Sequence
 from palaver.trees.node import Leaf, NonTerminal, Parties
 
@@ -193,9 +194,10 @@ class Tables:
         self.terminals: list[Step] = []
         self.nonterminals: list[Nonterminal] = []
         self._steps = 0
-        reachable = reachable_rules(rules, start)
-        for expression in computed_bounds(reachable):
-            self.trails.track(expression)
+        reachable = bodies_below(rules, start)
+        for body in reachable.values():
+            for expression in computed_bounds(body):
+                self.trails.track(expression)
         self._named = {symbol: self._nonterminal(NonTerminal(symbol)) for symbol in reachable}
         for symbol, body in reachable.items():
             self._fill(self._named[symbol], body)
@@ -472,37 +474,6 @@ class Tables:
         _close(reach)
         for nonterminal, number in numbers.items():
             nonterminal.is_tracked = bool((reach[number] | 1 << number) & matters)
-
-
-def reachable_rules(rules: Mapping[str, Expr], start: str) -> dict[str, Expr]:
-    """The rules that `start` can lead to, in the order of `rules`."""
-    seen = {start}
-    stack = [rules[start]]
-    while stack:
-        match stack.pop():
-            case Ref(symbol):
-                if symbol not in seen:
-                    seen.add(symbol)
-                    stack.append(rules[symbol])
-            case Sequence(parts) | Choice(parts) | Permutation(parts):
-                stack.extend(parts)
-            case Repeat(body):
-                stack.append(body)
-    return {symbol: body for symbol, body in rules.items() if symbol in seen}
-
-
-def uses_binary(rules: Mapping[str, Expr], start: str) -> bool:
-    """Whether any bytes or bits can occur in `start`."""
-    stack = list(reachable_rules(rules, start).values())
-    while stack:
-        match stack.pop():
-            case Bit() | Literal(bytes()) | Pattern(bytes()):
-                return True
-            case Sequence(parts) | Choice(parts) | Permutation(parts):
-                stack.extend(parts)
-            case Repeat(body):
-                stack.append(body)
-    return False
 
 
 def _options(body: Expr) -> Iterator[Expr]:

@@ -8,10 +8,10 @@ down one level is one look-up.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import NamedTuple, TypeAlias
 
-from palaver.spec.ast import Child, Choice, Descendant, Expr, Expression, Index, Path, Permutation, Repeat, Sequence
+from palaver.spec.ast import Child, Descendant, Expression, Index, Path
 from palaver.trees.node import Node
 
 
@@ -120,15 +120,3 @@ def _tracked(path: Path, expression: Expression) -> TrackedPath:
             case Index():
                 raise UnsupportedBound(expression, "has an index in the middle of a path")
     return TrackedPath(tuple(names), tuple(anywhere))
-
-
-def computed_bounds(rules: Mapping[str, Expr]) -> Iterator[Expression]:
-    """Every computed bound in the rules, in the order of the rules."""
-    stack = list(rules.values())[::-1]
-    while stack:
-        match stack.pop():
-            case Repeat(body, least, most):
-                yield from (bound for bound in (least, most) if isinstance(bound, Expression))
-                stack.append(body)
-            case Sequence(parts) | Choice(parts) | Permutation(parts):
-                stack.extend(reversed(parts))

@@ -25,7 +25,7 @@ from typing import TypeAlias
 
 from palaver.errors import ConversionError
 from palaver.trees.forwarding import Forwarding
-from palaver.trees.node import Leaf, Node, NonTerminal, Part
+from palaver.trees.node import Leaf, Node, NonTerminal, Part, same
 
 # The symbol of a slice of a tree, which no rule has made.
 ANONYMOUS = NonTerminal("<>")
@@ -165,7 +165,8 @@ def equal_parts(one: Part, other: Part) -> bool:
     if one is other:
         return True
     if isinstance(one, Node) and isinstance(other, Node) and one.symbol == other.symbol != ANONYMOUS:
-        return _alike(one, other)
+        # Text is as good as bytes here: what we said is made of text, and the same words heard back are made of bytes.
+        return same(one, other, equal_values)
     return equal_values(one, other)
 
 
@@ -191,30 +192,6 @@ def _equals_text(part: Part, other: str) -> bool:
         return True
     # Bytes on the wire may well be UTF-8, and what the spec writes as "é" was sent as that.
     return data == other.encode("utf-8", "surrogateescape") if _is_encodable(other) else False
-
-
-def _alike(one: Node, other: Node) -> bool:
-    """Whether two nodes have the same shape, parties and leaves.
-
-    Unlike `node.same` this does not tell text from bytes: what we said is made of text, and the same words heard back
-    are made of bytes.
-    """
-    stack: list[tuple[Part, Part]] = [(one, other)]
-    while stack:
-        left, right = stack.pop()
-        if left is right:
-            continue
-        if isinstance(left, Node) and isinstance(right, Node):
-            if (
-                left.symbol != right.symbol
-                or left.parties != right.parties
-                or len(left.children) != len(right.children)
-            ):
-                return False
-            stack.extend(zip(left.children, right.children, strict=True))
-        elif isinstance(left, Node) or isinstance(right, Node) or not equal_values(left, right):
-            return False
-    return True
 
 
 def _key(part: Part) -> bytes | int | str:
