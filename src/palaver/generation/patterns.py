@@ -14,7 +14,8 @@ from typing import Any, TypeAlias, cast
 
 from palaver.chance import Chance
 from palaver.grammar.charset import BYTES, EVERY, CharSet
-from palaver.grammar.regex import CHARACTERS, REPEATS, Regex, characters, flags_inside, op
+from palaver.grammar.outline import CHARACTERS, REPEATS, characters, flags_inside, op
+from palaver.grammar.regex import Regex
 
 # Text is drawn as str, anything binary as bytes; the two never mix in one pattern.
 Text: TypeAlias = str | bytes

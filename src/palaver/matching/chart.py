@@ -37,8 +37,8 @@ from heapq import heappop, heappush
 from itertools import islice
 from typing import Final, TypeAlias
 
+from palaver.grammar.automaton import State
 from palaver.grammar.code import SPEC_CODE_RAISES
-from palaver.grammar.regex import State
 from palaver.matching.tables import (
     BIT,
     CALL,

@@ -22,9 +22,10 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TypeAlias
 
+from palaver.grammar.automaton import State
 from palaver.grammar.charset import BYTES, EVERY, NO_CHARS, CharSet
 from palaver.grammar.ir import bodies_below, computed_bounds
-from palaver.grammar.regex import State, compile_pattern
+from palaver.grammar.regex import compile_pattern
 from palaver.matching.trails import Trails
 from palaver.spec.ast import Bit, Choice, Expr, Expression, Literal, Pattern, Permutation, Ref, Repeat, Sequence
 from palaver.trees.node import Leaf, NonTerminal, Parties
