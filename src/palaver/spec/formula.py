@@ -17,16 +17,10 @@ from itertools import pairwise
 
 from palaver.source import Source, Span
 from palaver.spec.ast import And, Expression, Formula, Leaf, Mention, Not, Or, Quantified
+from palaver.spec.cpython import Lifted, Places, parse_lifted
 from palaver.spec.diagnose import Reporter, Wrong
-from palaver.spec.python_parts import (
-    Lifted,
-    Places,
-    lift,
-    loaded_mentions,
-    parse_lifted,
-    read_path,
-    refuse_unused,
-)
+from palaver.spec.lift import lift, read_path
+from palaver.spec.python_parts import loaded_mentions, refuse_unused
 from palaver.spec.scan import Token
 
 # Comparisons that are leaves of their own when chained; `in` and `is` are left to Python.

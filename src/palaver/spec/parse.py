@@ -25,9 +25,10 @@ from typing import TypeVar
 
 from palaver.source import Source, Span
 from palaver.spec.ast import Constraint, Goal, Include, Rule, Setting, SpecFile
+from palaver.spec.cpython import Places, parse_module
 from palaver.spec.diagnose import MAX_ERRORS, Reporter, Wrong, did_you_mean
 from palaver.spec.formula import read_formula
-from palaver.spec.python_parts import Places, parse_module, read_expression
+from palaver.spec.python_parts import read_expression
 from palaver.spec.rules import RuleParser, literal_value
 from palaver.spec.scan import (
     GAP,
