@@ -14,7 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from functools import partial
+from typing import Any, Literal
 
 from palaver.source import Source, Span
 
@@ -46,7 +47,10 @@ class SpecError(PalaverError):
 
     def __init__(self, diagnostics: Sequence[Diagnostic]) -> None:
         self.diagnostics = tuple(diagnostics)
-        super().__init__("\n".join(map(str, self.diagnostics)))
+        super().__init__(self.diagnostics)  # what copying and pickling make it from again
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.diagnostics))
 
 
 class SpecCrash(PalaverError):
@@ -54,7 +58,10 @@ class SpecCrash(PalaverError):
 
     def __init__(self, diagnostic: Diagnostic) -> None:
         self.diagnostic = diagnostic
-        super().__init__(str(diagnostic))
+        super().__init__(diagnostic)
+
+    def __str__(self) -> str:
+        return str(self.diagnostic)
 
 
 class Rejected(PalaverError):
@@ -65,11 +72,14 @@ class Rejected(PalaverError):
     story in one sentence.
     """
 
-    def __init__(self, reason: str, *, offset: int, expected: Sequence[str] = ()) -> None:
+    def __init__(self, reason: str, *, offset: int = 0, expected: Sequence[str] = ()) -> None:
         self.reason = reason
         self.offset = offset
         self.expected = tuple(expected)
         super().__init__(reason)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return partial(Rejected, offset=self.offset, expected=self.expected), (self.reason,)
 
 
 class Unsolvable(PalaverError):

@@ -13,6 +13,7 @@ import logging
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from random import Random
@@ -63,12 +64,20 @@ _ERRORS = {
 }
 
 
+@dataclass(slots=True, eq=False)
+class Turn:
+    """How far one user of a spec has come with the numbers of its `random`."""
+
+    state: tuple[Any, ...]
+
+
 class Namespace:
-    """The globals of one spec, and the seed of its `random`."""
+    """The globals of one spec, and its `random`."""
 
     def __init__(self, code: Iterable[ast.AST], folders: Sequence[Path], file: str) -> None:
         self.parties = party.PartyNames()
         self._random = Random(0)
+        self._turn = Turn(self._random.getstate())
         self._importer = _Importer(self._random, {**_reference_names(), **self.parties}, folders)
         self.names: dict[str, Any] = {
             "__name__": "__main__",
@@ -82,9 +91,16 @@ class Namespace:
         self.program: tuple[str, ...] | str | None = None  # the command a spec wants to test with `In` and `Out`
         self.program_speaks_text = True
 
-    def seed(self, chance: Chance) -> None:
-        """Start the spec's `random` anew, from its own stream of the run's chance."""
-        self._random.seed((chance / "spec code").stream.getrandbits(128))
+    def turn(self, chance: Chance) -> Turn:
+        """The numbers that the spec's `random` is to give in one run: its own stream of the run's chance."""
+        return Turn(Random((chance / "spec code").stream.getrandbits(128)).getstate())
+
+    def take(self, turn: Turn) -> None:
+        """From here on the spec's `random` goes on where this turn left off, whoever has drawn in between."""
+        if turn is not self._turn:
+            self._turn.state = self._random.getstate()
+            self._random.setstate(turn.state)
+            self._turn = turn
 
     def _set_program_command(self, command: str | Sequence[str], text: bool = True) -> None:
         """What specs call to name the program behind `In` and `Out`."""
@@ -199,8 +215,7 @@ class _ReferenceModule(ModuleType):
         return self  # a module inside the package
 
 
-# --- functions that specs may call
-# -------------------------------------------------------------------------------------
+# --- functions that specs may call ------------------------------------------------------------------------------------
 
 
 def is_before(tree: Tree, first: Tree, second: Tree) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from pathlib import Path
 
 import pytest
@@ -77,3 +79,42 @@ def test_every_error_is_a_palaver_error() -> None:
 def test_what_is_no_input_is_a_type_error(data: object) -> None:
     with pytest.raises(TypeError, match="neither text nor bytes"):
         palaver.loads('<start> ::= "a"\n').parse(data)  # type: ignore[arg-type]
+
+
+def test_a_number_with_too_many_digits_is_no_input() -> None:
+    with pytest.raises(palaver.ConversionError, match="too many digits"):
+        palaver.loads('<start> ::= "a"\n').parse(10**5000)
+
+
+@pytest.mark.parametrize("text", [None, 5, b"<start> ::= 'a'\n", ["<start> ::= 'a'\n"]])
+def test_what_is_no_text_is_no_spec(text: object) -> None:
+    with pytest.raises(TypeError, match="a spec is text"):
+        palaver.loads(text)  # type: ignore[arg-type]
+
+
+def test_one_text_is_no_list_of_constraints() -> None:
+    with pytest.raises(TypeError, match="a list of texts"):
+        palaver.loads("<start> ::= 'a'\n", constraints="<start> == 'a'")
+
+
+FAILING = {
+    "a wrong spec": ("<start> ::= <a>\n", palaver.SpecError),
+    "a rejection": ("<start> ::= 'a'\n", palaver.Rejected),
+    "a crash": ("<start> ::= 'a' := 1 / 0\n", palaver.SpecCrash),
+}
+
+
+def _use(text: str) -> None:
+    spec = palaver.loads(text)
+    list(spec.fuzz(1))
+    spec.parse("b")
+
+
+@pytest.mark.parametrize("text, kind", FAILING.values(), ids=FAILING)
+def test_errors_can_be_copied_and_sent_to_other_processes(text: str, kind: type[palaver.PalaverError]) -> None:
+    with pytest.raises(kind) as raised:
+        _use(text)
+    for again in (copy.copy(raised.value), pickle.loads(pickle.dumps(raised.value))):
+        assert type(again) is kind
+        assert str(again) == str(raised.value)
+        assert vars(again) == vars(raised.value)

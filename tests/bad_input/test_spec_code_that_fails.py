@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -155,3 +156,88 @@ def test_a_bound_that_fails_rejects_with_its_reason() -> None:
         spec.parse("7x")
     with pytest.raises(library.Unsolvable, match=r"the bound .* raised SystemExit"):
         next(spec.fuzz(1, budget=10))
+
+
+AWKWARD = {
+    "a number of too many digits": "10 ** 5000",
+    "text that is no UTF-8": "'\\ud800'",
+    "a fraction": "1.5",
+    "nothing": "None",
+    "an object that cannot be shown": "Shy()",
+    "a text with an opinion on hashing": "Text('x')",
+    "an error that cannot be shown": "fail()",
+}
+AWKWARD_CODE = """
+class Shy:
+    def __repr__(self): raise ValueError
+
+class Text(str):
+    def __hash__(self): raise ValueError
+    def __repr__(self): raise ValueError
+
+class Silent(Exception):
+    def __str__(self): raise ValueError
+
+def fail():
+    raise Silent
+
+"""
+
+
+@pytest.mark.parametrize("value", AWKWARD.values(), ids=AWKWARD)
+@pytest.mark.parametrize(
+    "use",
+    [
+        "<start> ::= <x>\n<x> ::= r'[0-9]+' := {}\n",
+        "<start> ::= <x> b'\\xff'\n<x> ::= r'[0-9]+' := {}\n",
+        "<start> ::= <x>\n<x> ::= r'[0-9]+'\nwhere <x> == {}\n",
+        "<start> ::= <x> b'\\xff'\n<x> ::= rb'[0-9]+'\nwhere {} == bytes(<x>)\n",
+        "<start> ::= <x> 'y'{{(lambda _: {})(<x>)}}\n<x> ::= r'[0-9]+'\n",
+    ],
+)
+def test_awkward_values_lead_to_no_other_errors_than_the_librarys(use: str, value: str) -> None:
+    spec = library.loads(AWKWARD_CODE + use.format(value))
+    with suppress(library.SpecCrash, library.Unsolvable):
+        list(spec.fuzz(2, seed=1, budget=50))
+    for data in ("1", b"1\xff", "1y"):
+        with suppress(library.Rejected):
+            spec.parse(data)
+
+
+SLICES = {
+    "an equation": "<start>[1:3] == 'ab'",
+    "of many": "len(<start>[1:]) > 3",
+    "in a quantifier": "forall <x> in <start>[1:]: <x> == 'ab'",
+    "nothing in it": "<start>[5:2] == 'a'",
+}
+
+
+@pytest.mark.parametrize("condition", SLICES.values(), ids=SLICES)
+def test_a_slice_in_a_constraint_is_mended_or_given_up(condition: str) -> None:
+    spec = library.loads(f"<start> ::= <a>+\n<a> ::= 'a' | 'b'\nwhere {condition}\n")
+    try:
+        made = list(spec.fuzz(2, seed=1, budget=500))
+    except library.Unsolvable:
+        made = []
+    assert bool(made) is (condition != SLICES["nothing in it"])
+
+
+def test_a_slice_that_is_wrong_is_shown_where_it_starts() -> None:
+    spec = library.loads("<start> ::= 'xx' <b>\n<b> ::= <a>+\n<a> ::= 'a' | 'b'\nwhere <b>[1:] == 'a'\n")
+    with pytest.raises(library.Rejected) as rejected:
+        spec.parse("xxab")
+    assert rejected.value.offset == 3
+
+
+ONLY_COMPILING_FINDS = {
+    "await": ("await <x>", "'await' outside async function"),
+    "a yield": ("[(yield) for x in <x>]", "'yield' inside list comprehension"),
+    "two arguments of one name": ("(lambda x, x: <x>)(1, 2)", "duplicate argument 'x' in function definition"),
+}
+
+
+@pytest.mark.parametrize("expression, complaint", ONLY_COMPILING_FINDS.values(), ids=ONLY_COMPILING_FINDS)
+def test_what_python_does_not_compile_is_told_when_loading(expression: str, complaint: str) -> None:
+    for text in (f"where {expression}\n", f"<y> ::= 'y' := {expression}\n"):
+        with pytest.raises(library.SpecError, match=complaint):
+            library.loads(f"<start> ::= <x>\n<x> ::= '7'\n{text}")

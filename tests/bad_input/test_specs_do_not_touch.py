@@ -48,6 +48,13 @@ def test_runs_of_two_specs_may_alternate() -> None:
     assert mixed == alone
 
 
+def test_runs_of_one_spec_may_alternate() -> None:
+    spec = palaver.loads(DICE)
+    alone = [str(tree) for tree in spec.fuzz(6, seed=7)]
+    first, second = spec.fuzz(6, seed=7), spec.fuzz(6, seed=9)
+    assert [str(tree) for tree, _ in zip(first, second, strict=True)] == alone
+
+
 def test_names_of_one_spec_are_unknown_to_the_other() -> None:
     one = palaver.loads("x = 1\ndef f(): return str(x)\n<start> ::= <a>\n<a> ::= r'[0-9]' := f()\n")
     two = palaver.loads("x = 2\ndef f(): return str(x)\n<start> ::= <a>\n<a> ::= r'[0-9]' := f()\n")

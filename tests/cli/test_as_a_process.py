@@ -6,6 +6,7 @@ import os
 import pty
 import signal
 import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -178,3 +179,31 @@ def test_standard_output_that_is_full_is_said(palaver: Any) -> None:
     assert b"Traceback" not in done.stderr
     assert b"No space left on device" in done.stderr
     assert done.returncode == 2
+
+
+CLOSED = {
+    "input": ("parse -f spec.fan <&-", "cannot read -: standard input is closed"),
+    "output of fuzz": ("fuzz -f spec.fan -n 2 >&-", "standard output is closed"),
+    "output of parse": ("parse -f spec.fan --format tree input >&-", "standard output is closed"),
+}
+
+
+@pytest.mark.parametrize("command, complaint", CLOSED.values(), ids=CLOSED)
+def test_a_standard_stream_that_is_closed_is_named(palaver: Any, command: str, complaint: str) -> None:
+    palaver.write(spec_fan='<start> ::= "a" | "b"\n', input="a")
+    ended = subprocess.run(
+        ["sh", "-c", f"{sys.executable} -m palaver {command}"],
+        cwd=palaver.folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 2
+    assert complaint in ended.stderr
+
+
+def test_what_cannot_be_encoded_is_shown_escaped(palaver: Any) -> None:
+    palaver.write(spec_fan='raise ValueError("\\ud800")\n<start> ::= "a"\n')
+    checked = palaver.process("check", "spec.fan")
+    assert checked.code == 2
+    assert b"ValueError: \\ud800" in checked.out

@@ -272,3 +272,31 @@ def test_help_and_version_are_there(palaver: Any) -> None:
     for command in ([], ["check"], ["fuzz"], ["parse"], ["convert"]):
         assert "Usage: palaver" in palaver(*command, "--help").text
     assert palaver("--version").text.startswith("palaver ")
+
+
+@pytest.mark.parametrize("seconds", ["nan", "inf", "1e300"])
+def test_no_time_that_is_no_number_of_seconds(fuzz: Any, seconds: str) -> None:
+    assert fuzz("--stop-after-seconds", seconds).code == 2
+
+
+def test_a_separator_may_be_any_bytes(fuzz: Any) -> None:
+    assert fuzz("-n", "2", "-s", "\udcff").out.count(b"\xff") == 2
+
+
+@pytest.mark.parametrize("at, byte", [(4, 0x99), (6, 1), (8, 99)], ids=["broken", "encrypted", "packed oddly"])
+def test_a_zip_that_cannot_be_read_is_named(palaver: Any, fuzz: Any, at: int, byte: int) -> None:
+    with zipfile.ZipFile(palaver.folder / "seeds.zip", "w") as archive:
+        archive.writestr("one", "abc")
+    data = bytearray((palaver.folder / "seeds.zip").read_bytes())
+    central = data.index(b"PK\x01\x02")
+    data[at] = data[central + at + 2] = byte
+    (palaver.folder / "seeds.zip").write_bytes(data)
+    made = fuzz("-i", "seeds.zip")
+    assert (made.code, "cannot read seeds.zip" in made.said) == (2, True)
+
+
+def test_a_text_that_is_no_utf_8_cannot_be_written(palaver: Any) -> None:
+    palaver.write(spec_fan='<start> ::= "\\ud800"\n')
+    made = palaver("fuzz", "-f", "spec.fan", "-n", "1")
+    assert (made.code, made.out) == (1, b"")
+    assert made.said == "palaver: '\\ud800' cannot be written as UTF-8: surrogates not allowed\n"

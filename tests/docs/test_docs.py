@@ -12,7 +12,7 @@ import palaver
 from palaver.grammar.stdlib import LIBRARY_SYMBOLS
 from palaver.namespace import _reference_names
 from palaver.party import PartyNames
-from palaver.spec.parse import NODE_TYPES, SETTING_KEYS
+from palaver.spec.settings import NODE_TYPES, SETTING_KEYS
 
 COMMANDS = ["check", "fuzz", "parse", "convert"]
 LANGUAGE = (ROOT / "docs" / "language.md").read_text(encoding="utf-8")

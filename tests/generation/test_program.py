@@ -3,7 +3,7 @@
 import pytest
 
 import palaver
-from palaver.trees.node import leaves
+from palaver.trees.values import flat
 
 
 def made(text: str, count: int = 30, **options: int) -> list[str]:
@@ -51,7 +51,7 @@ def test_bounds_may_call_python() -> None:
 def test_everything_in_a_binary_tree_is_bytes_or_bits() -> None:
     spec = palaver.loads('<start> ::= "é" r"\\w" 0 1 0 0 0 0 0 1\n')
     (tree,) = spec.fuzz(1, seed=1)
-    assert all(isinstance(leaf, bytes | int) for leaf in leaves(tree.node))
+    assert all(isinstance(leaf, bytes | int) for leaf in flat(tree.node))
     assert bytes(tree).startswith("é".encode())
 
 

@@ -16,7 +16,8 @@ from palaver.source import Source
 from palaver.spec.ast import Child, Choice, Descendant, Expr, Expression, Literal, Pattern, Ref, Repeat, Sequence
 from palaver.spec.diagnose import Reporter
 from palaver.spec.parse import parse_spec
-from palaver.trees.node import Node, NonTerminal, leaves
+from palaver.trees.node import Node, NonTerminal
+from palaver.trees.values import flat
 
 
 def rules_of(spec: str) -> dict[str, Expr]:
@@ -30,7 +31,7 @@ class Value:
     """As much of a tree as the bounds below need."""
 
     def __init__(self, node: Node) -> None:
-        self.leaves = list(leaves(node))
+        self.leaves = flat(node)
 
     def __str__(self) -> str:
         return "".join(map(str, self.leaves))

@@ -15,7 +15,8 @@ from palaver.source import Source
 from palaver.spec.ast import Expression
 from palaver.spec.diagnose import Reporter
 from palaver.spec.parse import parse_spec
-from palaver.trees.node import Node, Part, leaves
+from palaver.trees.node import Node, Part
+from palaver.trees.values import flat
 
 FEATURES = {"comprep", "bits", "rep", "regex", "rules", "lex", "bytes", "stdlib", "prefix", "ambig"}
 PATH = Path(__file__).parent.parent / "conformance" / "cases.jsonl"
@@ -28,7 +29,7 @@ class Value:
     """As much of a tree as the bounds of the cases need."""
 
     def __init__(self, node: Node) -> None:
-        self._leaves = list(leaves(node))
+        self._leaves = flat(node)
 
     def __int__(self) -> int:
         if all(isinstance(leaf, int) for leaf in self._leaves):

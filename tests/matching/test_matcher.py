@@ -13,7 +13,8 @@ from palaver.source import Source
 from palaver.spec.ast import Expr
 from palaver.spec.diagnose import Reporter
 from palaver.spec.parse import parse_spec
-from palaver.trees.node import Node, OpenNode, Part, Parties, leaves
+from palaver.trees.node import Node, OpenNode, Part, Parties
+from palaver.trees.values import flat
 
 
 def rules_of(spec: str) -> dict[str, Expr]:
@@ -205,7 +206,7 @@ def test_binary_is_what_can_reach_bytes_or_bits() -> None:
 def test_bits_may_cross_the_borders_of_bytes() -> None:
     spec = "<start> ::= <a> <b> 'x'\n<a> ::= <bit>{12}\n<b> ::= <bit>{4}\n<bit> ::= 0 | 1\n"
     (tree,) = fed(spec, b"\xa5\xc3x").trees()
-    assert [leaf for leaf in leaves(tree) if isinstance(leaf, int)] == [1, 0, 1, 0, 0, 1, 0, 1, 1, 1, 0, 0, 0, 0, 1, 1]
+    assert [leaf for leaf in flat(tree) if isinstance(leaf, int)] == [1, 0, 1, 0, 0, 1, 0, 1, 1, 1, 0, 0, 0, 0, 1, 1]
     assert [len(child.children) for child in tree.children[:2]] == [12, 4]
 
 
@@ -298,7 +299,7 @@ def test_highly_ambiguous_trees_come_one_at_a_time() -> None:
     matcher = fed("<start> ::= <start> <start> | 'a'", "a" * 40)
     first, second = islice(matcher.trees(), 2)
     assert first != second
-    assert len(list(leaves(first))) == len(list(leaves(second))) == 40
+    assert len(flat(first)) == len(flat(second)) == 40
 
 
 def test_the_number_of_trees_is_catalan() -> None:
@@ -348,7 +349,7 @@ def test_partial_trees_do_not_repeat_for_each_thing_that_could_follow() -> None:
 def test_nesting_is_limited_by_memory_only() -> None:
     matcher = fed("<start> ::= '(' <start> ')' | ''", "(" * 10_000 + ")" * 10_000)
     (tree,) = matcher.trees()
-    assert sum(leaf != "" for leaf in leaves(tree)) == 20_000
+    assert sum(leaf != "" for leaf in flat(tree)) == 20_000
     half = fed("<start> ::= '(' <start> ')' | ''", "(" * 10_000)
     depth = 0
     tree = next(half.partial_trees())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from palaver.source import Source
-from palaver.spec.ast import Constraint, Expr, Expression, Formula, Leaf, SpecFile
+from palaver.spec.ast import Constraint, Expr, Expression, Formula, Leaf, Rule, SpecFile
 from palaver.spec.diagnose import Reporter
 from palaver.spec.parse import parse_constraint, parse_spec
 
@@ -27,6 +27,11 @@ def body(text: str) -> Expr:
     """The right-hand side of the only rule, `<a> ::= ` before `text`."""
     (rule,) = read(f"<a> ::= {text}").rules
     return rule.body
+
+
+def rules_of_body(text: str, report: Reporter) -> tuple[Rule, ...]:
+    """The rules that a right-hand side makes up, with its generator if it has one."""
+    return parse_spec(Source("spec.fan", f"<start> ::= {text}"), report).rules
 
 
 def condition(text: str) -> Formula:

@@ -6,12 +6,14 @@ from collections.abc import Iterator
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from spec_reading import rules_of_body
 
 from palaver.source import Source, Span
 from palaver.spec.ast import And, Constraint, Expr, Expression, Formula, Leaf, Or, Quantified, Repeat, SpecFile
 from palaver.spec.ast import Not as Negation
 from palaver.spec.diagnose import Reporter
-from palaver.spec.parse import parse_constraint, parse_rule_body, parse_spec
+from palaver.spec.parse import parse_constraint, parse_spec
+from palaver.spec.scan import normalise_line_ends
 
 FRAGMENTS = [
     *"()[]{}|*+?.,;:=<>!#'\"\\ \n\t-0179éß\0",
@@ -160,9 +162,9 @@ def test_a_constraint_is_read_or_reported(text: str) -> None:
 @given(texts)
 def test_a_rule_body_is_read_or_reported(text: str) -> None:
     report = Reporter()
-    parse_rule_body(text, report)
+    rules_of_body(normalise_line_ends(text), report)
     again = Reporter()
-    parse_rule_body(text, again)
+    rules_of_body(normalise_line_ends(text), again)
     assert list(map(str, report.diagnostics)) == list(map(str, again.diagnostics))
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from spec_reading import body, read, remarks
+from spec_reading import body, read, remarks, rules_of_body
 
 from palaver.spec.ast import Bit, Choice, Expr, Expression, Literal, Pattern, Permutation, Ref, Repeat, Sequence
 from palaver.spec.diagnose import Reporter
-from palaver.spec.parse import parse_rule_body
 
 A, B, C = Literal("a"), Literal("b"), Literal("c")
 
@@ -135,8 +134,7 @@ def test_the_generator_covers_the_whole_rule() -> None:
 @pytest.mark.parametrize("operator", ["=", "::"])
 def test_older_generators_work_with_a_warning(operator: str) -> None:
     report = Reporter()
-    rule = parse_rule_body(f'"a" {operator} f()', report)
-    assert rule is not None
+    (rule,) = rules_of_body(f'"a" {operator} f()', report)
     assert rule.generator is not None
     assert [each.severity for each in report.diagnostics] == ["warning"]
 

@@ -7,13 +7,13 @@ from tree_strategies import deep, node, parts
 from palaver.trees.show import (
     DEEPEST_INDENT,
     LONGEST_COMMENT,
-    show_bits,
     show_grammar,
     show_repr,
     show_tree,
     show_value,
 )
 from palaver.trees.tree import Tree
+from palaver.trees.values import to_bits
 
 ABC = node("<start>", "abc")
 GENERATED = node("<start>", node("<a>", node("<n>", "12"), "y", sources=(node("<n>", "12"),)), node("<n>", "12"))
@@ -147,7 +147,7 @@ def test_a_value_is_shown_in_its_own_type(part, shown):
 
 
 def test_bits_are_shown_as_digits():
-    assert show_bits(ABC) == "011000010110001001100011"
+    assert to_bits(ABC) == "011000010110001001100011"
 
 
 @given(parts)
@@ -155,7 +155,7 @@ def test_everything_can_be_shown(part):
     assert show_tree(part).count("Tree(") == show_repr(part).count("DerivationTree(")
     assert show_grammar(part)
     show_value(part)
-    show_bits(part)
+    to_bits(part)
 
 
 @pytest.mark.parametrize("leaf", ["x", 1])

@@ -7,7 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tree_strategies import deep, naive_leaves, node, parts, text_parts
 
-from palaver.trees import DerivationTree, Node, NonTerminal, Parties, Terminal, Tree, TreeValue
+from palaver.trees.node import Node, NonTerminal, Parties
+from palaver.trees.tree import DerivationTree, Terminal, Tree
+from palaver.trees.values import TreeValue
 
 SOURCE = node("<n>", "12")
 PART = node("<start>", node("<a>", node("<n>", "12"), "y", sources=(SOURCE,)), node("<b>", 0, 1), b"q")

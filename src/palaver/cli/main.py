@@ -12,6 +12,7 @@ import os
 import sys
 import traceback
 from importlib import import_module
+from io import TextIOWrapper
 from typing import Any, NoReturn
 
 import click
@@ -73,6 +74,9 @@ def palaver() -> None:
 
 def run(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line and exit."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        # Names of files and words of errors may hold what cannot be encoded; standard error is as lenient by itself.
+        sys.stdout.reconfigure(errors="backslashreplace")
     sys.exit(_exit_code(arguments))
 
 

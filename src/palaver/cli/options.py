@@ -91,6 +91,11 @@ def load_spec(options: dict[str, Any]) -> Spec:
     return only_parties(spec, options["parties"])
 
 
+def is_binary(spec: Spec, options: dict[str, Any]) -> bool:
+    """Whether inputs and outputs are bytes rather than text, as the options or else the spec say."""
+    return spec.is_binary if options["file_mode"] == "auto" else bool(options["file_mode"] == "binary")
+
+
 def only_parties(spec: Spec, parties: Sequence[str]) -> Spec:
     """The spec with the messages of these parties only; all of it if none is named.
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import TracebackType
 from typing import BinaryIO, Protocol, Self
 
 import click
 
+from palaver.compiled.data import as_bytes
 from palaver.trees.tree import Tree
 
 
@@ -20,9 +20,7 @@ class Sink(Protocol):
 
     def __enter__(self) -> Self: ...
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None: ...
+    def __exit__(self, *_: object) -> None: ...
 
 
 class _Quiet:
@@ -47,10 +45,11 @@ class Stdout(_Quiet):
 
     def __init__(self, separator: bytes) -> None:
         self._separator = separator
+        self._stream = _standard_output()
 
     def write(self, data: bytes) -> None:
-        sys.stdout.buffer.write(data + self._separator)
-        sys.stdout.buffer.flush()
+        self._stream.write(data + self._separator)
+        self._stream.flush()
 
 
 class OneFile(_Quiet):
@@ -60,7 +59,7 @@ class OneFile(_Quiet):
         self._separator = separator
         self._started = False
         try:
-            self._file: BinaryIO = sys.stdout.buffer if path == "-" else open(path, "wb")  # noqa: SIM115 - closed on exit
+            self._file: BinaryIO = _standard_output() if path == "-" else open(path, "wb")  # noqa: SIM115 - closed on exit
         except OSError as error:
             raise click.UsageError(f"cannot write {path}: {error.strerror}") from error
 
@@ -72,13 +71,15 @@ class OneFile(_Quiet):
         self._file.flush()
 
     def __exit__(self, *_: object) -> None:
-        if self._file is not sys.stdout.buffer:
+        if sys.stdout is None or self._file is not sys.stdout.buffer:
             self._file.close()
 
 
 class Folder(_Quiet):
-    """One file for each output. They are called what the reference implementation calls them, so that scripts go on
-    working."""
+    """One file for each output.
+
+    They are called what the reference implementation calls them, so that scripts go on working.
+    """
 
     def __init__(self, path: str, extension: str) -> None:
         self._folder = Path(path)
@@ -96,26 +97,28 @@ class Folder(_Quiet):
         self._count += 1
 
 
+def _standard_output() -> BinaryIO:
+    if sys.stdout is None:
+        raise click.UsageError("standard output is closed")
+    return sys.stdout.buffer
+
+
 def formatter(form: str, *, binary: bool) -> Callable[[Tree], bytes]:
     """How a tree becomes the bytes that are written."""
     match form:
         case "string" if binary:
             return bytes
         case "string":
-            return lambda tree: _encode(str(tree))
+            return lambda tree: as_bytes(str(tree))
         case "bits":
-            return lambda tree: _encode(tree.to_bits())
+            return lambda tree: as_bytes(tree.to_bits())
         case "tree":
-            return lambda tree: _encode(tree.to_tree())
+            return lambda tree: as_bytes(tree.to_tree())
         case "grammar":
-            return lambda tree: _encode(tree.to_grammar())
+            return lambda tree: as_bytes(tree.to_grammar())
         case "value":
-            return lambda tree: _encode(tree.to_value())
+            return lambda tree: as_bytes(tree.to_value())
         case "repr":
-            return lambda tree: _encode(tree.to_repr())
+            return lambda tree: as_bytes(tree.to_repr())
         case _:
             return lambda tree: b"1"
-
-
-def _encode(text: str) -> bytes:
-    return text.encode("utf-8", "surrogateescape")

@@ -26,7 +26,8 @@ class Program:
 
     def run(self, data: bytes) -> None:
         """One run; how it ended is kept for the report."""
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
         if self._by_file:
             with tempfile.NamedTemporaryFile(prefix="palaver-", suffix=self._extension) as file:
                 Path(file.name).write_bytes(data)

@@ -5,28 +5,42 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from palaver.errors import ConversionError
+from palaver.grammar.code import shorten
 from palaver.trees.tree import Tree
 
 
 def as_data(value: Any) -> str | bytes:
     """The text or the bytes that `value` stands for.
 
+    Of a class derived from these types only the value counts: what else it overrides is none of ours.
+
     :raises TypeError: it stands for neither
+    :raises ConversionError: it is a number with too many digits
     """
     match value:
-        case str() | bytes():
-            return value
+        case str():
+            return str.__str__(value)
+        case bytes():
+            return bytes.__getitem__(value, slice(None))
         case bytearray() | memoryview():
             return bytes(value)
         case bool():
             pass
         case int():
-            return str(value)
+            return _in_digits(value)
         case Tree():
             return value.serialised()
         case (str(), list() | tuple()):
             return _spelled(value)
     raise TypeError(f"{shorten(value)} is neither text nor bytes nor a whole number")
+
+
+def _in_digits(number: int) -> str:
+    try:
+        return int.__repr__(number)
+    except ValueError as error:  # Python refuses to do what would take it long
+        raise ConversionError(f"a number of {number.bit_length()} bits has too many digits to be written") from error
 
 
 def _spelled(value: tuple[Any, Any]) -> str | bytes:
@@ -44,10 +58,15 @@ def _spelled(value: tuple[Any, Any]) -> str | bytes:
                 found.append(as_data(leaf))
     if all(isinstance(leaf, str) for leaf in found):
         return "".join(map(str, found))
-    return b"".join(leaf.encode() if isinstance(leaf, str) else leaf for leaf in found)
+    return b"".join(as_bytes(leaf) if isinstance(leaf, str) else leaf for leaf in found)
 
 
-def shorten(value: object) -> str:
-    """How a value is shown in a sentence."""
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:59]}…"
+def as_bytes(text: str) -> bytes:
+    """A text as bytes; lone surrogates stand for bytes that are no UTF-8.
+
+    :raises ConversionError: a surrogate stands for no byte
+    """
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError as error:
+        raise ConversionError(f"{shorten(text)} cannot be written as UTF-8: {error.reason}") from error

@@ -16,9 +16,9 @@ from types import MappingProxyType
 from palaver.compiled.spec import Spec, count
 from palaver.grammar.analyse import Analysis
 from palaver.grammar.check import check_grammar
-from palaver.grammar.code import SPEC_CODE_RAISES, compile_expression, is_constant
-from palaver.grammar.ir import Grammar, computed_bounds, map_bounds
-from palaver.grammar.lower import expressions_of, lower
+from palaver.grammar.code import SPEC_CODE_RAISES, compile_expression, is_constant, raised
+from palaver.grammar.ir import Grammar, computed_bounds, expressions_of, map_bounds
+from palaver.grammar.lower import lower
 from palaver.namespace import Namespace
 from palaver.source import Source, Span
 from palaver.spec.ast import Bound, Expression, SpecFile
@@ -54,6 +54,9 @@ def loads(
 
     :raises SpecError: something in it is wrong; `diagnostics` tell everything that is
     """
+    for each in (text, *more_texts):
+        if not isinstance(each, str):
+            raise TypeError(f"a spec is text, not {type(each).__name__}; load() reads files")
     report = Reporter()
     files = load_texts([text, *more_texts], report, environ=os.environ)
     spec = _build(files, report, constraints=constraints, start=start, stdlib=stdlib)
@@ -70,8 +73,10 @@ def examine(
     stdlib: bool = True,
     include_dirs: Sequence[str | Path] = (),
 ) -> Spec | None:
-    """Load as far as that goes, and report instead of raising: what `palaver check` shows. None if nothing can be
-    used."""
+    """Load as far as that goes, and report instead of raising: what `palaver check` shows.
+
+    None if there are errors.
+    """
     folders = [Path(folder) for folder in include_dirs]
     files = load_files(paths, report, include_dirs=folders, environ=os.environ)
     return _build(files, report, constraints=constraints, start=start, stdlib=stdlib)
@@ -80,6 +85,8 @@ def examine(
 def _build(
     files: Sequence[SpecFile], report: Reporter, *, constraints: Iterable[str], start: str, stdlib: bool
 ) -> Spec | None:
+    if isinstance(constraints, str):
+        raise TypeError("constraints are a list of texts, not one text")
     extra = [each for text in constraints if (each := parse_constraint(text, report)) is not None]
     could_be_read = not report.error_count
     assumed = None if report.text_is_missing else () if could_be_read else _names_in_broken_text(files)
@@ -129,7 +136,7 @@ def _run_python(files: Sequence[SpecFile], namespace: Namespace, report: Reporte
             exec(compile(file.python, file.source.name, "exec"), namespace.names)
         except SPEC_CODE_RAISES as error:
             span = _crash_span(file.source, error)
-            message = f"the spec's Python code raised {type(error).__name__}: {error}"
+            message = f"the spec's Python code {raised(error)}"
             report.error(file.source, span, message, "the code of a spec runs once, when the spec is loaded")
             return False
     return True
@@ -150,7 +157,6 @@ def _crash_span(source: Source, error: BaseException) -> Span:
 
 def _fold_bounds(grammar: Grammar, namespace: Namespace, report: Reporter) -> Grammar:
     """Bounds that are constant expressions become numbers; the others are computed for each repetition."""
-
     known: dict[Expression, int] = {}  # `{n}` is one expression, and both bounds
 
     def fold(bound: Bound) -> Bound:
@@ -164,7 +170,7 @@ def _fold_bounds(grammar: Grammar, namespace: Namespace, report: Reporter) -> Gr
                 report.error(
                     bound.source,
                     bound.span,
-                    f"this bound raised {type(error).__name__}: {error}",
+                    f"this bound {raised(error)}",
                     "a bound is a whole number",
                 )
         return known[bound]

@@ -9,8 +9,9 @@ from palaver.compiled.data import as_data
 from palaver.constraints.check import Failure
 from palaver.errors import Rejected
 from palaver.solving.sources import NoSource
-from palaver.trees.node import Node, leaves
-from palaver.trees.tree import Tree
+from palaver.trees.node import Node
+from palaver.trees.tree import SliceTree, Tree
+from palaver.trees.values import flat
 
 if TYPE_CHECKING:
     from palaver.compiled.spec import Spec
@@ -20,7 +21,7 @@ MOST_DERIVATIONS = 10_000
 
 
 class Reading:
-    """One input on its way to becoming trees, and the reasons why it did not."""
+    """The trees of one input, to iterate over; `rejection` tells why there was none."""
 
     def __init__(self, spec: Spec, data: str | bytes | int | Tree, *, prefix: bool = False) -> None:
         self._spec = spec
@@ -83,6 +84,8 @@ class Reading:
         """Where the first node that a failing check looked at starts."""
         for _, value in failure.values:
             tree = value[0] if isinstance(value, list) and value else value
+            while isinstance(tree, SliceTree):
+                tree = tree.children[0] if tree.children else tree.whole
             if isinstance(tree, Tree):
                 return _start_of(tree, in_bytes=isinstance(self._data, bytes))
         return 0
@@ -100,7 +103,7 @@ def _start_of(tree: Tree, *, in_bytes: bool) -> int:
     while (parent := tree.parent) is not None:
         # A source stands nowhere in the input; what was made from it does.
         before = parent.node.children[: max(tree.step, 0)] if isinstance(parent.node, Node) else ()
-        for leaf in (leaf for part in before for leaf in leaves(part)):
+        for leaf in (leaf for part in before for leaf in flat(part)):
             if isinstance(leaf, str) and in_bytes:
                 leaf = leaf.encode("utf-8", "surrogateescape")
             bits += 1 if isinstance(leaf, int) else 8 * len(leaf)

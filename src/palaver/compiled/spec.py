@@ -7,21 +7,21 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
 
 from palaver.chance import Chance
-from palaver.compiled.data import as_data, shorten
+from palaver.compiled.data import as_bytes, as_data
 from palaver.compiled.reading import Reading
 from palaver.constraints.check import Check, compile_check, compile_goal
 from palaver.constraints.select import indexed
-from palaver.errors import Diagnostic, SpecCrash
+from palaver.errors import ConversionError, Diagnostic, SpecCrash
 from palaver.generation.makers import Discarded
 from palaver.generation.program import Program, SpecCode, compile_program
 from palaver.grammar.analyse import Analysis
 from palaver.grammar.bounds import Dependence
-from palaver.grammar.code import SPEC_CODE_RAISES, Function, compile_expression, describe_crash
+from palaver.grammar.code import SPEC_CODE_RAISES, Function, compile_expression, describe_crash, raised, shorten
 from palaver.grammar.ir import Grammar
 from palaver.grammar.slice import slice_parties
 from palaver.matching.matcher import CompiledShape, Matcher, compile_matcher
@@ -33,14 +33,17 @@ from palaver.spec.ast import Expression, Rule
 from palaver.trees.node import Node, same
 from palaver.trees.tree import Tree
 
+# How many values are remembered with what they were read as; then all are forgotten, and few are asked for again.
+_MOST_READ = 4096
+
 
 def count(value: Any) -> int:
-    """A bound's value as a number of repetitions.
+    """A bound's value as a number of repetitions; below 0 it is none at all.
 
-    :raises TypeError: it is none
+    :raises TypeError: it is no number
+    :raises ValueError: it is a text that is no number
     """
-    count = int(value)
-    return max(0, count)
+    return max(0, int(value))
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,14 @@ class Spec:
     namespace: Namespace
     warnings: tuple[Diagnostic, ...] = ()
     python: tuple[ast.Module, ...] = ()  # the spec's own code, by file
+    # What has been built so far.
+    _programs: dict[int, Program] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _shapes: dict[str, CompiledShape] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _bound_functions: dict[Expression, Function] = field(default_factory=dict, init=False, repr=False, compare=False)
+    # Generators and equations ask for the same few values again and again.
+    _read: dict[tuple[str, str | bytes], Node | None] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     @property
     def start(self) -> str:
@@ -90,12 +101,12 @@ class Spec:
         :raises SpecCrash: while iterating, if a generator of the spec raised
         """
         chance = Chance.fresh() if seed is None else Chance(seed)
-        self.namespace.seed(chance)
+        take_turn = partial(self.namespace.take, self.namespace.turn(chance))
         program = self._program(max_repetitions)
         first = (tree for data in initial if (tree := next(self.parses(data), None)) is not None)
         mender = self._mender(program, chance, max_nodes)
         make = partial(program.make_tree, self.start, chance / "fuzz", nodes=max_nodes)
-        return Fuzz(n, make, mender, chance / "choose", self._goals, first, budget=budget)
+        return Fuzz(n, make, mender, chance / "choose", self._goals, first, take_turn, budget=budget)
 
     def _program(self, max_repetitions: int) -> Program:
         if max_repetitions not in self._programs:
@@ -104,10 +115,6 @@ class Spec:
                 self.grammar, self.analysis.sizes, code, binary=self.is_binary, most=max_repetitions
             )
         return self._programs[max_repetitions]
-
-    @cached_property
-    def _programs(self) -> dict[int, Program]:
-        return {}
 
     def _mender(self, program: Program, chance: Chance, max_nodes: int) -> Mender:
         remake = chance / "mend"
@@ -132,16 +139,21 @@ class Spec:
             raise SpecCrash(describe_crash(f"the generator of {rule.symbol}", generator, error)) from error
         try:
             node = self.read_as(rule.symbol, value)
-        except TypeError as error:
+        except (TypeError, ConversionError) as error:
             raise SpecCrash(describe_crash(f"the generator of {rule.symbol}", generator, error)) from error
         if node is None:
             raise Discarded(f"the generator of {rule.symbol} gave {shorten(value)}, which its rule does not match")
         return node
 
     def _made_as(self, symbol: str, value: Any) -> Node | None:
-        """`value` as the symbol's generator would make it, if it can: then with the sources that give it; else as it
-        is."""
-        node = self.read_as(symbol, value)
+        """`value` read as `symbol`; None if it is no such thing.
+
+        If the symbol's generator can make it, then with the sources that it makes it from.
+        """
+        try:
+            node = self.read_as(symbol, value)
+        except (TypeError, ConversionError):
+            return None
         rule = self.grammar.rules[symbol]
         if node is None or not self.analysis.arguments[symbol]:
             return node
@@ -196,32 +208,24 @@ class Spec:
             self._shapes[symbol] = compile_matcher(self.grammar.bodies, symbol, bound=self._bound)
         return self._shapes[symbol].matcher(binary=binary, whole=whole)
 
-    @cached_property
-    def _shapes(self) -> dict[str, CompiledShape]:
-        return {}
-
     def read_as(self, symbol: str, value: Any) -> Node | None:
         """The first derivation of a value as `symbol`, constraints aside; None if there is none.
 
         :raises TypeError: the value is neither text nor bytes nor a number nor a tree
+        :raises ConversionError: it cannot be written as text or bytes
         """
         data = as_data(value)
         if isinstance(data, str) and self.is_binary:
-            data = data.encode()
+            data = as_bytes(data)
         key = (symbol, data)
         if key not in self._read:
-            if len(self._read) > 4096:
+            if len(self._read) > _MOST_READ:
                 self._read.clear()
             matcher = self.matcher(symbol, binary=self.is_binary)
             matcher.feed(data)
             matcher.finish()
             self._read[key] = next(matcher.trees(), None)
         return self._read[key]
-
-    @cached_property
-    def _read(self) -> dict[tuple[str, str | bytes], Node | None]:
-        # Generators and equations ask for the same few values again and again.
-        return {}
 
     @cached_property
     def sources(self) -> Sources:
@@ -238,19 +242,14 @@ class Spec:
         try:
             return self._bound(expression, node)
         except SPEC_CODE_RAISES as error:  # a field that is no number, say
-            raise Discarded(f"the bound {{{expression.text}}} raised {type(error).__name__}: {error}") from error
+            raise Discarded(f"the bound {{{expression.text}}} {raised(error)}") from error
 
     def _bounds(self, expression: Expression) -> Function:
         if expression not in self._bound_functions:
             self._bound_functions[expression] = compile_expression(expression, self.namespace.names)
         return self._bound_functions[expression]
 
-    @cached_property
-    def _bound_functions(self) -> dict[Expression, Function]:
-        return {}
-
-    # --- other views
-    # ---------------------------------------------------------------------------------------------------
+    # --- other views -------------------------------------------------------------------------------------------------
 
     def for_parties(self, parties: Sequence[str]) -> Spec:
         """The same spec with only the messages that these parties send."""

@@ -15,7 +15,8 @@ from typing import Any, TypeAlias
 from palaver.constraints.select import Bindings, Select, compile_path
 from palaver.errors import Diagnostic
 from palaver.grammar.analyse import Analysis
-from palaver.grammar.code import SPEC_CODE_RAISES, Function, compile_expression
+from palaver.grammar.code import SPEC_CODE_RAISES, Function, compile_expression, raised
+from palaver.grammar.ir import first_expression
 from palaver.spec.ast import And, Constraint, Expression, Formula, Goal, Leaf, Mention, Not, Or, Quantified
 from palaver.trees.tree import Tree
 from palaver.trees.values import value_of
@@ -39,7 +40,7 @@ class Failure:
         """One sentence for people."""
         seen = ", ".join(dict.fromkeys(f"{_text_of(self.leaf, mention)} = {_brief(v)}" for mention, v in self.values))
         if self.error is not None:
-            what = f"{self.leaf.text} raised {type(self.error).__name__}: {self.error}"
+            what = f"{self.leaf.text} {raised(self.error)}"
         else:
             what = f"{self.leaf.text} does not hold"
         return f"{what} ({seen})" if seen else what
@@ -219,18 +220,6 @@ def _for_some(variable: str, select: Select, body: Evaluate, expression: Express
         return failure
 
     return evaluate
-
-
-def first_expression(formula: Formula) -> Expression:
-    """The leftmost Python expression of a formula: its place stands for the whole."""
-    while True:
-        match formula:
-            case Leaf(expression):
-                return expression
-            case And(parts) | Or(parts):
-                formula = parts[0]
-            case Not(part) | Quantified(body=part):
-                formula = part
 
 
 def _text_of(leaf: Expression, mention: Mention) -> str:

@@ -74,8 +74,10 @@ def _is(tree: Tree, symbol: str) -> bool:
 def _finder(
     symbol: str, below: Callable[[str], frozenset[str]], *, sources: bool
 ) -> Callable[[Tree, bool], list[Tree]]:
-    """A search through a whole subtree; `below` tells what a symbol can contain, so that the rest need not be looked
-    at."""
+    """A search through a whole subtree.
+
+    `below` tells what a symbol can contain, so that the rest need not be looked at.
+    """
     leads_there: dict[str, bool] = {}
 
     def find(root: Tree, open_too: bool) -> list[Tree]:

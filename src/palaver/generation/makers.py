@@ -1,7 +1,7 @@
 """The functions that programs are built from: each makes one part of a tree, or several.
 
-What is always exactly one part is a `One`, which returns it; anything else is a `Many`, which appends what it made to a
-list. A `Run` is one tree in the making.
+What is always exactly one part (a symbol, a terminal, a choice of these) is a `One`, which returns it; anything else is
+a `Many`, which appends what it made to a list. A `Run` is one tree in the making.
 """
 
 from __future__ import annotations
@@ -12,13 +12,12 @@ from typing import TypeAlias
 
 from palaver.chance import Chance
 from palaver.spec.ast import Path
-from palaver.trees.node import Leaf, Node, Part, leaves
+from palaver.trees.node import Leaf, Node, Part
 from palaver.trees.values import flat
 
 One: TypeAlias = "Callable[[Run], Part]"
 Many: TypeAlias = "Callable[[Run, list[Part]], None]"
 Body: TypeAlias = "Callable[[Run], tuple[Part, ...]]"
-
 
 # How many groups of small nodes are kept ready: all bytes' worth of bits, or all single bytes.
 _MOST_GROUPS = 256
@@ -141,8 +140,8 @@ def choice_of_many(makers: list[Many], costs: list[int]) -> Many:
 def fitting(run: Run, costs: list[int]) -> int:
     """One of the options that the nodes left suffice for; if there is none, one of the cheapest."""
     allowed = max(run.left, min(costs))
-    fitting = [at for at, cost in enumerate(costs) if cost <= allowed]
-    return fitting[int(run.random() * len(fitting))]
+    options = [at for at, cost in enumerate(costs) if cost <= allowed]
+    return options[int(run.random() * len(options))]
 
 
 def shuffled(makers: list[Many]) -> Many:
@@ -155,11 +154,11 @@ def shuffled(makers: list[Many]) -> Many:
 
 
 def exactly(once: Many, count: int) -> Many:
-    def exactly(run: Run, out: list[Part]) -> None:
+    def so_many(run: Run, out: list[Part]) -> None:
         for _ in range(count):
             once(run, out)
 
-    return exactly
+    return so_many
 
 
 def exactly_from(pool: tuple[Node, ...], count: int) -> Many:
@@ -172,7 +171,7 @@ def exactly_from(pool: tuple[Node, ...], count: int) -> Many:
     rest = exactly_from(pool, count % group) if count % group else None
     size = len(groups)
 
-    def exactly(run: Run, out: list[Part]) -> None:
+    def so_many(run: Run, out: list[Part]) -> None:
         run.left -= count
         random = run.random
         for _ in range(count // group):
@@ -182,19 +181,19 @@ def exactly_from(pool: tuple[Node, ...], count: int) -> Many:
         if rest is not None:
             rest(run, out)
 
-    return exactly
+    return so_many
 
 
 def between(once: Many, further: Many, least: int, most: int, spread: int, cost: int) -> Many:
     counts = min(most - least, max(spread, 1) * 4) + 1
 
-    def between(run: Run, out: list[Part]) -> None:
+    def some(run: Run, out: list[Part]) -> None:
         for _ in range(least):
             once(run, out)
         for _ in range(int(run.random() * counts) if run.left >= cost else 0):
             further(run, out)
 
-    return between
+    return some
 
 
 def unbounded(once: Many, further: Many, least: int, spread: int, cost: int) -> Many:
@@ -246,4 +245,4 @@ def without_rounds(make: One) -> One:
 
 def extent(part: Part) -> int:
     """How much a part says, in units that only zero and equality matter of."""
-    return sum(8 * len(leaf) if isinstance(leaf, str | bytes) else 1 for leaf in leaves(part))
+    return sum(8 * len(leaf) if isinstance(leaf, str | bytes) else 1 for leaf in flat(part))

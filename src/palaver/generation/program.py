@@ -3,10 +3,9 @@
 How it works
 ============
 
-`compile_program` turns each rule, once, into functions. What is always exactly one part (a symbol, a terminal, a choice
-of these) becomes a `One`, which returns it; anything else a `Many`, which appends what it made to a list. A `Run` is
-one tree in the making: its chance, the nodes it may still spend, and what computed repetitions and generators need to
-know about the tree so far. The grammar is never looked at again.
+`compile_program` turns each rule, once, into functions, put together from those in `makers`. Each is called with a
+`Run`, one tree in the making: its chance, the nodes it may still spend, and what computed repetitions and generators
+need to know about the tree so far. The grammar is never looked at again.
 
 Four things keep it fast. A rule that can only be one thing is one shared node. A symbol that is one of a few small
 things (`<bit>`, `<byte>`, `<digit>`) is a pool of shared nodes. Leaves are collected as they are said. And who is above
@@ -47,12 +46,9 @@ from palaver.spec.ast import (
     Rule,
     Sequence,
 )
-from palaver.trees.node import Leaf, Node, NonTerminal, Part, Parties
+from palaver.trees.node import Leaf, Node, NonTerminal, Part, Parties, new
 from palaver.trees.tree import Tree
 from palaver.trees.values import flat
-
-# `new(Node, (...))` is `Node(...)` without the cost of a Python-level constructor: nodes are made by the million here.
-new = tuple.__new__
 
 # A count that a field asks for (`{int(<n>)}`) beyond this is not tried: the tree is thrown away and another one made.
 MOST_COMPUTED = 2_000
@@ -100,7 +96,7 @@ class Program:
         above: tuple[str, ...] = (),
         pins: Mapping[str, Node] = MappingProxyType({}),
     ) -> Node:
-        """The same, as a part of a larger tree.
+        """A random node of `symbol`, as a part of a larger tree.
 
         `above` are the symbols it will stand below. `pins` are nodes to be used where their symbols are first due; this
         works for fields that a repetition counts by, and what contains them.
@@ -402,7 +398,9 @@ class _Compiler:
         def computed(run: Run, out: list[Part]) -> None:
             low = lowest(run)
             high = low + spread if highest is None else low if highest is lowest else highest(run)
-            if low > high or low > MOST_COMPUTED:
+            if low > MOST_COMPUTED:
+                raise Discarded(f"a repetition of more than {MOST_COMPUTED} times was asked for")
+            if low > high:
                 raise Discarded(f"a repetition of {low} to {high} times was asked for")
             high = min(high, low + spread)
             for _ in range(low + int(run.random() * (high - low + 1))):

@@ -7,13 +7,11 @@ thing that often. Without settings nothing is wrapped, and nothing is paid.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, ParamSpec, TypeVar, cast
+from typing import ParamSpec, TypeVar, cast
 
+from palaver.generation.makers import Many, Run
 from palaver.spec.ast import Bit, Choice, Expr, Literal, Pattern, Permutation, Ref, Repeat, Sequence, Setting
 from palaver.trees.node import Leaf, Part
-
-if TYPE_CHECKING:
-    from palaver.generation.makers import Many, Run
 
 P = ParamSpec("P")
 T = TypeVar("T")

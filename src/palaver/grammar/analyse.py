@@ -7,7 +7,7 @@ of them are plain mappings, so later stages only look things up.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from palaver.grammar.ir import Grammar, refs, uses_binary
@@ -22,6 +22,11 @@ class Analysis:
     """Answers about one grammar."""
 
     grammar: Grammar
+    # Answers about symbols, kept once given.
+    _below: dict[str, frozenset[str]] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _below_or_source: dict[str, frozenset[str]] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _often: dict[str, bool] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _meetings: dict[tuple[str, str], bool] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @cached_property
     def sizes(self) -> Mapping[str, int]:
@@ -46,7 +51,10 @@ class Analysis:
 
     @cached_property
     def used(self) -> frozenset[str]:
-        """The same, and what `<start>` leads to: whoever starts from another symbol for once did not forget that."""
+        """What can be reached from the start symbol or from `<start>`.
+
+        Whoever starts from another symbol for once did not forget the rest.
+        """
         return self.reachable | frozenset(reachable("<start>", self.children, self.arguments))
 
     def below(self, symbol: str) -> frozenset[str]:
@@ -56,18 +64,10 @@ class Analysis:
         return self._below[symbol]
 
     def below_or_source(self, symbol: str) -> frozenset[str]:
-        """The same, with the arguments of generators, and what is inside those."""
+        """What is `below`, with the arguments of generators, and what is inside those."""
         if symbol not in self._below_or_source:
             self._below_or_source[symbol] = _below(symbol, self.children, self.arguments)
         return self._below_or_source[symbol]
-
-    @cached_property
-    def _below(self) -> dict[str, frozenset[str]]:
-        return {}
-
-    @cached_property
-    def _below_or_source(self) -> dict[str, frozenset[str]]:
-        return {}
 
     @cached_property
     def messages(self) -> tuple[Ref, ...]:
@@ -91,20 +91,12 @@ class Analysis:
             self._often[symbol] = _count(symbol, self.grammar.rules, self.arguments)[self.grammar.start] > 1
         return self._often[symbol]
 
-    @cached_property
-    def _often(self) -> dict[str, bool]:
-        return {}
-
     def can_meet(self, one: str, other: str) -> bool:
         """Whether a tree of the start symbol can hold nodes of both names."""
         pair = (one, other)
         if pair not in self._meetings:
             self._meetings[pair] = _Meeting(self, one, other).is_possible()
         return self._meetings[pair]
-
-    @cached_property
-    def _meetings(self) -> dict[tuple[str, str], bool]:
-        return {}
 
     @cached_property
     def is_binary(self) -> bool:
@@ -210,8 +202,10 @@ def _most_in(expr: Expr, counts: Mapping[str, int]) -> int:
 
 
 class _Meeting:
-    """Whether two different symbols can occur in one tree: below one another, or in two parts that stand side by
-    side."""
+    """Whether two different symbols can occur in one tree.
+
+    They can below one another, and in two parts that stand side by side.
+    """
 
     def __init__(self, analysis: Analysis, one: str, other: str) -> None:
         self._analysis = analysis

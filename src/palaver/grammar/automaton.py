@@ -96,15 +96,6 @@ class Automaton:
             self.program.append(_Instruction(is_end=True))
             self.start = self._state([(0, ())])
 
-    def step(self, state: State, char: str) -> State | None:
-        return state[char]
-
-    def accepts(self, state: State) -> bool:
-        return state.accepts
-
-    def can_go_on(self, state: State) -> bool:
-        return state.can_go_on
-
     def _emit(self, outline: Outline, leasts: tuple[int, ...]) -> None:
         """Append the program of `outline`; it runs on into whatever is appended next."""
         program = self.program

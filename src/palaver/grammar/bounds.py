@@ -47,10 +47,6 @@ class Dependence:
         """The symbols that some bound counts by."""
         return frozenset(field for fields in self._counted_in.values() for field in fields)
 
-    def holds_field(self, symbol: str) -> bool:
-        """Whether a node of `symbol` is, or can contain, a field that is counted by."""
-        return not self.fields.isdisjoint(self._inside(symbol))
-
     def to_remake(self, symbol: str, above: Iterable[str]) -> int:
         """How many levels above a changed node the node stands that must be made anew; 0 if the change stands alone.
 

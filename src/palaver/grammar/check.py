@@ -11,15 +11,10 @@ from itertools import pairwise
 
 from palaver.grammar.analyse import ENDLESS, Analysis, generator_arguments, reachable
 from palaver.grammar.check_conditions import check_constraint, check_expression
-from palaver.grammar.ir import computed_bounds, refs, walk
+from palaver.grammar.ir import computed_bounds, refs, source_of, walk
 from palaver.grammar.regex import PatternError, compile_pattern
-from palaver.source import Source, Span
-from palaver.spec.ast import (
-    Expression,
-    Index,
-    Pattern,
-    Rule,
-)
+from palaver.source import Span
+from palaver.spec.ast import Expression, Index, Pattern, Rule
 from palaver.spec.diagnose import Reporter
 
 # Parties that need no class in the spec: `talk --client` and `--server` define the first two.
@@ -29,8 +24,11 @@ ALWAYS_KNOWN = ("Client", "Server", "In", "Out", "StdIn", "StdOut", "TimerContro
 def check_grammar(
     analysis: Analysis, report: Reporter, *, party_classes: Collection[str] | None, is_whole: bool
 ) -> None:
-    """Report every objection to a grammar; those about parties only if it is known which classes there are, those
-    about what nobody uses only if the grammar `is_whole`: everything of the spec could be read."""
+    """Report every objection to a grammar.
+
+    Those about parties only if it is known which classes there are, those about what nobody uses only if the grammar
+    `is_whole`: everything of the spec could be read.
+    """
     rules = [rule for rule in analysis.grammar.rules.values() if rule.symbol in analysis.grammar.own]
     for rule in rules:
         _check_patterns(rule, report)
@@ -54,10 +52,6 @@ def check_grammar(
 # --- rules ------------------------------------------------------------------------------------------------------------
 
 
-def _source(rule: Rule) -> Source:
-    return rule.source or Source("<rules>", "")
-
-
 def _check_patterns(rule: Rule, report: Reporter) -> None:
     for part in walk(rule.body):
         if isinstance(part, Pattern):
@@ -65,7 +59,7 @@ def _check_patterns(rule: Rule, report: Reporter) -> None:
                 compile_pattern(part.source)
             except PatternError as error:
                 report.error(
-                    _source(rule),
+                    source_of(rule),
                     part.span,
                     f"this regular expression does not compile: {error}",
                     "r'…' is a regular expression; write '…' for plain text",
@@ -87,7 +81,7 @@ def _check_ends(rule: Rule, analysis: Analysis, report: Reporter) -> None:
     again = [f"{rule.symbol} again"] if rule.symbol in stuck[rule.symbol] else []
     also = f", which never end{'s' * (len(others) == 1)} either" if others else ""
     report.error(
-        _source(rule),
+        source_of(rule),
         rule.span,
         f"{rule.symbol} never ends: every alternative contains {' or '.join(again + others)}{also}",
         f"add an alternative without {' and '.join(stuck[rule.symbol])}",
@@ -106,14 +100,14 @@ def _check_used(rules: list[Rule], analysis: Analysis, report: Reporter) -> None
             continue
         if rule.symbol in mentioned:
             report.warning(
-                _source(rule),
+                source_of(rule),
                 rule.span,
                 f"{rule.symbol} cannot be reached from {grammar.start}",
                 f"use it below {grammar.start}, or start from it with -S",
             )
         else:
             report.warning(
-                _source(rule), rule.span, f"{rule.symbol} is never used", "remove it, or refer to it in a rule"
+                source_of(rule), rule.span, f"{rule.symbol} is never used", "remove it, or refer to it in a rule"
             )
 
 
@@ -188,7 +182,7 @@ def _check_message(rule: Rule, symbol: str, span: Span, analysis: Analysis, repo
     inner = next(_messages_below((symbol,), analysis), None)
     if inner is not None:
         report.error(
-            _source(rule),
+            source_of(rule),
             span,
             f"the message {symbol} contains another message: {inner}",
             "a message is sent as a whole; take the party off one of the two",
@@ -202,8 +196,8 @@ def _messages_below(symbols: Iterable[str], analysis: Analysis) -> Iterator[str]
             rule = analysis.grammar.rules[name]
             for ref in refs(rule.body):
                 if ref.sender is not None:
-                    line, column = _source(rule).place(ref.span.start)
-                    yield f"{ref.symbol} at {_source(rule).name}:{line}:{column}"
+                    line, column = source_of(rule).place(ref.span.start)
+                    yield f"{ref.symbol} at {source_of(rule).name}:{line}:{column}"
 
 
 def _check_parties(analysis: Analysis, report: Reporter, party_classes: Collection[str]) -> None:
@@ -215,7 +209,7 @@ def _check_parties(analysis: Analysis, report: Reporter, party_classes: Collecti
     for rule, ref in messages:
         if ref.recipient is not None and ref.recipient not in known and ref.recipient not in senders:
             report.error(
-                _source(rule),
+                source_of(rule),
                 ref.span,
                 f"nobody is called {ref.recipient}: no class of that name, and it sends nothing",
                 f"add class {ref.recipient}(FandangoParty)",
@@ -223,7 +217,7 @@ def _check_parties(analysis: Analysis, report: Reporter, party_classes: Collecti
         if ref.sender is not None and ref.sender not in known and ref.sender not in told:
             told.add(ref.sender)
             report.warning(
-                _source(rule),
+                source_of(rule),
                 ref.span,
                 f"no class is called {ref.sender}: in a session its messages go to standard output",
                 f"add class {ref.sender}(FandangoParty)",

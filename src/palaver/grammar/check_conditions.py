@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from itertools import combinations, count
 
 from palaver.grammar.analyse import Analysis
-from palaver.grammar.lower import expressions_of
+from palaver.grammar.bounds import last_symbol
+from palaver.grammar.ir import expressions_of, first_expression
 from palaver.source import Source
 from palaver.spec.ast import (
     And,
@@ -30,10 +31,11 @@ from palaver.spec.diagnose import Reporter
 
 
 def check_constraint(constraint: Constraint, analysis: Analysis, report: Reporter) -> None:
+    """Report every objection to a constraint."""
     _check_formula(constraint.formula, {}, analysis, report)
     told: set[str] = set()
     for expression, mention, also in _entangled(constraint.formula, frozenset()):
-        symbol = _last_symbol(mention.path)
+        symbol = last_symbol(mention.path)
         if symbol in told or not analysis.may_repeat(symbol):
             continue
         told.add(symbol)
@@ -75,7 +77,7 @@ def _check_formula(formula: Formula, bound: dict[str, frozenset[str]], analysis:
         case Not(part):
             _check_formula(part, bound, analysis, report)
         case Quantified(_, variable, path, body):
-            source = next(expressions_of(body)).source
+            source = first_expression(body).source
             symbols = _check_path(path, source, bound, analysis, report)
             _check_formula(body, {**bound, variable: symbols}, analysis, report)
 
@@ -83,6 +85,10 @@ def _check_formula(formula: Formula, bound: dict[str, frozenset[str]], analysis:
 def check_expression(
     expression: Expression, bound: dict[str, frozenset[str]], analysis: Analysis, report: Reporter
 ) -> None:
+    """Report every objection to Python with selectors in it.
+
+    `bound` tells, for each name that a quantifier binds around it, which symbols it can stand for.
+    """
     for mention in expression.mentions:
         _check_path(mention.path, expression.source, bound, analysis, report)
         _check_index(expression, mention, analysis, report)
@@ -95,7 +101,7 @@ def check_expression(
 
 
 def _check_length(expression: Expression, mention: Mention, analysis: Analysis, report: Reporter) -> None:
-    rule = analysis.grammar.rules.get(_last_symbol(mention.path))
+    rule = analysis.grammar.rules.get(last_symbol(mention.path))
     if mention.kind == "each" and rule is not None and isinstance(rule.body, Pattern | Literal):
         text = expression.source.text[mention.path.span.start : mention.path.span.end]
         report.warning(
@@ -107,7 +113,7 @@ def _check_length(expression: Expression, mention: Mention, analysis: Analysis, 
 
 
 def _check_index(expression: Expression, mention: Mention, analysis: Analysis, report: Reporter) -> None:
-    rule = analysis.grammar.rules.get(_last_symbol(mention.path))
+    rule = analysis.grammar.rules.get(last_symbol(mention.path))
     is_indexed = bool(mention.path.steps) and isinstance(mention.path.steps[-1], Index)
     if is_indexed and rule is not None and isinstance(rule.body, Pattern | Literal):
         report.warning(
@@ -222,11 +228,6 @@ def _shared(parts: tuple[Formula, ...], bound: frozenset[str]) -> Iterator[tuple
                     yield expression, mention, earlier[mention.path]
                 here[mention.path] = expression
         earlier.update(here)
-
-
-def _last_symbol(path: Path) -> str:
-    symbols = [step.symbol for step in path.steps if isinstance(step, Child | Descendant)]
-    return symbols[-1] if symbols else path.base
 
 
 def _names(symbols: frozenset[str]) -> str:

@@ -40,11 +40,28 @@ def is_constant(expression: Expression) -> bool:
     return not expression.mentions and not any(isinstance(node, changing) for node in ast.walk(expression.python))
 
 
+def raised(error: BaseException) -> str:
+    """That an error was raised, in words. The error may be the spec's own class, and fail in turn when asked."""
+    try:
+        return f"raised {type(error).__name__}: {error}"
+    except SPEC_CODE_RAISES:
+        return "raised an error that cannot be shown"
+
+
+def shorten(value: object) -> str:
+    """How what spec code gave back is shown in a sentence."""
+    try:
+        text = repr(value)
+    except SPEC_CODE_RAISES:
+        text = "a value that cannot be shown"
+    return text if len(text) <= 60 else f"{text[:59]}…"
+
+
 def describe_crash(what: str, expression: Expression, error: BaseException) -> Diagnostic:
     """What to say when spec code raised."""
     return Diagnostic(
         "error",
-        f"{what} raised {type(error).__name__}: {error}",
+        f"{what} {raised(error)}",
         expression.source,
         expression.span,
         "the spec's own Python code failed here",

@@ -6,17 +6,24 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from palaver.source import Source
 from palaver.spec.ast import (
+    And,
     Bit,
     Bound,
     Choice,
     Constraint,
     Expr,
     Expression,
+    Formula,
     Goal,
+    Leaf,
     Literal,
+    Not,
+    Or,
     Pattern,
     Permutation,
+    Quantified,
     Ref,
     Repeat,
     Rule,
@@ -99,6 +106,28 @@ def computed_bounds(expr: Expr) -> Iterator[Expression]:
         if isinstance(part, Repeat):
             both = dict.fromkeys((part.least, part.most))  # `{n}` is one expression, and both bounds
             yield from (bound for bound in both if isinstance(bound, Expression))
+
+
+def expressions_of(formula: Formula) -> Iterator[Expression]:
+    """The Python expressions inside a formula, in the order of the text."""
+    match formula:
+        case Leaf(expression):
+            yield expression
+        case And(parts) | Or(parts):
+            for part in parts:
+                yield from expressions_of(part)
+        case Not(part) | Quantified(body=part):
+            yield from expressions_of(part)
+
+
+def first_expression(formula: Formula) -> Expression:
+    """The leftmost Python expression of a formula: its place stands for the whole."""
+    return next(expressions_of(formula))
+
+
+def source_of(rule: Rule) -> Source:
+    """Where a rule stands; nowhere, if it stands for a symbol that is not defined."""
+    return rule.source or Source("<rules>", "")
 
 
 def map_bounds(expr: Expr, change: Callable[[Bound], Bound]) -> Expr:

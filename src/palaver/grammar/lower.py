@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from types import MappingProxyType
 
-from palaver.grammar.ir import Grammar, computed_bounds, refs
+from palaver.grammar.ir import Grammar, computed_bounds, first_expression, refs, source_of
 from palaver.grammar.stdlib import LIBRARY_SYMBOLS, library_rule
 from palaver.source import Source, Span
 from palaver.spec.ast import (
@@ -37,10 +37,10 @@ def lower(
     extra: Iterable[Constraint | Goal] = (),
     assumed: Collection[str] | None = (),
 ) -> Grammar:
-    """The grammar that `files` define together; what is undefined is reported, unless its name is among `assumed`
-    (None: nothing is reported, because anything may be defined where we could not read).
+    """The grammar that `files` define together; what is undefined is reported.
 
-    An undefined symbol stands for the empty text from then on, so that whatever else is wrong can be found as well.
+    Not reported is what is `assumed` to be defined where we could not read (None: anything may be). An undefined symbol
+    stands for the empty text from then on, so that whatever else is wrong can be found as well.
     """
     rules = _collect_rules(files, report)
     own = frozenset(rules)
@@ -113,9 +113,8 @@ class _Resolver:
                 self._resolve_rule(rule)
 
     def _resolve_rule(self, rule: Rule) -> None:
-        source = rule.source or Source("<rules>", "")
         for ref in refs(rule.body):
-            self.require(ref.symbol, source, ref.span)
+            self.require(ref.symbol, source_of(rule), ref.span)
         for bound in computed_bounds(rule.body):
             self.resolve_expression(bound, frozenset())
         if rule.generator is not None:
@@ -131,7 +130,7 @@ class _Resolver:
             case Not(part):
                 self.resolve_formula(part, bound)
             case Quantified(_, variable, path, body):
-                source = next(expressions_of(body)).source
+                source = first_expression(body).source
                 self._resolve_path(path, source, bound)
                 self.resolve_formula(body, bound | {variable})
 
@@ -168,15 +167,3 @@ class _Resolver:
         if rule is not None:
             self._rules[symbol] = rule
         return rule is not None
-
-
-def expressions_of(formula: Formula) -> Iterator[Expression]:
-    """The Python expressions inside a formula, in the order of the text."""
-    match formula:
-        case Leaf(expression):
-            yield expression
-        case And(parts) | Or(parts):
-            for part in parts:
-                yield from expressions_of(part)
-        case Not(part) | Quantified(body=part):
-            yield from expressions_of(part)

@@ -71,6 +71,7 @@ _PLAIN = frozenset(
 
 
 def is_plain(tree: Any) -> bool:
+    """Whether nothing in a parsed pattern has to be widened."""
     stack = [tree]
     while stack:
         for kind, value in stack.pop():
@@ -211,6 +212,7 @@ def _every_character() -> str:
 
 
 def quietly_compile(text: str, flags: int) -> re.Pattern[str]:
+    """The pattern as `re` has it; what it warns about is none of the user's business."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return re.compile(text, flags)

@@ -46,11 +46,6 @@ class Regex:
         return self.automaton if isinstance(self.source, bytes) else self._automaton(BYTES)
 
     @cached_property
-    def first_chars(self) -> CharSet:
-        """The characters a non-empty match can begin with (if not plain: perhaps more)."""
-        return self.automaton.start.next_chars()
-
-    @cached_property
     def _fullmatch(self) -> Callable[[str], object]:
         return quietly_compile(self.expanded, re.ASCII if isinstance(self.source, bytes) else 0).fullmatch
 
@@ -64,7 +59,10 @@ class Regex:
 
 @cache
 def compile_pattern(source: str | bytes) -> Regex:
-    """The meaning of a pattern. Raises PatternError if it has none."""
+    """The meaning of a pattern.
+
+    :raises PatternError: it has none
+    """
     text = source.decode("latin-1") if isinstance(source, bytes) else source
     flags = re.ASCII if isinstance(source, bytes) else 0
     expanded, places = expand_classes(text, ASCII if isinstance(source, bytes) else EVERY)

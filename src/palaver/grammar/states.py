@@ -31,7 +31,7 @@ class Transition(NamedTuple):
 def transitions(analysis: Analysis) -> Iterator[Transition]:
     """All transitions, in the order in which a walk from the start symbol meets the states. Messages are not opened."""
     yield Transition(END, analysis.grammar.start)
-    met = {analysis.grammar.start: None}
+    met = {analysis.grammar.start}
     todo = [Ref(analysis.grammar.start)]
     while todo:
         state = todo.pop(0)
@@ -43,9 +43,10 @@ def transitions(analysis: Analysis) -> Iterator[Transition]:
             if not isinstance(last, Ref):
                 yield Transition(state.symbol, END, tuple(map(show_expr, items)))
                 continue
-            yield Transition(state.symbol, show_expr(last), tuple(map(show_expr, items[:-1])))
-            if show_expr(last) not in met:
-                met[show_expr(last)] = None
+            target = show_expr(last)
+            yield Transition(state.symbol, target, tuple(map(show_expr, items[:-1])))
+            if target not in met:
+                met.add(target)
                 todo.append(last)
 
 

@@ -38,7 +38,7 @@ from itertools import islice
 from typing import Final, TypeAlias
 
 from palaver.grammar.automaton import State
-from palaver.grammar.code import SPEC_CODE_RAISES
+from palaver.grammar.code import SPEC_CODE_RAISES, raised
 from palaver.matching.tables import (
     BIT,
     CALL,
@@ -622,7 +622,7 @@ class Chart:
         try:
             return int(self._bound(expression, node))
         except SPEC_CODE_RAISES as error:
-            text = f"the bound {{{expression.text}}} raised {type(error).__name__}: {error}"
+            text = f"the bound {{{expression.text}}} {raised(error)}"
             if text not in self.crashes:
                 self.crashes.append(text)
             return None

@@ -27,10 +27,10 @@ from typing import Any, NamedTuple, TypeAlias
 
 from palaver.matching.chart import SKIP, Chart, Child, CollectorPaused, Context, Environment, Item, Result
 from palaver.matching.tables import BIT, LITERAL, Step
-from palaver.trees.node import Leaf, Node, NonTerminal, OpenNode, Part, Parties, make_node
+from palaver.trees.node import Leaf, Node, NonTerminal, OpenNode, Part, Parties, new
 
 # Kinds of work.
-_EXPAND, _REDUCE, _LEAF, _WALK, _OPEN, _REDUCE_OPEN, _WALK_OPEN = range(7)
+_EXPAND, _REDUCE, _LEAF, _WALK, _OPEN, _REDUCE_OPEN = range(6)
 
 # (kind, ..., the work after it), and (part, the parts before it).
 _Work: TypeAlias = tuple[Any, ...] | None
@@ -53,21 +53,27 @@ class _Graph(NamedTuple):
     edges: dict[Item, list[_Edge]]
 
 
+class _Walk(NamedTuple):
+    """A way through the graph of a result, or of a context that is open; `chain` is what it stands in."""
+
+    graph: _Graph
+    owner: Result | Context
+    chain: _Chain
+
+
 class _Choice(NamedTuple):
-    """What the machine could also have done: `options` from `number` on."""
+    """What the machine could also have done: `options`, the ways on from `item`, from `number` on."""
 
     options: list[_Edge]
     number: int
     item: Item | None
-    kind: int
-    graph: _Graph
-    owner: Result | Context
-    chain: _Chain
+    walk: _Walk
     work: _Work
     parts: _Parts
 
 
 def first_tree(chart: Chart, result: Result) -> Node:
+    """The tree of a result that comes first in the stated order."""
     return next(trees(chart, [result]))
 
 
@@ -157,7 +163,7 @@ class _Spine:
     def graph(self, context: Context) -> _Graph:
         if context not in self._graphs:
             items = self.open_items[context]
-            graph = _turn_round([(item, None, None) for item in items])
+            graph = _turn_round([(item, None) for item in items])
             for item, inner in items.items():
                 edges = []
                 if inner is not None and inner in self.something:
@@ -188,6 +194,8 @@ def _is_bare(item: Item) -> bool:
 
 
 class _Machine:
+    """Makes trees: a list of work, the parts finished so far, and the choices to come back to."""
+
     def __init__(self, chart: Chart, spine: _Spine | None) -> None:
         self._buffer = chart.buffer
         self._unit = chart.tables.unit
@@ -231,14 +239,14 @@ class _Machine:
         elif kind == _OPEN:
             possible = self._open(*work[1:])
         else:
-            _, graph, item, owner, chain, rest = work
-            possible = self._choose(graph.edges[item], 0, item, kind, graph, owner, chain, rest)
+            _, walk, item, rest = work
+            possible = self._choose(walk.graph.edges[item], 0, item, walk, rest)
         return possible or self._go_back()
 
     def _go_back(self) -> bool:
         while self._choices:
-            options, number, item, kind, graph, owner, chain, work, self._parts = self._choices.pop()
-            if self._choose(options, number, item, kind, graph, owner, chain, work):
+            options, number, item, walk, work, self._parts = self._choices.pop()
+            if self._choose(options, number, item, walk, work):
                 return True
         return False
 
@@ -258,7 +266,7 @@ class _Machine:
         if is_open:
             self._parts = (OpenNode(symbol, tuple(children), (), parties), mark)
         else:
-            self._parts = (make_node((symbol, tuple(children), (), parties)), mark)
+            self._parts = (new(Node, (symbol, tuple(children), (), parties)), mark)
 
     # --- Complete parts ---------------------------------------------------------------------------------------------
 
@@ -273,9 +281,9 @@ class _Machine:
         if links is None:
             graph = result.graph
             if graph is None:
-                graph = result.graph = _turn_round([(i, c, result) for i, c in _ways(result)])
+                graph = result.graph = _turn_round(list(_ways(result)))
             assert isinstance(graph, _Graph)  # nobody else puts anything there
-            return self._choose(graph.starts, 0, None, _WALK, graph, result, inner, rest)
+            return self._choose(graph.starts, 0, None, _Walk(graph, result, inner), rest)
         # The links go from right to left, and so does making work.
         end = result.end
         for item, child in links:
@@ -294,20 +302,12 @@ class _Machine:
         same_span = chain is not None and child.end == result.end and child.context.pos == result.context.pos
         return chain if same_span else None
 
-    def _choose(
-        self,
-        options: list[_Edge],
-        number: int,
-        item: Item | None,
-        kind: int,
-        graph: _Graph,
-        owner: Result | Context,
-        chain: _Chain,
-        rest: _Work,
-    ) -> bool:
+    def _choose(self, options: list[_Edge], number: int, item: Item | None, walk: _Walk, rest: _Work) -> bool:
         """Take the first of the options, from `number` on, that is possible, and keep the others in mind."""
+        _, owner, chain = walk
         while number < len(options):
-            child, target = options[number]
+            edge = options[number]
+            child = edge.child
             number += 1
             around: _Chain = None
             if isinstance(child, Context):
@@ -319,25 +319,17 @@ class _Machine:
                 if _is_in(child, around):
                     continue
             if number < len(options):
-                self._choices.append(_Choice(options, number, item, kind, graph, owner, chain, rest, self._parts))
-            self._take(child, target, item, kind, graph, owner, chain, around, rest)
+                self._choices.append(_Choice(options, number, item, walk, rest, self._parts))
+            self._take(edge, item, walk, around, rest)
             return True
         return False
 
-    def _take(
-        self,
-        child: Child | Context,
-        target: Item | None,
-        item: Item | None,
-        kind: int,
-        graph: _Graph,
-        owner: Result | Context,
-        chain: _Chain,
-        around: _Chain,
-        rest: _Work,
-    ) -> None:
+    def _take(self, edge: _Edge, item: Item | None, walk: _Walk, around: _Chain, rest: _Work) -> None:
+        """Go over `edge` from `item`; `around` is what the child of the edge stands in."""
+        child, target = edge
+        owner = walk.owner
         if target is not None:
-            rest = (kind, graph, target, owner, chain, rest)
+            rest = (_WALK, walk, target, rest)
         if child is None:
             assert item is not None  # only the way into a graph starts from nowhere, and it has no child
             if target is None and isinstance(owner, Context):
@@ -371,7 +363,7 @@ class _Machine:
         if symbol is not None:
             rest = (_REDUCE_OPEN, symbol, parties, self._parts, rest)
         graph = self._spine.graph(context)
-        return self._choose(graph.starts, 0, None, _WALK_OPEN, graph, context, (context, chain), rest)
+        return self._choose(graph.starts, 0, None, _Walk(graph, context, (context, chain)), rest)
 
 
 def _only_way(result: Result) -> list[tuple[Item, Child]] | None:
@@ -389,18 +381,19 @@ def _only_way(result: Result) -> list[tuple[Item, Child]] | None:
 
 
 def _ways(entry: Item | Result) -> Iterator[tuple[Item, Child]]:
+    """All links of an entry, one step back each."""
     if entry.prev is not None:
         yield entry.prev, entry.child
     if entry.more is not None:
         yield from entry.more
 
 
-def _turn_round(ends: list[tuple[Item, Child, Result | None]]) -> _Graph:
+def _turn_round(ends: list[tuple[Item, Child]]) -> _Graph:
     """The graph of all items from which some end can be reached. An end is its last item and the child after it."""
     edges: dict[Item, list[_Edge]] = {}
     starts: dict[Item, None] = {}
     stack = []
-    for item, child, _ in ends:
+    for item, child in ends:
         if item not in edges:
             edges[item] = []
             stack.append(item)

@@ -97,6 +97,7 @@ class CompiledShape:
         self._tables: dict[tuple[bool, bool], Tables] = {}
 
     def tables(self, *, binary: bool, whole: bool) -> Tables:
+        """The tables for one kind of input, made when first asked for."""
         key = binary, whole
         if key not in self._tables:
             self._tables[key] = Tables(self._rules, self.start, binary=binary, whole=whole)
@@ -126,9 +127,11 @@ def compile_matcher(rules: Mapping[str, Expr], start: str, *, bound: BoundEvalua
 
     `bound(expression, node)` computes a bound of a repetition from the node that the path in it selects, its
     trailing indices not yet applied; without a path the node is None. What it raises rules out that repetition and is
-    kept in `Matcher.crashes`. Raises UnsupportedBound for a bound that cannot be followed.
+    kept in `Matcher.crashes`.
+
+    :raises UnsupportedBound: a bound cannot be followed
     """
-    trails = Trails()
+    trails = Trails()  # only to hear of such a bound now, not with the first input
     for body in bodies_below(rules, start).values():
         for expression in computed_bounds(body):
             trails.track(expression)
@@ -143,7 +146,6 @@ class Matcher:
     ) -> None:
         self._chart = Chart(tables, bound, first_tree, history, prune=prune)
         self._whole = whole
-        self._binary = tables.binary
         self._unit = tables.unit
         self._input = _Input(binary=tables.binary)
         self._lengths: list[int] = []
@@ -162,7 +164,11 @@ class Matcher:
         return self._input.length
 
     def feed(self, data: str | bytes) -> Progress:
-        """Read a further piece."""
+        """Read a further piece.
+
+        :raises ValueError: the input has been told to be finished
+        :raises TypeError: a text is fed partly as str and partly as bytes
+        """
         if self._has_ended:
             raise ValueError("the end of the input has been told already")
         self._extend(self._input.take(data))

@@ -26,6 +26,7 @@ from palaver.grammar.automaton import State
 from palaver.grammar.charset import BYTES, EVERY, NO_CHARS, CharSet
 from palaver.grammar.ir import bodies_below, computed_bounds
 from palaver.grammar.regex import compile_pattern
+from palaver.grammar.show import show_pattern
 from palaver.matching.trails import Trails
 from palaver.spec.ast import Bit, Choice, Expr, Expression, Literal, Pattern, Permutation, Ref, Repeat, Sequence
 from palaver.trees.node import Leaf, NonTerminal, Parties
@@ -263,7 +264,7 @@ class Tables:
                 step.kind = PATTERN
                 step.start = (regex.byte_automaton if self.binary else regex.automaton).start
                 step.verify = None if regex.is_plain else regex.matches
-                step.shown = _show_pattern(source)
+                step.shown = show_pattern(source)
 
     def _repetition(self, part: Repeat) -> Nonterminal:
         repetition = self._nonterminal()
@@ -377,13 +378,13 @@ class Tables:
             can_be_empty, leading = self.chain_edges(start)
             nonterminal.can_be_empty |= can_be_empty
             nonterminal.leading |= leading
-            self._refine_shown(nonterminal, start)
+            self._refine_left_edge(nonterminal, start)
         if nonterminal.is_repetition and nonterminal.bounds is None:
             nonterminal.surely_leading, nonterminal.is_static = 0, False
         after = nonterminal.can_be_empty, nonterminal.leading, nonterminal.surely_leading, nonterminal.is_static
         return before != after
 
-    def _refine_shown(self, nonterminal: Nonterminal, start: Step) -> None:
+    def _refine_left_edge(self, nonterminal: Nonterminal, start: Step) -> None:
         for step in self._left_edge(start):
             if step.target is None:
                 nonterminal.surely_leading |= 1 << self._place[step]
@@ -509,12 +510,6 @@ def _in_buffer(value: str | bytes, *, binary: bool) -> str:
     if isinstance(value, bytes):
         return value.decode("latin-1")
     return value.encode("utf-8", "surrogatepass").decode("latin-1") if binary else value
-
-
-def _show_pattern(source: str | bytes) -> str:
-    prefix, text = ("rb", source.decode("latin-1")) if isinstance(source, bytes) else ("r", source)
-    quote = '"' if "'" in text else "'"
-    return f"{prefix}{quote}{text}{quote}"
 
 
 def _first_chars(step: Step) -> CharSet:

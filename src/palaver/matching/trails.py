@@ -54,7 +54,10 @@ class Trails:
         self._steps: dict[tuple[Trail, str], tuple[Trail, tuple[int, ...]]] = {}
 
     def track(self, expression: Expression) -> int | None:
-        """The number of the path in `expression`, None if it has none. Raises UnsupportedBound."""
+        """The number of the path in `expression`, None if it has none.
+
+        :raises UnsupportedBound: the path cannot be followed
+        """
         if not expression.mentions:
             return None
         if len(expression.mentions) > 1:

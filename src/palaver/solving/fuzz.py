@@ -38,6 +38,7 @@ class Fuzz(Iterator[Tree]):
         chance: Chance,
         goals: Sequence[Callable[[Tree], float]],
         first: Iterable[Tree],
+        take_turn: Callable[[], None],
         *,
         budget: int,
     ) -> None:
@@ -46,6 +47,7 @@ class Fuzz(Iterator[Tree]):
         self._wanted = wanted
         self._make = make
         self._mender = mender
+        self._take_turn = take_turn
         self._chance = chance
         self._budget = budget
         self._goals = goals
@@ -60,6 +62,7 @@ class Fuzz(Iterator[Tree]):
         return self
 
     def __next__(self) -> Tree:
+        self._take_turn()  # others may be iterating over trees of the same spec
         return next(self._trees)
 
     def _run(self, first: Iterator[Tree]) -> Iterator[Tree]:

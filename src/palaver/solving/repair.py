@@ -19,7 +19,7 @@ from palaver.grammar.bounds import Dependence
 from palaver.grammar.code import SPEC_CODE_RAISES, Function, compile_expression
 from palaver.spec.ast import Expression
 from palaver.trees.node import Node
-from palaver.trees.tree import Tree
+from palaver.trees.tree import SliceTree, Tree
 
 # Steps of mending before a tree is given up for a fresh one. Most specs need as many as they have equations.
 STEPS_PER_TREE = 40
@@ -92,7 +92,7 @@ class Mender:
         values = {mention.name: value for mention, value in failure.values}
         for is_left, side in ((True, python.left), (False, python.comparators[0])):
             target = values.get(_plain_mention(side))
-            if isinstance(target, Tree):
+            if isinstance(target, Tree) and not isinstance(target, SliceTree):
                 try:
                     yield target, self._other_side(failure, is_left)
                 except SPEC_CODE_RAISES:  # the check has reported, or will report, what the spec's code raises
@@ -154,10 +154,12 @@ def _symbols_above(tree: Tree) -> tuple[str, ...]:
 
 
 def _blamed(failure: Failure) -> list[Tree]:
-    """Every node the failing leaf looked at."""
+    """Every node the failing leaf looked at. Of a slice these are what is in it, and what it was cut from."""
     seen = [tree for _, value in failure.values for tree in (value if isinstance(value, list) else [value])]
-    found = [tree for tree in seen if isinstance(tree, Tree)]
-    return found or list((failure.bound or {}).values())
+    found = [tree for tree in seen if isinstance(tree, Tree)] or list((failure.bound or {}).values())
+    while any(isinstance(tree, SliceTree) for tree in found):  # there are slices of slices
+        found = [each for tree in found for each in ((*tree, tree.whole) if isinstance(tree, SliceTree) else (tree,))]
+    return found
 
 
 def _plain_mention(side: ast.expr) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from palaver.grammar.analyse import Analysis, generator_arguments
-from palaver.grammar.code import SPEC_CODE_RAISES, Function
+from palaver.grammar.code import SPEC_CODE_RAISES, Function, raised, shorten
 from palaver.spec.ast import Rule
 from palaver.trees.node import Node, Part
 from palaver.trees.tree import Tree
@@ -84,7 +84,7 @@ class Sources:
             value = self._functions[rule.symbol](*(Tree(node) for _ in inverse.mentions))
             source = self._read(rule.symbol, value)
         except SPEC_CODE_RAISES as error:
-            raise NoSource(f"the inverse {inverse.text} raised {type(error).__name__}: {error}") from error
+            raise NoSource(f"the inverse {inverse.text} {raised(error)}") from error
         if source is None:
-            raise NoSource(f"the inverse {inverse.text} gives {value!r}, which is no {rule.symbol}")
+            raise NoSource(f"the inverse {inverse.text} gives {shorten(value)}, which is no {rule.symbol}")
         return self.recover(source, above)

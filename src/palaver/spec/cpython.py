@@ -48,7 +48,10 @@ class Lifted:
 
 
 def parse_lifted(lifted: Lifted, report: Reporter) -> ast.expr:
-    """What CPython makes of an expression; its nodes stand where they stand in the spec. Raises Wrong."""
+    """What CPython makes of an expression; its nodes stand where they stand in the spec.
+
+    :raises Wrong: CPython does not read it
+    """
     # Inside the braces of a bound, lines may end where Python would not allow it, and a walrus at the top
     # needs parentheses. They are not added always, because CPython's advice is another inside of them.
     if _needs_parentheses(lifted):
@@ -67,17 +70,20 @@ def _needs_parentheses(lifted: Lifted) -> bool:
     for token in lifted.tokens:
         if depth == 0 and (token.text == ":=" or "\n" in text[end : token.start]):
             return True
-        if token.kind == "operator":
-            depth += (token.text in ("(", "[", "{")) - (token.text in (")", "]", "}"))
+        depth += token.nesting
         end = token.end
     return False
 
 
 def parse_between(lifted: Lifted, report: Reporter, before: str, behind: str) -> ast.expr:
-    """The same, with some text put before and behind it that does not stand in the spec. Raises Wrong."""
+    """What `parse_lifted` gives, with some text put before and behind it that does not stand in the spec.
+
+    :raises Wrong: CPython does not read it
+    """
     text = before + lifted.text + behind
     try:
         tree = _quietly_parse(text, "eval", lifted.source, lifted.start, report)
+        _refuse_what_no_function_may_contain(tree)
     except SyntaxError as error:
         raise _explain(error, lifted, before) from None
     except (RecursionError, MemoryError):
@@ -89,6 +95,15 @@ def parse_between(lifted: Lifted, report: Reporter, before: str, behind: str) ->
     _restore_debug_fields(tree, lifted)
     _unpack_in_displays(tree, lifted)
     return tree.body
+
+
+def _refuse_what_no_function_may_contain(tree: ast.AST) -> None:
+    """Raise the SyntaxError that CPython finds only when it compiles, not yet when it parses: `await`, for one."""
+    assert isinstance(tree, ast.Expression), "that is what mode eval gives"
+    no_arguments = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
+    function = ast.Expression(ast.copy_location(ast.Lambda(no_arguments, tree.body), tree.body))
+    with warnings.catch_warnings(action="ignore"):  # they come again when the expression is compiled for use
+        compile(function, "<expression>", "eval")
 
 
 def _unpack_in_displays(tree: ast.AST, lifted: Lifted) -> None:

@@ -57,7 +57,10 @@ class Reporter:
             self.error_count += diagnostic.severity == "error"
 
     def raise_if_errors(self) -> None:
-        """Raises SpecError with everything collected, warnings included, if there is an error among it."""
+        """Go on only if there are no errors.
+
+        :raises SpecError: there are; it tells everything collected, warnings included
+        """
         if self.error_count:
             raise SpecError(self.diagnostics)
 

@@ -13,14 +13,15 @@ from __future__ import annotations
 import ast
 from bisect import bisect_left
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 from palaver.source import Source, Span
-from palaver.spec.ast import And, Expression, Formula, Leaf, Mention, Not, Or, Quantified
+from palaver.spec.ast import And, Expression, Formula, Leaf, Not, Or, Quantified
 from palaver.spec.cpython import Lifted, Places, parse_lifted
 from palaver.spec.diagnose import Reporter, Wrong
 from palaver.spec.lift import lift, read_path
-from palaver.spec.python_parts import loaded_mentions, refuse_unused
+from palaver.spec.python_parts import loaded_mentions, refuse_unused, whole_expression
 from palaver.spec.scan import Token
 
 # Comparisons that are leaves of their own when chained; `in` and `is` are left to Python.
@@ -30,7 +31,10 @@ _MAX_QUANTIFIERS_IN_EACH_OTHER = 50
 
 
 def read_formula(source: Source, tokens: Sequence[Token], report: Reporter, quantifiers: int = 0) -> Formula:
-    """The formula that `tokens`, at least one, make up. Raises Wrong."""
+    """The formula that `tokens`, at least one, make up.
+
+    :raises Wrong: they make up none
+    """
     if quantifiers > _MAX_QUANTIFIERS_IN_EACH_OTHER:
         raise Wrong(tokens[0].span, "these quantifiers are nested too deeply")
     *premises, conclusion = _split_at_arrows(tokens)
@@ -52,9 +56,7 @@ def _split_at_arrows(tokens: Sequence[Token]) -> list[Sequence[Token]]:
     for number, token in enumerate(tokens):
         if token.kind == "quantifier" and number == start:
             break
-        if token.kind != "operator":
-            continue
-        depth += (token.text in ("(", "[", "{")) - (token.text in (")", "]", "}"))
+        depth += token.nesting
         if token.text == "->" and depth == 0:
             if number == start or number == len(tokens) - 1:
                 raise Wrong(token.span, "-> needs a condition on each side")
@@ -68,15 +70,13 @@ def _negated(source: Source, tokens: Sequence[Token], report: Reporter) -> Formu
     if _binds_symbol(splitter.node, splitter.lifted):
         return Not(splitter.formula())
     node = ast.copy_location(ast.UnaryOp(ast.Not(), splitter.node), splitter.node)
-    mentions = loaded_mentions(node, splitter.lifted)
-    refuse_unused(splitter.lifted, {mention.name for mention in mentions})
-    span = Span(tokens[0].start, tokens[-1].end)
-    return Leaf(Expression(f"not ({source.text[span.start : span.end]})", mentions, node, source, span))
+    expression = whole_expression(splitter.lifted, node)
+    return Leaf(replace(expression, text=f"not ({expression.text})"))
 
 
 def _quantified(source: Source, tokens: Sequence[Token], report: Reporter, quantifiers: int) -> Formula:
     head = tokens[0]
-    word = head.text[:6]
+    word = head.quantifier
     name = head.text[head.text.index("<") + 1 : head.text.index(">")].strip()
     found = read_path(source, tokens, 1)
     if found is None:
@@ -114,9 +114,7 @@ def _refuse_bare_tuple(tokens: Sequence[Token]) -> None:
     for token in tokens:
         if token.text == "lambda" and depth == 0:
             return  # its parameters may follow, with commas between them
-        if token.kind != "operator":
-            continue
-        depth += (token.text in ("(", "[", "{")) - (token.text in (")", "]", "}"))
+        depth += token.nesting
         if token.text == "," and depth == 0:
             raise Wrong(token.span, "a condition with a comma is a tuple, which always holds", "write `and` instead")
 
@@ -237,7 +235,7 @@ class _Splitter:
         return start, end
 
     def _leaf(self, node: ast.expr, span: Span | None = None) -> Leaf:
-        mentions: tuple[Mention, ...] = loaded_mentions(node, self.lifted)
+        mentions = loaded_mentions(node, self.lifted)
         self._used.update(mention.name for mention in mentions)
         if span is None:
             span = Span(*self._extent(node))

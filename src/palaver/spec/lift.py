@@ -17,7 +17,7 @@ from palaver.source import Source, Span
 from palaver.spec.ast import Child, Descendant, Expression, Index, Mention, Path, Step
 from palaver.spec.cpython import Lifted, parse_between
 from palaver.spec.diagnose import Reporter, Wrong
-from palaver.spec.scan import Token, names_in_symbol, why_no_symbol
+from palaver.spec.scan import Token, bare_symbol, why_no_symbol
 
 # Egyptian hieroglyphs, all of which may start an identifier.
 _LETTERS = [chr(code) for code in range(0x13000, 0x1342F)]
@@ -28,7 +28,10 @@ StaticIndex = int | tuple[int | None, int | None, int | None]
 
 
 def lift(source: Source, tokens: Sequence[Token]) -> Lifted:
-    """The text of `tokens`, at least one, without its selectors. Raises Wrong."""
+    """The text of `tokens`, at least one, without its selectors.
+
+    :raises Wrong: a selector is broken, or stands where none can
+    """
     start, end = tokens[0].start, tokens[-1].end
     lifter = _Lifter(source, source.text[start:end])
     lifter.lift(tokens)
@@ -42,7 +45,10 @@ def lift(source: Source, tokens: Sequence[Token]) -> Lifted:
 
 
 def read_path(source: Source, tokens: Sequence[Token], at: int) -> tuple[Path, int] | None:
-    """The path that starts with token number `at`, and the number of the token behind it. Raises Wrong."""
+    """The path that starts with token number `at`, and the number of the token behind it; None if there is none.
+
+    :raises Wrong: the path is broken
+    """
     return _Lifter(source, "").path(tokens, at, _partners(tokens))
 
 
@@ -68,7 +74,7 @@ class _Lifter:
         if token.kind == "fstring":
             self.lift(token.inner)
         elif token.kind == "quantifier":
-            word = token.text[:6]
+            word = token.quantifier
             raise Wrong(
                 token.span,
                 f"{word} can only begin a condition",
@@ -143,7 +149,7 @@ class _Lifter:
             return None
         token = tokens[at]
         if token.kind == "symbol":
-            base, steps, behind = _bare_symbol(token, self.source.text), [], at + 1
+            base, steps, behind = bare_symbol(token, self.source.text), [], at + 1
         elif token.text == "(" and groups < _MAX_GROUPS:
             inside = self.path(tokens, at + 1, partners, groups + 1)
             if inside is None or inside[1] != partners.get(at):
@@ -166,7 +172,7 @@ class _Lifter:
             if token.text in (".", "..") and at + 1 < len(tokens) and tokens[at + 1].kind == "symbol":
                 steps.extend(Index(self._computed_index(index)) for index in computed)
                 computed = []
-                symbol = _bare_symbol(tokens[at + 1], self.source.text)
+                symbol = bare_symbol(tokens[at + 1], self.source.text)
                 steps.append(Child(symbol) if token.text == "." else Descendant(symbol))
                 at = behind = at + 2
             elif token.text == "[" and at in partners:
@@ -214,13 +220,6 @@ class _Lifter:
         return Wrong(span, f"only a selector can be followed by {step}", "bind a symbol with all(… for <x> in *<path>)")
 
 
-def _bare_symbol(token: Token, text: str) -> str:
-    *parties, name = names_in_symbol(token.text, token.start, text)
-    if parties:
-        raise Wrong(token.span, "parties are named in rules only", f"write <{name}>")
-    return f"<{name}>"
-
-
 def _static_index(tokens: Sequence[Token]) -> StaticIndex | None:
     """The index that is written there in plain numbers, if it is."""
     parts: list[int | None] = [None]
@@ -251,11 +250,9 @@ def _partners(tokens: Sequence[Token]) -> dict[int, int]:
     partners = {}
     open_brackets: list[int] = []
     for number, token in enumerate(tokens):
-        if token.kind != "operator":
-            continue
-        if token.text in ("(", "[", "{"):
+        if token.nesting > 0:
             open_brackets.append(number)
-        elif token.text in (")", "]", "}") and open_brackets:
+        elif token.nesting < 0 and open_brackets:
             partners[open_brackets.pop()] = number
     return partners
 

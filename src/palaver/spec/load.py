@@ -78,7 +78,11 @@ class _Unreadable(Exception):
 
 
 class _Missing(_Unreadable):
-    pass
+    """A file that is not there; the search for it may go on elsewhere."""
+
+
+class _IsDirectory(_Unreadable):
+    """A directory in the place of a file; the search may go on, and is worth a word if it finds nothing."""
 
 
 class _Loader:
@@ -149,10 +153,6 @@ class _Loader:
         raise _Missing(f"there is no {include.path} to include", f"looked in {places}")
 
 
-class _IsDirectory(_Unreadable):
-    pass
-
-
 def _path_list(environ: Mapping[str, str], variable: str) -> list[Path]:
     return [Path(entry) for entry in environ.get(variable, "").split(":") if entry]
 
@@ -168,7 +168,10 @@ def _refuse_loop(path: Path, includers: tuple[Path, ...]) -> None:
 
 
 def _read_text(path: Path) -> str:
-    """The text of a file, with `\\n` as its only line ends. Raises _Unreadable."""
+    """The text of a file, with `\\n` as its only line ends.
+
+    :raises _Unreadable: it cannot be read, or not as text
+    """
     try:
         data = path.read_bytes()
     except (FileNotFoundError, NotADirectoryError):

@@ -1,8 +1,8 @@
 """One spec text to its AST, statement by statement.
 
 How it works. `_Reader` walks over the text statement by statement and decides by how each begins what it is. Rules are
-tokens for `rules`, constraints go to `formula`, and Python is left alone: at the end all other statements are
-blanked out and CPython reads what remains, so its line numbers are right by themselves.
+tokens for `rules`, constraints go to `formula`, settings to `settings`, and Python is left alone: at the end all other
+statements are blanked out (`mask`), and CPython reads what remains.
 
     spec        := { statement ( newline | ';' ) }
     statement   := rule | constraint | setting | include | Python
@@ -19,15 +19,14 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Literal as OneOf
 from typing import TypeVar
 
 from palaver.source import Source, Span
 from palaver.spec.ast import Constraint, Goal, Include, Rule, Setting, SpecFile
 from palaver.spec.cpython import Places, parse_module
-from palaver.spec.diagnose import MAX_ERRORS, Reporter, Wrong, did_you_mean
+from palaver.spec.diagnose import MAX_ERRORS, Reporter, Wrong
 from palaver.spec.formula import read_formula
+from palaver.spec.mask import Statement, masked_text, python_starts
 from palaver.spec.python_parts import read_expression
 from palaver.spec.rules import RuleParser, literal_value
 from palaver.spec.scan import (
@@ -40,28 +39,7 @@ from palaver.spec.scan import (
     python_tokens,
     rule_tokens,
 )
-
-SETTING_KEYS = (
-    "terminal_should_repeat",
-    "plus_should_return_nothing",
-    "option_should_return_multiple",
-    "alternatives_should_concatenate",
-    "invert_regex",
-    "max_out_of_regex_tries",
-    "non_terminal_use_other_rule",
-    "havoc_probability",
-    "max_stack_pow",
-)
-NODE_TYPES = (
-    "NonTerminalNode",
-    "TerminalNode",
-    "Alternative",
-    "Repetition",
-    "Star",
-    "Plus",
-    "Option",
-    "Concatenation",
-)
+from palaver.spec.settings import read_setting
 
 _KEYWORD = re.compile(r"(where|minimizing|maximizing|setting)\b")
 _INCLUDE = re.compile(r"include[ \t]*(?=\()")
@@ -72,15 +50,14 @@ _CONDITION = re.compile(r"[^=!<>:](==|!=|<=|>=|<|>)")
 # Statements that go on with what the Python statement before them began.
 _CLAUSES = frozenset(("else", "elif", "except", "finally"))
 
-StatementKind = OneOf["python", "ours"]
 Result = TypeVar("Result")
 
 
 def parse_spec(source: Source, report: Reporter) -> SpecFile:
     """Everything that can be read of a spec; errors are reported, in the order of the text."""
-    own_report = Reporter()
+    own_report = Reporter()  # errors are counted file by file
     spec_file = _Reader(source, own_report).read()
-    report.take_over(sorted(own_report.diagnostics, key=lambda diagnostic: diagnostic.span.start))
+    report.take_over(own_report.diagnostics)
     return spec_file
 
 
@@ -106,28 +83,12 @@ def parse_constraint(text: str, report: Reporter, name: str = "<constraint>") ->
     return statement
 
 
-def parse_rule_body(text: str, report: Reporter, name: str = "<rule>") -> Rule | None:
-    """A right-hand side on its own, with its generator if it has one, as a rule for `<start>`."""
-    head = "<start> ::= "
-    spec_file = parse_spec(Source(name, head + normalise_line_ends(text)), report)
-    return spec_file.rules[0] if len(spec_file.rules) == 1 else None
-
-
 # --- Statements ------------------------------------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
-class _Statement:
-    """Where a statement stands. `joined`: it follows another one on the same line, behind `;`."""
-
-    kind: StatementKind
-    start: int
-    end: int
-    joined: bool
-    top_level: bool = False
-
-
 class _Reader:
+    """Reads one text, and collects the statements of each kind."""
+
     def __init__(self, source: Source, report: Reporter) -> None:
         self.source = source
         self.text = source.text
@@ -137,7 +98,7 @@ class _Reader:
         self.goals: list[Goal] = []
         self.settings: list[Setting] = []
         self.includes: list[Include] = []
-        self._statements: list[_Statement] = []
+        self._statements: list[Statement] = []
         self._block_indent: int | None = None  # of the Python statement whose block is open
         self._strays: list[Span] = []  # selectors in plain Python
 
@@ -149,7 +110,7 @@ class _Reader:
             joined = bool(self._statements) and "\n" not in text[end:at]
             if not joined:
                 self._close_block(at)
-            statement = _Statement("ours", at, at, joined)
+            statement = Statement(at, at, joined)
             self._statements.append(statement)
             end = statement.end = max(self._statement(statement), at + 1)
             at = _behind_gap(text, end)
@@ -169,7 +130,7 @@ class _Reader:
             self._python_module(),
         )
 
-    def _statement(self, statement: _Statement) -> int:
+    def _statement(self, statement: Statement) -> int:
         """Read one statement; where it ends."""
         at = statement.start
         in_block = self._block_indent is not None
@@ -253,7 +214,10 @@ class _Reader:
         return end
 
     def constraint(self, keyword: str, span: Span) -> tuple[Constraint | Goal, int]:
-        """The constraint whose keyword stands at `span`, and where it ends. Raises Wrong."""
+        """The constraint whose keyword stands at `span`, and where it ends.
+
+        :raises Wrong: there is none
+        """
         tokens, end = self._condition_tokens(span)
         if not tokens:
             what = "a condition" if keyword == "where" else "an expression"
@@ -286,56 +250,10 @@ class _Reader:
 
     def _setting(self, keyword: re.Match[str]) -> int:
         tokens, end = python_tokens(self.text, keyword.end())
-        setting = self._attempt(lambda: self._read_setting(Span(*keyword.span()), tokens))
+        setting = self._attempt(lambda: read_setting(self.source, Span(*keyword.span()), tokens, self.report))
         if setting is not None:
             self.settings.append(setting)
         return end
-
-    def _read_setting(self, keyword: Span, tokens: list[Token]) -> Setting:
-        if not tokens:
-            raise Wrong(keyword, "setting needs a selector", "write setting <symbol>, setting * or all_with_type(…)")
-        selector, at = self._setting_selector(tokens)
-        values = []
-        while at < len(tokens):
-            value_end = at + 3
-            while value_end < len(tokens) and not _starts_pair(tokens, value_end):
-                value_end += 1
-            values.append(self._setting_value(tokens[at:value_end]))
-            at = value_end
-        span = Span(keyword.start, tokens[-1].end)
-        return Setting(selector, tuple(values), self.source, span)
-
-    def _setting_selector(self, tokens: list[Token]) -> tuple[str, int]:
-        first = tokens[0]
-        if first.kind == "symbol":
-            *parties, name = names_in_symbol(first.text, first.start, self.text)
-            if parties:
-                raise Wrong(first.span, "parties are named in rules only", f"write <{name}>")
-            return f"<{name}>", 1
-        if first.text == "*":
-            return "*", 1
-        words = [token.text for token in tokens[:4]]
-        if words[:2] == ["all_with_type", "("] and words[3:] == [")"]:
-            if words[2] not in NODE_TYPES:
-                hint = did_you_mean(words[2], NODE_TYPES) or f"the types are {', '.join(NODE_TYPES)}"
-                raise Wrong(tokens[2].span, f"{words[2]} is no type of node", hint)
-            return words[2], 4
-        raise Wrong(first.span, "this selects nothing to set", "write <symbol>, * or all_with_type(…) behind setting")
-
-    def _setting_value(self, tokens: list[Token]) -> tuple[str, object]:
-        key = tokens[0]
-        if not _starts_pair(tokens, 0) or len(tokens) < 3:
-            raise Wrong(key.span, "a setting is written key = value")
-        if key.text not in SETTING_KEYS:
-            hint = did_you_mean(key.text, SETTING_KEYS)
-            self.report.warning(self.source, key.span, f"there is no setting {key.text}; it has no effect", hint)
-        span = Span(tokens[2].start, tokens[-1].end)
-        try:
-            return key.text, ast.literal_eval(self.text[span.start : span.end])
-        except (ValueError, SyntaxError, MemoryError, RecursionError):
-            raise Wrong(
-                span, f"the value of {key.text} is no Python literal", "write a number, True or False"
-            ) from None
 
     def _include(self, at: int) -> int:
         tokens, end = python_tokens(self.text, at)
@@ -357,8 +275,8 @@ class _Reader:
 
     # --- Python
 
-    def _python(self, statement: _Statement) -> int:
-        statement.kind = "python"
+    def _python(self, statement: Statement) -> int:
+        statement.is_python = True
         tokens, end = python_tokens(self.text, statement.start)
         if not tokens:
             return end
@@ -393,81 +311,21 @@ class _Reader:
         return len(line[: len(line) - len(line.lstrip(" \t"))].expandtabs(8))
 
     def _python_module(self) -> ast.Module:
-        if not any(statement.kind == "python" for statement in self._statements):
+        if not any(statement.is_python for statement in self._statements):
             return ast.Module(body=[], type_ignores=[])
-        masked, fillers = self._masked_text()
-        module = parse_module(self.source, masked, self._python_starts(), self.report)
+        masked, fillers = masked_text(self.text, self._statements, self._strays)
+        module = parse_module(self.source, masked, python_starts(self.text, self._statements), self.report)
         if fillers:
             places = Places(Source("", masked))
-            starts = (places.offset(node.lineno, node.col_offset) for node in module.body)
-            module.body = [node for node, start in zip(module.body, list(starts), strict=True) if start not in fillers]
+            starts = [places.offset(node.lineno, node.col_offset) for node in module.body]
+            module.body = [node for node, start in zip(module.body, starts, strict=True) if start not in fillers]
         return module
-
-    def _masked_text(self) -> tuple[str, set[int]]:
-        """The text with blanks in the place of everything that is not Python, and where fillers stand.
-
-        Where Python follows another statement on its line, that statement leaves a filler, `0` or over several lines
-        `(0 )`, behind: Python would take blanks at the start of a line for indentation.
-        """
-        pieces = []
-        fillers = set()
-        at = 0
-        python_before = python_behind = False
-        behind = self._python_behind()
-        for statement, python_behind_it in zip(self._statements, behind, strict=True):
-            gap = self.text[at : statement.start]
-            pieces.append(gap if python_before or (python_behind and statement.joined) else gap.replace(";", " "))
-            body = self.text[statement.start : statement.end]
-            python_before = statement.kind == "python"
-            python_behind = python_behind_it
-            if python_before:
-                pieces.append(body)
-            elif python_behind:
-                fillers.add(statement.start)
-                pieces.append(f"(0{_blank(body[2:-1])})" if "\n" in body else f"0{_blank(body[1:])}")
-            else:
-                pieces.append(_blank(body))
-            at = statement.end
-        pieces.append(_blank(self.text[at:]))
-        return self._without_strays("".join(pieces)), fillers
-
-    def _python_behind(self) -> list[bool]:
-        """For each statement, whether Python follows it on its line."""
-        answers = []
-        answer = False
-        following: _Statement | None = None
-        for statement in reversed(self._statements):
-            answer = following is not None and following.joined and (answer or following.kind == "python")
-            answers.append(answer)
-            following = statement
-        return answers[::-1]
-
-    def _without_strays(self, masked: str) -> str:
-        """The text with names in the place of selectors that were reported already."""
-        for span in self._strays:
-            masked = masked[: span.start] + "_" * (span.end - span.start) + masked[span.end :]
-        return masked
-
-    def _python_starts(self) -> list[int]:
-        """Where the top-level Python statements start; a decorator starts what it decorates."""
-        starts = []
-        decorated = False
-        for statement in self._statements:
-            if statement.top_level:
-                if not decorated:
-                    starts.append(statement.start)
-                decorated = self.text[statement.start] == "@"
-        return starts
 
 
 def _behind_gap(text: str, at: int) -> int:
     gap = GAP.match(text, at)
     assert gap is not None, "a gap may be empty"
     return gap.end()
-
-
-def _blank(text: str) -> str:
-    return re.sub(r"[^\n]", " ", text)
 
 
 def _with_fields(tokens: Sequence[Token]) -> list[Token]:
@@ -479,8 +337,3 @@ def _with_fields(tokens: Sequence[Token]) -> list[Token]:
         found.append(token)
         waiting.extend(reversed(token.inner))
     return found
-
-
-def _starts_pair(tokens: list[Token], at: int) -> bool:
-    """Whether `key =` stands at token number `at`."""
-    return tokens[at].kind == "name" and at + 1 < len(tokens) and tokens[at + 1].text == "="

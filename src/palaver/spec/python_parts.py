@@ -14,13 +14,19 @@ from palaver.spec.scan import Token
 
 
 def read_expression(source: Source, tokens: Sequence[Token], report: Reporter) -> Expression:
-    """The Python expression that `tokens`, at least one, make up. Raises Wrong."""
+    """The Python expression that `tokens`, at least one, make up.
+
+    :raises Wrong: they make up none
+    """
     lifted = lift(source, tokens)
     return whole_expression(lifted, parse_lifted(lifted, report))
 
 
 def whole_expression(lifted: Lifted, node: ast.expr) -> Expression:
-    """All of the lifted text as one expression. Raises Wrong if a selector stands where none can."""
+    """All of the lifted text as one expression, of which CPython made `node`.
+
+    :raises Wrong: a selector stands where none can
+    """
     used = loaded_mentions(node, lifted)
     refuse_unused(lifted, {mention.name for mention in used})
     text = lifted.source.text[lifted.start : lifted.end]
@@ -28,7 +34,10 @@ def whole_expression(lifted: Lifted, node: ast.expr) -> Expression:
 
 
 def loaded_mentions(node: ast.AST, lifted: Lifted) -> tuple[Mention, ...]:
-    """The mentions whose value `node` uses, in the order of the text. Raises Wrong for one that is bound there."""
+    """The mentions whose value `node` uses, in the order of the text.
+
+    :raises Wrong: one of them is bound there
+    """
     used = []
     for inner in ast.walk(node):
         if isinstance(inner, ast.Name) and inner.id in lifted.mentions:
@@ -40,7 +49,10 @@ def loaded_mentions(node: ast.AST, lifted: Lifted) -> tuple[Mention, ...]:
 
 
 def refuse_unused(lifted: Lifted, used: set[str]) -> None:
-    """Raises Wrong for a selector that became something else than a value: a parameter, a keyword."""
+    """See to it that every selector became a value.
+
+    :raises Wrong: one became something else, a parameter or a keyword
+    """
     for name, mention in lifted.mentions.items():
         if name not in used:
             raise Wrong(mention.path.span, "a selector cannot stand here: it is a value, not a name")

@@ -335,8 +335,7 @@ def _split_at_commas(tokens: Sequence[Token]) -> list[Sequence[Token]]:
     parts: list[Sequence[Token]] = []
     start = depth = 0
     for number, token in enumerate(tokens):
-        if token.kind == "operator":
-            depth += (token.text in ("(", "[", "{")) - (token.text in (")", "]", "}"))
+        depth += token.nesting
         if token.text == "," and depth == 0:
             parts.append(tokens[start:number])
             start = number + 1
@@ -344,7 +343,10 @@ def _split_at_commas(tokens: Sequence[Token]) -> list[Sequence[Token]]:
 
 
 def literal_value(token: Token, source: Source, report: Reporter) -> str | bytes:
-    """The value of a string token. Raises Wrong."""
+    """The value of a string token; what CPython warns about is reported.
+
+    :raises Wrong: CPython does not read it
+    """
     quotes = _QUOTES.match(token.text)
     assert quotes is not None, "a string starts with its prefix and quotes"
     if not quotes.group(1) and "\\" not in token.text:

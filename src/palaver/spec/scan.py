@@ -67,6 +67,9 @@ _SIMPLE_STRING = re.compile(
 _KEYWORDS_BEFORE_OPERANDS = frozenset(keyword.kwlist) - {"None", "True", "False"}
 # CPython gives up at 150 f-strings inside each other; nobody has written four.
 _MAX_FSTRINGS_IN_EACH_OTHER = 40
+_OPENING = frozenset("([{")
+_CLOSING = frozenset(")]}")
+_QUANTIFIER_SIZE = len("forall")  # and of "exists"
 
 
 class Token(NamedTuple):
@@ -83,6 +86,18 @@ class Token(NamedTuple):
     def span(self) -> Span:
         return Span(self.start, self.end)
 
+    @property
+    def nesting(self) -> int:
+        """1 if it opens a bracket, -1 if it closes one, else 0."""
+        if self.kind != "operator":
+            return 0
+        return (self.text in _OPENING) - (self.text in _CLOSING)
+
+    @property
+    def quantifier(self) -> str:
+        """The word of a quantifier, `forall` or `exists`."""
+        return self.text[:_QUANTIFIER_SIZE]
+
 
 def normalise_line_ends(text: str) -> str:
     """The text with CRLF, CR and form feed turned into newlines."""
@@ -90,12 +105,26 @@ def normalise_line_ends(text: str) -> str:
 
 
 def names_in_symbol(symbol: str, at: int, text: str) -> list[str]:
-    """The parties, if any, and last the name of a symbol that stands at `at` of `text`. Raises Wrong."""
+    """The parties, if any, and last the name of a symbol that stands at `at` of `text`.
+
+    :raises Wrong: these are no names
+    """
     names = [part.strip() for part in symbol[1:-1].split(":")]
     # \w knows a few characters that are no letters for Python, and those are no letters here either.
     if all(map(str.isidentifier, names)):
         return names
     raise Wrong(*why_no_symbol(text, at))
+
+
+def bare_symbol(token: Token, text: str) -> str:
+    """The symbol that a token of `text` is, where parties make no sense.
+
+    :raises Wrong: it has parties, or is no symbol
+    """
+    *parties, name = names_in_symbol(token.text, token.start, text)
+    if parties:
+        raise Wrong(token.span, "parties are named in rules only", f"write <{name}>")
+    return f"<{name}>"
 
 
 def why_no_symbol(text: str, at: int) -> tuple[Span, str, str]:
@@ -135,29 +164,34 @@ def rule_tokens(text: str, at: int) -> tuple[list[Token], int]:
                 break
             at = onward
             continue
-        token = Token(kind or "other", at, end, found.group())
-        if kind == "operator":
-            if token.text == ";" and depth == 0:
-                break
-            if token.text in (":=", "=", "::", "==") and depth == 0:
-                token = _generator(text, at)
-            elif token.text == "{":
-                token = _bounds(text, at)
-            elif token.text in "([":
-                depth += 1
-            elif token.text in ")]":
-                depth = max(0, depth - 1)
-        elif kind == "fstring":
-            token = _fstring(text, at, end, 0)
-        elif kind == "broken":
-            token = _broken(text, at, end)
-        elif kind == "quantifier":
-            # Only constraints know quantifiers; in a rule the word is a word like any other.
-            end = at + len("forall")
-            token = Token("name", at, end, text[at:end])
+        if found.group() == ";" and depth == 0:
+            break
+        token = _rule_token(text, found, in_brackets=depth > 0)
+        if token.text in ("(", "["):
+            depth += 1
+        elif token.text in (")", "]"):
+            depth = max(0, depth - 1)
         tokens.append(token)
         at = token.end
     return tokens, at
+
+
+def _rule_token(text: str, found: re.Match[str], *, in_brackets: bool) -> Token:
+    """The token that starts where `found` does; Python in a rule is one token, so it may be longer."""
+    at, end, word = found.start(), found.end(), found.group()
+    match found.lastgroup:
+        case "operator" if word == "{":
+            return _bounds(text, at)
+        case "operator" if word in (":=", "=", "::", "==") and not in_brackets:
+            return _generator(text, at)
+        case "fstring":
+            return _fstring(text, at, end, 0)
+        case "broken":
+            return _broken(text, at, end)
+        case "quantifier":
+            # Only constraints know quantifiers; in a rule the word is a word like any other.
+            return Token("name", at, at + _QUANTIFIER_SIZE, word[:_QUANTIFIER_SIZE])
+    return Token(found.lastgroup or "other", at, end, word)
 
 
 def _next_line_of_rule(text: str, at: int, tokens: list[Token], *, in_brackets: bool) -> int | None:
@@ -194,75 +228,103 @@ def python_tokens(
     """The tokens of one logical line of Python from `at` on, and where it ends.
 
     It ends before a newline or `;`. With `closing` it ends before that bracket instead; with `field` it is the
-    replacement field of an f-string, which also ends before a conversion or a format. A line that starts like a rule
-    always ends it: no Python looks like that.
+    replacement field of an f-string, inside `fstrings` of them, which also ends before a conversion or a format. A line
+    that starts like a rule always ends it: no Python looks like that.
     """
-    tokens: list[Token] = []
-    depth = 0
-    ends = False
-    bars: list[int] = []  # the depths at which a `|…|` is open
-    resume: tuple[int, int] | None = None
-    match = TOKEN.match
-    while at < len(text):
-        found = match(text, at)
-        assert found is not None, "the last alternative of TOKEN takes any character"
-        kind, end = found.lastgroup or "other", found.end()
-        if kind == "blank" or kind == "comment":
-            at = end
-            continue
-        if kind == "newline":
-            if depth == 0 and not closing:
+    line = _PythonLine(text, at, closing, field, fstrings)
+    line.read()
+    return line.tokens, line.at
+
+
+class _PythonLine:
+    """A logical line of Python, read up to `at`."""
+
+    def __init__(self, text: str, at: int, closing: str, field: bool, fstrings: int) -> None:
+        self.text = text
+        self.at = at
+        self.tokens: list[Token] = []
+        self._closing = closing
+        self._field = field
+        self._fstrings = fstrings
+        self._depth = 0
+        self._ends = False  # whether an operand has just ended
+        self._bars: list[int] = []  # the depths at which a `|…|` is open
+        # Where to go back to if a bracket turns out to be never closed: a place, and how many tokens are before it.
+        self._resume: tuple[int, int] | None = None
+
+    def read(self) -> None:
+        text, match = self.text, TOKEN.match
+        while self.at < len(text):
+            found = match(text, self.at)
+            assert found is not None, "the last alternative of TOKEN takes any character"
+            kind, end, word = found.lastgroup or "other", found.end(), found.group()
+            if kind == "newline":
+                if not self._goes_on(end):
+                    break
+                self.at = end
+            elif kind == "blank" or kind == "comment":
+                self.at = end
+            elif kind == "operator" and self._depth == 0 and self._is_stop(word):
                 break
-            if RULE_HEAD.match(text, end):
-                break
-            if resume is None and _KEYWORD_LINE.match(text, end):
-                resume = at, len(tokens)
-            at = end
-            continue
-        word = found.group()
-        if kind == "symbol" and ends:
-            kind, end, word = "operator", at + 1, "<"
-        inner: tuple[Token, ...] = ()
-        if kind == "operator":
-            if depth == 0 and (
-                word == closing or (word == ";" and not closing) or (field and (word[0] == ":" or word == "!"))
-            ):
-                break
-            if word in ("(", "[", "{"):
-                depth += 1
-                ends = False
-            elif word in (")", "]", "}"):
-                depth = max(0, depth - 1)
-                while bars and bars[-1] > depth:
-                    bars.pop()
-                ends = True
-            elif word == "|":
-                if not ends:
-                    bars.append(depth)
-                elif bars and bars[-1] == depth:
-                    bars.pop()
-                    ends = True
-                    tokens.append(Token(kind, at, end, word, ends))
-                    at = end
-                    continue
-                ends = False
             else:
-                ends = word == "..."
-        elif kind == "name":
-            ends = word not in _KEYWORDS_BEFORE_OPERANDS
-        elif kind == "fstring":
-            _, _, end, word, ends, inner = _fstring(text, at, end, fstrings)
-        elif kind == "broken":
-            _, _, end, word, ends, _ = _broken(text, at, end)
-        else:
-            ends = kind in ("symbol", "string", "number")
-        tokens.append(Token(kind, at, end, word, ends, inner))
-        at = end
-    if depth > 0 and not closing and resume is not None:
-        # A bracket was never closed. Constraints further down are better read than swallowed.
-        at, kept = resume
-        del tokens[kept:]
-    return tokens, at
+                token = self._token(kind, end, word)
+                self.tokens.append(token)
+                self._ends = token.ends
+                self.at = token.end
+        if self._depth > 0 and not self._closing and self._resume is not None:
+            # A bracket was never closed. Constraints further down are better read than swallowed.
+            self.at, kept = self._resume
+            del self.tokens[kept:]
+
+    def _goes_on(self, line_start: int) -> bool:
+        """Whether the logical line goes on with the line that starts there."""
+        if (self._depth == 0 and not self._closing) or RULE_HEAD.match(self.text, line_start):
+            return False
+        if self._resume is None and _KEYWORD_LINE.match(self.text, line_start):
+            self._resume = self.at, len(self.tokens)
+        return True
+
+    def _is_stop(self, operator: str) -> bool:
+        """Whether an operator outside of all brackets ends the line."""
+        if operator == self._closing or (operator == ";" and not self._closing):
+            return True
+        return self._field and (operator[0] == ":" or operator == "!")
+
+    def _token(self, kind: str, end: int, word: str) -> Token:
+        if kind == "symbol" and self._ends:
+            kind, end, word = "operator", self.at + 1, "<"
+        match kind:
+            case "operator":
+                ends = self._ends_operand(word)
+            case "name":
+                ends = word not in _KEYWORDS_BEFORE_OPERANDS
+            case "fstring":
+                return _fstring(self.text, self.at, end, self._fstrings)
+            case "broken":
+                return _broken(self.text, self.at, end)
+            case _:
+                ends = kind in ("symbol", "string", "number")
+        return Token(kind, self.at, end, word, ends)
+
+    def _ends_operand(self, operator: str) -> bool:
+        """Whether an operand ends with this operator; open brackets and bars are kept account of."""
+        if operator in _OPENING:
+            self._depth += 1
+            return False
+        if operator in _CLOSING:
+            self._depth = max(0, self._depth - 1)
+            while self._bars and self._bars[-1] > self._depth:
+                self._bars.pop()
+            return True
+        if operator != "|":
+            return operator == "..."
+        if not self._ends:
+            self._bars.append(self._depth)
+            return False
+        if self._bars and self._bars[-1] == self._depth:
+            self._bars.pop()
+            return True
+        return False
 
 
 def _broken(text: str, at: int, end: int) -> Token:

@@ -7,9 +7,8 @@ away; what spec authors and users of the API see is a `Tree`, a view of a node i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import partial
-from typing import NamedTuple, TypeAlias, cast
+from collections.abc import Callable
+from typing import NamedTuple, TypeAlias
 
 
 class NonTerminal(str):
@@ -59,21 +58,9 @@ class OpenNode(Node):
 
 Part: TypeAlias = Node | Leaf
 
-# `make_node((symbol, children, sources, parties))` is `Node(...)` without the cost of a Python-level constructor,
+# `new(Node, (symbol, children, sources, parties))` is `Node(...)` without the cost of a Python-level constructor,
 # which matters where nodes are made by the million: the matcher's trees and the generator's.
-make_node = cast("partial[Node]", partial(tuple.__new__, Node))
-
-
-def leaves(part: Part) -> Iterator[Leaf]:
-    """The leaves below `part`, left to right. Iterative: a tree may be deeper than Python's stack."""
-    stack = [part]
-    pop, extend = stack.pop, stack.extend
-    while stack:
-        top = pop()
-        if isinstance(top, Node):
-            extend(reversed(top.children))
-        else:
-            yield top
+new = tuple.__new__
 
 
 def _same_leaf(one: Leaf, other: Leaf) -> bool:

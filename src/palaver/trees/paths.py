@@ -15,14 +15,21 @@ Path: TypeAlias = tuple[int, ...]
 
 
 def part_at(part: Part, path: Iterable[int]) -> Part:
-    """The part at `path` below `part`; raises IndexError if there is none."""
+    """The part at `path` below `part`.
+
+    :raises IndexError: there is none
+    """
     for step in path:
         part = _step(part, step)
     return part
 
 
 def replace_at(part: Part, path: Sequence[int], new: Part) -> Part:
-    """`part` with `new` at `path`. Only the spine above it is made anew; everything else is shared."""
+    """`part` with `new` at `path`. Only the spine above it is made anew; everything else is shared.
+
+    :raises IndexError: there is no such path in `part`
+    :raises TypeError: `new` is a leaf, and `path` that of a source
+    """
     spine: list[Node] = []
     for step in path:
         below = _step(part, step)

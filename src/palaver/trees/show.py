@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from palaver.trees.node import Leaf, Node, Part
-from palaver.trees.values import Kind, flat, kind_of, leaf_bytes, to_bits
+from palaver.trees.values import Kind, flat, kind_of, leaf_bytes, name_of
 
 # Lines of deeper nodes stay in this column: half of a wide terminal.
 DEEPEST_INDENT = 40
@@ -33,11 +33,6 @@ def show_tree(part: Part) -> str:
 def show_repr(part: Part) -> str:
     """``DerivationTree(<start>, [DerivationTree('abc')])``."""
     return _write(part, _repr_jobs)
-
-
-def show_bits(part: Part) -> str:
-    """The value as a row of 0 and 1."""
-    return to_bits(part)
 
 
 def show_value(part: Part) -> str:
@@ -217,15 +212,11 @@ def _survey(root: Node) -> list[_Line]:
 
 def _rule_line(line: _Line) -> str:
     node = line.node
-    right = " ".join(_mention(child) for child in node.children) or "''"
+    right = " ".join(map(name_of, node.children)) or "''"
     if node.sources:
         right += f" := f({', '.join(source.symbol for source in node.sources)})"
     remarks = "; ".join(filter(None, (_position(line), _comment(line))))
     return f"{_indent(line.depth)}{node.symbol} ::= {right}{'  # ' if remarks else ''}{remarks}"
-
-
-def _mention(part: Part) -> str:
-    return str(part.symbol) if isinstance(part, Node) else repr(part)
 
 
 def _position(line: _Line) -> str:

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, KeysView, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple, NoReturn, Self, TypeAlias, overload
 
 from palaver.trees import show, values
@@ -145,14 +146,20 @@ class Tree(Forwarding):
 
     @property
     def nonterminal(self) -> NonTerminal:
-        """The symbol, if this is a node; raises TypeError if it is a leaf."""
+        """The symbol of a node.
+
+        :raises TypeError: this is a leaf
+        """
         if not isinstance(self.node, Node):
             raise TypeError(f"{self.node!r} is a terminal and has no nonterminal symbol")
         return self.node.symbol
 
     @property
     def terminal(self) -> Terminal:
-        """The symbol, if this is a leaf; raises TypeError if it is a node."""
+        """The symbol of a leaf.
+
+        :raises TypeError: this is a node
+        """
         if isinstance(self.node, Node):
             raise TypeError(f"{self.node.symbol} is a nonterminal and has no terminal symbol")
         return Terminal(self.node)
@@ -202,7 +209,7 @@ class Tree(Forwarding):
     def __getitem__(self, where: int | slice) -> Tree:
         """A child by its position, or some of them as one anonymous tree."""
         if isinstance(where, slice):
-            return SliceTree(self.children[where])
+            return SliceTree(self, self.children[where])
         if not hasattr(type(where), "__index__"):
             raise TypeError(f"a tree is indexed by position, tree[0] or tree[1:3], not by {type(where).__name__}")
         try:
@@ -245,7 +252,10 @@ class Tree(Forwarding):
         return tuple(tree.step for tree in self.get_path()[1:])
 
     def at(self, path: Iterable[int]) -> Tree:
-        """The tree at `path` below this one; raises IndexError if there is none."""
+        """The tree at `path` below this one.
+
+        :raises IndexError: there is none
+        """
         tree = self
         for step in path:
             part_at(tree.node, (step,))  # the one check of steps, with its message
@@ -337,12 +347,18 @@ class Tree(Forwarding):
         return [TreeValue(part) for part in list(_parts(self.node))[1:]]
 
     def to_string(self, encoding: str = "latin-1") -> str:
-        """The value as text, bytes decoded by `encoding`; raises ConversionError if that cannot be."""
+        """The value as text, bytes decoded by `encoding`.
+
+        :raises ConversionError: bits fill no whole bytes, or the bytes are not of that encoding
+        """
         data = self.serialised()
         return data if isinstance(data, str) else values.decode(self.node, data, encoding)
 
     def to_bytes(self, encoding: str = "utf-8") -> bytes:
-        """The value as bytes, text encoded by `encoding`; raises ConversionError if bits fill no whole bytes."""
+        """The value as bytes, text encoded by `encoding`.
+
+        :raises ConversionError: bits fill no whole bytes, or the encoding lacks a character
+        """
         data = self.serialised()
         if isinstance(data, str):
             return values.encode(self.node, data, encoding)
@@ -352,7 +368,7 @@ class Tree(Forwarding):
     def serialised(self) -> str | bytes:
         """What is written or sent: text if all of it is text, else bytes. Computed once.
 
-        Raises ConversionError if bits fill no whole bytes.
+        :raises ConversionError: bits fill no whole bytes
         """
         if self._serialised is None:
             known, self._leaves = self._leaves, None
@@ -360,7 +376,10 @@ class Tree(Forwarding):
         return self._serialised
 
     def to_int(self) -> int:
-        """The value as a number; raises ConversionError if it is none."""
+        """The value as a number.
+
+        :raises ConversionError: it is none
+        """
         return values.to_int(self.node)
 
     def to_bits(self) -> str:
@@ -387,7 +406,8 @@ class Tree(Forwarding):
     def __eq__(self, other: object) -> bool:
         """Equal in the type of `other`; between trees, in structure if the symbols are the same, else in value.
 
-        Raises ConversionError if the value cannot be read in that type, and TypeError if it is no type of values.
+        :raises ConversionError: the value cannot be read in that type
+        :raises TypeError: that is no type of values
         """
         if isinstance(other, Tree):
             return values.equal_parts(self.node, other.node)
@@ -419,7 +439,8 @@ class Tree(Forwarding):
     def replaced(self, where: Tree | Sequence[int], new: Tree | Part) -> Tree:
         """This tree with `new` in place of a tree below it, named by itself or by its path from here.
 
-        Raises ValueError if that tree is not below this one, and IndexError if the path leads nowhere.
+        :raises ValueError: that tree is not below this one
+        :raises IndexError: the path leads nowhere
         """
         path = self._path_to(where) if isinstance(where, Tree) else tuple(where)
         return Tree(replace_at(self.node, path, new.node if isinstance(new, Tree) else new))
@@ -461,12 +482,14 @@ class Tree(Forwarding):
 
 
 class SliceTree(Tree):
-    """Some children of a tree as one anonymous tree. They keep their places: their parent is still their own."""
+    """Some children of a tree, the `whole`, as one anonymous tree. They keep their places: their parent is still their
+    own."""
 
-    __slots__ = ()
+    __slots__ = ("whole",)
 
-    def __init__(self, trees: Sequence[Tree]) -> None:
+    def __init__(self, whole: Tree, trees: Sequence[Tree]) -> None:
         super().__init__(Node(ANONYMOUS, tuple(tree.node for tree in trees)))
+        self.whole = whole
         self._children = Trees(trees)
 
 
@@ -490,20 +513,26 @@ def _parts(part: Part) -> Iterator[Part]:
             stack.extend(reversed(top.children))
 
 
+@dataclass(frozen=True, slots=True)
+class _Closing:
+    """The end of a node whose children are the last so many parts made."""
+
+    symbol: NonTerminal
+    count: int
+
+
 def _from_nested(nested: Nested) -> Part:
     made: list[Part] = []
-    # Children before parents: a pair is opened, its children follow, and its closing gathers what they made.
-    stack: list[Nested | tuple[NonTerminal, int]] = [nested]
+    stack: list[Nested | _Closing] = [nested]
     while stack:
-        name, inside = stack.pop()
-        if isinstance(name, NonTerminal) and isinstance(inside, int):
-            children = tuple(made[len(made) - inside :])
-            del made[len(made) - inside :]
-            made.append(Node(name, children))
-        elif isinstance(inside, int):
-            raise AssertionError("only a nonterminal is ever closed")
-        elif isinstance(name, str) and name.startswith("<"):
-            stack.append((NonTerminal(name), len(inside)))
+        top = stack.pop()
+        if isinstance(top, _Closing):
+            first = len(made) - top.count
+            made[first:] = [Node(top.symbol, tuple(made[first:]))]
+            continue
+        name, inside = top
+        if isinstance(name, str) and name.startswith("<"):
+            stack.append(_Closing(NonTerminal(name), len(inside)))
             stack.extend(reversed(inside))
         else:
             made.append(name)

@@ -49,7 +49,7 @@ class Kind(Enum):
 
 
 def flat(part: Part) -> list[Leaf]:
-    """The leaves below `part`, left to right, as a list: faster than the iterator `node.leaves`."""
+    """The leaves below `part`, left to right; as a list, which is faster than to yield them one by one."""
     if not isinstance(part, Node):
         return [part]
     found: list[Leaf] = []
@@ -72,23 +72,32 @@ def kind_of(part: Part) -> Kind:
 
 
 def to_bytes(part: Part, encoding: str = "utf-8") -> bytes:
-    """The value as bytes; raises ConversionError if its bits do not fill whole bytes."""
+    """The value as bytes, text encoded by `encoding`.
+
+    :raises ConversionError: bits fill no whole bytes, or the encoding lacks a character
+    """
     return _bytes(part, flat(part), encoding)
 
 
 def to_text(part: Part, encoding: str = "latin-1") -> str:
-    """The value as text, bytes decoded by `encoding`; raises ConversionError if that cannot be."""
+    """The value as text, bytes decoded by `encoding`.
+
+    :raises ConversionError: bits fill no whole bytes, or the bytes are not of that encoding
+    """
     data = serialise(part)
     return data if isinstance(data, str) else decode(part, data, encoding)
 
 
 def serialise(part: Part) -> str | bytes:
-    """Text if all leaves are text, else bytes; raises ConversionError if bits fill no whole bytes."""
+    """Text if all leaves are text, else bytes.
+
+    :raises ConversionError: bits fill no whole bytes
+    """
     return joined(part, flat(part))
 
 
 def joined(part: Part, found: Sequence[Leaf]) -> str | bytes:
-    """The same for a part whose leaves are known already."""
+    """What `serialise` gives, for a part whose leaves are known already."""
     try:
         return "".join(found)  # type: ignore[arg-type]  # tried, not known
     except TypeError:
@@ -96,7 +105,10 @@ def joined(part: Part, found: Sequence[Leaf]) -> str | bytes:
 
 
 def to_int(part: Part) -> int:
-    """The value as a number; raises ConversionError if it is none."""
+    """The value as a number.
+
+    :raises ConversionError: it is none
+    """
     found = flat(part)
     if not found:
         return 0
@@ -146,7 +158,8 @@ def name_of(part: Part) -> str:
 def equals_plain(part: Part, other: object) -> bool:
     """Whether the value, read in the type of `other`, is `other`.
 
-    Raises ConversionError if the value cannot be read so, and TypeError if `other` is no text, bytes or number.
+    :raises ConversionError: the value cannot be read in that type
+    :raises TypeError: `other` is no text, bytes or whole number
     """
     if isinstance(other, str):
         return _equals_text(part, other)
@@ -320,7 +333,10 @@ def _number(bits: Sequence[Leaf]) -> int:
 
 
 def encode(part: Part, text: str, encoding: str) -> bytes:
-    """The text of `part` as bytes; raises ConversionError if the encoding lacks a character."""
+    """The text of `part` as bytes.
+
+    :raises ConversionError: the encoding lacks a character
+    """
     try:
         # surrogateescape: text that was made from stray bytes becomes those bytes again.
         return text.encode(encoding, "surrogateescape")
@@ -329,7 +345,10 @@ def encode(part: Part, text: str, encoding: str) -> bytes:
 
 
 def decode(part: Part, data: bytes, encoding: str) -> str:
-    """The bytes of `part` as text; raises ConversionError if they are not of that encoding."""
+    """The bytes of `part` as text.
+
+    :raises ConversionError: they are not of that encoding
+    """
     try:
         return data.decode(encoding)
     except UnicodeDecodeError as error:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import zipfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,17 +12,25 @@ from typing import Any
 import click
 
 from palaver.cli.main import FINDINGS
-from palaver.cli.options import load_spec, spec_options
+from palaver.cli.options import is_binary, load_spec, spec_options
 from palaver.cli.output import Folder, Nowhere, OneFile, Sink, Stdout, formatter
 from palaver.cli.program import Program, start_with
 from palaver.cli.progress import Progress
 from palaver.cli.timeout import until
 from palaver.compiled import Spec
+from palaver.compiled.data import as_bytes
 from palaver.errors import Rejected, Unsolvable
+from palaver.solving.fuzz import MAX_NODES, MAX_REPETITIONS
 from palaver.trees.tree import Tree
 
 
-@click.command("fuzz", context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False})
+def _no_nan(_context: click.Context, _parameter: click.Parameter, seconds: float | None) -> float | None:
+    if seconds is not None and math.isnan(seconds):
+        raise click.BadParameter("nan is no number.")
+    return seconds
+
+
+@click.command("fuzz", context_settings={"allow_interspersed_args": False})
 @spec_options
 @click.option("-n", "--num-outputs", "count", type=click.IntRange(0), default=10, show_default=True, help="How many.")
 @click.option("--infinite", is_flag=True, help="Go on until stopped.")
@@ -31,11 +41,13 @@ from palaver.trees.tree import Tree
     "-x", "--filename-extension", "extension", default=".txt", show_default=True, help="The ending of files in DIR."
 )
 @click.option("-i", "--initial-population", "initial", metavar="SEEDS", help="A folder or ZIP of inputs to start from.")
-@click.option("--max-nodes", type=click.IntRange(1), default=200, show_default=True, help="How large a tree may grow.")
+@click.option(
+    "--max-nodes", type=click.IntRange(1), default=MAX_NODES, show_default=True, help="How large a tree may grow."
+)
 @click.option(
     "--max-repetitions",
     type=click.IntRange(0),
-    default=20,
+    default=MAX_REPETITIONS,
     show_default=True,
     help="How far * and + go beyond their least.",
 )
@@ -43,7 +55,13 @@ from palaver.trees.tree import Tree
     "-N", "--max-generations", type=click.IntRange(1), default=500, show_default=True, help="Rounds of search."
 )
 @click.option("--population-size", type=click.IntRange(1), default=100, show_default=True, help="Attempts per round.")
-@click.option("--stop-after-seconds", type=click.FloatRange(0), metavar="N", help="Stop after that much time.")
+@click.option(
+    "--stop-after-seconds",
+    type=click.FloatRange(0, 1e9),
+    callback=_no_nan,
+    metavar="N",
+    help="Stop after that much time.",
+)
 @click.option("--progress-bar", type=click.Choice(["auto", "on", "off"]), default="auto", help="Show progress.")
 @click.option(
     "--input-method", type=click.Choice(["filename", "stdin"]), default="filename", help="How COMMAND gets outputs."
@@ -55,8 +73,7 @@ def command(**options: Any) -> int:
     They go to standard output, or where -o or -d say, or each to a run of COMMAND.
     """
     spec = load_spec(options)
-    binary = options["file_mode"] == "binary" or (options["file_mode"] == "auto" and spec.is_binary)
-    show = formatter(options["form"], binary=binary)
+    show = formatter(options["form"], binary=is_binary(spec, options))
     program = start_with(
         options["program"], by_file=options["input_method"] == "filename", extension=options["extension"]
     )
@@ -84,7 +101,7 @@ def command(**options: Any) -> int:
 
 
 def _sink(options: dict[str, Any]) -> Sink:
-    separator = options["separator"].encode()
+    separator = as_bytes(options["separator"])
     if options["directory"] is not None and options["output"] is not None:
         raise click.UsageError("-o and -d exclude each other")
     if options["directory"] is not None:
@@ -120,10 +137,13 @@ def _initial(spec: Spec, place: str | None) -> tuple[list[Tree], int]:
 
 
 def _unzipped(place: str) -> Iterator[tuple[str, bytes]]:
-    with zipfile.ZipFile(place) as archive:
-        for name in sorted(archive.namelist()):
-            if not name.endswith("/"):
-                yield f"{place}/{name}", archive.read(name)
+    try:
+        with zipfile.ZipFile(place) as archive:
+            for name in sorted(archive.namelist()):
+                if not name.endswith("/"):
+                    yield f"{place}/{name}", archive.read(name)
+    except (zipfile.BadZipFile, RuntimeError, zlib.error) as error:  # broken, encrypted, or packed in an unknown way
+        raise click.UsageError(f"cannot read {place}: {error}") from error
 
 
 def _files_below(place: Path) -> Iterator[tuple[str, bytes]]:

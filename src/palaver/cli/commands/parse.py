@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 from typing import Any
 
@@ -9,9 +10,10 @@ import click
 
 from palaver.cli.explain import explain
 from palaver.cli.main import FINDINGS, WRONG_USE
-from palaver.cli.options import load_spec, spec_options
+from palaver.cli.options import is_binary, load_spec, spec_options
 from palaver.cli.output import Nowhere, OneFile, Sink, Stdout, formatter
 from palaver.compiled import Reading, Spec
+from palaver.compiled.data import as_bytes
 from palaver.trees.tree import Tree
 
 
@@ -27,7 +29,7 @@ def command(inputs: tuple[str, ...], **options: Any) -> int:
     not.
     """
     spec = load_spec(options)
-    binary = options["file_mode"] == "binary" or (options["file_mode"] == "auto" and spec.is_binary)
+    binary = is_binary(spec, options)
     show = formatter(options["form"], binary=binary)
     outcomes = []
     with _sink(options) as sink:
@@ -44,7 +46,7 @@ def command(inputs: tuple[str, ...], **options: Any) -> int:
 
 
 def _sink(options: dict[str, Any]) -> Sink:
-    separator = options["separator"].encode()
+    separator = as_bytes(options["separator"])
     if options["form"] == "none" or (options["output"] is None and options["form"] == "string"):
         return Nowhere()
     return Stdout(separator) if options["output"] is None else OneFile(options["output"], separator)
@@ -52,6 +54,8 @@ def _sink(options: dict[str, Any]) -> Sink:
 
 def _read(name: str, binary: bool) -> str | bytes | None:
     try:
+        if name == "-" and sys.stdin is None:
+            raise OSError(errno.EBADF, "standard input is closed")
         if name == "-":
             data = sys.stdin.buffer.read()
         else:
