@@ -92,6 +92,25 @@ def test_a_deep_tree_is_made() -> None:
     assert str(tree) == "(" * DEEP + "x" + ")" * DEEP
 
 
+ENDLESS_SETTINGS = {
+    "alternatives in a row": "setting all_with_type(Alternative) alternatives_should_concatenate = 1.0\n",
+    "other rules": "setting * non_terminal_use_other_rule = 1.0\n",
+    "options": "setting * option_should_return_multiple = 1.0\n",
+}
+
+
+@pytest.mark.parametrize("setting", ENDLESS_SETTINGS.values(), ids=ENDLESS_SETTINGS)
+def test_settings_that_always_apply_do_not_make_a_tree_endless(setting: str) -> None:
+    spec = library.loads(setting + '<start> ::= "a" | <start>? "b" <x>\n<x> ::= <start> | "x"\n')
+    assert [tree.size() < 5_000 for tree in spec.fuzz(3, seed=1)] == [True] * 3
+
+
+def test_a_deep_tree_is_made_with_settings() -> None:
+    text = '<start> ::= "a" <start> | "b"\nsetting * alternatives_should_concatenate = 1.0\n'
+    tree = next(library.loads(text).fuzz(1, seed=1, max_nodes=DEEP))
+    assert len(str(tree)) > DEEP
+
+
 DEEP_SPECS = {
     "parentheses in a rule": "<start> ::= " + "(" * DEEP + '"a"' + ")" * DEEP + "\n",
     "parentheses in a constraint": '<start> ::= "a"\nwhere ' + "(" * DEEP + "1" + ")" * DEEP + "\n",

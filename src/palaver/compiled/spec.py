@@ -33,6 +33,9 @@ from palaver.spec.ast import Expression, Rule
 from palaver.trees.node import Node, same
 from palaver.trees.tree import Tree
 
+# What a part that is made anew may spend even in a tree that has spent all it may; with less it would not vary.
+_FEWEST_NODES = 20
+
 # How many values are remembered with what they were read as; then all are forgotten, and few are asked for again.
 _MOST_READ = 4096
 
@@ -119,8 +122,10 @@ class Spec:
     def _mender(self, program: Program, chance: Chance, max_nodes: int) -> Mender:
         remake = chance / "mend"
 
-        def make(symbol: str, above: tuple[str, ...], given: Mapping[str, Node]) -> Node:
-            return program.make(symbol, remake, nodes=max_nodes, above=above, pins=given)
+        def make(symbol: str, above: tuple[str, ...], given: Mapping[str, Node], elsewhere: int) -> Node:
+            # What is mended again and again must not grow again and again.
+            nodes = max(_FEWEST_NODES, max_nodes - elsewhere)
+            return program.make(symbol, remake, nodes=nodes, above=above, pins=given)
 
         rules = self.grammar.rules
         names, dependence = self.namespace.names, Dependence(self.analysis)

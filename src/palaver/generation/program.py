@@ -114,6 +114,8 @@ class Program:
                 node = self._makers[symbol](run)
         except NoSuchString:
             raise Discarded("a regular expression could not be instantiated") from None
+        except RecursionError:
+            raise Discarded("the tree became too deep") from None
         assert isinstance(node, Node), "the maker of a symbol makes a node"
         return node
 
@@ -166,7 +168,7 @@ class _Compiler:
         make = self._generated(ref) or self._expanded(ref)
         make = self._track(ref.symbol, plain.without_rounds(make) if ref.symbol in self._cyclic else make)
         other = self._wrongness.rates(ref, rule).get("non_terminal_use_other_rule", 0)
-        return wrong.now_and_then(other, self._other_rule(ref), make) if other else make
+        return wrong.one_while_it_may_grow(other, self._other_rule(ref), make) if other else make
 
     def _expanded(self, ref: Ref) -> One:
         symbol, parties, bodies = NonTerminal(ref.symbol), _parties(ref), self._bodies
@@ -326,7 +328,7 @@ class _Compiler:
                 makers = [self._many(option, rule) for option in options]
                 choose = plain.choice_of_many(makers, self._costs(options))
                 rate = self._wrongness.rates(expr, rule).get("alternatives_should_concatenate", 0)
-                return wrong.now_and_then(rate, wrong.several_of(makers), choose) if rate else choose
+                return wrong.while_it_may_grow(rate, wrong.several_of(makers), choose) if rate else choose
             case Repeat():
                 return self._repeat(expr, rule)
             case Permutation(parts):
@@ -374,7 +376,7 @@ class _Compiler:
         if kind == "Plus" and (rate := rates.get("plus_should_return_nothing", 0)):
             return wrong.now_and_then(rate, wrong.nothing, repeat)
         if kind == "Option" and (rate := rates.get("option_should_return_multiple", 0)):
-            return wrong.now_and_then(rate, wrong.several_times(once), repeat)
+            return wrong.while_it_may_grow(rate, wrong.several_times(once), repeat)
         return repeat
 
     def _counted(self, expr: Repeat, once: Many) -> Many:

@@ -7,14 +7,10 @@ thing that often. Without settings nothing is wrapped, and nothing is paid.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import ParamSpec, TypeVar, cast
 
-from palaver.generation.makers import Many, Run
+from palaver.generation.makers import Many, One, Run
 from palaver.spec.ast import Bit, Choice, Expr, Literal, Pattern, Permutation, Ref, Repeat, Sequence, Setting
 from palaver.trees.node import Leaf, Part
-
-P = ParamSpec("P")
-T = TypeVar("T")
 
 Rates = Mapping[str, float]
 
@@ -67,12 +63,31 @@ def node_type(expr: Expr) -> str:
             return "Repetition"
 
 
-def now_and_then(rate: float, wrong: Callable[P, T], right: Callable[P, T]) -> Callable[P, T]:
-    """`wrong` with probability `rate`, else `right`. Both are makers, whose first argument is the run."""
+def now_and_then(rate: float, wrong: Many, right: Many) -> Many:
+    """`wrong` with probability `rate`, else `right`."""
 
-    def either(*arguments: P.args, **keywords: P.kwargs) -> T:
-        run = cast("Run", arguments[0])
-        return (wrong if run.random() < rate else right)(*arguments, **keywords)
+    def either(run: Run, out: list[Part]) -> None:
+        (wrong if run.random() < rate else right)(run, out)
+
+    return either
+
+
+def while_it_may_grow(rate: float, wrong: Many, right: Many) -> Many:
+    """The same, for wrong things that are larger than the right ones: a tree that is large enough gets no more of
+    them, or it might never end."""
+
+    def either(run: Run, out: list[Part]) -> None:
+        (wrong if run.random() < rate and run.left >= 0 else right)(run, out)
+
+    return either
+
+
+def one_while_it_may_grow(rate: float, wrong: One, right: One) -> One:
+    """The same for what is exactly one part."""
+
+    # Not one function of any arguments: passing those on takes up the C stack, which is too small for deep trees.
+    def either(run: Run) -> Part:
+        return (wrong if run.random() < rate and run.left >= 0 else right)(run)
 
     return either
 

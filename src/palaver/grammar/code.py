@@ -7,6 +7,7 @@ of a function. Calling one takes half a microsecond where evaluating the same te
 from __future__ import annotations
 
 import ast
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -31,7 +32,9 @@ def compile_expression(expression: Expression, names: dict[str, Any], variables:
     )
     tree = ast.fix_missing_locations(ast.Expression(ast.copy_location(function, expression.python)))
     # `names` is passed as it is, not copied: a function may use what the spec defines after it.
-    return eval(compile(tree, expression.source.name, "eval"), names)  # type: ignore[no-any-return]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SyntaxWarning)
+        return eval(compile(tree, expression.source.name, "eval"), names)  # type: ignore[no-any-return]
 
 
 def is_constant(expression: Expression) -> bool:

@@ -29,14 +29,14 @@ STEPS_PER_TREE = 40
 class Mender:
     """Mends trees of one grammar.
 
-    `make` makes a node of a symbol below the given ones, with some nodes in it given; `read` parses a value as a
-    symbol; `is_generated` tells whether a symbol has a generator, because what a generator made is mended as a whole or
-    not at all; `dependence` tells what has to be made anew together.
+    `make` makes a node of a symbol below the given ones, with some nodes in it given, next to so many nodes
+    elsewhere; `read` parses a value as a symbol; `is_generated` tells whether a symbol has a generator, because what
+    a generator made is mended as a whole or not at all; `dependence` tells what has to be made anew together.
     """
 
     checks: Sequence[Check]
     names: dict[str, Any]
-    make: Callable[[str, tuple[str, ...], Mapping[str, Node]], Node]
+    make: Callable[[str, tuple[str, ...], Mapping[str, Node], int], Node]
     read: Callable[[str, Any], Node | None]
     is_generated: Callable[[str], bool]
     dependence: Dependence
@@ -112,7 +112,8 @@ class Mender:
     def _remade(self, tree: Tree, given: Mapping[str, Node]) -> Node:
         """The whole derivation with a fresh node in the place of `tree`."""
         assert isinstance(tree.node, Node), "only nodes are blamed, and above a node is a node"
-        fresh = self.make(tree.node.symbol, _symbols_above(tree), given)
+        elsewhere = tree.get_root().size() - tree.size()
+        fresh = self.make(tree.node.symbol, _symbols_above(tree), given, elsewhere)
         return _put(tree, _keeping_parties(fresh, tree.node))
 
     def _whole(self, tree: Tree) -> Tree:
