@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo test lint types tests bench clean
+.PHONY: demo test lint types tests nightly bench clean
 
 demo: $(INSTALLED)
 	@BIN=$(BIN) sh examples/demo.sh
@@ -22,9 +22,18 @@ types: $(INSTALLED)
 tests: $(INSTALLED)
 	$(BIN)/pytest
 
+# Whether all roads of the matcher say the same, at length; a few minutes. `make nightly SEED=2` tries other cases.
+SEED ?= 1
+nightly: $(INSTALLED)
+	$(BIN)/python tests/matching/differential.py --checks 100000 --seed $(SEED)
+
 # Measures palaver against the reference implementation, which goes into a venv of its own.
 bench: $(INSTALLED)
 	$(BIN)/python benchmarks/run.py
+
+# The same for reading messages, also against dnspython and against code by hand.
+bench-matching: $(INSTALLED)
+	$(BIN)/python benchmarks/matching.py
 
 $(INSTALLED): pyproject.toml
 	$(PYTHON) -m venv $(VENV)

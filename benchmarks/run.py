@@ -9,32 +9,15 @@ with palaver (it takes minutes).
 from __future__ import annotations
 
 import argparse
-import compileall
 import json
-import os
 import resource
-import statistics
 import subprocess
 import sys
-import venv
-from collections.abc import Callable
 from pathlib import Path
 
-HERE = Path(__file__).parent
-REFERENCE = "fandango-fuzzer==1.3.1"
+from common import HERE, alternate, compile_bytecode, reference_python
+
 ROUNDS = 5
-
-
-def reference_python() -> str:
-    if "REFERENCE_PYTHON" in os.environ:
-        return os.environ["REFERENCE_PYTHON"]
-    home = HERE / ".reference"
-    python = home / "bin" / "python"
-    if not python.exists():
-        print(f"installing {REFERENCE} into {home}", file=sys.stderr)
-        venv.create(home, with_pip=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", REFERENCE], check=True)
-    return str(python)
 
 
 def cpu_of(command: list[str]) -> float:
@@ -53,19 +36,12 @@ def worker(python: str, tool: str, job: str, spec: str, count: int) -> dict[str,
     return result
 
 
-def alternate(ours: Callable[[], float], theirs: Callable[[], float], rounds: int) -> tuple[float, float]:
-    """Medians of both, measured in turn so that a busy moment hits both."""
-    pairs = [(ours(), theirs()) for _ in range(rounds)]
-    return statistics.median(one for one, _ in pairs), statistics.median(two for _, two in pairs)
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--full", action="store_true", help="as many messages with the reference as with palaver")
     full = parser.parse_args().full
     there, here = reference_python(), sys.executable
-    # Installed packages, the reference among them, come with their bytecode; a checkout may not have it yet.
-    compileall.compile_dir(HERE.parent / "src", quiet=1)
+    compile_bytecode()
     fandango, palaver = str(Path(there).parent / "fandango"), str(Path(here).parent / "palaver")
     trivial = str(HERE / "trivial.fan")
 
@@ -76,11 +52,11 @@ def main() -> int:
         sizes[spec, tool] = result["bytes"]
         return result["per_item"]
 
-    def generate(spec: str, few: int) -> tuple[float, float]:
+    def generate(spec: str, few: int) -> list[float]:
         return alternate(
+            1 if full else 3,
             lambda: fuzz(here, "palaver", spec, 10_000),
             lambda: fuzz(there, "reference", spec, 10_000 if full else few),
-            1 if full else 3,
         )
 
     rows = [
@@ -88,18 +64,18 @@ def main() -> int:
             "start-up: fuzz -n 1, trivial spec",
             3,
             alternate(
+                ROUNDS,
                 lambda: cpu_of([palaver, "fuzz", "-f", trivial, "-n", "1"]),
                 lambda: cpu_of([fandango, "fuzz", "-f", trivial, "-n", "1"]),
-                ROUNDS,
             ),
         ),
         (
             "loading an FTP-sized spec",
             20,
             alternate(
+                3,
                 lambda: worker(here, "palaver", "load", "ftp.fan", 5)["per_item"],
                 lambda: worker(there, "reference", "load", "ftp.fan", 3)["per_item"],
-                3,
             ),
         ),
         ("a line-based message", 100, generate("lines.fan", 500)),

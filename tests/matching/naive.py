@@ -227,7 +227,7 @@ def random_grammar(random: Random) -> dict[str, Expr]:
     while True:
         symbols = [f"<{name}>" for name in "stuv"[: random.randint(1, 4)]]
         rules = {symbol: _random_expr(random, symbols, 3) for symbol in symbols}
-        if _all_end(rules):
+        if all_end(rules):
             return rules
 
 
@@ -251,7 +251,7 @@ def _random_expr(random: Random, symbols: list[str], depth: int) -> Expr:
     return Repeat(several[0], least, most)
 
 
-def _all_end(rules: Mapping[str, Expr]) -> bool:
+def all_end(rules: Mapping[str, Expr]) -> bool:
     ending: set[str] = set()
 
     def ends(expr: Expr) -> bool:

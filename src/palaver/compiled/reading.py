@@ -11,7 +11,7 @@ from palaver.errors import Rejected
 from palaver.solving.sources import NoSource
 from palaver.trees.node import Node
 from palaver.trees.tree import SliceTree, Tree
-from palaver.trees.values import flat
+from palaver.trees.values import pieces
 
 if TYPE_CHECKING:
     from palaver.compiled.spec import Spec
@@ -103,9 +103,9 @@ def _start_of(tree: Tree, *, in_bytes: bool) -> int:
     while (parent := tree.parent) is not None:
         # A source stands nowhere in the input; what was made from it does.
         before = parent.node.children[: max(tree.step, 0)] if isinstance(parent.node, Node) else ()
-        for leaf in (leaf for part in before for leaf in flat(part)):
-            if isinstance(leaf, str) and in_bytes:
-                leaf = leaf.encode("utf-8", "surrogateescape")
-            bits += 1 if isinstance(leaf, int) else 8 * len(leaf)
+        for piece in (piece for part in before for piece in pieces(part)):
+            if isinstance(piece, str) and in_bytes:
+                piece = piece.encode("utf-8", "surrogateescape")
+            bits += 1 if isinstance(piece, int) else 8 * len(piece)
         tree = parent
     return bits // 8

@@ -28,6 +28,7 @@ __all__ = [
     "Outline",
     "Outliner",
     "Series",
+    "can_be_empty",
     "characters",
     "flags_inside",
     "is_plain",
@@ -139,7 +140,7 @@ class Outliner:
         if body is NOTHING or limit == 0:
             return NOTHING
         # If the body can be empty then any number of iterations below the upper limit can be.
-        return Loop(body, 0 if _can_be_empty(body) else int(least), limit)
+        return Loop(body, 0 if can_be_empty(body) else int(least), limit)
 
 
 def flags_inside(group: Any, flags: int) -> int:
@@ -150,16 +151,17 @@ def flags_inside(group: Any, flags: int) -> int:
     return int((flags | added) & ~removed)
 
 
-def _can_be_empty(outline: Outline) -> bool:
+def can_be_empty(outline: Outline) -> bool:
+    """Whether it accepts the empty text."""
     match outline:
         case Chars():
             return False
         case Series(parts):
-            return all(map(_can_be_empty, parts))
+            return all(map(can_be_empty, parts))
         case Fork(options):
-            return any(map(_can_be_empty, options))
+            return any(map(can_be_empty, options))
         case Loop(body, least, _):
-            return least == 0 or _can_be_empty(body)
+            return least == 0 or can_be_empty(body)
 
 
 def characters(kind: Any, value: Any, flags: int) -> CharSet:

@@ -19,7 +19,7 @@ from typing import Any
 from palaver.grammar.automaton import Automaton
 from palaver.grammar.charset import ASCII, BYTES, EVERY, CharSet
 from palaver.grammar.classes import PatternError, expand_classes, original_place
-from palaver.grammar.outline import Outliner, is_plain, op, parser, quietly_compile
+from palaver.grammar.outline import Outline, Outliner, is_plain, op, parser, quietly_compile
 
 __all__ = ["PatternError", "Regex", "compile_pattern"]
 
@@ -53,8 +53,12 @@ class Regex:
         """Whether the pattern matches exactly `text`, which stands alone: anchors and look-around see nothing else."""
         return self._fullmatch(text) is not None
 
+    def outline(self, alphabet: CharSet) -> Outline | None:
+        """What the pattern accepts, or more if it is not plain; None if that is nothing."""
+        return Outliner(alphabet).sequence(self.tree, self.flags)
+
     def _automaton(self, alphabet: CharSet) -> Automaton:
-        return Automaton(Outliner(alphabet).sequence(self.tree, self.flags))
+        return Automaton(self.outline(alphabet))
 
 
 @cache

@@ -31,7 +31,6 @@ that a message about a bad input can name everything that could have stood there
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Iterator, Sequence
 from heapq import heappop, heappush
 from itertools import islice
@@ -39,6 +38,7 @@ from typing import Final, TypeAlias
 
 from palaver.grammar.automaton import State
 from palaver.grammar.code import SPEC_CODE_RAISES, raised
+from palaver.matching.collector import CollectorPaused
 from palaver.matching.tables import (
     BIT,
     CALL,
@@ -46,6 +46,7 @@ from palaver.matching.tables import (
     LITERAL,
     PLAIN,
     REPETITION,
+    BoundEvaluator,
     Computed,
     Key,
     Nonterminal,
@@ -55,26 +56,6 @@ from palaver.matching.tables import (
 from palaver.matching.trails import NO_TRAIL, Trail
 from palaver.spec.ast import Expression
 from palaver.trees.node import Node
-
-BoundEvaluator: TypeAlias = Callable[[Expression, Node | None], int]
-
-
-class CollectorPaused:
-    """While inside, Python does not look for cyclic garbage.
-
-    A chart makes many objects and throws few away. Looking through all of them again and again takes longer than
-    making them, and finds nothing.
-    """
-
-    __slots__ = ("_was_on",)
-
-    def __enter__(self) -> None:
-        self._was_on = gc.isenabled()
-        gc.disable()
-
-    def __exit__(self, *_: object) -> None:
-        if self._was_on:
-            gc.enable()
 
 
 class Skip:

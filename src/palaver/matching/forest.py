@@ -25,7 +25,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple, TypeAlias
 
-from palaver.matching.chart import SKIP, Chart, Child, CollectorPaused, Context, Environment, Item, Result
+from palaver.matching.chart import SKIP, Chart, Child, Context, Environment, Item, Result
+from palaver.matching.collector import CollectorPaused
 from palaver.matching.tables import BIT, LITERAL, Step
 from palaver.trees.node import Leaf, Node, NonTerminal, OpenNode, Part, Parties, new
 

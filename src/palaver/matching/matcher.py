@@ -7,17 +7,23 @@
     tree = next(matcher.trees())
 
 What a matcher says never depends on how the data was cut.
+
+Behind the door there are two roads. The *direct* road (`direct`) reads what can be read in one way only, at the speed
+of a hand-written parser. Where it is not certain, the *chart* (`chart`) takes over with all that has been fed. The
+chart is general and the definition of what is right; on its own it is the reference the direct road is compared with.
 """
 
 from __future__ import annotations
 
 from codecs import getincrementaldecoder
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 
 from palaver.grammar.ir import bodies_below, computed_bounds, uses_binary
-from palaver.matching.chart import BoundEvaluator, Chart
+from palaver.matching.chart import Chart
+from palaver.matching.direct import DONE, LOST, WAITING, Machine, Road
 from palaver.matching.forest import first_tree, partial_trees, trees
-from palaver.matching.tables import Tables
+from palaver.matching.tables import BoundEvaluator, Nonterminal, Tables
 from palaver.matching.trails import Trails, UnsupportedBound
 from palaver.spec.ast import Expr
 from palaver.trees.node import Node
@@ -31,6 +37,9 @@ __all__ = [
     "compile_matcher",
 ]
 
+# After so many messages that the direct road could not read, the chart is asked at once.
+_MOST_LOST = 3
+
 
 class Progress:
     """Where a matcher stands. All offsets and lengths count units of the input: bytes of bytes, characters of a str.
@@ -42,7 +51,7 @@ class Progress:
     complete_here   whether all the input so far is a complete message
     """
 
-    __slots__ = ("_count", "_lengths", "complete_here", "dead_at", "expected", "may_go_on")
+    __slots__ = ("_count", "_lengths", "_obituary", "complete_here", "may_go_on")
 
     def __init__(
         self,
@@ -50,16 +59,22 @@ class Progress:
         *,
         complete_here: bool,
         may_go_on: bool,
-        dead_at: int | None = None,
-        expected: tuple[str, ...] = (),
+        obituary: Callable[[], tuple[int, tuple[str, ...]]] | None = None,
     ) -> None:
         # The list is shared with the matcher and only grows, so that a piece costs nothing for the pieces before it.
         self._lengths = lengths
         self._count = len(lengths)
         self.complete_here = complete_here
         self.may_go_on = may_go_on
-        self.dead_at = dead_at
-        self.expected = expected
+        self._obituary = obituary
+
+    @property
+    def dead_at(self) -> int | None:
+        return None if self._obituary is None else self._obituary()[0]
+
+    @property
+    def expected(self) -> tuple[str, ...]:
+        return () if self._obituary is None else self._obituary()[1]
 
     @property
     def complete(self) -> tuple[int, ...]:
@@ -94,14 +109,7 @@ class CompiledShape:
         self.is_binary = uses_binary(rules, start)
         self._rules = rules
         self._bound = bound
-        self._tables: dict[tuple[bool, bool], Tables] = {}
-
-    def tables(self, *, binary: bool, whole: bool) -> Tables:
-        """The tables for one kind of input, made when first asked for."""
-        key = binary, whole
-        if key not in self._tables:
-            self._tables[key] = Tables(self._rules, self.start, binary=binary, whole=whole)
-        return self._tables[key]
+        self._grounds: dict[tuple[bool, bool], Ground] = {}
 
     def matcher(
         self,
@@ -109,17 +117,54 @@ class CompiledShape:
         binary: bool | None = None,
         whole: bool = False,
         history: Sequence[Node] = (),
+        reference: bool = False,
         prune: bool = True,
     ) -> Matcher:
         """A fresh matcher.
 
         `binary`: leaves are bytes (True) or text (False); by default, bytes if the grammar has any bytes or bits.
         `whole`: all that is fed is one message. Otherwise anything may follow a message, and all lengths at which it
-        is complete are told. `history`: earlier messages, for computed repetition to look back at. `prune`: off only to
-        test that shortcuts do not matter.
+        is complete are told. `history`: earlier messages, for computed repetition to look back at. `reference`: the
+        chart does everything. `prune`: off only to test that its shortcuts do not matter.
         """
-        binary = self.is_binary if binary is None else binary
-        return Matcher(self.tables(binary=binary, whole=whole), self._bound, whole, history, prune=prune)
+        key = self.is_binary if binary is None else binary, whole
+        ground = self._grounds.get(key)
+        if ground is None:
+            ground = self._grounds[key] = Ground(self._rules, self.start, self._bound, *key)
+        return Matcher(ground, history, is_direct=prune and not reference, prune=prune)
+
+
+class Ground:
+    """What matchers for one kind of input share."""
+
+    def __init__(self, rules: Mapping[str, Expr], start: str, bound: BoundEvaluator, binary: bool, whole: bool) -> None:
+        self.tables = Tables(rules, start, binary=binary, whole=whole)
+        self.bound = bound
+        self.whole = whole
+        self._rules = rules
+        self._lost = 0
+        self._rest: dict[Nonterminal, Ground] = {}
+
+    @cached_property
+    def road(self) -> Road | None:
+        """The direct road, unless the grammar is such that it always gets lost."""
+        if self.tables.is_left_recursive:
+            return None
+        return Road(self.tables, self.bound, self._read_by_chart, whole=self.whole)
+
+    def note_lost(self) -> None:
+        """Hear that the road was lost. If that happens often, it is not worth to be tried again."""
+        self._lost += 1
+        if self._lost >= _MOST_LOST:
+            self.road = None
+
+    def _read_by_chart(self, nonterminal: Nonterminal, text: str) -> Node:
+        if nonterminal not in self._rest:
+            assert nonterminal.symbol is not None  # only rules are read by themselves
+            self._rest[nonterminal] = Ground(self._rules, nonterminal.symbol, self.bound, self.tables.binary, True)
+        chart = Chart(self._rest[nonterminal].tables, self.bound, first_tree)
+        chart.extend(text)
+        return first_tree(chart, chart.ends[chart.limit][0])
 
 
 def compile_matcher(rules: Mapping[str, Expr], start: str, *, bound: BoundEvaluator) -> CompiledShape:
@@ -141,22 +186,32 @@ def compile_matcher(rules: Mapping[str, Expr], start: str, *, bound: BoundEvalua
 class Matcher:
     """Reads one message. Made by `CompiledShape.matcher`."""
 
-    def __init__(
-        self, tables: Tables, bound: BoundEvaluator, whole: bool, history: Sequence[Node], *, prune: bool
-    ) -> None:
-        self._chart = Chart(tables, bound, first_tree, history, prune=prune)
-        self._whole = whole
-        self._unit = tables.unit
-        self._input = _Input(binary=tables.binary)
+    def __init__(self, ground: Ground, history: Sequence[Node], *, is_direct: bool, prune: bool) -> None:
+        self._ground = ground
+        self._history = history
+        self._prune = prune
+        self._whole = ground.whole
+        self._unit = ground.tables.unit
+        self._input = _Input(binary=ground.tables.binary)
         self._lengths: list[int] = []
-        self._told = 0  # how many of the chart's ends have been put into `_lengths`
+        self._told = 0  # how many of the ends that are known have been put into `_lengths`
         self._has_ended = False
         self._epitaph: tuple[int, tuple[str, ...]] | None = None  # once dead: where, and what was expected
+        # The chart is made when it is needed: from the beginning, or when the machine is lost or asked too much.
+        self._made_chart: Chart | None = None
+        self._machine: Machine | None = None
+        if is_direct and ground.road is not None:
+            self._machine = self._new_machine(ground.road)
+
+    @property
+    def road(self) -> str:
+        """Who does the reading: "direct" or "chart"."""
+        return "chart" if self._machine is None else "direct"
 
     @property
     def crashes(self) -> list[str]:
         """What went wrong in computed bounds."""
-        return self._chart.crashes
+        return [] if self._machine is not None else self._chart.crashes
 
     @property
     def length(self) -> int:
@@ -171,29 +226,18 @@ class Matcher:
         """
         if self._has_ended:
             raise ValueError("the end of the input has been told already")
-        self._extend(self._input.take(data))
-        return self.progress
+        return self._read(self._input.take(data))
 
     def finish(self) -> Progress:
         """There is no more."""
-        if not self._has_ended:
-            self._extend(self._input.finish())
-            self._has_ended = True
-        return self.progress
+        if self._has_ended:
+            return self.progress
+        self._has_ended = True
+        return self._read(self._input.finish())
 
     @property
     def progress(self) -> Progress:
-        chart = self._chart
-        self._tell_lengths()
-        complete_here = chart.limit in chart.ends and self._input.is_read_by(chart.limit // self._unit)
-        lengths = self._lengths
-        if self._whole:
-            lengths = [self.length] if complete_here else []
-        if (chart.is_alive and not self._has_ended) or complete_here:
-            may_go_on = chart.is_alive and not self._has_ended
-            return Progress(lengths, complete_here=complete_here, may_go_on=may_go_on)
-        dead_at, expected = self._obituary()
-        return Progress(lengths, complete_here=False, may_go_on=False, dead_at=dead_at, expected=expected)
+        return self._read("")
 
     def trees(self, length: int | None = None) -> Iterator[Node]:
         """All derivations of the first `length` units (default: all the input), made as they are asked for.
@@ -203,8 +247,12 @@ class Matcher:
         if length is None:
             length = self.length
         characters = self._input.characters(length)
-        if characters is None:
+        if characters is None or (self._whole and length != self.length):
             return iter(())
+        if self._machine is not None:
+            node = self._only_tree(self._machine, characters)
+            if self._machine is not None:
+                return iter(() if node is None else (node,))
         return trees(self._chart, self._chart.ends.get(characters * self._unit, []))
 
     def partial_trees(self) -> Iterator[Node]:
@@ -219,19 +267,102 @@ class Matcher:
         if self._input.is_read_by(self._chart.limit // self._unit):
             yield from partial_trees(self._chart)
 
-    def _extend(self, text: str) -> None:
-        # What comes after the place of death changes nothing.
-        if self._chart.is_alive:
-            self._chart.extend(text)
+    def _read(self, text: str) -> Progress:
+        """Go on with more of the input, or with its end."""
+        machine = self._machine
+        if machine is not None:
+            progress = self._read_directly(machine, text)
+            if progress is not None:
+                return progress
+            text = ""  # the chart has seen it by now
+        return self._read_by_chart(text)
 
-    def _tell_lengths(self) -> None:
-        ends = self._chart.end_positions
-        for position in ends[self._told :]:
-            if position % self._unit == 0:
-                self._lengths.append(self._input.offset(position // self._unit))
+    # --- The direct road --------------------------------------------------------------------------------------------
+
+    def _new_machine(self, road: Road) -> Machine:
+        machine = Machine(road, road.sketch, road.start)
+        machine.remember(self._history)
+        return machine
+
+    def _read_directly(self, machine: Machine, text: str) -> Progress | None:
+        """None: the machine is lost."""
+        status = machine.read(text, ended=self._has_ended)
+        size = len(machine.buffer)
+        complete_here = machine.would_be_done() if status == WAITING else status == DONE and machine.at == size
+        if machine.status == LOST:
+            self._leave_road()
+            return None
+        is_read = self._input.is_read_by(size)
+        if self._whole:
+            complete_here = complete_here and is_read
+            lengths = [self.length] if complete_here else []
+        else:
+            self._tell_lengths(machine.lengths)
+            lengths = self._lengths
+            if complete_here and size not in machine.lengths[-1:]:
+                lengths = [*lengths, self._input.offset(size)]
+            complete_here = is_read and self.length in lengths[-1:]
+        obituary = None if status == WAITING or complete_here else self._obituary
+        return Progress(lengths, complete_here=complete_here, may_go_on=status == WAITING, obituary=obituary)
+
+    def _only_tree(self, machine: Machine, size: int) -> Node | None:
+        """The tree of the first `size` characters, if there is one. Whether it can be known is known afterwards."""
+        reader = machine
+        if machine.status != DONE or machine.at != size:
+            reader = self._new_machine(machine.road)
+            reader.read(machine.buffer[:size], ended=True)
+        if reader.status == LOST:
+            self._leave_road()
+        if reader.status != DONE or reader.at != size:
+            return None
+        (root,) = reader.parts
+        assert isinstance(root, Node)  # the start symbol is a rule
+        return root
+
+    def _leave_road(self) -> None:
+        """From here on the chart reads."""
+        self._chart.extend("")
+        self._machine = None
+        self._ground.note_lost()
+        self._lengths = []
+        self._told = 0
+
+    # --- The chart --------------------------------------------------------------------------------------------------
+
+    @property
+    def _chart(self) -> Chart:
+        """The chart of all the input so far."""
+        chart = self._made_chart
+        if chart is None:
+            ground = self._ground
+            chart = self._made_chart = Chart(ground.tables, ground.bound, first_tree, self._history, prune=self._prune)
+        # What comes after the place of death changes nothing.
+        if self._machine is not None and chart.is_alive:
+            chart.extend(self._machine.buffer[len(chart.buffer) :])
+        return chart
+
+    def _read_by_chart(self, text: str) -> Progress:
+        chart = self._chart
+        if chart.is_alive:
+            chart.extend(text)
+        self._tell_lengths(chart.end_positions, self._unit)
+        complete_here = chart.limit in chart.ends and self._input.is_read_by(chart.limit // self._unit)
+        lengths = self._lengths
+        if self._whole:
+            lengths = [self.length] if complete_here else []
+        may_go_on = chart.is_alive and not self._has_ended
+        obituary = None if may_go_on or complete_here else self._obituary
+        return Progress(lengths, complete_here=complete_here, may_go_on=may_go_on, obituary=obituary)
+
+    def _tell_lengths(self, ends: list[int], unit: int = 1) -> None:
+        """Take over the ends that have been found since, in parts of characters if need be."""
+        for end in ends[self._told :]:
+            if end % unit == 0:
+                self._lengths.append(self._input.offset(end // unit))
         self._told = len(ends)
 
     def _obituary(self) -> tuple[int, tuple[str, ...]]:
+        """Where the reading ended for good, and what was expected there."""
         chart = self._chart
         if self._epitaph is None:
             if chart.is_alive:

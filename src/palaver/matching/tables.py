@@ -19,17 +19,18 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
 from typing import TypeAlias
 
 from palaver.grammar.automaton import State
 from palaver.grammar.charset import BYTES, EVERY, NO_CHARS, CharSet
 from palaver.grammar.ir import bodies_below, computed_bounds
-from palaver.grammar.regex import compile_pattern
+from palaver.grammar.regex import Regex, compile_pattern
 from palaver.grammar.show import show_pattern
 from palaver.matching.trails import Trails
 from palaver.spec.ast import Bit, Choice, Expr, Expression, Literal, Pattern, Permutation, Ref, Repeat, Sequence
-from palaver.trees.node import Leaf, NonTerminal, Parties
+from palaver.trees.node import Leaf, Node, NonTerminal, Parties
 
 # Kinds of steps: what comes next.
 CALL, LITERAL, PATTERN, BIT, HEAD = range(5)
@@ -59,6 +60,7 @@ class Step:
     leaf: Leaf = ""
     bit: int = 0  # also: which part of a permutation this is, as a bit set
     # PATTERN
+    regex: Regex | None = None
     start: State | None = None
     verify: Callable[[str], bool] | None = None  # None: the automaton is exact
     follow: FollowTest = field(default_factory=lambda: FollowTest(EVERY))
@@ -113,6 +115,12 @@ class Nonterminal:
     starts: Starts = field(init=False)
     may_end: MayEnd = field(init=False)
 
+    def steps(self) -> Iterator[Step]:
+        """All places in it."""
+        yield from self.parts
+        for start in self.alternatives:
+            yield from _chain(start)
+
     @property
     def is_repetition(self) -> bool:
         return self.alternatives[0].mode == REPETITION
@@ -123,6 +131,10 @@ class Nonterminal:
         if isinstance(self.least, Computed) or isinstance(self.most, Computed):
             return None
         return self.least, self.most
+
+
+# Computes a bound from the node that the path in it selects, its trailing indices not yet applied.
+BoundEvaluator: TypeAlias = Callable[[Expression, Node | None], int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,6 +274,7 @@ class Tables:
             case Pattern(source):
                 regex = compile_pattern(source)
                 step.kind = PATTERN
+                step.regex = regex
                 step.start = (regex.byte_automaton if self.binary else regex.automaton).start
                 step.verify = None if regex.is_plain else regex.matches
                 step.shown = show_pattern(source)
@@ -450,6 +463,19 @@ class Tables:
         _close(reach)
         for nonterminal, number in numbers.items():
             nonterminal.is_cyclic = bool(reach[number] >> number & 1)
+
+    @cached_property
+    def is_left_recursive(self) -> bool:
+        """Whether something can begin with itself."""
+        numbers = {nonterminal: number for number, nonterminal in enumerate(self.nonterminals)}
+        reach = [0] * len(numbers)
+        for nonterminal, number in numbers.items():
+            for start in nonterminal.alternatives:
+                for step in self._left_edge(start):
+                    if step.target is not None:
+                        reach[number] |= 1 << numbers[step.target]
+        _close(reach)
+        return any(row >> number & 1 for number, row in enumerate(reach))
 
     def _possibly_alone(self, nonterminal: Nonterminal) -> Iterator[Nonterminal]:
         for start in nonterminal.alternatives:

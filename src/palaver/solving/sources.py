@@ -55,7 +55,7 @@ class Sources:
                     children.append(child)
                 continue
             frames.pop()
-            rebuilt = type(current)(current.symbol, tuple(children), self._sources(current, over), current.parties)
+            rebuilt = current._replace(children=tuple(children), sources=self._sources(current, over))
             (frames[-1][2] if frames else done).append(rebuilt)
         (result,) = done
         assert isinstance(result, Node), "a node was put in"

@@ -394,7 +394,7 @@ class Tree(Forwarding):
 
     def should_be_serialized_to_bytes(self) -> bool:
         """Whether the value is anything but plain text."""
-        return any(not isinstance(leaf, str) for leaf in values.flat(self.node))
+        return any(not isinstance(piece, str) for piece in values.pieces(self.node))
 
     def _own(self) -> Plain:
         return values.value_of(self.node)

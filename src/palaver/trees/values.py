@@ -14,6 +14,11 @@ unsigned; text and bytes are decimal digits, as Python's int() reads them; empty
 All of this runs for every message that is made or checked, so each function first gathers the leaves in one flat loop
 and then tries the plain cases, all text and all bytes, with a single join: asking each leaf for its type first would
 cost more than the join, which asks anyway and raises TypeError at the first leaf of another type.
+
+A lazy node knows what it serialises to, so its leaves need not be made to say that: `pieces` has what it says in place
+of its leaves. Two things are lost there. Bytes may stand for bits, so before a value of bytes is taken for that, its
+leaves are asked (`_read`). And bits around a lazy node of bits form one run with it, so before a run is refused because
+it fills no byte, the leaves are gathered after all (`_utf8`).
 """
 
 from __future__ import annotations
@@ -25,12 +30,15 @@ from typing import TypeAlias
 
 from palaver.errors import ConversionError
 from palaver.trees.forwarding import Forwarding
+from palaver.trees.lazy import LazyNode
 from palaver.trees.node import Leaf, Node, NonTerminal, Part, same
 
 # The symbol of a slice of a tree, which no rule has made.
 ANONYMOUS = NonTerminal("<>")
 
 Plain: TypeAlias = str | bytes | int
+
+_LEAF_TYPES = frozenset({str, bytes, int})
 
 
 class Kind(Enum):
@@ -66,9 +74,35 @@ def flat(part: Part) -> list[Leaf]:
     return found
 
 
+def pieces(part: Part, lazy: list[LazyNode] | None = None) -> list[Leaf]:
+    """What `part` says, left to right: leaves, and for a lazy node what it serialises to. Those met go to `lazy`."""
+    found: list[Leaf] = []
+    stack = [part]
+    pop, extend, add = stack.pop, stack.extend, found.append
+    # As in `flat`. The types that most parts have come first, because asking for a base class takes longer.
+    while stack:
+        top = pop()
+        kind = type(top)
+        if kind is Node:
+            extend(top.children)  # type: ignore[union-attr]  # it is a node
+        elif kind in _LEAF_TYPES:
+            add(top)  # type: ignore[arg-type]  # it is a leaf
+        elif isinstance(top, LazyNode):
+            add(top.unexpanded[0])
+            if lazy is not None:
+                lazy.append(top)
+        elif isinstance(top, Node):
+            extend(top.children)
+        else:
+            add(top)
+    found.reverse()
+    return found
+
+
 def kind_of(part: Part) -> Kind:
     """Whether the value of `part` is text, bytes, bits or empty."""
-    return _kind(flat(part))
+    lazy: list[LazyNode] = []
+    return _read(part, pieces(part, lazy), lazy)[1]
 
 
 def to_bytes(part: Part, encoding: str = "utf-8") -> bytes:
@@ -76,7 +110,12 @@ def to_bytes(part: Part, encoding: str = "utf-8") -> bytes:
 
     :raises ConversionError: bits fill no whole bytes, or the encoding lacks a character
     """
-    return _bytes(part, flat(part), encoding)
+    found = pieces(part)
+    try:
+        return encode(part, "".join(found), encoding)  # type: ignore[arg-type]  # tried, not known
+    except TypeError:
+        # Text in what a lazy node says was encoded as UTF-8; another encoding must start from the leaves.
+        return _utf8(part, found) if encoding == "utf-8" else _bytes(part, flat(part), encoding)
 
 
 def to_text(part: Part, encoding: str = "latin-1") -> str:
@@ -93,15 +132,15 @@ def serialise(part: Part) -> str | bytes:
 
     :raises ConversionError: bits fill no whole bytes
     """
-    return joined(part, flat(part))
+    return joined(part, pieces(part))
 
 
 def joined(part: Part, found: Sequence[Leaf]) -> str | bytes:
-    """What `serialise` gives, for a part whose leaves are known already."""
+    """What `serialise` gives, for a part whose leaves or pieces are known already."""
     try:
         return "".join(found)  # type: ignore[arg-type]  # tried, not known
     except TypeError:
-        return _bytes(part, found, "utf-8")
+        return _utf8(part, found)
 
 
 def to_int(part: Part) -> int:
@@ -109,15 +148,17 @@ def to_int(part: Part) -> int:
 
     :raises ConversionError: it is none
     """
-    found = flat(part)
+    lazy: list[LazyNode] = []
+    found = pieces(part, lazy)
     if not found:
         return 0
     try:
         text = "".join(found)  # type: ignore[arg-type]  # tried, not known
     except TypeError:
-        if _kind(found) is Kind.BITS:
+        found, kind = _read(part, found, lazy)
+        if kind is Kind.BITS:
             return _number(found)
-        text = _bytes(part, found, "utf-8").decode("latin-1")
+        text = _utf8(part, found).decode("latin-1")
     try:
         return int(text)
     except ValueError as error:
@@ -131,17 +172,20 @@ def to_bits(part: Part) -> str:
 
 def value_of(part: Part) -> Plain:
     """The value in its own type: text as str, bytes as bytes, bits as int; empty is the empty text."""
-    found = flat(part)
+    lazy: list[LazyNode] = []
+    found = pieces(part, lazy)
     try:
         return "".join(found)  # type: ignore[arg-type]  # tried, not known
     except TypeError:
-        return _number(found) if _kind(found) is Kind.BITS else _bytes(part, found, "utf-8")
+        found, kind = _read(part, found, lazy)
+        return _number(found) if kind is Kind.BITS else _utf8(part, found)
 
 
 def is_truthy(part: Part) -> bool:
     """The truth of the value: a number that is not 0, or text or bytes that are not empty."""
-    found = flat(part)
-    if _kind(found) is Kind.BITS:
+    lazy: list[LazyNode] = []
+    found, kind = _read(part, pieces(part, lazy), lazy)
+    if kind is Kind.BITS:
         return 1 in found
     # A bit among text is a byte, or a part of one, whatever its value.
     return any(isinstance(leaf, int) or leaf for leaf in found)
@@ -178,6 +222,8 @@ def equal_parts(one: Part, other: Part) -> bool:
     if one is other:
         return True
     if isinstance(one, Node) and isinstance(other, Node) and one.symbol == other.symbol != ANONYMOUS:
+        if isinstance(one, LazyNode) and isinstance(other, LazyNode) and one.unexpanded == other.unexpanded:
+            return one.parties == other.parties
         # Text is as good as bytes here: what we said is made of text, and the same words heard back are made of bytes.
         return same(one, other, equal_values)
     return equal_values(one, other)
@@ -196,11 +242,9 @@ def hash_of(part: Part) -> int:
 
 
 def _equals_text(part: Part, other: str) -> bool:
-    found = flat(part)
-    try:
-        return "".join(found) == other  # type: ignore[arg-type]  # tried, not known
-    except TypeError:
-        data = _bytes(part, found, "utf-8")
+    data = serialise(part)
+    if isinstance(data, str):
+        return data == other
     if data.decode("latin-1") == other:
         return True
     # Bytes on the wire may well be UTF-8, and what the spec writes as "é" was sent as that.
@@ -209,14 +253,15 @@ def _equals_text(part: Part, other: str) -> bool:
 
 def _key(part: Part) -> bytes | int | str:
     """What decides the equality of values; keys of different types are different."""
-    found = flat(part)
-    if _kind(found) is Kind.BITS:
+    lazy: list[LazyNode] = []
+    found, kind = _read(part, pieces(part, lazy), lazy)
+    if kind is Kind.BITS:
         return _number(found)
     try:
-        return _bytes(part, found, "utf-8")
+        return _utf8(part, found)
     except ConversionError:
         # Neither bytes nor a number, but still a value that is equal to itself.
-        return "".join(map(_leaf_bits, found))
+        return to_bits(part)
 
 
 # --- Values as objects ------------------------------------------------------------------------------------------------
@@ -285,6 +330,28 @@ class TreeValue(Forwarding):
 _DIGITS = bytes.maketrans(b"\x00\x01", b"01")
 
 
+def _read(part: Part, found: list[Leaf], lazy: Sequence[LazyNode]) -> tuple[list[Leaf], Kind]:
+    """What `part` says, with its kind, by its pieces `found` and the lazy nodes among them."""
+    kind = _kind(found)
+    if lazy and kind is Kind.BYTES and _has_only_bits(part):
+        return flat(part), Kind.BITS
+    return found, kind
+
+
+def _has_only_bits(part: Part) -> bool:
+    """Whether there is nothing but bits in `part`. Looks no further than to the first leaf that is none."""
+    stack = [part]
+    while stack:
+        top = stack.pop()
+        if isinstance(top, Node):
+            if isinstance(top, LazyNode) and isinstance(top.unexpanded[0], str):
+                return False
+            stack.extend(top.children)
+        elif not isinstance(top, int):
+            return False
+    return True
+
+
 def _kind(found: Sequence[Leaf]) -> Kind:
     types = set(map(type, found))
     if len(types) != 1:
@@ -293,6 +360,15 @@ def _kind(found: Sequence[Leaf]) -> Kind:
     if issubclass(only, str):
         return Kind.TEXT
     return Kind.BITS if issubclass(only, int) else Kind.BYTES
+
+
+def _utf8(part: Part, found: Sequence[Leaf]) -> bytes:
+    """The bytes of `part` by its pieces, or by its leaves if the pieces have none."""
+    try:
+        return _bytes(part, found, "utf-8")
+    except ConversionError:
+        pass  # and if the leaves have none either, it is they who should be in the message
+    return _bytes(part, flat(part), "utf-8")
 
 
 def _bytes(part: Part, found: Sequence[Leaf], encoding: str) -> bytes:

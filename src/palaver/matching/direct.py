@@ -1,0 +1,488 @@
+"""The direct road: reads what can be read in one way only, without ever taking anything back.
+
+How it works
+------------
+A machine runs the instructions of a `Program` over the buffer. It has a position, the parts of the node it is in, and
+the calls it has to return to. At every choice it looks ahead (`lookahead`) until one way is left; it never
+guesses. So whatever it reads is the only derivation there is, and there is exactly one tree. When it cannot be sure,
+it is *lost*: then the chart reads the input from the beginning, and the answer is the chart's.
+
+Where a rule is regular, one pattern reads all of it (`regular`), and its node is *lazy*: it knows its text, and what
+it is made of is worked out by another machine when someone looks. If the pattern does not see the end because the
+rest has not come yet, the rule is called after all, and read as far as it goes.
+
+Data comes in pieces. At the end of the buffer the machine stops where it is, in the middle of a terminal or of a
+decision if need be, and goes on there when more comes. Calls form a linked list that is never changed, so what would
+happen if the input ended here can be tried out and forgotten.
+
+If anything may follow the message (the input is not *whole*), the machine goes on for as long as it can, and notes
+every length at which it could have stopped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final, TypeAlias
+
+from palaver.grammar.automaton import State
+from palaver.grammar.code import SPEC_CODE_RAISES
+from palaver.matching.collector import CollectorPaused
+from palaver.matching.lookahead import DEAD as NO_WAY
+from palaver.matching.lookahead import LOST as NO_IDEA
+from palaver.matching.lookahead import UNDECIDED, Walks
+from palaver.matching.program import (
+    AGAIN,
+    BEGIN,
+    BITS,
+    CALL,
+    CHOOSE,
+    END,
+    PATTERN,
+    RUN,
+    STOP,
+    TEXT,
+    TOKEN,
+    UNKNOWN,
+    Dialect,
+    Expansion,
+    Op,
+    Parts,
+    Program,
+    Unsupported,
+)
+from palaver.matching.regular import Regular
+from palaver.matching.tables import BoundEvaluator, Computed, Nonterminal, Step, Tables
+from palaver.matching.trails import NO_TRAIL, Trail
+from palaver.trees.lazy import LazyNode
+from palaver.trees.node import Node, Part, new
+
+# How a machine stands: it waits for more, has read a message to its end, cannot go on, or does not know.
+WAITING, DONE, DEAD, LOST = range(4)
+
+# A call: its instruction, the parts, frame and trail of the caller, and the paths that select the node.
+Frame: TypeAlias = tuple[Op, list[Part], Any, Trail, tuple[int, ...]] | None
+# Of each repetition that is counted, innermost first: (rounds, least, most, the others)
+Counters: TypeAlias = tuple[int, int, int | None, Any] | None
+
+_STOP: Final = Op(STOP)
+# To try something out may lead to trying out something else, but only so deep.
+_MOST_TRIALS = 3
+
+
+class Road:
+    """A grammar made ready for machines. `by_chart` reads a text as a rule when a machine is lost."""
+
+    def __init__(
+        self, tables: Tables, bound: BoundEvaluator, by_chart: Callable[[Nonterminal, str], Node], *, whole: bool
+    ) -> None:
+        self.tables = tables
+        self.bound = bound
+        self.whole = whole
+        self._by_chart = by_chart
+        self._parts = Parts(tables, Regular(tables), Walks(tables), Walks(tables, in_bits=True), whole)
+        self._programs = {dialect: Program(self._parts, dialect, self) for dialect in Dialect}
+        self.sketch = self._programs[Dialect.SKETCH]
+        self.start = self.sketch.call(tables.start, None, _STOP)
+
+    def rule(self, nonterminal: Nonterminal, dialect: Dialect, *, unpacked: bool) -> Expansion:
+        program = self._programs[dialect]
+        return _Expansion(self, program, lambda: program.entry(nonterminal), nonterminal, unpacked=unpacked)
+
+    def steps(self, steps: Sequence[Step]) -> Expansion:
+        program = self._programs[Dialect.BITS]
+        return _Expansion(self, program, lambda: program.chain(steps, _STOP), None, unpacked=True)
+
+    def read_by_chart(self, nonterminal: Nonterminal, text: str) -> tuple[Part, ...]:
+        return self._by_chart(nonterminal, text).children
+
+
+class _Expansion:
+    """Makes the parts of a rule, or of steps over bits, by a machine of its own."""
+
+    __slots__ = ("_entry", "_first", "_nonterminal", "_program", "_road", "_unpacked")
+
+    def __init__(
+        self,
+        road: Road,
+        program: Program,
+        entry: Callable[[], Op],
+        nonterminal: Nonterminal | None,
+        *,
+        unpacked: bool,
+    ) -> None:
+        self._road = road
+        self._program = program
+        self._entry = entry
+        self._first: Op | None = None
+        self._nonterminal = nonterminal
+        self._unpacked = unpacked
+
+    def __call__(self, data: str | bytes) -> tuple[Part, ...]:
+        return self.children(data if isinstance(data, str) else data.decode("latin-1"))
+
+    def children(self, text: str) -> tuple[Part, ...]:
+        digits = "".join([f"{ord(char):08b}" for char in text]) if self._unpacked else text
+        try:
+            if self._first is None:
+                self._first = self._entry()
+            machine = Machine(self._road, self._program, self._first)
+            if machine.read(digits, ended=True) == DONE and machine.at == len(digits):
+                return tuple(machine.parts)
+        except Unsupported:
+            pass
+        if self._nonterminal is None:
+            raise Unsupported
+        return self._road.read_by_chart(self._nonterminal, text)
+
+
+class Machine:
+    """One reading. Feed it with `read`, and look at `status`, `at`, `lengths` and `parts`."""
+
+    __slots__ = (
+        "_counters", "_env", "_frame", "_op", "_program", "_scan", "_trail", "_trials", "at", "buffer", "lengths",
+        "parts", "road", "status",
+    )  # fmt: skip
+
+    def __init__(self, road: Road, program: Program, start: Op) -> None:
+        self.road = road
+        self._program = program
+        self.buffer = ""
+        self._op = start
+        self._frame: Frame = None
+        self._counters: Counters = None
+        self._env: list[Node | None] = [None] * len(road.tables.trails.paths)
+        self._trail: Trail = NO_TRAIL
+        self._trials = 0  # how many machines try something out for others, this one included
+        # Where a terminal, a decision or a run was interrupted: what it knows, and how far it has got.
+        self._scan: tuple[Any, int] | None = None
+        self.status = WAITING
+        self.at = 0  # all before is read
+        self.parts: list[
+            Part
+        ] = []  # what has been read of the node that the machine is in; when done, of the outermost
+        self.lengths: list[int] = []  # lengths at which the message is complete, but may go on
+
+    def remember(self, history: Sequence[Node]) -> None:
+        """Let computed bounds look back at earlier messages."""
+        trails = self.road.tables.trails
+        for message in history if trails.paths else ():
+            for path, node in trails.selected_in(message):
+                self._env[path] = node
+
+    def read(self, text: str, *, ended: bool = False) -> int:
+        """Read a further piece; if `ended`, the last. Returns the status."""
+        self.buffer += text
+        if self.status == WAITING:
+            with CollectorPaused():
+                self.status = self._run(self.buffer, ended=ended, trial=False)
+            if self.status == DONE and not self.road.whole and self.at not in self.lengths[-1:]:
+                self.lengths.append(self.at)
+        return self.status
+
+    def would_be_done(self) -> bool:
+        """Whether all is read if nothing more comes, asked while waiting. May turn out to be lost."""
+        op, rest = self._op, ""
+        if op.kind in (CHOOSE, AGAIN):
+            rest = self.buffer[self.at :]
+        elif self._scan is None:
+            return False  # a text that has not been seen to its end
+        elif op.kind == PATTERN:
+            verify = op.step.verify
+            if not self._scan[0].accepts or (verify is not None and not verify(self.buffer[self.at :])):
+                return False
+            op = op.next
+        else:
+            least, _ = self._scan[0]
+            if len(self.buffer) - self.at < least:
+                return False
+            op = op.next
+        return self._can_end(op, rest, self._frame, self._counters, self._trail)
+
+    def _can_end(self, op: Op, rest: str, frame: Frame, counters: Counters, trail: Trail) -> bool:
+        """Whether the message can end behind `rest`, from `op` on."""
+        result = self._try(op, rest, frame, counters, trail, ended=True)
+        if result == LOST:
+            self.status = LOST
+        return result == DONE
+
+    def _run(self, buffer: str, *, ended: bool, trial: bool) -> int:
+        """Go on until something is decided. What is only tried must leave the parts of others alone."""
+        op, at, parts, frame, counters, trail = (
+            self._op, self.at, self.parts, self._frame, self._counters, self._trail
+        )  # fmt: skip
+        size = len(buffer)
+        binary = self.road.tables.binary
+        status = WAITING
+        while True:
+            kind = op.kind
+            if kind == TOKEN:
+                match = op.match(buffer, at)
+                end = match.end() if match is not None else -1
+                if end < 0 or not (end < size or op.is_closed or ended):
+                    if op.call is not None:
+                        op = op.call
+                        continue
+                    status = DEAD if ended else _standing(op.lifted.start, buffer, at)
+                    break
+                text = buffer[at:end]
+                if end - at <= op.short:
+                    node = op.known[text]
+                elif op.is_lazy:
+                    said = text.encode("latin-1") if binary else text
+                    node = new(LazyNode, (op.symbol, (said, op.expand), (), op.parties))
+                else:
+                    node = new(Node, (op.symbol, op.expand.children(text), (), op.parties))
+                parts.append(node)
+                if op.is_tracked:
+                    self._select(self.road.tables.trails.descend(trail, op.symbol)[1], node)
+                at = end
+                op = op.next
+            elif kind == TEXT:
+                if buffer.startswith(op.text, at):
+                    parts.append(op.leaf)
+                    at += len(op.text)
+                    op = op.next
+                else:
+                    is_cut = not ended and size - at < len(op.text) and op.text.startswith(buffer[at:])
+                    status = WAITING if is_cut else DEAD
+                    break
+            elif kind in (CHOOSE, AGAIN):
+                if kind == AGAIN:
+                    assert counters is not None  # BEGIN came before
+                    rounds, least, most, outer = counters
+                    if rounds < least:
+                        counters = rounds + 1, least, most, outer
+                        op = op.options[0]
+                        continue
+                    if rounds == most:
+                        counters = outer
+                        op = op.options[1]
+                        continue
+                outlook, ahead = op.outlook, at
+                if self._scan is not None:
+                    outlook, ahead = self._scan
+                    self._scan = None
+                elif outlook.may_be_last and not self.road.whole and not trial:
+                    self._note_end(op, at, frame, counters, trail)
+                    if self.status == LOST:
+                        return LOST
+                way = outlook.way
+                while way == UNDECIDED:
+                    if ahead < size:
+                        outlook = outlook[buffer[ahead]]
+                        ahead += 1
+                        way = outlook.way
+                        if way == UNDECIDED and outlook.may_be_last and not self.road.whole:
+                            return LOST  # one way ends here, the other goes on
+                    elif ended:
+                        way = outlook.way_at_end
+                    elif ahead == at:
+                        break
+                    else:
+                        way = self._way_ahead(op, buffer[at:], frame, counters, trail)
+                        if way == UNDECIDED:
+                            break
+                if way < 0:
+                    if way == UNDECIDED:
+                        self._scan = outlook, ahead
+                    else:
+                        status = DEAD if way == NO_WAY else LOST
+                    break
+                if kind == AGAIN:
+                    counters = outer if way else (rounds + 1, least, most, outer)
+                op = op.options[way]
+            elif kind == CALL:
+                if op.is_tracked:
+                    below, selected = self.road.tables.trails.descend(trail, op.symbol)
+                    frame = op, parts, frame, trail, selected
+                    trail = below
+                else:
+                    frame = op, parts, frame, trail, ()
+                parts = []
+                op = op.body
+            elif kind == END:
+                if frame is None:
+                    status = DONE
+                    break
+                op, outer_parts, frame, trail, selected = frame
+                node = new(Node, (op.symbol, tuple(parts), (), op.parties))
+                if selected:
+                    if trial:
+                        return LOST  # what it is made of is not known here
+                    self._select(selected, node)
+                parts = [] if trial else outer_parts
+                parts.append(node)
+                op = op.next
+            elif kind == RUN:
+                end = self._run_end(op, buffer, at, ended=ended)
+                if end < 0:
+                    status = ~end
+                    break
+                parts += map(op.known.__getitem__, buffer[at:end])
+                at = end
+                op = op.next
+            elif kind == PATTERN:
+                match = op.match(buffer, at) if self._scan is None else None
+                end = match.end() if match is not None else -1
+                if end < 0 or not (end < size or op.is_closed or ended):
+                    end = self._pattern_end(op.step, buffer, at, ended=ended)
+                    if end < 0:
+                        status = ~end
+                        break
+                text = buffer[at:end]
+                parts.append(text.encode("latin-1") if binary else text)
+                at = end
+                op = op.next
+            elif kind == BEGIN:
+                limits = self._limits(op)
+                if isinstance(limits, int):
+                    status = limits
+                    break
+                counters = 0, *limits, counters
+                op = op.next
+            elif kind == BITS:
+                match = op.match(buffer, at)
+                if match is None:
+                    status = DEAD if ended else _standing(op.lifted.start, buffer, at)
+                    break
+                end = match.end()
+                try:
+                    found = op.expand.children(buffer[at:end])
+                except Unsupported:
+                    return LOST
+                parts += found
+                if op.is_tracked:
+                    for part in found:
+                        if isinstance(part, Node):
+                            self._select(self.road.tables.trails.descend(trail, part.symbol)[1], part)
+                at = end
+                op = op.next
+            elif kind == UNKNOWN:
+                try:
+                    self._program.resolve(op)
+                except (Unsupported, RecursionError):
+                    return LOST
+            else:
+                status = DONE
+                break
+        self._op, self.at, self.parts, self._frame, self._counters, self._trail = (
+            op, at, parts, frame, counters, trail
+        )  # fmt: skip
+        return status
+
+    def _way_ahead(self, op: Op, rest: str, frame: Frame, counters: Counters, trail: Trail) -> int:
+        """Which way it is, as far as `rest` tells, which is all there is.
+
+        Look-ahead knows neither who called nor what has been counted, so a way that looks possible may not be.
+        """
+        possible = []
+        for way, option in enumerate(op.options):
+            inner = counters
+            if op.kind == AGAIN:
+                assert counters is not None  # BEGIN came before
+                rounds, least, most, outer = counters
+                inner = outer if way else (rounds + 1, least, most, outer)
+            result = self._try(option, rest, frame, inner, trail, ended=False)
+            if result == LOST:
+                return NO_IDEA
+            if result != DEAD:
+                possible.append(way)
+        return UNDECIDED if len(possible) > 1 else possible[0] if possible else NO_WAY
+
+    def _try(self, op: Op, rest: str, frame: Frame, counters: Counters, trail: Trail, *, ended: bool) -> int:
+        """What would become of `rest`, from `op` on."""
+        trial = Machine(self.road, self._program, op)
+        trial._frame, trial._counters, trial._trail = frame, counters, trail
+        trial._env = list(self._env)
+        trial._trials = self._trials + 1
+        if trial._trials > _MOST_TRIALS:
+            return LOST
+        result = trial._run(rest, ended=ended, trial=True)
+        return DEAD if result == DONE and trial.at < len(rest) else result
+
+    def _note_end(self, op: Op, at: int, frame: Frame, counters: Counters, trail: Trail) -> None:
+        if not (self.lengths and self.lengths[-1] == at) and self._can_end(op, "", frame, counters, trail):
+            self.lengths.append(at)
+
+    # --- Terminals that are not seen at a glance. A negative end is the complement of a status. -----------------------
+
+    def _pattern_end(self, step: Step, buffer: str, at: int, *, ended: bool) -> int:
+        """Where a pattern ends: at the only place where it can and what comes then can follow."""
+        here, place = self._scan if self._scan is not None else (step.start, at)
+        assert isinstance(here, State)  # every pattern has its automaton
+        self._scan = None
+        found = -1
+        size = len(buffer)
+        while True:
+            if here.accepts:
+                may_end = step.follow[buffer[place]] if place < size else ended or not here.can_go_on
+                if may_end and (step.verify is None or step.verify(buffer[at:place])):
+                    if found >= 0:
+                        return ~LOST
+                    found = place
+            if place == size:
+                if ended or not here.can_go_on:
+                    break
+                if found >= 0:
+                    return ~LOST
+                self._scan = here, place
+                return ~WAITING
+            following = here[buffer[place]]
+            if following is None:
+                break
+            if following is here:
+                place = max(place + 1, step.run_ahead(here, buffer, place))
+            else:
+                place, here = place + 1, following
+        return found if found >= 0 else ~DEAD
+
+    def _run_end(self, op: Op, buffer: str, at: int, *, ended: bool) -> int:
+        """Where a repetition of single characters ends."""
+        limits, checked = self._scan if self._scan is not None else (self._limits(op), at)
+        self._scan = None
+        if isinstance(limits, int):
+            return ~limits
+        least, most = limits
+        last = len(buffer) if most is None else min(len(buffer), at + most)
+        match = None if op.takes_all else op.match(buffer, checked, last)
+        end = last if match is None else match.end()
+        if end == last and (most is None or end - at < most) and not ended:
+            self._scan = limits, end
+            return ~WAITING
+        return end if end - at >= least else ~DEAD
+
+    # --- Computed repetition ----------------------------------------------------------------------------------------
+
+    def _select(self, paths: tuple[int, ...], node: Node) -> None:
+        for path in paths:
+            self._env[path] = node
+
+    def _limits(self, op: Op) -> tuple[int, int | None] | int:
+        """The limits of a repetition, or else a status."""
+        least, most = op.least, op.most
+        if isinstance(least, int) and not isinstance(most, Computed):
+            return least, most
+        try:
+            low = least if isinstance(least, int) else self._count(least)
+            high = low if most == least else self._count(most) if isinstance(most, Computed) else most
+        except SPEC_CODE_RAISES:
+            return LOST  # the chart will tell
+        if low is None or (high is None and most is not None) or (high is not None and (high < 0 or low > high)):
+            return DEAD
+        return max(0, low), high
+
+    def _count(self, computed: Computed) -> int | None:
+        node = None
+        if computed.path is not None:
+            node = self._env[computed.path]
+            if node is None:
+                return None
+        return int(self.road.bound(computed.expression, node))
+
+
+def _standing(state: State | None, buffer: str, at: int) -> int:
+    """Whether what the buffer ends with from `at` on can go on."""
+    while state is not None and at < len(buffer):
+        state = state[buffer[at]]
+        at += 1
+    return DEAD if state is None else WAITING

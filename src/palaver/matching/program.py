@@ -1,0 +1,333 @@
+"""Grammar expressions as instructions for the direct machine.
+
+How it works
+------------
+Every rule becomes a chain of `Op`s, linked by `next`; groups and repetitions become jumps inside it, so only rules
+are ever called. There are three dialects of one grammar:
+
+SKETCH   reads a message: rules that one pattern can read become a single TOKEN, whose node is lazy
+DETAIL   makes the children of such a node: everything down to single characters is spelled out
+BITS     does the same for bits, on rows of the digits 0 and 1
+
+A rule is translated when it is first called, and whether a pattern can read it is found out then, too: a message pays
+for what it has, not for what a spec could say.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Protocol, TypeAlias
+
+from palaver.grammar.charset import CharSet
+from palaver.matching.lookahead import Outlook, Walks
+from palaver.matching.regular import Irregular, Lifted, Regular, chain
+from palaver.matching.tables import BIT, Computed, Nonterminal, Step, Tables
+from palaver.trees.node import Leaf, Node, NonTerminal, Part, Parties, new
+
+# Kinds of instructions.
+TOKEN, TEXT, CHOOSE, CALL, END, RUN, PATTERN, BEGIN, AGAIN, BITS, STOP, UNKNOWN = range(12)
+
+# Nodes over so few characters are made once and shared: they are values, and the same ones come again and again.
+SHORT = 2
+_WIDEST_KNOWN = 16  # the same for bits
+_MOST_KNOWN = 4_096
+
+MatchText: TypeAlias = Callable[..., "re.Match[str] | None"]
+
+
+class Dialect(Enum):
+    SKETCH = "sketch"
+    DETAIL = "detail"
+    BITS = "bits"
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What all dialects of a grammar share."""
+
+    tables: Tables
+    regular: Regular
+    walks: Walks
+    bit_walks: Walks
+    whole: bool
+
+
+class Op:
+    """An instruction. Which fields it has depends on its kind."""
+
+    __slots__ = (
+        "body", "call", "expand", "is_closed", "is_lazy", "is_tracked", "kind", "known", "leaf", "least", "lifted",
+        "match", "most", "next", "options", "outlook", "parties", "short", "step", "symbol", "takes_all", "target",
+        "text",
+    )  # fmt: skip
+
+    kind: int
+    next: Op
+    # CALL and TOKEN: the rule. A token may be called instead, where its pattern does not see the end.
+    target: Nonterminal
+    symbol: NonTerminal
+    parties: Parties | None
+    is_tracked: bool  # whether computed bounds look at it, or at something in it
+    body: Op  # its first instruction
+    call: Op | None
+    # TOKEN and BITS: how it is read, and what becomes of it.
+    match: MatchText
+    is_closed: bool  # whether what was matched can never go on
+    lifted: Lifted
+    known: Mapping[str, Node]  # nodes over texts that are not longer than `short`
+    short: int
+    is_lazy: bool
+    expand: Expansion
+    # TEXT and PATTERN
+    step: Step
+    text: str
+    leaf: Leaf
+    # CHOOSE and AGAIN: the ways on. Of a repetition, another round and leaving it.
+    outlook: Outlook
+    options: tuple[Op, ...]
+    # BEGIN and RUN: the limits of a repetition.
+    least: int | Computed
+    most: int | Computed | None
+    takes_all: bool  # whether a run takes whatever character there is
+
+    def __init__(self, kind: int, following: Op | None = None) -> None:
+        self.kind = kind
+        if following is not None:
+            self.next = following
+
+
+def _no_match(_text: str, _at: int) -> None:
+    """For patterns whose end has to be looked for character by character."""
+
+
+class Unsupported(Exception):
+    """Something that the direct machine cannot do."""
+
+
+class Known(dict[str, Node]):
+    """The nodes of one rule over short texts, made when first asked for."""
+
+    def __init__(self, symbol: NonTerminal, expand: Expansion) -> None:
+        self._symbol = symbol
+        self._expand = expand
+
+    def __missing__(self, text: str) -> Node:
+        if len(self) >= _MOST_KNOWN:
+            self.clear()
+        node = self[text] = new(Node, (self._symbol, self._expand.children(text), (), None))
+        return node
+
+
+class Expansion(Protocol):
+    """Makes the parts that some steps, mostly those of a rule, are read as."""
+
+    def __call__(self, data: str | bytes) -> tuple[Part, ...]:
+        """For what a node serialises to."""
+
+    def children(self, text: str) -> tuple[Part, ...]:
+        """For what stands in the buffer of the machine."""
+
+
+class Expander(Protocol):
+    """Makes expansions. `unpacked`: the dialect is BITS, but the buffer holds bytes."""
+
+    def rule(self, nonterminal: Nonterminal, dialect: Dialect, *, unpacked: bool) -> Expansion: ...
+
+    def steps(self, steps: Sequence[Step]) -> Expansion:
+        """For bits in bytes."""
+
+
+class Program:
+    """The instructions of one grammar in one dialect."""
+
+    def __init__(self, parts: Parts, dialect: Dialect, expander: Expander) -> None:
+        self.dialect = dialect
+        self._tables = parts.tables
+        self._regular = parts.regular
+        self._walks = parts.bit_walks if dialect is Dialect.BITS else parts.walks
+        self._whole = parts.whole
+        self._expander = expander
+        self._entries: dict[Nonterminal, Op] = {}
+        self._known: dict[Nonterminal, Known] = {}
+        self._end = Op(END)
+
+    def call(self, target: Nonterminal, parties: Parties | None, following: Op) -> Op:
+        """An instruction to read a rule. How, is decided when it is first met."""
+        op = Op(UNKNOWN, following)
+        op.target, op.parties, op.is_tracked = target, parties, target.is_tracked
+        assert target.symbol is not None  # only rules are called
+        op.symbol = target.symbol
+        return op
+
+    def entry(self, nonterminal: Nonterminal) -> Op:
+        """The first instruction of a rule.
+
+        :raises Unsupported: there is none
+        """
+        if nonterminal not in self._entries:
+            try:
+                self._entries[nonterminal] = self._alternatives(nonterminal, self._end)
+            except Irregular:
+                raise Unsupported from None
+        return self._entries[nonterminal]
+
+    def chain(self, steps: Sequence[Step], following: Op) -> Op:
+        """The instructions of some steps.
+
+        :raises Unsupported: there are none
+        :raises Irregular: bits that do not fill bytes
+        """
+        if self.dialect is Dialect.BITS:
+            for step in reversed(steps):
+                following = self._step(step, following)
+            return following
+        for group in reversed(self._regular.runs(steps)):
+            is_rule = group[0].target is not None and group[0].target.symbol is not None
+            if self._regular.bits(group[0]) is None or (is_rule and len(group) == 1):
+                following = self._step(group[0], following)
+            else:
+                following = self._bits(group, following)
+        return following
+
+    # --- Rules ------------------------------------------------------------------------------------------------------
+
+    def resolve(self, op: Op) -> None:
+        """Decide how a rule is read.
+
+        :raises Unsupported: it cannot be
+        """
+        target = op.target
+        width = self._regular.width(target)
+        op.is_lazy = self.dialect is Dialect.SKETCH
+        op.call = None
+        op.expand = self._expansion(target)
+        if self.dialect is Dialect.BITS:
+            assert width is not None  # there is nothing else among bits
+            if width > _WIDEST_KNOWN:
+                self._make_call(op)
+            else:
+                op.kind, op.is_closed, op.short = TOKEN, True, width
+                op.match, op.known = re.compile(f"[01]{{{width}}}").match, self._known_of(op)
+            return
+        lifted = self._lift(target)
+        if width is not None and lifted is None:
+            raise Unsupported
+        if lifted is None or (self.dialect is Dialect.DETAIL and width is None and not lifted.is_one_char):
+            self._make_call(op)
+            return
+        if width is None:
+            op.call = self.call(target, op.parties, op.next)
+            self._make_call(op.call)
+        op.lifted, op.match, op.is_closed = lifted, lifted.match, lifted.is_closed
+        op.known, op.short = self._known_of(op), 0 if op.parties is not None else SHORT
+        op.kind = TOKEN
+
+    def _make_call(self, op: Op) -> None:
+        op.body = self.entry(op.target)
+        op.kind = CALL
+
+    def _lift(self, target: Nonterminal) -> Lifted | None:
+        return self._regular.lift(target, self._walks.chars_after(target, whole=self._whole))
+
+    def _expansion(self, target: Nonterminal) -> Expansion:
+        is_bits = self._regular.width(target) is not None
+        dialect = Dialect.BITS if is_bits else Dialect.DETAIL
+        return self._expander.rule(target, dialect, unpacked=is_bits and self.dialect is not Dialect.BITS)
+
+    def _known_of(self, op: Op) -> Known:
+        if op.target not in self._known:
+            self._known[op.target] = Known(op.symbol, op.expand)
+        return self._known[op.target]
+
+    # --- Inside of rules --------------------------------------------------------------------------------------------
+
+    def _alternatives(self, nonterminal: Nonterminal, following: Op) -> Op:
+        if nonterminal.parts:
+            raise Unsupported  # a permutation
+        options = tuple(self.chain(chain(start), following) for start in nonterminal.alternatives)
+        if len(options) == 1:
+            return options[0]
+        return self._choose(self._walks.alternatives(nonterminal), options)
+
+    def _choose(self, outlook: Outlook, options: tuple[Op, ...]) -> Op:
+        op = Op(CHOOSE)
+        op.outlook, op.options = outlook, options
+        return op
+
+    def _step(self, step: Step, following: Op) -> Op:
+        target = step.target
+        if target is None:
+            return self._terminal(step, following)
+        if target.symbol is not None:
+            return self.call(target, step.parties, following)
+        if target.parts or not target.is_repetition:
+            return self._alternatives(target, following)
+        return self._run(target, following) or self._repetition(target, following)
+
+    def _terminal(self, step: Step, following: Op) -> Op:
+        if step.regex is None:
+            op = Op(TEXT, following)
+            op.text, op.leaf = "01"[step.bit] if step.kind == BIT else step.text, step.leaf
+            return op
+        op = Op(PATTERN, following)
+        op.step, op.match, op.is_closed = step, _no_match, False
+        lifted = self._regular.lift_terminal(step)
+        if lifted is not None:
+            op.match, op.is_closed = lifted.match, lifted.is_closed
+        return op
+
+    def _repetition(self, repetition: Nonterminal, following: Op) -> Op:
+        step = repetition.alternatives[0]
+        outlook = self._walks.another_round(repetition)
+        if repetition.bounds == (0, 1):
+            return self._choose(outlook, (self.chain([step], following), following))
+        if repetition.bounds in ((0, None), (1, None)):
+            loop = self._choose(outlook, ())
+            body = self.chain([step], loop)
+            loop.options = body, following
+            return body if repetition.least else loop
+        if self._tables.step_edges(step)[0]:
+            raise Unsupported  # rounds over nothing would go on for ever
+        again = Op(AGAIN)
+        again.outlook = outlook
+        again.options = self.chain([step], again), following
+        begin = Op(BEGIN, again)
+        begin.least, begin.most = repetition.least, repetition.most
+        return begin
+
+    def _run(self, repetition: Nonterminal, following: Op) -> Op | None:
+        """A repetition of a rule over single characters, if it is one and there is no doubt about its end."""
+        target = repetition.alternatives[0].target
+        if target is None or target.symbol is None or target.is_tracked or repetition.alternatives[0].parties:
+            return None
+        if self.dialect is Dialect.BITS:
+            chars = CharSet.of("01") if self._regular.width(target) == 1 else CharSet()
+        else:
+            lifted = self._lift(target)
+            chars = lifted.chars if lifted is not None and lifted.is_one_char else CharSet()
+        if not chars:
+            return None
+        is_exact = repetition.least == repetition.most
+        if not is_exact and chars & self._walks.chars_after(repetition, whole=self._whole):
+            return None
+        op = Op(RUN, following)
+        op.least, op.most = repetition.least, repetition.most
+        op.match = re.compile(f"[{chars.as_class()}]*+").match
+        op.takes_all = chars == self._tables.alphabet
+        op.target, op.symbol, op.expand = target, target.symbol, self._expansion(target)
+        op.known = self._known_of(op)
+        return op
+
+    def _bits(self, steps: list[Step], following: Op) -> Op:
+        """Steps over bits that fill whole bytes only together."""
+        lifted = self._regular.lift_steps(steps)
+        if lifted is None:
+            raise Unsupported
+        op = Op(BITS, following)
+        op.lifted, op.match = lifted, lifted.match
+        op.is_tracked = any(step.target is not None and step.target.is_tracked for step in steps)
+        op.expand = self._expander.steps(steps)
+        return op

@@ -1,0 +1,424 @@
+"""Parts of a grammar that one compiled regular expression can read.
+
+How it works
+------------
+A nonterminal without recursion and without computed bounds describes a regular language, so the `re` module could
+read it in one go, a hundred times faster than we can. But `re` takes the first way that works out and says nothing
+about the others. So a nonterminal is *lifted* into a pattern only if there never is another way: at every choice and
+every loop the ways on can be told apart by the next character, or no word of one way begins a word of another (then
+the pattern looks one character past the choice). This is checked against all that can follow. Such a nonterminal has
+at most one end from any start, and one derivation; what the pattern finds is what the chart would find. Loops are
+written possessively: nothing is ever taken back.
+
+Bits are first told apart bit by bit in the same way, and then packed into sets of bytes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+
+from palaver.grammar.automaton import Automaton, State
+from palaver.grammar.charset import BYTES, END_OF_UNICODE, CharSet
+from palaver.grammar.outline import NOTHING, Chars, Fork, Loop, Outline, Series, can_be_empty
+from palaver.matching.tables import BIT, LITERAL, PLAIN, Nonterminal, Step, Tables
+
+# Stands for the end of the input in sets of characters: no input that matters has it.
+END = CharSet((END_OF_UNICODE - 1, END_OF_UNICODE))
+# Larger things are left alone: it would take longer to prove them regular than to read them.
+_MOST_STATES = 300
+_MOST_PAIRS = 2_000
+_LONGEST = 20_000
+
+
+class Irregular(Exception):
+    """Not something that one pattern can read."""
+
+
+@dataclass(frozen=True)
+class Lifted:
+    """A nonterminal as a pattern."""
+
+    match: Callable[[str, int], re.Match[str] | None]
+    is_closed: bool  # whether nothing it matches can be the beginning of something longer
+    is_one_char: bool
+    chars: CharSet  # what it can begin with
+    outline: Outline
+
+    @cached_property
+    def start(self) -> State:
+        """Where an automaton for it starts."""
+        return Automaton(self.outline).start
+
+
+class Regular:
+    """The regular parts of one grammar."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._alphabet = tables.alphabet
+        self._outlines: dict[Nonterminal, Outline | None] = {}
+        self._bits: dict[Nonterminal, tuple[Outline, int] | None] = {}
+
+    def lift(self, nonterminal: Nonterminal, following: CharSet) -> Lifted | None:
+        """The pattern of a nonterminal that is followed by one of these characters or the end; None if it has none."""
+        try:
+            return _lifted(self._outline_of(nonterminal), following)
+        except (Irregular, RecursionError):
+            return None
+
+    def lift_steps(self, steps: Sequence[Step]) -> Lifted | None:
+        """The same for bits in a row, whose number is always the same."""
+        try:
+            return _lifted(_packed(self._row(steps)), CharSet())
+        except (Irregular, RecursionError):
+            return None
+
+    def lift_terminal(self, step: Step) -> Lifted | None:
+        """The same for a terminal, which may be empty, too."""
+        try:
+            return _lifted(self._step(step), step.follow.chars, may_be_empty=True)
+        except (Irregular, RecursionError):
+            return None
+
+    def width(self, nonterminal: Nonterminal) -> int | None:
+        """How many bits a nonterminal has, if it is nothing but a fixed number of them."""
+        bits = self._bits_in(nonterminal)
+        return None if bits is None else bits[1]
+
+    # --- Outlines ---------------------------------------------------------------------------------------------------
+
+    def _outline_of(self, nonterminal: Nonterminal) -> Outline:
+        if nonterminal not in self._outlines:
+            self._outlines[nonterminal] = None  # whoever comes back here is recursive
+            with suppress(Irregular):
+                self._outlines[nonterminal] = self._outline(nonterminal)
+        outline = self._outlines[nonterminal]
+        if outline is None:
+            raise Irregular
+        return outline
+
+    def _outline(self, nonterminal: Nonterminal) -> Outline:
+        if nonterminal.parts:
+            raise Irregular
+        if nonterminal.is_repetition:
+            return _loop(self._series([nonterminal.alternatives[0]]), nonterminal)
+        chains = [chain(start) for start in nonterminal.alternatives]
+        rounds = [steps[:-1] for steps in chains if steps[-1].target is nonterminal]
+        ends = [self._series(steps) for steps in chains if steps[-1].target is not nonterminal]
+        return _fork(ends) if not rounds else _right_linear([self._series(steps) for steps in rounds], ends)
+
+    def _series(self, steps: Sequence[Step]) -> Outline:
+        parts: list[Outline] = []
+        for run in self.runs(steps):
+            if any(step.target is not None and step.target.symbol and step.target.is_tracked for step in run):
+                raise Irregular  # somebody will ask where it was
+            parts.append(self._step(run[0]) if self.bits(run[0]) is None else _packed(self._row(run)))
+        return _series(parts)
+
+    def _row(self, steps: Sequence[Step]) -> Outline:
+        """Steps over bits as digits 0 and 1."""
+        return _series([bits[0] for step in steps if (bits := self.bits(step)) is not None])
+
+    def _step(self, step: Step) -> Outline:
+        if step.target is not None:
+            return self._outline_of(step.target)
+        if step.kind == LITERAL:
+            return _literal(step.text)
+        if step.regex is None or not step.regex.is_plain:
+            raise Irregular
+        outline = step.regex.outline(BYTES if isinstance(step.regex.source, bytes) else self._alphabet)
+        if outline is None:
+            raise Irregular
+        return outline
+
+    # --- Bits -------------------------------------------------------------------------------------------------------
+
+    def runs(self, steps: Sequence[Step]) -> list[list[Step]]:
+        """Steps grouped so that each group fills whole characters: one step, or several with bits.
+
+        :raises Irregular: they cannot be grouped so
+        """
+        groups: list[list[Step]] = []
+        width = 0
+        for step in steps:
+            bits = self.bits(step)
+            if width % 8 == 0:
+                groups.append([step])
+                width = 0
+            elif bits is None:
+                raise Irregular
+            else:
+                groups[-1].append(step)
+            width += bits[1] if bits is not None else 0
+        if width % 8:
+            raise Irregular
+        return groups
+
+    def bits(self, step: Step) -> tuple[Outline, int] | None:
+        """What a step wants, as digits 0 and 1, and how many; None if it is not a fixed number of bits."""
+        if step.target is None:
+            return (_literal("01"[step.bit]), 1) if step.kind == BIT else None
+        return self._bits_in(step.target)
+
+    def _bits_in(self, nonterminal: Nonterminal) -> tuple[Outline, int] | None:
+        if nonterminal not in self._bits:
+            self._bits[nonterminal] = None  # whoever comes back here is recursive
+            self._bits[nonterminal] = self._bits_of(nonterminal)
+        return self._bits[nonterminal]
+
+    def _bits_of(self, nonterminal: Nonterminal) -> tuple[Outline, int] | None:
+        if nonterminal.parts:
+            return None
+        options: list[Outline] = []
+        widths: set[int] = set()
+        for start in nonterminal.alternatives:
+            found = [self.bits(step) for step in chain(start)]
+            known = [one for one in found if one is not None]
+            if len(known) < len(found):
+                return None
+            options.append(_series([outline for outline, _ in known]))
+            widths.add(sum(width for _, width in known))
+        if len(widths) > 1:
+            return None
+        outline, width = _fork(options), widths.pop()
+        if not nonterminal.is_repetition:
+            return outline, width
+        least, most = nonterminal.bounds or (0, None)
+        return (Loop(outline, least, most), width * least) if least == most and least else None
+
+
+def chain(start: Step) -> list[Step]:
+    """The steps of an alternative; of a repetition, that of one round."""
+    steps = [start]
+    while steps[-1].mode == PLAIN and steps[-1].following is not None:
+        steps.append(steps[-1].following)
+    return steps
+
+
+def _literal(text: str) -> Outline:
+    return _series([Chars(CharSet.of(char)) for char in text])
+
+
+def _series(parts: Sequence[Outline]) -> Outline:
+    flat: list[Outline] = []
+    for part in parts:
+        flat.extend(part.parts if isinstance(part, Series) else (part,))
+    return flat[0] if len(flat) == 1 else Series(tuple(flat))
+
+
+def _fork(options: Sequence[Outline]) -> Outline:
+    return options[0] if len(options) == 1 else Fork(tuple(options))
+
+
+def _loop(body: Outline, repetition: Nonterminal) -> Outline:
+    if repetition.bounds is None or can_be_empty(body):
+        raise Irregular
+    least, most = repetition.bounds
+    if most is not None and most < max(least, 1):
+        raise Irregular
+    return Loop(body, least, most)
+
+
+def _right_linear(rounds: list[Outline], ends: list[Outline]) -> Outline:
+    """`<x> ::= <end> | <round> <x>` as a loop; if a round begins with an end, it comes first once and then last."""
+    if len(rounds) == len(ends) == 1:
+        end, more = _series([*ends, NOTHING]), _series([*rounds, NOTHING])
+        first = end.parts if isinstance(end, Series) else (end,)
+        then = more.parts if isinstance(more, Series) else (more,)
+        if then[: len(first)] == first:
+            again = _series([*then[len(first) :], end])
+            if can_be_empty(again):
+                raise Irregular
+            return _series([end, Loop(again, 0, None)])
+    if not ends or can_be_empty(_fork(rounds)):
+        raise Irregular
+    return _series([Loop(_fork(rounds), 0, None), _fork(ends)])
+
+
+def _packed(bits: Outline) -> Outline:
+    """Rows of 0 and 1, eight to a byte, as bytes."""
+    _write(bits, Chars(END))  # only to know that there is never a choice
+    outlines: dict[State, Outline] = {}
+    todo = [Automaton(bits).start]
+    ways: dict[State, dict[State, list[int]]] = {}
+    while todo:
+        state = todo.pop()
+        if state in ways:
+            continue
+        ways[state] = {}
+        if len(ways) > _MOST_STATES:
+            raise Irregular
+        for byte in range(256) if not state.accepts else ():
+            after: State | None = state
+            for digit in f"{byte:08b}":
+                after = after[digit] if after is not None else None
+            if after is not None:
+                ways[state].setdefault(after, []).append(byte)
+        todo += ways[state]
+    # All rows have the same length, so no state comes back, and those found last stand nearest to the end or beside.
+    start, *_ = ways
+    return _bytes_from(start, ways, outlines)
+
+
+def _bytes_from(state: State, ways: dict[State, dict[State, list[int]]], known: dict[State, Outline]) -> Outline:
+    if state not in known:
+        options = [
+            _series([Chars(CharSet.ranges((byte, byte) for byte in members)), _bytes_from(after, ways, known)])
+            for after, members in ways[state].items()
+        ]
+        known[state] = _fork(options) if options else NOTHING
+    return known[state]
+
+
+# --- Patterns ---------------------------------------------------------------------------------------------------------
+
+
+def _lifted(outline: Outline, following: CharSet, *, may_be_empty: bool = False) -> Lifted:
+    least, most = _lengths(outline)
+    if least == 0 and not may_be_empty:
+        raise Irregular  # nobody can tell an empty node from none by what it serialises to
+    text = _write(outline, Chars(following | END))
+    if len(text) > _LONGEST:
+        raise Irregular
+    is_open = _is_open(outline)
+    if is_open:
+        # Without the rest of the input a round or an option may look as if it were absent.
+        text += _look(following)
+    return Lifted(re.compile(text).match, not is_open, least == most == 1, _first(outline), outline)
+
+
+def _write(outline: Outline, rest: Outline) -> str:
+    """The pattern of an outline before `rest`.
+
+    :raises Irregular: there may be more than one way
+    """
+    match outline:
+        case Chars(chars):
+            return _write_chars(chars)
+        case Series(parts):
+            # Characters do not care what comes next, and most parts are characters.
+            return "".join(
+                _write_chars(part.chars) if isinstance(part, Chars) else _write(part, _series([*parts[place:], rest]))
+                for place, part in enumerate(parts, 1)
+            )
+        case Fork(options):
+            return _write_fork(options, rest)
+        case Loop(body, least, most):
+            if least != most and _first(body) & _first(rest) and not _are_apart(body, rest):
+                raise Irregular
+            text = _write(body, _series([Loop(body, 0, None), rest]))
+            limits = f"{{{least},{'' if most is None else most}}}" if (least, most) != (0, None) else "*"
+            return f"(?:{text}){limits}+"
+
+
+def _write_chars(chars: CharSet) -> str:
+    return re.escape(chr(chars.bounds[0])) if chars.size() == 1 else f"[{chars.as_class()}]"
+
+
+def _write_fork(options: Sequence[Outline], rest: Outline) -> str:
+    options = sorted(options, key=can_be_empty)  # what can be empty would always do, so it comes last
+    texts = [_write(option, rest) for option in options]
+    firsts = [_first(_series([option, rest])) for option in options]
+    if not any(one & two for one, two in combinations(firsts, 2)):
+        if all(isinstance(option, Chars) for option in options):
+            return _write_chars(_union(firsts))
+        return f"(?:{'|'.join(texts)})"
+    following = _first(rest)
+    if not all(_are_apart(*pair) for pair in combinations([_series([o, Chars(following)]) for o in options], 2)):
+        raise Irregular
+    return f"(?:{'|'.join(text + _look(following) for text in texts)})"
+
+
+def _look(following: CharSet) -> str:
+    return f"(?=[{following.as_class()}]|\\Z)" if following else "\\Z"
+
+
+def _union(sets: Sequence[CharSet]) -> CharSet:
+    chars = CharSet()
+    for one in sets:
+        chars |= one
+    return chars
+
+
+def _first(outline: Outline) -> CharSet:
+    """What an outline can begin with."""
+    match outline:
+        case Chars(chars):
+            return chars
+        case Fork(options):
+            return _union([_first(option) for option in options])
+        case Loop(body, _, _):
+            return _first(body)
+        case Series(parts):
+            chars = CharSet()
+            for part in parts:
+                chars |= _first(part)
+                if not can_be_empty(part):
+                    break
+            return chars
+
+
+def _lengths(outline: Outline) -> tuple[int, int | None]:
+    match outline:
+        case Chars():
+            return 1, 1
+        case Series(parts):
+            lengths = [_lengths(part) for part in parts]
+            most = [high for _, high in lengths if high is not None]
+            return sum(low for low, _ in lengths), sum(most) if len(most) == len(lengths) else None
+        case Fork(options):
+            lengths = [_lengths(option) for option in options]
+            most = [high for _, high in lengths if high is not None]
+            return min(low for low, _ in lengths), max(most) if len(most) == len(lengths) else None
+        case Loop(body, least, limit):
+            low, high = _lengths(body)
+            return low * least, None if limit is None or high is None else high * limit
+
+
+def _is_open(outline: Outline) -> bool:
+    """Whether something it matches can be the beginning of something longer that it matches."""
+    match outline:
+        case Chars():
+            return False
+        case Series(parts):
+            return bool(parts) and (_is_open(parts[-1]) or can_be_empty(parts[-1]))
+        case Fork(options):
+            if any(map(_is_open, options)):
+                return True
+            return not all(_are_apart(*pair) for pair in combinations(options, 2))
+        case Loop(body, least, most):
+            return least != most or _is_open(body)
+
+
+def _are_apart(one: Outline, two: Outline) -> bool:
+    """Whether no word of either begins a word of the other."""
+    heads = [chr(bound) for bound in sorted({*_bounds(one), *_bounds(two)}) if bound < END_OF_UNICODE]
+    pairs = [(Automaton(one).start, Automaton(two).start)]
+    seen = set(pairs)
+    while pairs:
+        left, right = pairs.pop()
+        if left.accepts or right.accepts:
+            return False
+        for char in heads:
+            after, other = left[char], right[char]
+            if after is not None and other is not None and (after, other) not in seen:
+                seen.add((after, other))
+                pairs.append((after, other))
+        if len(seen) > _MOST_PAIRS:
+            return False
+    return True
+
+
+def _bounds(outline: Outline) -> Iterator[int]:
+    match outline:
+        case Chars(chars):
+            yield from chars.bounds
+        case Series(parts) | Fork(parts):
+            for part in parts:
+                yield from _bounds(part)
+        case Loop(body, _, _):
+            yield from _bounds(body)

@@ -1,0 +1,761 @@
+"""Asks the same of two readers, over and over: the fast roads against the chart, the chart against the definition.
+
+    python tests/matching/differential.py --checks 100000 --seed 1
+
+How it works
+------------
+A *subject* is a grammar: a random one, or one of the corpus. A *feeding* is one input of a subject, cut into pieces
+and fed to a fresh matcher in a certain manner (asking after each piece, or only in the end; looking at trees on the
+way, or not). One feeding is one *check*: whatever can be asked of a matcher is asked, and compared with what a
+matcher that runs the chart alone says after the same input in one piece. So each check is also one of cuts.
+
+Every random case is made from a seed of its own, so it can be replayed without those before it. If two answers differ,
+the case is made smaller as long as they still do, and printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from ast import Expression as PythonExpression
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import chain, combinations, islice, pairwise
+from pathlib import Path
+from random import Random
+from time import process_time
+from typing import NamedTuple, TypeAlias
+
+from message_corpus import CORPUS, Entry, rules_of
+from naive import Naive, random_grammar
+from random_specs import (
+    ABC,
+    BYTES,
+    WORLD,
+    BinaryMaker,
+    GrammarMaker,
+    Speaker,
+    TooLong,
+    computed_binary_spec,
+    computed_spec,
+    from_bits,
+    mutated,
+)
+from test_against_the_definition import dead_at
+from test_computed_repetition import TopDown
+
+from palaver.grammar.show import show_expr
+from palaver.matching.matcher import CompiledShape, Matcher, Progress, compile_matcher
+from palaver.spec.ast import Choice, Expr, Expression, Literal, Permutation, Repeat, Sequence
+from palaver.trees.node import Node, NonTerminal, OpenNode, Part, same
+from palaver.trees.values import TreeValue, serialise, to_bytes
+
+Data: TypeAlias = str | bytes
+
+# How many trees of one input are compared. Ambiguous ones have no end of them.
+TREES = 10
+
+
+# --- Subjects and feedings ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """A grammar to be tried; `name` tells how to come by it again."""
+
+    name: str
+    rules: dict[str, Expr]
+    start: str
+    history: tuple[Node, ...] = ()
+
+    @cached_property
+    def shape(self) -> CompiledShape:
+        return compile_matcher(self.rules, self.start, bound=evaluate)
+
+    def __str__(self) -> str:
+        rules = "".join(f"    {symbol} ::= {show_expr(body)}\n" for symbol, body in self.rules.items())
+        return rules + "".join(f"    after {message}\n" for message in self.history)
+
+
+def evaluate(expression: Expression, node: Node | None) -> int:
+    names = {mention.name: TreeValue(node) for mention in expression.mentions if node is not None}
+    return int(eval(compile(PythonExpression(expression.python), "<bound>", "eval"), names))
+
+
+@dataclass(frozen=True)
+class Manner:
+    """How a matcher is treated. What it says in the end must not depend on what it was asked before."""
+
+    asks_at_once: bool = True  # after each piece, and again later; otherwise only later
+    looks_at_trees: bool = False  # after each piece
+    finishes: bool = True
+    seed: int = 0  # for the order in which things are asked
+
+
+@dataclass(frozen=True, eq=False)
+class Feeding:
+    subject: Subject
+    pieces: tuple[Data, ...]
+    whole: bool
+    binary: bool | None = None
+    manner: Manner = Manner()
+
+    @property
+    def data(self) -> Data:
+        return self.pieces[0][:0].join(self.pieces)  # type: ignore[arg-type]  # all pieces are of one type
+
+    def matcher(self, *, reference: bool) -> Matcher:
+        subject = self.subject
+        matcher = subject.shape.matcher(
+            whole=self.whole, binary=self.binary, history=subject.history, reference=reference
+        )
+        # The direct road is given up where it is lost too often. Here it is to be tried each time.
+        matcher._ground._lost = 0
+        return matcher
+
+    def __str__(self) -> str:
+        options = f"whole={self.whole}, binary={self.binary}, {self.manner}"
+        return f"{self.subject}  input   {self.data!r}\n  pieces  {list(self.pieces)!r}\n  with    {options}\n"
+
+
+class Disagreement(Exception):
+    """Two readers do not say the same."""
+
+    def __init__(self, question: str, found: object, wanted: object) -> None:
+        super().__init__(f"  {question}:\n    it says   {found!r}\n    should be {wanted!r}")
+
+
+def expect(question: str, found: object, wanted: object) -> None:
+    if found != wanted:
+        raise Disagreement(question, found, wanted)
+
+
+# --- Answers --------------------------------------------------------------------------------------------------------
+
+
+class Standing(NamedTuple):
+    """Everything a `Progress` says."""
+
+    complete: tuple[int, ...]
+    complete_here: bool
+    longest: int | None
+    may_go_on: bool
+    dead_at: int | None
+    expected: tuple[str, ...]
+
+
+def standing(progress: Progress, random: Random | None = None) -> Standing:
+    """What a report says, asked in any order: some of the answers may be worked out when first asked for."""
+    names = list(Standing._fields)
+    if random is not None:
+        random.shuffle(names)
+    answers = {name: getattr(progress, name) for name in names}
+    return Standing(**answers)
+
+
+def outline(part: Part) -> list[object]:
+    """All that there is in a part, in one list: this looks at every child, and at types, which `==` does not."""
+    found: list[object] = []
+    stack = [part]
+    while stack:
+        top = stack.pop()
+        if isinstance(top, Node):
+            found.append((str(top.symbol), len(top.children), isinstance(top, OpenNode), top.parties, top.sources))
+            stack.extend(reversed(top.children))
+        else:
+            found.append((type(top), top))
+    return found
+
+
+class Reference:
+    """What the chart alone says about one input and its beginnings."""
+
+    def __init__(self, feeding: Feeding) -> None:
+        self._feeding = feeding
+        self._data = feeding.data
+        self._known: dict[tuple[int, bool], Answers] = {}
+
+    def at(self, size: int, *, finished: bool = False) -> Answers:
+        """Its answers after so many units, and the end if `finished`."""
+        key = size, finished
+        if key not in self._known:
+            matcher = self._feeding.matcher(reference=True)
+            matcher.feed(self._data[:size])
+            if finished:
+                matcher.finish()
+            self._known[key] = Answers(matcher)
+            self._known[key].is_whole = self._feeding.whole
+        return self._known[key]
+
+
+class Answers:
+    """What a matcher says, asked once."""
+
+    def __init__(self, matcher: Matcher) -> None:
+        self._matcher = matcher
+        self._trees: dict[int | None, list[Node]] = {}
+
+    @cached_property
+    def standing(self) -> Standing:
+        return standing(self._matcher.progress)
+
+    def trees(self, length: int | None) -> list[Node]:
+        if length not in self._trees:
+            self._trees[length] = list(islice(self._matcher.trees(length), TREES))
+        return self._trees[length]
+
+    @cached_property
+    def partial_trees(self) -> list[Node]:
+        return list(islice(self._matcher.partial_trees(), TREES))
+
+    @property
+    def crashes(self) -> list[str]:
+        return self._matcher.crashes
+
+
+# --- One check ------------------------------------------------------------------------------------------------------
+
+
+def check(feeding: Feeding, reference: Reference) -> str:
+    """Feed, ask and compare; the road that answered.
+
+    :raises Disagreement: it is not the chart's answer
+    """
+    random = Random(feeding.manner.seed)
+    matcher = feeding.matcher(reference=False)
+    seen: list[tuple[int, Progress]] = [(0, matcher.progress)]
+    for piece in feeding.pieces:
+        seen.append((seen[-1][0] + len(piece), matcher.feed(piece)))
+        size, progress = seen[-1]
+        if feeding.manner.asks_at_once:
+            expect(f"after {size}", standing(progress, random), reference.at(size).standing)
+        if feeding.manner.looks_at_trees:
+            compare_trees(matcher, reference.at(size), f"after {size}", random)
+    road = str(getattr(matcher, "road", "chart"))
+    size = seen[-1][0]
+    expect("length", matcher.length, size)
+    if random.random() < 0.5:
+        compare_trees(matcher, reference.at(size), "in the end", random)
+    # A report is a snapshot: what came later must not have changed it.
+    for earlier, progress in random.sample(seen, len(seen)):
+        expect(f"later about {earlier}", standing(progress, random), reference.at(earlier).standing)
+    if not feeding.manner.finishes:
+        compare_trees(matcher, reference.at(size), "in the end", random)
+        return road
+    final = reference.at(size, finished=True)
+    expect("finished", standing(matcher.finish(), random), final.standing)
+    compare_trees(matcher, final, "finished", random)
+    expect("finished, again", standing(matcher.finish(), random), final.standing)
+    if len(feeding.pieces) == 1 and not final.standing.complete_here:
+        # Which bounds are tried depends on how much of the input is known then, so this holds for single pieces only.
+        expect("crashes", sorted(matcher.crashes), sorted(final.crashes))
+    return road
+
+
+def compare_trees(matcher: Matcher, wanted: Answers, when: str, random: Random) -> None:
+    lengths: list[int | None] = [None, *wanted.standing.complete[-3:]]
+    if matcher.length:
+        lengths.append(random.randrange(matcher.length))
+    random.shuffle(lengths)
+    for length in lengths:
+        found = list(islice(matcher.trees(length), TREES))
+        compare_lists(found, wanted.trees(length), f"{when}, trees({length})", random)
+        if found:
+            compare_values(next(matcher.trees(length)), wanted.trees(length)[0], f"{when}, trees({length})", random)
+    compare_lists(list(islice(matcher.partial_trees(), TREES)), wanted.partial_trees, f"{when}, partial trees", random)
+
+
+def compare_lists(found: list[Node], wanted: list[Node], question: str, random: Random) -> None:
+    if len(found) != len(wanted):
+        raise Disagreement(question, found, wanted)
+    # Looking at a tree may change how it is stored, so the first look is not always the same one.
+    looks: list[Callable[[Node, Node], bool]] = [
+        lambda one, other: outline(one) == outline(other),
+        lambda one, other: one == other,
+        lambda one, other: other == one,
+        lambda one, other: not (one != other),  # noqa: SIM202  # that they are two methods is the point
+        lambda one, other: same(one, other) and same(other, one),
+        lambda one, other: hash(one) == hash(other),
+        lambda one, other: tuple(one) == tuple(other) and len(one) == len(other) == 4,
+    ]
+    random.shuffle(looks)
+    for one, other in zip(found, wanted, strict=True):
+        for look in looks:
+            if not look(one, other):
+                raise Disagreement(question, outline(one), outline(other))
+
+
+def compare_values(found: Node, wanted: Node, question: str, random: Random) -> None:
+    """What a fresh tree is worth, before anybody has looked into it and after."""
+    nodes = [(found, wanted)]
+    if random.random() < 0.5:
+        nodes += [
+            (one, other) for one, other in zip(found.children, wanted.children, strict=True) if type(one) is not int
+        ]
+    for one, other in nodes:
+        if fills_bytes(other):
+            expect(f"{question} serialised", serialise(one), serialise(other))
+            expect(f"{question} as bytes", to_bytes(one), to_bytes(other))
+    outline(found)
+    for one, other in nodes:
+        if fills_bytes(other):
+            expect(f"{question} serialised once looked at", serialise(one), serialise(other))
+
+
+def fills_bytes(part: Part) -> bool:
+    run = 0
+    for kind, leaf in (entry for entry in outline(part) if len(entry) == 2):  # type: ignore[arg-type]  # all are tuples
+        if kind is int:
+            run += 1
+        elif leaf:
+            if run % 8:
+                return False
+            run = 0
+    return run % 8 == 0
+
+
+# --- How to feed ----------------------------------------------------------------------------------------------------
+
+
+def cut(data: Data, places: tuple[int, ...]) -> tuple[Data, ...]:
+    borders = [0, *places, len(data)]
+    return tuple(data[start:end] for start, end in pairwise(borders))
+
+
+def every_fragmenting(data: Data) -> Iterator[tuple[Data, ...]]:
+    """All ways to cut it: two for each place between units."""
+    places = range(1, len(data))
+    for count in range(max(1, len(data))):
+        for chosen in combinations(places, count):
+            yield cut(data, chosen)
+
+
+def every_cut(data: Data) -> Iterator[tuple[Data, ...]]:
+    """In one piece, in two at each place, and in pieces of each size."""
+    for place in range(len(data)):
+        yield cut(data, (place,) if place else ())
+    for size in (1, 2, 3, 5, 8):
+        yield cut(data, tuple(range(size, len(data), size)))
+
+
+def some_fragmentings(random: Random, data: Data) -> Iterator[tuple[Data, ...]]:
+    yield (data,)
+    yield cut(data, tuple(range(1, len(data))))
+    for _ in range(3):
+        # Places may be equal: a piece may be empty.
+        yield cut(data, tuple(sorted(random.choices(range(len(data) + 1), k=random.choice([1, 1, 2, 3])))))
+
+
+def random_manner(random: Random) -> Manner:
+    return Manner(
+        asks_at_once=random.random() < 0.5,
+        looks_at_trees=random.random() < 0.2,
+        finishes=random.random() < 0.8,
+        seed=random.randrange(1_000_000),
+    )
+
+
+# --- The run --------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Tally:
+    """What has been done."""
+
+    checks: Counter[str] = field(default_factory=Counter)  # by kind
+    grammars: Counter[str] = field(default_factory=Counter)
+    roads: Counter[tuple[str, str]] = field(default_factory=Counter)  # by kind and road
+    complete: Counter[str] = field(default_factory=Counter)  # inputs that conform
+
+    @property
+    def total(self) -> int:
+        return self.checks.total()
+
+    def __str__(self) -> str:
+        lines = [f"{'kind':12}{'grammars':>9}{'checks':>9}{'complete':>10}{'direct':>9}{'chart':>9}"]
+        for kind in sorted(self.checks):
+            direct, chart = self.roads[kind, "direct"], self.roads[kind, "chart"]
+            counts = f"{self.grammars[kind]:9}{self.checks[kind]:9}{self.complete[kind]:10}{direct:9}{chart:9}"
+            lines.append(f"{kind:12}{counts}")
+        return "\n".join([*lines, f"{self.total} checks, and all agree"])
+
+
+class Failure(Exception):
+    """A disagreement, with all that is needed to see it again."""
+
+
+class Run:
+    """Makes cases of all kinds and checks them."""
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+        self.tally = Tally()
+
+    def random_cases(self, checks: int) -> None:
+        """Cases of all kinds in turn, until there have been so many checks."""
+        number = 0
+        while self.tally.total < checks:
+            for kind in KINDS:
+                self.case(kind, number)
+                if self.tally.total >= checks:
+                    return
+            number += 1
+
+    def case(self, kind: str, number: int) -> None:
+        try:
+            KINDS[kind](self, f"{kind}:{number}", Random(f"{self._seed} {kind} {number}"))
+        except BaseException as problem:
+            problem.add_note(f"in --seed {self._seed} --only {kind}:{number}")
+            raise
+
+    def feed(self, feeding: Feeding, reference: Reference) -> None:
+        kind = feeding.subject.name.split(":")[0]
+        try:
+            road = check(feeding, reference)
+        except Exception as problem:
+            raise Failure(self._told(feeding, problem)) from problem
+        self.tally.checks[kind] += 1
+        self.tally.roads[kind, road] += 1
+        self.tally.complete[kind] += reference.at(len(feeding.data)).standing.complete_here
+
+    def _told(self, feeding: Feeding, problem: Exception) -> str:
+        smaller, problem = shrunk(feeding, problem)
+        return (
+            f"{describe(problem)}\n{smaller}  found as\n{feeding}"
+            f"  replay  {Path(__file__).name} --seed {self._seed} --only {feeding.subject.name}"
+        )
+
+    def feedings(self, subject: Subject, data: Data, random: Random, *, binary: bool | None = None) -> None:
+        """One input, for whole inputs and streams, in some fragmentings, or if it is short sometimes in all."""
+        for whole in (True, False):
+            reference = Reference(Feeding(subject, (data,), whole, binary))
+            is_short = len(data) <= 5 and random.random() < 0.2
+            for pieces in every_fragmenting(data) if is_short else some_fragmentings(random, data):
+                self.feed(Feeding(subject, pieces, whole, binary, random_manner(random)), reference)
+
+
+def describe(problem: Exception) -> str:
+    return str(problem) if isinstance(problem, Disagreement) else f"  {type(problem).__name__}: {problem}"
+
+
+# --- Kinds of cases -------------------------------------------------------------------------------------------------
+
+
+def texts(run: Run, name: str, random: Random) -> None:
+    """Almost deterministic grammars over three letters; the chart is also held against the definition."""
+    rules = GrammarMaker(random, ABC).rules()
+    subject = Subject(name, rules, "<s>")
+    run.tally.grammars["text"] += 1
+    inputs = some_inputs(random, rules, ABC.letters)
+    for data in inputs:
+        run.feedings(subject, data, random)
+    if not any(tricky in repr(body) for body in rules.values() for tricky in map(repr, ABC.tricky)):
+        for data in inputs[:3]:
+            against_definition(run, subject, str(data)[:7])
+
+
+def general(run: Run, name: str, random: Random) -> None:
+    """Grammars as wild as they come."""
+    rules = random_grammar(random)
+    subject = Subject(name, rules, "<s>")
+    run.tally.grammars["general"] += 1
+    for data in some_inputs(random, rules, "ab", count=4):
+        run.feedings(subject, data, random)
+
+
+def world(run: Run, name: str, random: Random) -> None:
+    """Text beyond ASCII, as text and as bytes, and read as bytes."""
+    rules = GrammarMaker(random, WORLD).rules()
+    subject = Subject(name, rules, "<s>")
+    run.tally.grammars["world"] += 1
+    for data in some_inputs(random, rules, WORLD.letters, count=4):
+        run.feedings(subject, data, random)
+        encoded = str(data).encode("utf-8", "surrogateescape")
+        run.feedings(subject, encoded, random)
+        run.feedings(subject, mutated(random, encoded, "é€a".encode()), random)
+        run.feedings(subject, encoded, random, binary=True)
+
+
+def bits(run: Run, name: str, random: Random) -> None:
+    """Fields of bits, and bytes."""
+    rules = BinaryMaker(random).rules()
+    subject = Subject(name, rules, "<s>")
+    run.tally.grammars["bits"] += 1
+    for data in some_binary_inputs(random, rules, "<s>"):
+        run.feedings(subject, data, random)
+
+
+def computed(run: Run, name: str, random: Random) -> None:
+    """Repetitions counted by what came before, in the message or in an earlier one."""
+    spec = computed_spec(random)
+    earlier = tuple(Node(NonTerminal("<n>"), (random.choice("0123"),)) for _ in range(random.choice([0, 0, 1, 2])))
+    subject = Subject(name, rules_of(spec), "<start>", earlier)
+    run.tally.grammars["computed"] += 1
+    inputs = some_inputs(random, subject.rules, "012ab:|()c;", start="<start>")
+    for data in inputs:
+        run.feedings(subject, data, random)
+    if not earlier and "-1" not in spec and "x" not in "".join(map(str, inputs)):
+        for data in inputs[:3]:
+            against_counting(run, subject, str(data)[:7])
+
+
+def counted_bytes(run: Run, name: str, random: Random) -> None:
+    """The same with lengths in bits and bytes."""
+    rules = rules_of(computed_binary_spec(random))
+    subject = Subject(name, rules, "<start>")
+    run.tally.grammars["lengths"] += 1
+    for data in some_binary_inputs(random, rules, "<start>"):
+        run.feedings(subject, data, random)
+
+
+def corpus(run: Run, name: str, random: Random) -> None:
+    """One message of the corpus, mutated, perhaps with another behind it."""
+    entry = random.choice(CORPUS)
+    subject = subject_of(entry, name)
+    run.tally.grammars["corpus"] += 1
+    message = random.choice(entry.good + entry.bad)
+    followers = [other for other in entry.good if type(other) is type(message)]
+    if followers and random.random() < 0.2:
+        message = message + random.choice(followers)  # type: ignore[operator]  # they are of one type
+    letters = message or "a"
+    for data in (message, *(mutated(random, message, letters) for _ in range(3))):
+        run.feedings(subject, data, random)
+
+
+KINDS: dict[str, Callable[[Run, str, Random], None]] = {
+    "text": texts,
+    "bits": bits,
+    "computed": computed,
+    "general": general,
+    "world": world,
+    "lengths": counted_bytes,
+    "corpus": corpus,
+}
+
+
+def some_inputs(
+    random: Random, rules: dict[str, Expr], letters: str, *, start: str = "<s>", count: int = 8
+) -> list[Data]:
+    """Texts that conform, texts that almost do, and others."""
+    found: list[Data] = ["".join(random.choices(letters, k=random.randint(0, 8)))]
+    for _ in range(count // 2):
+        try:
+            said = Speaker(random, rules, letters).text(start)[:30]
+        except TooLong:
+            continue
+        found += [said, mutated(random, said, letters)]
+    return list(dict.fromkeys(found))
+
+
+def some_binary_inputs(random: Random, rules: dict[str, Expr], start: str) -> list[Data]:
+    found: list[Data] = [bytes(random.choices(BYTES, k=random.randint(0, 4)))]
+    for _ in range(3):
+        try:
+            said = from_bits(Speaker(random, rules, BYTES, patience=400).bits(start))[:24]
+        except TooLong:
+            continue
+        found += [said, mutated(random, said, BYTES)]
+    return list(dict.fromkeys(found))
+
+
+def subject_of(entry: Entry, name: str) -> Subject:
+    if entry.name not in _SUBJECTS:
+        _SUBJECTS[entry.name] = Subject("", entry.rules(), "<start>", entry.history)
+    known = _SUBJECTS[entry.name]
+    subject = replace(known, name=name)
+    subject.__dict__["shape"] = known.shape  # compiled once for all its messages
+    return subject
+
+
+_SUBJECTS: dict[str, Subject] = {}
+
+
+def fragment_corpus(run: Run, longest: int | None = None) -> None:
+    """Every message of the corpus in every fragmenting, or if that is too many, with every cut.
+
+    `longest`: leave out longer messages.
+    """
+    for entry in CORPUS:
+        run.tally.grammars["fragments"] += 1
+        subject = subject_of(entry, "fragments:0")
+        random = Random(entry.name)
+        for message in entry.good + entry.bad:
+            if longest is not None and len(message) > longest:
+                continue
+            for whole in (True, False):
+                reference = Reference(Feeding(subject, (message,), whole))
+                for pieces in every_fragmenting(message) if len(message) <= 8 else every_cut(message):
+                    run.feed(Feeding(subject, pieces, whole, None, random_manner(random)), reference)
+
+
+# --- Against the definition -----------------------------------------------------------------------------------------
+
+
+def against_definition(run: Run, subject: Subject, text: str) -> None:
+    """Acceptance, prospects and trees of one text, by the chart and by the plain definition."""
+    feeding = Feeding(subject, (text,), whole=False)
+    readings = {text[:size]: Naive(subject.rules, text[:size], patience=5_000) for size in range(len(text) + 1)}
+    reading = readings[text]
+    answers = Reference(feeding).at(len(text))
+    try:
+        found = answers.standing
+        expect("lengths", found.complete, tuple(sorted(reading.spans["<s>", 0])))
+        expect("may go on", found.may_go_on, reading.may_go_on("<s>"))
+        if not found.complete_here:
+            expect("dead at", found.dead_at, dead_at(text, readings))
+        wanted = list(islice(reading.trees("<s>"), TREES))
+        expect("trees", list(map(outline, answers.trees(None)[: len(wanted)])), list(map(outline, wanted)))
+        if len(wanted) < TREES and reading.patience > 0:
+            expect("number of trees", len(answers.trees(None)), len(wanted))
+    except Disagreement as problem:
+        raise Failure(f"the chart and the definition\n{problem}\n{feeding}") from problem
+    run.tally.checks["definition"] += 1
+    run.tally.roads["definition", "chart"] += 1
+    run.tally.complete["definition"] += found.complete_here
+
+
+def against_counting(run: Run, subject: Subject, text: str) -> None:
+    """The same for computed repetition, whose definition knows acceptance only."""
+    feeding = Feeding(subject, (text,), whole=True)
+    found = Reference(feeding).at(len(text)).standing.complete_here
+    wanted = bool(TopDown(subject.rules, text).trees())
+    if found != wanted:
+        raise Failure(f"the chart and the definition\n{Disagreement('complete', found, wanted)}\n{feeding}")
+    run.tally.checks["counting"] += 1
+    run.tally.roads["counting", "chart"] += 1
+    run.tally.complete["counting"] += found
+
+
+# --- Making a case smaller ------------------------------------------------------------------------------------------
+
+
+def shrunk(feeding: Feeding, problem: Exception, patience: int = 3_000) -> tuple[Feeding, Exception]:
+    """A small feeding that still goes wrong, in whatever way, and how."""
+    going = True
+    while going:
+        going = False
+        for smaller in chain(smaller_feedings(feeding), smaller_subjects(feeding)):
+            patience -= 1
+            if patience < 0:
+                return feeding, problem
+            found = problem_with(smaller)
+            if found is not None:
+                feeding, problem, going = smaller, found, True
+                break
+    return feeding, problem
+
+
+def problem_with(feeding: Feeding) -> Exception | None:
+    try:
+        feeding.subject.shape.matcher(whole=True)
+        reference = Reference(feeding)
+        reference.at(len(feeding.data), finished=True)
+    except Exception:
+        return None  # not a case at all any more
+    try:
+        check(feeding, reference)
+    except Exception as problem:
+        return problem
+    return None
+
+
+def smaller_feedings(feeding: Feeding) -> Iterator[Feeding]:
+    pieces = feeding.pieces
+    for manner in (Manner(), replace(feeding.manner, looks_at_trees=False)):
+        if manner != feeding.manner:
+            yield replace(feeding, manner=manner)
+    if not feeding.whole:
+        yield replace(feeding, whole=True)
+    for number in range(len(pieces) - 1):
+        joined = pieces[number] + pieces[number + 1]  # type: ignore[operator]  # all pieces are of one type
+        yield replace(feeding, pieces=(*pieces[:number], joined, *pieces[number + 2 :]))
+    for number, piece in enumerate(pieces):
+        for at in range(len(piece)):
+            less = piece[:at] + piece[at + 1 :]
+            yield replace(feeding, pieces=(*pieces[:number], less, *pieces[number + 1 :]))
+
+
+def smaller_subjects(feeding: Feeding) -> Iterator[Feeding]:
+    subject = feeding.subject
+    if subject.history:
+        yield replace(feeding, subject=replace(subject, history=()))
+    used = mentioned(subject.rules, subject.start)
+    if len(used) < len(subject.rules):
+        yield replace(feeding, subject=replace(subject, rules={symbol: subject.rules[symbol] for symbol in used}))
+        return
+    for symbol, body in subject.rules.items():
+        for simpler in simpler_exprs(body):
+            yield replace(feeding, subject=replace(subject, rules={**subject.rules, symbol: simpler}))
+
+
+def mentioned(rules: dict[str, Expr], start: str) -> list[str]:
+    """The symbols below `start`, and those that bounds speak of."""
+    text = {symbol: show_expr(body) for symbol, body in rules.items()}
+    found, queue = [start], [start]
+    while queue:
+        body = text[queue.pop()].replace("<C:S:", "<").replace("<C:", "<")
+        more = [symbol for symbol in rules if symbol in body and symbol not in found]
+        found += more
+        queue += more
+    return [symbol for symbol in rules if symbol in found]
+
+
+def simpler_exprs(expr: Expr) -> Iterator[Expr]:
+    match expr:
+        case Sequence(parts) | Choice(parts) | Permutation(parts):
+            yield from parts
+            for number, part in enumerate(parts):
+                rest = parts[:number] + parts[number + 1 :]
+                if len(rest) > 1:
+                    yield type(expr)(rest)
+                yield from (type(expr)((*parts[:number], less, *parts[number + 1 :])) for less in simpler_exprs(part))
+        case Repeat(body, least, most):
+            yield body
+            yield from (Repeat(less, least, most) for less in simpler_exprs(body))
+            if most is not None and isinstance(least, int):
+                yield Repeat(body, least, None)
+            if isinstance(least, int) and least > 0:
+                yield Repeat(body, 0, most)
+        case Literal(value) if len(value) > 1:
+            yield Literal(value[:1])
+
+
+# --- The command ----------------------------------------------------------------------------------------------------
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--checks", type=int, default=100_000, help="how many at least (default: %(default)s)")
+    parser.add_argument(
+        "--seed", type=int, default=1, help="what the random cases are made from (default: %(default)s)"
+    )
+    parser.add_argument("--only", metavar="KIND:NUMBER", help="replay one case")
+    parser.add_argument("--kind", choices=KINDS, help="cases of this kind only, and no fragments")
+    options = parser.parse_args(arguments)
+    run = Run(options.seed)
+    started = process_time()
+    try:
+        if options.only:
+            kind, number = options.only.split(":")
+            fragment_corpus(run) if kind == "fragments" else run.case(kind, int(number))
+        elif options.kind:
+            number = 0
+            while run.tally.total < options.checks:
+                run.case(options.kind, number)
+                number += 1
+        else:
+            fragment_corpus(run)
+            run.random_cases(options.checks)
+    except Failure as failure:
+        print(failure)
+        print(f"after {run.tally.total} checks that agree")
+        return 1
+    print(run.tally)
+    print(f"seed {options.seed}, {process_time() - started:.0f} s of CPU time")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
