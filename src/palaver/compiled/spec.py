@@ -21,7 +21,15 @@ from palaver.generation.makers import Discarded
 from palaver.generation.program import Program, SpecCode, compile_program
 from palaver.grammar.analyse import Analysis
 from palaver.grammar.bounds import Dependence
-from palaver.grammar.code import SPEC_CODE_RAISES, Function, compile_expression, describe_crash, raised, shorten
+from palaver.grammar.code import (
+    SPEC_CODE_RAISES,
+    Function,
+    compile_expression,
+    describe_crash,
+    is_pure,
+    raised,
+    shorten,
+)
 from palaver.grammar.ir import Grammar
 from palaver.grammar.slice import slice_parties
 from palaver.matching.matcher import CompiledShape, Matcher, compile_matcher
@@ -210,7 +218,12 @@ class Spec:
         """A matcher for one symbol (the start symbol if None); constraints are not its business."""
         symbol = self.start if symbol is None else symbol
         if symbol not in self._shapes:
-            self._shapes[symbol] = compile_matcher(self.grammar.bodies, symbol, bound=self._bound)
+            self._shapes[symbol] = compile_matcher(
+                self.grammar.bodies,
+                symbol,
+                bound=self._bound,
+                is_pure=lambda expression: is_pure(expression, self.namespace.names),
+            )
         return self._shapes[symbol].matcher(binary=binary, whole=whole)
 
     def read_as(self, symbol: str, value: Any) -> Node | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from palaver.errors import Diagnostic
@@ -41,6 +41,33 @@ def is_constant(expression: Expression) -> bool:
     """Whether the expression gives the same value whenever it is asked: no mention, no call, no await."""
     changing = (ast.Call, ast.Await, ast.Yield, ast.YieldFrom, ast.NamedExpr)
     return not expression.mentions and not any(isinstance(node, changing) for node in ast.walk(expression.python))
+
+
+# What gives the same for the same, and changes nothing.
+_PURE = frozenset(("abs", "bool", "bytes", "int", "len", "max", "min", "ord", "round", "str", "sum"))
+_PURE_NODES = (
+    ast.BinOp, ast.BoolOp, ast.Call, ast.Compare, ast.Constant, ast.IfExp, ast.List, ast.Slice, ast.Subscript,
+    ast.Tuple, ast.UnaryOp, ast.boolop, ast.cmpop, ast.expr_context, ast.keyword, ast.operator, ast.unaryop,
+)  # fmt: skip
+
+
+def is_pure(expression: Expression, names: Mapping[str, Any]) -> bool:
+    """Whether nothing but its mentions decides what the expression gives, as far as can be seen.
+
+    That is so if it calls nothing but a few builtins, and `names`, what the spec defines, does not hide them.
+    """
+    mentioned = {mention.name for mention in expression.mentions}
+    for node in ast.walk(expression.python):
+        match node:
+            case ast.Name(name):
+                is_good = name in mentioned or (name in _PURE and name not in names)
+            case ast.Attribute(ast.Name("int"), "from_bytes"):
+                is_good = True
+            case _:
+                is_good = isinstance(node, _PURE_NODES)
+        if not is_good:
+            return False
+    return True
 
 
 def raised(error: BaseException) -> str:

@@ -523,14 +523,15 @@ class Chart:
         """A match of a pattern may end before the character number `at`."""
         step = item.step
         pos = at * self._unit
-        if pos < self.limit and self._prune and not step.follow[self.buffer[at]]:
-            if pos >= self._pruned_at:
-                if pos > self._pruned_at:
-                    self._pruned_at = pos
-                    self._pruned = []
-                self._pruned.append(item)
-        elif step.verify is None or step.verify(self.buffer[item.pos // self._unit : at]):
+        if step.verify is not None and not step.verify(self.buffer[item.pos // self._unit : at]):
+            return
+        if pos == self.limit or not self._prune or step.follow[self.buffer[at]]:
             self._end_terminal(item, pos)
+        elif pos >= self._pruned_at:
+            if pos > self._pruned_at:
+                self._pruned_at = pos
+                self._pruned = []
+            self._pruned.append(item)
 
     def _fail(self, step: Step, pos: int) -> None:
         if pos > self._failed_at:

@@ -39,7 +39,9 @@ from palaver.matching.program import (
     END,
     PATTERN,
     RUN,
+    SHORT,
     STOP,
+    SWEEP,
     TEXT,
     TOKEN,
     UNKNOWN,
@@ -53,6 +55,7 @@ from palaver.matching.program import (
 from palaver.matching.regular import Regular
 from palaver.matching.tables import BoundEvaluator, Computed, Nonterminal, Step, Tables
 from palaver.matching.trails import NO_TRAIL, Trail
+from palaver.spec.ast import Expression
 from palaver.trees.lazy import LazyNode
 from palaver.trees.node import Node, Part, new
 
@@ -73,13 +76,19 @@ class Road:
     """A grammar made ready for machines. `by_chart` reads a text as a rule when a machine is lost."""
 
     def __init__(
-        self, tables: Tables, bound: BoundEvaluator, by_chart: Callable[[Nonterminal, str], Node], *, whole: bool
+        self,
+        tables: Tables,
+        bound: BoundEvaluator,
+        is_pure: Callable[[Expression], bool],
+        by_chart: Callable[[Nonterminal, str], Node],
+        *,
+        whole: bool,
     ) -> None:
         self.tables = tables
         self.bound = bound
         self.whole = whole
         self._by_chart = by_chart
-        self._parts = Parts(tables, Regular(tables), Walks(tables), Walks(tables, in_bits=True), whole)
+        self._parts = Parts(tables, Regular(tables), Walks(tables), Walks(tables, in_bits=True), whole, is_pure)
         self._programs = {dialect: Program(self._parts, dialect, self) for dialect in Dialect}
         self.sketch = self._programs[Dialect.SKETCH]
         self.start = self.sketch.call(tables.start, None, _STOP)
@@ -150,7 +159,8 @@ class Machine:
         self._op = start
         self._frame: Frame = None
         self._counters: Counters = None
-        self._env: list[Node | None] = [None] * len(road.tables.trails.paths)
+        # For each path that computed bounds follow, the node it selected last, and its text if that is short.
+        self._env: list[tuple[Node, str | None] | None] = [None] * len(road.tables.trails.paths)
         self._trail: Trail = NO_TRAIL
         self._trials = 0  # how many machines try something out for others, this one included
         # Where a terminal, a decision or a run was interrupted: what it knows, and how far it has got.
@@ -167,7 +177,7 @@ class Machine:
         trails = self.road.tables.trails
         for message in history if trails.paths else ():
             for path, node in trails.selected_in(message):
-                self._env[path] = node
+                self._env[path] = node, None
 
     def read(self, text: str, *, ended: bool = False) -> int:
         """Read a further piece; if `ended`, the last. Returns the status."""
@@ -212,6 +222,7 @@ class Machine:
         )  # fmt: skip
         size = len(buffer)
         binary = self.road.tables.binary
+        descend = self.road.tables.trails.descend
         status = WAITING
         while True:
             kind = op.kind
@@ -227,14 +238,14 @@ class Machine:
                 text = buffer[at:end]
                 if end - at <= op.short:
                     node = op.known[text]
-                elif op.is_lazy:
+                elif op.is_lazy and end > at:
                     said = text.encode("latin-1") if binary else text
                     node = new(LazyNode, (op.symbol, (said, op.expand), (), op.parties))
                 else:
                     node = new(Node, (op.symbol, op.expand.children(text), (), op.parties))
                 parts.append(node)
                 if op.is_tracked:
-                    self._select(self.road.tables.trails.descend(trail, op.symbol)[1], node)
+                    self._select(descend(trail, op.symbol)[1], node, text if end - at <= SHORT else None)
                 at = end
                 op = op.next
             elif kind == TEXT:
@@ -293,7 +304,7 @@ class Machine:
                 op = op.options[way]
             elif kind == CALL:
                 if op.is_tracked:
-                    below, selected = self.road.tables.trails.descend(trail, op.symbol)
+                    below, selected = descend(trail, op.symbol)
                     frame = op, parts, frame, trail, selected
                     trail = below
                 else:
@@ -309,7 +320,7 @@ class Machine:
                 if selected:
                     if trial:
                         return LOST  # what it is made of is not known here
-                    self._select(selected, node)
+                    self._select(selected, node, None)
                 parts = [] if trial else outer_parts
                 parts.append(node)
                 op = op.next
@@ -320,6 +331,15 @@ class Machine:
                     break
                 parts += map(op.known.__getitem__, buffer[at:end])
                 at = end
+                op = op.next
+            elif kind == SWEEP:
+                match = op.match(buffer, at)
+                assert match is not None  # no round is a match, too
+                end = match.end()
+                is_sure = ended or op.is_closed or (end < size and op.goes_on[buffer[end]])
+                if is_sure and end > at:
+                    parts += self._sweep(op, op.items(buffer, at, end))
+                    at = end
                 op = op.next
             elif kind == PATTERN:
                 match = op.match(buffer, at) if self._scan is None else None
@@ -354,7 +374,7 @@ class Machine:
                 if op.is_tracked:
                     for part in found:
                         if isinstance(part, Node):
-                            self._select(self.road.tables.trails.descend(trail, part.symbol)[1], part)
+                            self._select(descend(trail, part.symbol)[1], part, None)
                 at = end
                 op = op.next
             elif kind == UNKNOWN:
@@ -403,6 +423,25 @@ class Machine:
     def _note_end(self, op: Op, at: int, frame: Frame, counters: Counters, trail: Trail) -> None:
         if not (self.lengths and self.lengths[-1] == at) and self._can_end(op, "", frame, counters, trail):
             self.lengths.append(at)
+
+    def _sweep(self, op: Op, texts: list[str]) -> list[Node]:
+        """The nodes of many rounds."""
+        symbol, known, expand = op.symbol, op.known, op.expand
+        if not op.is_lazy:
+            children = expand.children
+            return [
+                known[text] if len(text) <= SHORT else new(Node, (symbol, children(text), (), None)) for text in texts
+            ]
+        if self.road.tables.binary:
+            return [
+                known[text]
+                if len(text) <= SHORT
+                else new(LazyNode, (symbol, (text.encode("latin-1"), expand), (), None))
+                for text in texts
+            ]
+        return [
+            known[text] if len(text) <= SHORT else new(LazyNode, (symbol, (text, expand), (), None)) for text in texts
+        ]
 
     # --- Terminals that are not seen at a glance. A negative end is the complement of a status. -----------------------
 
@@ -453,15 +492,27 @@ class Machine:
 
     # --- Computed repetition ----------------------------------------------------------------------------------------
 
-    def _select(self, paths: tuple[int, ...], node: Node) -> None:
+    def _select(self, paths: tuple[int, ...], node: Node, text: str | None) -> None:
         for path in paths:
-            self._env[path] = node
+            self._env[path] = node, text
 
     def _limits(self, op: Op) -> tuple[int, int | None] | int:
         """The limits of a repetition, or else a status."""
+        if op.path is None:
+            return self._compute_limits(op)
+        field = self._env[op.path]
+        if field is None:
+            return DEAD
+        # What depends on a short field only is not computed twice.
+        known = op.limits.get(field[1])
+        if known is None:
+            known = self._compute_limits(op)
+            if op.is_pure and field[1] is not None:
+                op.limits[field[1]] = known
+        return known
+
+    def _compute_limits(self, op: Op) -> tuple[int, int | None] | int:
         least, most = op.least, op.most
-        if isinstance(least, int) and not isinstance(most, Computed):
-            return least, most
         try:
             low = least if isinstance(least, int) else self._count(least)
             high = low if most == least else self._count(most) if isinstance(most, Computed) else most
@@ -474,9 +525,10 @@ class Machine:
     def _count(self, computed: Computed) -> int | None:
         node = None
         if computed.path is not None:
-            node = self._env[computed.path]
-            if node is None:
+            field = self._env[computed.path]
+            if field is None:
                 return None
+            node = field[0]
         return int(self.road.bound(computed.expression, node))
 
 

@@ -25,7 +25,8 @@ from palaver.matching.direct import DONE, LOST, WAITING, Machine, Road
 from palaver.matching.forest import first_tree, partial_trees, trees
 from palaver.matching.tables import BoundEvaluator, Nonterminal, Tables
 from palaver.matching.trails import Trails, UnsupportedBound
-from palaver.spec.ast import Expr
+from palaver.spec.ast import Expr, Expression
+from palaver.trees.lazy import LazyNode, known_node
 from palaver.trees.node import Node
 
 __all__ = [
@@ -104,11 +105,13 @@ class Progress:
 class CompiledShape:
     """A grammar ready to be matched, any number of times."""
 
-    def __init__(self, rules: Mapping[str, Expr], start: str, bound: BoundEvaluator) -> None:
+    def __init__(
+        self, rules: Mapping[str, Expr], start: str, bound: BoundEvaluator, is_pure: Callable[[Expression], bool]
+    ) -> None:
         self.start = start
         self.is_binary = uses_binary(rules, start)
         self._rules = rules
-        self._bound = bound
+        self._bounds = bound, is_pure
         self._grounds: dict[tuple[bool, bool], Ground] = {}
 
     def matcher(
@@ -130,27 +133,36 @@ class CompiledShape:
         key = self.is_binary if binary is None else binary, whole
         ground = self._grounds.get(key)
         if ground is None:
-            ground = self._grounds[key] = Ground(self._rules, self.start, self._bound, *key)
+            ground = self._grounds[key] = Ground(self._rules, self.start, *self._bounds, *key)
         return Matcher(ground, history, is_direct=prune and not reference, prune=prune)
 
 
 class Ground:
     """What matchers for one kind of input share."""
 
-    def __init__(self, rules: Mapping[str, Expr], start: str, bound: BoundEvaluator, binary: bool, whole: bool) -> None:
+    def __init__(
+        self,
+        rules: Mapping[str, Expr],
+        start: str,
+        bound: BoundEvaluator,
+        is_pure: Callable[[Expression], bool],
+        binary: bool,
+        whole: bool,
+    ) -> None:
         self.tables = Tables(rules, start, binary=binary, whole=whole)
         self.bound = bound
         self.whole = whole
+        self._is_pure = is_pure
         self._rules = rules
         self._lost = 0
-        self._rest: dict[Nonterminal, Ground] = {}
+        self._rest: dict[Nonterminal, Tables] = {}
 
     @cached_property
     def road(self) -> Road | None:
         """The direct road, unless the grammar is such that it always gets lost."""
         if self.tables.is_left_recursive:
             return None
-        return Road(self.tables, self.bound, self._read_by_chart, whole=self.whole)
+        return Road(self.tables, self.bound, self._is_pure, self._read_by_chart, whole=self.whole)
 
     def note_lost(self) -> None:
         """Hear that the road was lost. If that happens often, it is not worth to be tried again."""
@@ -161,18 +173,25 @@ class Ground:
     def _read_by_chart(self, nonterminal: Nonterminal, text: str) -> Node:
         if nonterminal not in self._rest:
             assert nonterminal.symbol is not None  # only rules are read by themselves
-            self._rest[nonterminal] = Ground(self._rules, nonterminal.symbol, self.bound, self.tables.binary, True)
-        chart = Chart(self._rest[nonterminal].tables, self.bound, first_tree)
+            self._rest[nonterminal] = Tables(self._rules, nonterminal.symbol, binary=self.tables.binary, whole=True)
+        chart = Chart(self._rest[nonterminal], self.bound, first_tree)
         chart.extend(text)
         return first_tree(chart, chart.ends[chart.limit][0])
 
 
-def compile_matcher(rules: Mapping[str, Expr], start: str, *, bound: BoundEvaluator) -> CompiledShape:
+def compile_matcher(
+    rules: Mapping[str, Expr],
+    start: str,
+    *,
+    bound: BoundEvaluator,
+    is_pure: Callable[[Expression], bool] = lambda _: False,
+) -> CompiledShape:
     """The matcher for what `start` can be.
 
     `bound(expression, node)` computes a bound of a repetition from the node that the path in it selects, its
     trailing indices not yet applied; without a path the node is None. What it raises rules out that repetition and is
-    kept in `Matcher.crashes`.
+    kept in `Matcher.crashes`. `is_pure(expression)`: whether it depends on what that node serialises to and nothing
+    else, so that it need not be computed twice.
 
     :raises UnsupportedBound: a bound cannot be followed
     """
@@ -180,7 +199,7 @@ def compile_matcher(rules: Mapping[str, Expr], start: str, *, bound: BoundEvalua
     for body in bodies_below(rules, start).values():
         for expression in computed_bounds(body):
             trails.track(expression)
-    return CompiledShape(rules, start, bound)
+    return CompiledShape(rules, start, bound, is_pure)
 
 
 class Matcher:
@@ -317,7 +336,10 @@ class Matcher:
             return None
         (root,) = reader.parts
         assert isinstance(root, Node)  # the start symbol is a rule
-        return root
+        if size == 0 or isinstance(root, LazyNode):
+            return root
+        said = reader.buffer[:size].encode("latin-1") if self._ground.tables.binary else reader.buffer[:size]
+        return known_node(root, said)
 
     def _leave_road(self) -> None:
         """From here on the chart reads."""

@@ -24,11 +24,12 @@ from typing import Protocol, TypeAlias
 from palaver.grammar.charset import CharSet
 from palaver.matching.lookahead import Outlook, Walks
 from palaver.matching.regular import Irregular, Lifted, Regular, chain
-from palaver.matching.tables import BIT, Computed, Nonterminal, Step, Tables
+from palaver.matching.tables import BIT, Computed, FollowTest, Nonterminal, Step, Tables
+from palaver.spec.ast import Expression
 from palaver.trees.node import Leaf, Node, NonTerminal, Part, Parties, new
 
 # Kinds of instructions.
-TOKEN, TEXT, CHOOSE, CALL, END, RUN, PATTERN, BEGIN, AGAIN, BITS, STOP, UNKNOWN = range(12)
+TOKEN, TEXT, CHOOSE, CALL, END, RUN, SWEEP, PATTERN, BEGIN, AGAIN, BITS, STOP, UNKNOWN = range(13)
 
 # Nodes over so few characters are made once and shared: they are values, and the same ones come again and again.
 SHORT = 2
@@ -53,15 +54,16 @@ class Parts:
     walks: Walks
     bit_walks: Walks
     whole: bool
+    is_pure: Callable[[Expression], bool]
 
 
 class Op:
     """An instruction. Which fields it has depends on its kind."""
 
     __slots__ = (
-        "body", "call", "expand", "is_closed", "is_lazy", "is_tracked", "kind", "known", "leaf", "least", "lifted",
-        "match", "most", "next", "options", "outlook", "parties", "short", "step", "symbol", "takes_all", "target",
-        "text",
+        "body", "call", "expand", "goes_on", "is_closed", "is_lazy", "is_pure", "is_tracked", "items", "kind", "known",
+        "leaf", "least", "lifted", "limits", "match", "most", "next", "options", "outlook", "parties", "path", "short",
+        "step", "symbol", "takes_all", "target", "text",
     )  # fmt: skip
 
     kind: int
@@ -81,6 +83,9 @@ class Op:
     short: int
     is_lazy: bool
     expand: Expansion
+    # SWEEP: many rounds of a repetition at once, by a pattern for all and one that finds each.
+    items: Callable[[str, int, int], list[str]]
+    goes_on: FollowTest  # what must come next, lest the last round was not seen to its end
     # TEXT and PATTERN
     step: Step
     text: str
@@ -91,6 +96,9 @@ class Op:
     # BEGIN and RUN: the limits of a repetition.
     least: int | Computed
     most: int | Computed | None
+    path: int | None  # which field they are computed from, if from one
+    is_pure: bool  # whether from nothing else
+    limits: dict[str | None, tuple[int, int | None] | int]  # what they were for fields with this text
     takes_all: bool  # whether a run takes whatever character there is
 
     def __init__(self, kind: int, following: Op | None = None) -> None:
@@ -149,6 +157,7 @@ class Program:
         self._regular = parts.regular
         self._walks = parts.bit_walks if dialect is Dialect.BITS else parts.walks
         self._whole = parts.whole
+        self._is_pure = parts.is_pure
         self._expander = expander
         self._entries: dict[Nonterminal, Op] = {}
         self._known: dict[Nonterminal, Known] = {}
@@ -213,16 +222,14 @@ class Program:
                 op.match, op.known = re.compile(f"[01]{{{width}}}").match, self._known_of(op)
             return
         lifted = self._lift(target)
-        if width is not None and lifted is None:
-            raise Unsupported
-        if lifted is None or (self.dialect is Dialect.DETAIL and width is None and not lifted.is_one_char):
+        if lifted is None or (self.dialect is Dialect.DETAIL and width is None and lifted.least > SHORT):
             self._make_call(op)
             return
         if width is None:
             op.call = self.call(target, op.parties, op.next)
             self._make_call(op.call)
         op.lifted, op.match, op.is_closed = lifted, lifted.match, lifted.is_closed
-        op.known, op.short = self._known_of(op), 0 if op.parties is not None else SHORT
+        op.known, op.short = self._known_of(op), -1 if op.parties is not None else SHORT
         op.kind = TOKEN
 
     def _make_call(self, op: Op) -> None:
@@ -286,17 +293,43 @@ class Program:
             return self._choose(outlook, (self.chain([step], following), following))
         if repetition.bounds in ((0, None), (1, None)):
             loop = self._choose(outlook, ())
-            body = self.chain([step], loop)
+            entry = self._sweep(repetition, loop) or loop
+            body = self.chain([step], entry)
             loop.options = body, following
-            return body if repetition.least else loop
+            return body if repetition.least else entry
         if self._tables.step_edges(step)[0]:
             raise Unsupported  # rounds over nothing would go on for ever
         again = Op(AGAIN)
         again.outlook = outlook
         again.options = self.chain([step], again), following
         begin = Op(BEGIN, again)
-        begin.least, begin.most = repetition.least, repetition.most
+        self._limit(begin, repetition)
         return begin
+
+    def _limit(self, op: Op, repetition: Nonterminal) -> None:
+        op.least, op.most = repetition.least, repetition.most
+        computed = [bound for bound in (op.least, op.most) if isinstance(bound, Computed)]
+        op.path = computed[0].path if len({bound.path for bound in computed}) == 1 else None
+        op.is_pure = all(self._is_pure(bound.expression) for bound in computed)
+        op.limits = {}
+
+    def _sweep(self, repetition: Nonterminal, loop: Op) -> Op | None:
+        """What reads many rounds at once, if they can be told apart by patterns; the loop has the last word."""
+        step = repetition.alternatives[0]
+        target = step.target
+        if self.dialect is Dialect.BITS or target is None or target.symbol is None or step.parties or target.is_tracked:
+            return None
+        following = self._walks.chars_after(repetition, whole=self._whole)
+        one = self._lift(target)
+        many = self._regular.lift_rounds(repetition, following)
+        if one is None or many is None or one.least == 0:
+            return None
+        op = Op(SWEEP, loop)
+        op.target, op.symbol, op.expand, op.parties = target, target.symbol, self._expansion(target), None
+        op.match, op.items, op.is_closed = many, one.find_all, one.is_closed
+        op.goes_on = FollowTest(one.chars | following)
+        op.known, op.short, op.is_lazy = self._known_of(op), SHORT, self.dialect is Dialect.SKETCH
+        return op
 
     def _run(self, repetition: Nonterminal, following: Op) -> Op | None:
         """A repetition of a rule over single characters, if it is one and there is no doubt about its end."""
@@ -307,14 +340,14 @@ class Program:
             chars = CharSet.of("01") if self._regular.width(target) == 1 else CharSet()
         else:
             lifted = self._lift(target)
-            chars = lifted.chars if lifted is not None and lifted.is_one_char else CharSet()
+            chars = lifted.chars if lifted is not None and lifted.least == lifted.most == 1 else CharSet()
         if not chars:
             return None
         is_exact = repetition.least == repetition.most
         if not is_exact and chars & self._walks.chars_after(repetition, whole=self._whole):
             return None
         op = Op(RUN, following)
-        op.least, op.most = repetition.least, repetition.most
+        self._limit(op, repetition)
         op.match = re.compile(f"[{chars.as_class()}]*+").match
         op.takes_all = chars == self._tables.alphabet
         op.target, op.symbol, op.expand = target, target.symbol, self._expansion(target)

@@ -21,6 +21,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
+from typing import TypeAlias
 
 from palaver.grammar.automaton import Automaton, State
 from palaver.grammar.charset import BYTES, END_OF_UNICODE, CharSet
@@ -35,6 +36,9 @@ _MOST_PAIRS = 2_000
 _LONGEST = 20_000
 
 
+MatchText: TypeAlias = Callable[[str, int], "re.Match[str] | None"]
+
+
 class Irregular(Exception):
     """Not something that one pattern can read."""
 
@@ -43,11 +47,20 @@ class Irregular(Exception):
 class Lifted:
     """A nonterminal as a pattern."""
 
-    match: Callable[[str, int], re.Match[str] | None]
+    pattern: re.Pattern[str]
     is_closed: bool  # whether nothing it matches can be the beginning of something longer
-    is_one_char: bool
+    least: int  # how many characters it has
+    most: int | None
     chars: CharSet  # what it can begin with
     outline: Outline
+
+    @property
+    def match(self) -> MatchText:
+        return self.pattern.match
+
+    @property
+    def find_all(self) -> Callable[[str, int, int], list[str]]:
+        return self.pattern.findall
 
     @cached_property
     def start(self) -> State:
@@ -78,9 +91,19 @@ class Regular:
             return None
 
     def lift_terminal(self, step: Step) -> Lifted | None:
-        """The same for a terminal, which may be empty, too."""
+        """The same for a terminal."""
         try:
-            return _lifted(self._step(step), step.follow.chars, may_be_empty=True)
+            return _lifted(self._step(step), step.follow.chars)
+        except (Irregular, RecursionError):
+            return None
+
+    def lift_rounds(self, repetition: Nonterminal, following: CharSet) -> MatchText | None:
+        """What matches as many rounds of a repetition as there are; where the input ends, maybe half of one."""
+        try:
+            body = self._series([repetition.alternatives[0]])
+            if can_be_empty(body):
+                return None
+            return re.compile(_write(Loop(body, 0, None), Chars(following | END))).match
         except (Irregular, RecursionError):
             return None
 
@@ -277,10 +300,8 @@ def _bytes_from(state: State, ways: dict[State, dict[State, list[int]]], known: 
 # --- Patterns ---------------------------------------------------------------------------------------------------------
 
 
-def _lifted(outline: Outline, following: CharSet, *, may_be_empty: bool = False) -> Lifted:
+def _lifted(outline: Outline, following: CharSet) -> Lifted:
     least, most = _lengths(outline)
-    if least == 0 and not may_be_empty:
-        raise Irregular  # nobody can tell an empty node from none by what it serialises to
     text = _write(outline, Chars(following | END))
     if len(text) > _LONGEST:
         raise Irregular
@@ -288,7 +309,7 @@ def _lifted(outline: Outline, following: CharSet, *, may_be_empty: bool = False)
     if is_open:
         # Without the rest of the input a round or an option may look as if it were absent.
         text += _look(following)
-    return Lifted(re.compile(text).match, not is_open, least == most == 1, _first(outline), outline)
+    return Lifted(re.compile(text), not is_open, least, most, _first(outline), outline)
 
 
 def _write(outline: Outline, rest: Outline) -> str:

@@ -123,6 +123,14 @@ class LazyNode(Node):
         return other + tuple(self)
 
 
+def known_node(node: Node, data: Said) -> LazyNode:
+    """The same node, knowing what it serialises to."""
+    children = node.children
+    known = new(LazyNode, (node.symbol, (data, lambda _: children), node.sources, node.parties))
+    known.__dict__["children"] = children
+    return known
+
+
 def untouched(part: Part) -> Said | None:
     """What `part` serialises to, if it is a lazy node whose children nobody has asked for yet; else None."""
     return part.unexpanded[0] if isinstance(part, LazyNode) and "children" not in part.__dict__ else None
