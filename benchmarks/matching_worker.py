@@ -52,10 +52,13 @@ class Palaver:
 
     def read(self, message, *, symbol=None, whole=True, pieces=1):
         matcher = self.spec.matcher(symbol, whole=whole)
-        size = -(-len(message) // pieces)
-        for start in range(0, len(message), size):
-            matcher.feed(message[start : start + size])
-        matcher.finish()
+        if pieces == 1 and whole:
+            matcher.finish(message)  # it is known to be all there
+        else:
+            size = -(-len(message) // pieces)
+            for start in range(0, len(message), size):
+                matcher.feed(message[start : start + size])
+            matcher.finish()
         for node in matcher.trees():
             return node
         raise ValueError(f"{self.path} does not match {message[:200]!r}")

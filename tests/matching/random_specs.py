@@ -352,7 +352,7 @@ def computed_binary_spec(random: Random) -> str:
         ]
     )
     unit = random.choice(
-        ["<byte>", "<byte>", "b'a'", "rb'[^\\x00]'", "<bit>{8}", "<record>?", "(b'a' <byte>)", "rb'a*'"]
+        ["<byte>", "<byte>", "b'a'", "rb'[^\\x00]'", "<bit>{8}", "<record>?", "(b'a' <byte>)", "rb'a{1,2}'"]
     )
     bound = random.choice([count] * 4 + [f"1,{count}", f"{count},", f"{count}-1", f"{count} * 8"])
     tail = random.choice(["", "", "b'\\x00'", "<byte>*", "b'a'", "<bit>{8}"])

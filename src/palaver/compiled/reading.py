@@ -31,9 +31,7 @@ class Reading:
         self._lost_source: str | None = None  # the first
         self._has_given_up = False
         self._matcher = spec.matcher(binary=spec.is_binary and isinstance(self._data, bytes))
-        self._progress = self._matcher.feed(self._data)
-        if not prefix:
-            self._progress = self._matcher.finish()
+        self._progress = self._matcher.feed(self._data) if prefix else self._matcher.finish(self._data)
 
     def __iter__(self) -> Iterator[Tree]:
         nodes = self._matcher.partial_trees() if self._prefix else self._matcher.trees()

@@ -214,8 +214,19 @@ class Spec:
         """
         return iter(Reading(self, data, prefix=prefix))
 
-    def matcher(self, symbol: str | None = None, *, binary: bool | None = None, whole: bool = True) -> Matcher:
-        """A matcher for one symbol (the start symbol if None); constraints are not its business."""
+    def matcher(
+        self,
+        symbol: str | None = None,
+        *,
+        binary: bool | None = None,
+        whole: bool = True,
+        lazy: bool = True,
+        reference: bool = False,
+    ) -> Matcher:
+        """A matcher for one symbol (the start symbol if None); constraints are not its business.
+
+        The options are those of `CompiledShape.matcher`.
+        """
         symbol = self.start if symbol is None else symbol
         if symbol not in self._shapes:
             self._shapes[symbol] = compile_matcher(
@@ -224,7 +235,7 @@ class Spec:
                 bound=self._bound,
                 is_pure=lambda expression: is_pure(expression, self.namespace.names),
             )
-        return self._shapes[symbol].matcher(binary=binary, whole=whole)
+        return self._shapes[symbol].matcher(binary=binary, whole=whole, lazy=lazy, reference=reference)
 
     def read_as(self, symbol: str, value: Any) -> Node | None:
         """The first derivation of a value as `symbol`, constraints aside; None if there is none.
@@ -240,8 +251,7 @@ class Spec:
             if len(self._read) > _MOST_READ:
                 self._read.clear()
             matcher = self.matcher(symbol, binary=self.is_binary)
-            matcher.feed(data)
-            matcher.finish()
+            matcher.finish(data)
             self._read[key] = next(matcher.trees(), None)
         return self._read[key]
 

@@ -27,6 +27,7 @@ from typing import Any, Final, TypeAlias
 from palaver.grammar.automaton import State
 from palaver.grammar.code import SPEC_CODE_RAISES
 from palaver.matching.collector import CollectorPaused
+from palaver.matching.generated import GaveUp, Library
 from palaver.matching.lookahead import DEAD as NO_WAY
 from palaver.matching.lookahead import LOST as NO_IDEA
 from palaver.matching.lookahead import UNDECIDED, Walks
@@ -37,6 +38,7 @@ from palaver.matching.program import (
     CALL,
     CHOOSE,
     END,
+    HOT,
     PATTERN,
     RUN,
     SHORT,
@@ -47,16 +49,18 @@ from palaver.matching.program import (
     UNKNOWN,
     Dialect,
     Expansion,
+    Field,
     Op,
     Parts,
     Program,
+    Read,
     Unsupported,
 )
 from palaver.matching.regular import Regular
 from palaver.matching.tables import BoundEvaluator, Computed, Nonterminal, Step, Tables
 from palaver.matching.trails import NO_TRAIL, Trail
 from palaver.spec.ast import Expression
-from palaver.trees.lazy import LazyNode
+from palaver.trees.lazy import LazyNode, known_node
 from palaver.trees.node import Node, Part, new
 
 # How a machine stands: it waits for more, has read a message to its end, cannot go on, or does not know.
@@ -68,6 +72,9 @@ Frame: TypeAlias = tuple[Op, list[Part], Any, Trail, tuple[int, ...]] | None
 Counters: TypeAlias = tuple[int, int, int | None, Any] | None
 
 _STOP: Final = Op(STOP)
+_DIGITS: Final = {chr(byte): f"{byte:08b}" for byte in range(256)}
+# From so many characters on, Python's garbage collector would be in the way.
+_MANY = 2_000
 # To try something out may lead to trying out something else, but only so deep.
 _MOST_TRIALS = 3
 
@@ -85,13 +92,22 @@ class Road:
         whole: bool,
     ) -> None:
         self.tables = tables
+        self.paths = len(tables.trails.paths)
         self.bound = bound
         self.whole = whole
         self._by_chart = by_chart
         self._parts = Parts(tables, Regular(tables), Walks(tables), Walks(tables, in_bits=True), whole, is_pure)
         self._programs = {dialect: Program(self._parts, dialect, self) for dialect in Dialect}
-        self.sketch = self._programs[Dialect.SKETCH]
-        self.start = self.sketch.call(tables.start, None, _STOP)
+        self._libraries: dict[tuple[Program, bool], Library] = {}
+        self._starts: dict[Program, Op] = {}
+
+    def machine(self, *, lazy: bool) -> Machine:
+        """A machine for a message."""
+        program = self._programs[Dialect.SKETCH if lazy else Dialect.FULL]
+        start = self._starts.get(program)
+        if start is None:
+            start = self._starts[program] = program.call(self.tables.start, None, _STOP)
+        return Machine(self, program, start)
 
     def rule(self, nonterminal: Nonterminal, dialect: Dialect, *, unpacked: bool) -> Expansion:
         program = self._programs[dialect]
@@ -101,14 +117,61 @@ class Road:
         program = self._programs[Dialect.BITS]
         return _Expansion(self, program, lambda: program.chain(steps, _STOP), None, unpacked=True)
 
+    def library(self, program: Program, *, ended: bool) -> Library:
+        """The functions for the rules of a program."""
+        key = program, ended
+        if key not in self._libraries:
+            self._libraries[key] = Library(program, self.limits, binary=self.tables.binary, ended=ended)
+        return self._libraries[key]
+
+    def limits(self, op: Op, fields: Sequence[Field | None]) -> tuple[int, int | None] | int:
+        """The limits of a repetition, or else a status."""
+        least, most = op.least, op.most
+        if isinstance(least, int) and not isinstance(most, Computed):
+            return least, most
+        text = None
+        if op.path is not None:
+            field = fields[op.path]
+            if field is None:
+                return DEAD
+            text = field[1]
+        # What depends on a short field only is not computed twice.
+        known = op.limits.get(text)
+        if known is not None:
+            return known
+        limits = self._compute_limits(op, fields)
+        if op.is_pure and text is not None and isinstance(limits, tuple):
+            op.limits[text] = limits
+        return limits
+
+    def _compute_limits(self, op: Op, fields: Sequence[Field | None]) -> tuple[int, int | None] | int:
+        least, most = op.least, op.most
+        try:
+            low = least if isinstance(least, int) else self._count(least, fields)
+            high = low if most == least else self._count(most, fields) if isinstance(most, Computed) else most
+        except SPEC_CODE_RAISES:
+            return LOST  # the chart will tell
+        if low is None or (high is None and most is not None) or (high is not None and (high < 0 or low > high)):
+            return DEAD
+        return max(0, low), high
+
+    def _count(self, computed: Computed, fields: Sequence[Field | None]) -> int | None:
+        node = None
+        if computed.path is not None:
+            field = fields[computed.path]
+            if field is None:
+                return None
+            node = field[0]
+        return int(self.bound(computed.expression, node))
+
     def read_by_chart(self, nonterminal: Nonterminal, text: str) -> tuple[Part, ...]:
         return self._by_chart(nonterminal, text).children
 
 
 class _Expansion:
-    """Makes the parts of a rule, or of steps over bits, by a machine of its own."""
+    """Makes the parts of a rule, or of steps over bits, by a function or a machine of its own."""
 
-    __slots__ = ("_entry", "_first", "_nonterminal", "_program", "_road", "_unpacked")
+    __slots__ = ("_entry", "_first", "_known", "_nonterminal", "_patience", "_program", "_read", "_road", "_unpacked")
 
     def __init__(
         self,
@@ -125,12 +188,28 @@ class _Expansion:
         self._first: Op | None = None
         self._nonterminal = nonterminal
         self._unpacked = unpacked
+        self._read: Read | None = None
+        self._patience = HOT
 
     def __call__(self, data: str | bytes) -> tuple[Part, ...]:
         return self.children(data if isinstance(data, str) else data.decode("latin-1"))
 
     def children(self, text: str) -> tuple[Part, ...]:
-        digits = "".join([f"{ord(char):08b}" for char in text]) if self._unpacked else text
+        digits = "".join([_DIGITS[char] for char in text]) if self._unpacked else text
+        if self._read is not None:
+            try:
+                end, children = self._read(digits, 0, len(digits), [])
+                if end == len(digits):
+                    return children
+            except (GaveUp, RecursionError):
+                pass
+        elif self._patience and self._nonterminal is not None:
+            self._patience -= 1
+            if self._patience == 0:
+                self._read = self._road.library(self._program, ended=True).function(self._nonterminal)
+        return self._children_by_machine(digits, text)
+
+    def _children_by_machine(self, digits: str, text: str) -> tuple[Part, ...]:
         try:
             if self._first is None:
                 self._first = self._entry()
@@ -147,30 +226,25 @@ class _Expansion:
 class Machine:
     """One reading. Feed it with `read`, and look at `status`, `at`, `lengths` and `parts`."""
 
-    __slots__ = (
-        "_counters", "_env", "_frame", "_op", "_program", "_scan", "_trail", "_trials", "at", "buffer", "lengths",
-        "parts", "road", "status",
-    )  # fmt: skip
+    # What a fresh machine starts with; most messages are read before any of it changes.
+    buffer = ""
+    status = WAITING
+    at = 0  # all before is read
+    _frame: Frame = None
+    _counters: Counters = None
+    _trail: Trail = NO_TRAIL
+    _scan: tuple[Any, int] | None = None  # where a terminal, a decision or a run was interrupted, and what it knows
+    _trials = 0  # how many machines try something out for others, this one included
+    _is_fast = True  # whether functions may do what they can
 
     def __init__(self, road: Road, program: Program, start: Op) -> None:
         self.road = road
         self._program = program
-        self.buffer = ""
         self._op = start
-        self._frame: Frame = None
-        self._counters: Counters = None
         # For each path that computed bounds follow, the node it selected last, and its text if that is short.
-        self._env: list[tuple[Node, str | None] | None] = [None] * len(road.tables.trails.paths)
-        self._trail: Trail = NO_TRAIL
-        self._trials = 0  # how many machines try something out for others, this one included
-        # Where a terminal, a decision or a run was interrupted: what it knows, and how far it has got.
-        self._scan: tuple[Any, int] | None = None
-        self.status = WAITING
-        self.at = 0  # all before is read
-        self.parts: list[
-            Part
-        ] = []  # what has been read of the node that the machine is in; when done, of the outermost
-        self.lengths: list[int] = []  # lengths at which the message is complete, but may go on
+        self._env: list[Field | None] = [None] * road.paths
+        self.parts: list[Part] = []  # of the node that the machine is in; when done, of the outermost
+        self.lengths: list[int] = []  # at which the message is complete, but may go on
 
     def remember(self, history: Sequence[Node]) -> None:
         """Let computed bounds look back at earlier messages."""
@@ -183,11 +257,41 @@ class Machine:
         """Read a further piece; if `ended`, the last. Returns the status."""
         self.buffer += text
         if self.status == WAITING:
-            with CollectorPaused():
+            if len(text) < _MANY:
                 self.status = self._run(self.buffer, ended=ended, trial=False)
+            else:
+                with CollectorPaused():
+                    self.status = self._run(self.buffer, ended=ended, trial=False)
             if self.status == DONE and not self.road.whole and self.at not in self.lengths[-1:]:
                 self.lengths.append(self.at)
         return self.status
+
+    def read_whole(self, text: str) -> bool:
+        """Read a message that is all there, if it can be done in one step; if not, nothing has happened."""
+        op = self._op
+        if op.kind == TOKEN:
+            match = op.match(text, 0)
+            if match is None or match.end() < len(text) or not text or not op.is_lazy:
+                return False
+            said = text.encode("latin-1") if self.road.tables.binary else text
+            self.parts.append(new(LazyNode, (op.symbol, (said, op.expand), (), op.parties)))
+        else:
+            done = self._read_at_once(op, text, 0, ended=True) if op.kind == CALL else None
+            if done is None or done[0] < len(text):
+                return False
+            self.parts.append(new(Node, (op.symbol, done[1], (), op.parties)))
+        self.buffer, self.at, self.status = text, len(text), DONE
+        return True
+
+    @property
+    def root(self) -> Node:
+        """The tree of what was read."""
+        (node,) = self.parts
+        assert isinstance(node, Node)  # the start symbol is a rule
+        if self.at == 0 or isinstance(node, LazyNode):
+            return node
+        said = self.buffer[: self.at]
+        return known_node(node, said.encode("latin-1") if self.road.tables.binary else said)
 
     def would_be_done(self) -> bool:
         """Whether all is read if nothing more comes, asked while waiting. May turn out to be lost."""
@@ -303,6 +407,13 @@ class Machine:
                     counters = outer if way else (rounds + 1, least, most, outer)
                 op = op.options[way]
             elif kind == CALL:
+                if op.reads[ended] is not False and not trial and self._is_fast:
+                    done = self._read_at_once(op, buffer, at, ended=ended)
+                    if done is not None:
+                        at, children = done
+                        parts.append(new(Node, (op.symbol, children, (), op.parties)))
+                        op = op.next
+                        continue
                 if op.is_tracked:
                     below, selected = descend(trail, op.symbol)
                     frame = op, parts, frame, trail, selected
@@ -354,7 +465,7 @@ class Machine:
                 at = end
                 op = op.next
             elif kind == BEGIN:
-                limits = self._limits(op)
+                limits = self.road.limits(op, self._env)
                 if isinstance(limits, int):
                     status = limits
                     break
@@ -389,6 +500,27 @@ class Machine:
             op, at, parts, frame, counters, trail
         )  # fmt: skip
         return status
+
+    def _read_at_once(self, op: Op, buffer: str, at: int, *, ended: bool) -> tuple[int, tuple[Part, ...]] | None:
+        """Where a rule ends and what it is made of, if it is worth a function and that does not give up."""
+        read = op.reads[ended]
+        if read is None:
+            op.patience -= 1
+            if op.patience > 0:
+                return None
+            read = op.reads[ended] = self.road.library(self._program, ended=ended).function(op.target) or False
+        if isinstance(read, bool):
+            return None
+        fields = list(self._env)
+        try:
+            done = read(buffer, at, len(buffer), fields)
+        except GaveUp:
+            return None
+        except RecursionError:
+            self._is_fast = False  # one level further in, it would be no better
+            return None
+        self._env = fields
+        return done
 
     def _way_ahead(self, op: Op, rest: str, frame: Frame, counters: Counters, trail: Trail) -> int:
         """Which way it is, as far as `rest` tells, which is all there is.
@@ -477,7 +609,7 @@ class Machine:
 
     def _run_end(self, op: Op, buffer: str, at: int, *, ended: bool) -> int:
         """Where a repetition of single characters ends."""
-        limits, checked = self._scan if self._scan is not None else (self._limits(op), at)
+        limits, checked = self._scan if self._scan is not None else (self.road.limits(op, self._env), at)
         self._scan = None
         if isinstance(limits, int):
             return ~limits
@@ -495,41 +627,6 @@ class Machine:
     def _select(self, paths: tuple[int, ...], node: Node, text: str | None) -> None:
         for path in paths:
             self._env[path] = node, text
-
-    def _limits(self, op: Op) -> tuple[int, int | None] | int:
-        """The limits of a repetition, or else a status."""
-        if op.path is None:
-            return self._compute_limits(op)
-        field = self._env[op.path]
-        if field is None:
-            return DEAD
-        # What depends on a short field only is not computed twice.
-        known = op.limits.get(field[1])
-        if known is None:
-            known = self._compute_limits(op)
-            if op.is_pure and field[1] is not None:
-                op.limits[field[1]] = known
-        return known
-
-    def _compute_limits(self, op: Op) -> tuple[int, int | None] | int:
-        least, most = op.least, op.most
-        try:
-            low = least if isinstance(least, int) else self._count(least)
-            high = low if most == least else self._count(most) if isinstance(most, Computed) else most
-        except SPEC_CODE_RAISES:
-            return LOST  # the chart will tell
-        if low is None or (high is None and most is not None) or (high is not None and (high < 0 or low > high)):
-            return DEAD
-        return max(0, low), high
-
-    def _count(self, computed: Computed) -> int | None:
-        node = None
-        if computed.path is not None:
-            field = self._env[computed.path]
-            if field is None:
-                return None
-            node = field[0]
-        return int(self.road.bound(computed.expression, node))
 
 
 def _standing(state: State | None, buffer: str, at: int) -> int:

@@ -15,7 +15,7 @@ chart is general and the definition of what is right; on its own it is the refer
 
 from __future__ import annotations
 
-from codecs import getincrementaldecoder
+from codecs import IncrementalDecoder, getincrementaldecoder
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 
@@ -26,7 +26,6 @@ from palaver.matching.forest import first_tree, partial_trees, trees
 from palaver.matching.tables import BoundEvaluator, Nonterminal, Tables
 from palaver.matching.trails import Trails, UnsupportedBound
 from palaver.spec.ast import Expr, Expression
-from palaver.trees.lazy import LazyNode, known_node
 from palaver.trees.node import Node
 
 __all__ = [
@@ -120,6 +119,7 @@ class CompiledShape:
         binary: bool | None = None,
         whole: bool = False,
         history: Sequence[Node] = (),
+        lazy: bool = True,
         reference: bool = False,
         prune: bool = True,
     ) -> Matcher:
@@ -127,14 +127,15 @@ class CompiledShape:
 
         `binary`: leaves are bytes (True) or text (False); by default, bytes if the grammar has any bytes or bits.
         `whole`: all that is fed is one message. Otherwise anything may follow a message, and all lengths at which it
-        is complete are told. `history`: earlier messages, for computed repetition to look back at. `reference`: the
-        chart does everything. `prune`: off only to test that its shortcuts do not matter.
+        is complete are told. `history`: earlier messages, for computed repetition to look back at. `lazy`: nodes
+        may be made when someone looks at them, rather than at once. `reference`: the chart does everything. `prune`:
+        off only to test that its shortcuts do not matter.
         """
         key = self.is_binary if binary is None else binary, whole
         ground = self._grounds.get(key)
         if ground is None:
             ground = self._grounds[key] = Ground(self._rules, self.start, *self._bounds, *key)
-        return Matcher(ground, history, is_direct=prune and not reference, prune=prune)
+        return Matcher(ground, history, is_direct=prune and not reference, is_lazy=lazy, prune=prune)
 
 
 class Ground:
@@ -205,32 +206,33 @@ def compile_matcher(
 class Matcher:
     """Reads one message. Made by `CompiledShape.matcher`."""
 
-    def __init__(self, ground: Ground, history: Sequence[Node], *, is_direct: bool, prune: bool) -> None:
+    _has_ended = False
+    _told = 0  # how many of the ends that are known have been put into `_lengths`
+    _epitaph: tuple[int, tuple[str, ...]] | None = None  # once dead: where, and what was expected
+    # What reads is made when it is needed; the chart, when the machine is lost or asked too much.
+    _machine: Machine | None = None
+    _made_chart: Chart | None = None
+
+    def __init__(self, ground: Ground, history: Sequence[Node], *, is_direct: bool, is_lazy: bool, prune: bool) -> None:
         self._ground = ground
+        self._is_lazy = is_lazy
         self._history = history
         self._prune = prune
         self._whole = ground.whole
         self._unit = ground.tables.unit
         self._input = _Input(binary=ground.tables.binary)
         self._lengths: list[int] = []
-        self._told = 0  # how many of the ends that are known have been put into `_lengths`
-        self._has_ended = False
-        self._epitaph: tuple[int, tuple[str, ...]] | None = None  # once dead: where, and what was expected
-        # The chart is made when it is needed: from the beginning, or when the machine is lost or asked too much.
-        self._made_chart: Chart | None = None
-        self._machine: Machine | None = None
-        if is_direct and ground.road is not None:
-            self._machine = self._new_machine(ground.road)
+        self._road = ground.road if is_direct else None  # None: the chart reads
 
     @property
     def road(self) -> str:
         """Who does the reading: "direct" or "chart"."""
-        return "chart" if self._machine is None else "direct"
+        return "chart" if self._road is None else "direct"
 
     @property
     def crashes(self) -> list[str]:
         """What went wrong in computed bounds."""
-        return [] if self._machine is not None else self._chart.crashes
+        return [] if self._road is not None else self._chart.crashes
 
     @property
     def length(self) -> int:
@@ -247,12 +249,24 @@ class Matcher:
             raise ValueError("the end of the input has been told already")
         return self._read(self._input.take(data))
 
-    def finish(self) -> Progress:
-        """There is no more."""
+    def finish(self, last: str | bytes = "") -> Progress:
+        """Read the last piece, if there is one more; then there is no more.
+
+        A message that is known to be all there is read faster so than by `feed`, which must ask how it may go on.
+
+        :raises ValueError: there is a piece, but the input has been told to be finished
+        :raises TypeError: a text is fed partly as str and partly as bytes
+        """
         if self._has_ended:
+            if last:
+                raise ValueError("the end of the input has been told already")
             return self.progress
+        is_whole = self._whole and not self.length
+        text = self._input.take(last) + self._input.finish() if last else self._input.finish()
         self._has_ended = True
-        return self._read(self._input.finish())
+        if is_whole and self._road is not None and self._new_machine(self._road).read_whole(text):
+            return Progress([self.length], complete_here=True, may_go_on=False)
+        return self._read(text)
 
     @property
     def progress(self) -> Progress:
@@ -268,9 +282,9 @@ class Matcher:
         characters = self._input.characters(length)
         if characters is None or (self._whole and length != self.length):
             return iter(())
-        if self._machine is not None:
-            node = self._only_tree(self._machine, characters)
-            if self._machine is not None:
+        if self._road is not None:
+            node = self._only_tree(self._road, characters)
+            if self._road is not None:
                 return iter(() if node is None else (node,))
         return trees(self._chart, self._chart.ends.get(characters * self._unit, []))
 
@@ -288,9 +302,8 @@ class Matcher:
 
     def _read(self, text: str) -> Progress:
         """Go on with more of the input, or with its end."""
-        machine = self._machine
-        if machine is not None:
-            progress = self._read_directly(machine, text)
+        if self._road is not None:
+            progress = self._read_directly(self._machine or self._new_machine(self._road), text)
             if progress is not None:
                 return progress
             text = ""  # the chart has seen it by now
@@ -299,8 +312,9 @@ class Matcher:
     # --- The direct road --------------------------------------------------------------------------------------------
 
     def _new_machine(self, road: Road) -> Machine:
-        machine = Machine(road, road.sketch, road.start)
-        machine.remember(self._history)
+        machine = self._machine = road.machine(lazy=self._is_lazy)
+        if self._history:
+            machine.remember(self._history)
         return machine
 
     def _read_directly(self, machine: Machine, text: str) -> Progress | None:
@@ -324,27 +338,21 @@ class Matcher:
         obituary = None if status == WAITING or complete_here else self._obituary
         return Progress(lengths, complete_here=complete_here, may_go_on=status == WAITING, obituary=obituary)
 
-    def _only_tree(self, machine: Machine, size: int) -> Node | None:
+    def _only_tree(self, road: Road, size: int) -> Node | None:
         """The tree of the first `size` characters, if there is one. Whether it can be known is known afterwards."""
-        reader = machine
+        machine = reader = self._machine or self._new_machine(road)
         if machine.status != DONE or machine.at != size:
-            reader = self._new_machine(machine.road)
+            reader = self._new_machine(road)
+            self._machine = machine
             reader.read(machine.buffer[:size], ended=True)
         if reader.status == LOST:
             self._leave_road()
-        if reader.status != DONE or reader.at != size:
-            return None
-        (root,) = reader.parts
-        assert isinstance(root, Node)  # the start symbol is a rule
-        if size == 0 or isinstance(root, LazyNode):
-            return root
-        said = reader.buffer[:size].encode("latin-1") if self._ground.tables.binary else reader.buffer[:size]
-        return known_node(root, said)
+        return reader.root if reader.status == DONE and reader.at == size else None
 
     def _leave_road(self) -> None:
         """From here on the chart reads."""
-        self._chart.extend("")
-        self._machine = None
+        assert self._chart  # which takes over what the machine has read
+        self._road = self._machine = None
         self._ground.note_lost()
         self._lengths = []
         self._told = 0
@@ -405,46 +413,47 @@ class _Input:
     Python), and then units are bytes while the buffer holds characters.
     """
 
+    length = 0
+    _kind: type | None = None
+    _decoder: IncrementalDecoder | None = None  # only for what is not ASCII
+    _decoded = ""
+    _known = (0, 0)  # a number of characters, and how many bytes they are
+
     def __init__(self, *, binary: bool) -> None:
-        self.length = 0
         self._binary = binary
-        self._kind: type | None = None
-        self._decoder = getincrementaldecoder("utf-8")(errors="surrogateescape")
-        self._decoded = ""
-        self._is_ascii = True
-        self._known = (0, 0)  # a number of characters, and how many bytes they are
 
     @property
-    def _is_encoded(self) -> bool:
-        return self._kind is bytes and not self._binary
+    def _is_one_to_one(self) -> bool:
+        """Whether a unit is a character."""
+        return self._decoder is None
 
     def take(self, data: str | bytes) -> str:
         """The characters that a further piece adds to the buffer."""
-        if self._kind is None and data:
-            self._kind = str if isinstance(data, str) else bytes
         if self._binary:
-            raw = data.encode("utf-8", "surrogateescape") if isinstance(data, str) else bytes(data)
+            raw = data.encode("utf-8", "surrogateescape") if isinstance(data, str) else data
             self.length += len(raw)
-            return raw.decode("latin-1")
-        if data and isinstance(data, str) != (self._kind is str):
-            raise TypeError("a text is fed as str or as bytes, not as both")
+            return str(raw, "latin-1")
+        if data:
+            kind = str if isinstance(data, str) else bytes
+            if self._kind not in (None, kind):
+                raise TypeError("a text is fed as str or as bytes, not as both")
+            self._kind = kind
         self.length += len(data)
-        if isinstance(data, str):
-            return data
-        return self._decode(data)
+        return data if isinstance(data, str) else self._decode(data)
 
     def finish(self) -> str:
-        return self._decode(b"", final=True) if self._is_encoded else ""
+        return "" if self._decoder is None else self._decode(b"", final=True)
 
     def _decode(self, data: bytes, *, final: bool = False) -> str:
-        text = self._decoder.decode(data, final)
-        self._is_ascii = self._is_ascii and text.isascii()
+        if self._decoder is None and not data.isascii():
+            self._decoder = getincrementaldecoder("utf-8")(errors="surrogateescape")
+        text = str(data, "ascii") if self._decoder is None else self._decoder.decode(data, final)
         self._decoded += text
         return text
 
     def offset(self, characters: int) -> int:
         """How many units so many characters are."""
-        if not self._is_encoded or self._is_ascii:
+        if self._is_one_to_one:
             return characters
         # Offsets are mostly asked for in rising order.
         known, size = self._known if self._known[0] <= characters else (0, 0)
@@ -454,7 +463,7 @@ class _Input:
 
     def characters(self, length: int) -> int | None:
         """How many characters so many units are; None if they end inside a character, or have not been decoded."""
-        if not self._is_encoded or self._is_ascii:
+        if self._is_one_to_one:
             return length
         head = self._decoded.encode("utf-8", "surrogateescape")[:length].decode("utf-8", "surrogateescape")
         return len(head) if self.offset(len(head)) == length and self._decoded.startswith(head) else None

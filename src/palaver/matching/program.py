@@ -3,9 +3,10 @@
 How it works
 ------------
 Every rule becomes a chain of `Op`s, linked by `next`; groups and repetitions become jumps inside it, so only rules
-are ever called. There are three dialects of one grammar:
+are ever called. There are four dialects of one grammar:
 
 SKETCH   reads a message: rules that one pattern can read become a single TOKEN, whose node is lazy
+FULL     the same, but no node is lazy
 DETAIL   makes the children of such a node: everything down to single characters is spelled out
 BITS     does the same for bits, on rows of the digits 0 and 1
 
@@ -16,15 +17,16 @@ for what it has, not for what a spec could say.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from palaver.grammar.charset import CharSet
 from palaver.matching.lookahead import Outlook, Walks
 from palaver.matching.regular import Irregular, Lifted, Regular, chain
 from palaver.matching.tables import BIT, Computed, FollowTest, Nonterminal, Step, Tables
+from palaver.matching.trails import NO_TRAIL
 from palaver.spec.ast import Expression
 from palaver.trees.node import Leaf, Node, NonTerminal, Part, Parties, new
 
@@ -36,11 +38,19 @@ SHORT = 2
 _WIDEST_KNOWN = 16  # the same for bits
 _MOST_KNOWN = 4_096
 
+# A rule that has been called this often gets a function of its own.
+HOT = 4
+
 MatchText: TypeAlias = Callable[..., "re.Match[str] | None"]
+# A node that a computed bound may look at, and its text if it is short.
+Field: TypeAlias = tuple[Node, str | None]
+# See `generated`: what reads all of a rule from a text, from a place on, or gives up.
+Read: TypeAlias = "Callable[[str, int, int, list[Field | None]], tuple[int, tuple[Part, ...]]]"
 
 
 class Dialect(Enum):
     SKETCH = "sketch"
+    FULL = "full"
     DETAIL = "detail"
     BITS = "bits"
 
@@ -61,9 +71,10 @@ class Op:
     """An instruction. Which fields it has depends on its kind."""
 
     __slots__ = (
-        "body", "call", "expand", "goes_on", "is_closed", "is_lazy", "is_pure", "is_tracked", "items", "kind", "known",
-        "leaf", "least", "lifted", "limits", "match", "most", "next", "options", "outlook", "parties", "path", "short",
-        "step", "symbol", "takes_all", "target", "text",
+        "body", "call", "entry", "expand", "goes_on", "is_closed", "is_lazy", "is_proved", "is_pure", "is_tracked",
+        "items", "join", "kind", "known", "leaf", "least", "lifted", "limits", "longest", "match", "most", "next",
+        "options", "outlook", "parties", "path", "patience", "reads", "short", "shortest", "step", "symbol",
+        "takes_all", "target", "text",
     )  # fmt: skip
 
     kind: int
@@ -79,10 +90,16 @@ class Op:
     match: MatchText
     is_closed: bool  # whether what was matched can never go on
     lifted: Lifted
-    known: Mapping[str, Node]  # nodes over texts that are not longer than `short`
+    known: Known  # nodes over texts that are not longer than `short`
     short: int
     is_lazy: bool
     expand: Expansion
+    shortest: int  # how long it can be
+    longest: int | None
+    takes_all: bool  # whether it is as long as it can be, whatever the characters are
+    # CALL: what reads all of it at once, if it may go on and if it has ended; False: nothing does, None: not known yet
+    reads: list[Read | bool | None]
+    patience: int  # how often it has to be called to be worth to know
     # SWEEP: many rounds of a repetition at once, by a pattern for all and one that finds each.
     items: Callable[[str, int, int], list[str]]
     goes_on: FollowTest  # what must come next, lest the last round was not seen to its end
@@ -90,16 +107,18 @@ class Op:
     step: Step
     text: str
     leaf: Leaf
+    is_proved: bool  # whether `match` finds the end of a pattern
     # CHOOSE and AGAIN: the ways on. Of a repetition, another round and leaving it.
     outlook: Outlook
     options: tuple[Op, ...]
+    join: Op  # where the ways meet again
+    entry: Op | None  # of a repetition, where its rounds begin
     # BEGIN and RUN: the limits of a repetition.
     least: int | Computed
     most: int | Computed | None
     path: int | None  # which field they are computed from, if from one
     is_pure: bool  # whether from nothing else
-    limits: dict[str | None, tuple[int, int | None] | int]  # what they were for fields with this text
-    takes_all: bool  # whether a run takes whatever character there is
+    limits: dict[str | None, tuple[int, int | None]]  # what they were for fields with this text
 
     def __init__(self, kind: int, following: Op | None = None) -> None:
         self.kind = kind
@@ -115,14 +134,17 @@ class Unsupported(Exception):
     """Something that the direct machine cannot do."""
 
 
-class Known(dict[str, Node]):
-    """The nodes of one rule over short texts, made when first asked for."""
+class Known(dict[str, Any]):
+    """The nodes of one rule over short texts, made when first asked for; None for texts that are none of it."""
 
-    def __init__(self, symbol: NonTerminal, expand: Expansion) -> None:
+    def __init__(self, symbol: NonTerminal, expand: Expansion, pattern: re.Pattern[str]) -> None:
         self._symbol = symbol
         self._expand = expand
+        self._pattern = pattern
 
-    def __missing__(self, text: str) -> Node:
+    def __missing__(self, text: str) -> Node | None:
+        if self._pattern.fullmatch(text) is None:
+            return None
         if len(self) >= _MOST_KNOWN:
             self.clear()
         node = self[text] = new(Node, (self._symbol, self._expand.children(text), (), None))
@@ -156,7 +178,7 @@ class Program:
         self._tables = parts.tables
         self._regular = parts.regular
         self._walks = parts.bit_walks if dialect is Dialect.BITS else parts.walks
-        self._whole = parts.whole
+        self.is_whole = parts.whole
         self._is_pure = parts.is_pure
         self._expander = expander
         self._entries: dict[Nonterminal, Op] = {}
@@ -167,6 +189,7 @@ class Program:
         """An instruction to read a rule. How, is decided when it is first met."""
         op = Op(UNKNOWN, following)
         op.target, op.parties, op.is_tracked = target, parties, target.is_tracked
+        op.reads, op.patience = [None, None], HOT
         assert target.symbol is not None  # only rules are called
         op.symbol = target.symbol
         return op
@@ -218,8 +241,10 @@ class Program:
             if width > _WIDEST_KNOWN:
                 self._make_call(op)
             else:
-                op.kind, op.is_closed, op.short = TOKEN, True, width
-                op.match, op.known = re.compile(f"[01]{{{width}}}").match, self._known_of(op)
+                op.kind, op.is_closed, op.short, op.takes_all = TOKEN, True, width, True
+                op.shortest = op.longest = width
+                op.match = re.compile(f"[01]{{{width}}}").match
+                op.known = self._known_of(op, re.compile(f"[01]{{{width}}}"))
             return
         lifted = self._lift(target)
         if lifted is None or (self.dialect is Dialect.DETAIL and width is None and lifted.least > SHORT):
@@ -228,26 +253,42 @@ class Program:
         if width is None:
             op.call = self.call(target, op.parties, op.next)
             self._make_call(op.call)
-        op.lifted, op.match, op.is_closed = lifted, lifted.match, lifted.is_closed
-        op.known, op.short = self._known_of(op), -1 if op.parties is not None else SHORT
+            op.call.reads = [False, False]  # what the pattern could not do, no function can
+        self._take(op, lifted)
+        op.known, op.short = self._known_of(op, lifted.pattern), -1 if op.parties is not None else SHORT
         op.kind = TOKEN
+
+    def _take(self, op: Op, lifted: Lifted) -> None:
+        op.lifted, op.match, op.is_closed = lifted, lifted.match, lifted.is_closed
+        op.shortest, op.longest = lifted.least, lifted.most
+        op.takes_all = lifted.takes_all(self._tables.alphabet)
 
     def _make_call(self, op: Op) -> None:
         op.body = self.entry(op.target)
         op.kind = CALL
 
     def _lift(self, target: Nonterminal) -> Lifted | None:
-        return self._regular.lift(target, self._walks.chars_after(target, whole=self._whole))
+        return self._regular.lift(target, self._walks.chars_after(target, whole=self.is_whole))
 
     def _expansion(self, target: Nonterminal) -> Expansion:
         is_bits = self._regular.width(target) is not None
         dialect = Dialect.BITS if is_bits else Dialect.DETAIL
         return self._expander.rule(target, dialect, unpacked=is_bits and self.dialect is not Dialect.BITS)
 
-    def _known_of(self, op: Op) -> Known:
+    def _known_of(self, op: Op, pattern: re.Pattern[str]) -> Known:
         if op.target not in self._known:
-            self._known[op.target] = Known(op.symbol, op.expand)
+            self._known[op.target] = Known(op.symbol, op.expand, pattern)
         return self._known[op.target]
+
+    def selected(self, symbol: NonTerminal) -> tuple[int, ...]:
+        """The paths of computed bounds that select every node with this name.
+
+        :raises Unsupported: for some, it depends on where the node stands
+        """
+        trails = self._tables.trails
+        if any(len(path.names) > 1 for path in trails.paths):
+            raise Unsupported
+        return trails.descend(NO_TRAIL, symbol)[1]
 
     # --- Inside of rules --------------------------------------------------------------------------------------------
 
@@ -257,11 +298,11 @@ class Program:
         options = tuple(self.chain(chain(start), following) for start in nonterminal.alternatives)
         if len(options) == 1:
             return options[0]
-        return self._choose(self._walks.alternatives(nonterminal), options)
+        return self._choose(self._walks.alternatives(nonterminal), options, following)
 
-    def _choose(self, outlook: Outlook, options: tuple[Op, ...]) -> Op:
+    def _choose(self, outlook: Outlook, options: tuple[Op, ...], following: Op) -> Op:
         op = Op(CHOOSE)
-        op.outlook, op.options = outlook, options
+        op.outlook, op.options, op.join, op.entry = outlook, options, following, None
         return op
 
     def _step(self, step: Step, following: Op) -> Op:
@@ -282,18 +323,19 @@ class Program:
         op = Op(PATTERN, following)
         op.step, op.match, op.is_closed = step, _no_match, False
         lifted = self._regular.lift_terminal(step)
+        op.is_proved = lifted is not None
         if lifted is not None:
-            op.match, op.is_closed = lifted.match, lifted.is_closed
+            self._take(op, lifted)
         return op
 
     def _repetition(self, repetition: Nonterminal, following: Op) -> Op:
         step = repetition.alternatives[0]
         outlook = self._walks.another_round(repetition)
         if repetition.bounds == (0, 1):
-            return self._choose(outlook, (self.chain([step], following), following))
+            return self._choose(outlook, (self.chain([step], following), following), following)
         if repetition.bounds in ((0, None), (1, None)):
-            loop = self._choose(outlook, ())
-            entry = self._sweep(repetition, loop) or loop
+            loop = self._choose(outlook, (), following)
+            loop.entry = entry = self._sweep(repetition, loop) or loop
             body = self.chain([step], entry)
             loop.options = body, following
             return body if repetition.least else entry
@@ -302,6 +344,7 @@ class Program:
         again = Op(AGAIN)
         again.outlook = outlook
         again.options = self.chain([step], again), following
+        again.join = following
         begin = Op(BEGIN, again)
         self._limit(begin, repetition)
         return begin
@@ -319,16 +362,17 @@ class Program:
         target = step.target
         if self.dialect is Dialect.BITS or target is None or target.symbol is None or step.parties or target.is_tracked:
             return None
-        following = self._walks.chars_after(repetition, whole=self._whole)
+        following = self._walks.chars_after(repetition, whole=self.is_whole)
         one = self._lift(target)
         many = self._regular.lift_rounds(repetition, following)
         if one is None or many is None or one.least == 0:
             return None
         op = Op(SWEEP, loop)
         op.target, op.symbol, op.expand, op.parties = target, target.symbol, self._expansion(target), None
-        op.match, op.items, op.is_closed = many, one.find_all, one.is_closed
+        self._take(op, one)
+        op.match, op.items = many, one.find_all
         op.goes_on = FollowTest(one.chars | following)
-        op.known, op.short, op.is_lazy = self._known_of(op), SHORT, self.dialect is Dialect.SKETCH
+        op.known, op.short, op.is_lazy = self._known_of(op, one.pattern), SHORT, self.dialect is Dialect.SKETCH
         return op
 
     def _run(self, repetition: Nonterminal, following: Op) -> Op | None:
@@ -344,14 +388,15 @@ class Program:
         if not chars:
             return None
         is_exact = repetition.least == repetition.most
-        if not is_exact and chars & self._walks.chars_after(repetition, whole=self._whole):
+        if not is_exact and chars & self._walks.chars_after(repetition, whole=self.is_whole):
             return None
         op = Op(RUN, following)
         self._limit(op, repetition)
         op.match = re.compile(f"[{chars.as_class()}]*+").match
         op.takes_all = chars == self._tables.alphabet
+        one = re.compile(f"[{chars.as_class()}]")
         op.target, op.symbol, op.expand = target, target.symbol, self._expansion(target)
-        op.known = self._known_of(op)
+        op.known = self._known_of(op, one)
         return op
 
     def _bits(self, steps: list[Step], following: Op) -> Op:
@@ -360,7 +405,7 @@ class Program:
         if lifted is None:
             raise Unsupported
         op = Op(BITS, following)
-        op.lifted, op.match = lifted, lifted.match
+        self._take(op, lifted)
         op.is_tracked = any(step.target is not None and step.target.is_tracked for step in steps)
         op.expand = self._expander.steps(steps)
         return op

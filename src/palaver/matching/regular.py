@@ -62,6 +62,11 @@ class Lifted:
     def find_all(self) -> Callable[[str, int, int], list[str]]:
         return self.pattern.findall
 
+    def takes_all(self, alphabet: CharSet) -> bool:
+        """Whether it matches any characters whatever, so many of them."""
+        parts = self.outline.parts if isinstance(self.outline, Series) else (self.outline,)
+        return all(isinstance(part, Chars) and part.chars == alphabet for part in parts)
+
     @cached_property
     def start(self) -> State:
         """Where an automaton for it starts."""

@@ -1,0 +1,456 @@
+"""Rules as Python functions: the direct road for messages that are all there.
+
+How it works
+------------
+The machine of `direct` pays for every instruction, because it must be able to stop anywhere. Most messages come in
+one piece, and then nothing has to stop. So the instructions of a rule that is read often are written down as Python
+source, with the rules it calls written into it as far as they are not recursive, and compiled. The function
+
+    read(text, at, size, fields) -> (end, children)
+
+reads the rule from `at` on. If anything is not as plain as it should be (the text ends too soon, a choice is not
+settled, or it simply does not match) it raises `GaveUp`, and the machine reads the rule with all its care. So a
+function never has to explain anything, and is never wrong: it does what the instructions say, or nothing. `fields` are
+the nodes that computed bounds look at. There are two functions for each rule: one for a text that is known to have
+ended, which need not ask what else might come.
+
+While source is written, what is read becomes *fragments*, pieces of the source of a tuple: the name of a variable that
+holds a node or a leaf, or with a star one that holds several.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeAlias
+
+from palaver.matching.lookahead import UNDECIDED, Outlook
+from palaver.matching.program import (
+    BEGIN,
+    CALL,
+    CHOOSE,
+    END,
+    PATTERN,
+    RUN,
+    SHORT,
+    STOP,
+    SWEEP,
+    TEXT,
+    TOKEN,
+    UNKNOWN,
+    Field,
+    Known,
+    MatchText,
+    Op,
+    Program,
+    Read,
+    Unsupported,
+)
+from palaver.matching.tables import Nonterminal
+from palaver.trees.lazy import LazyNode
+from palaver.trees.node import Node, new
+
+Limits: TypeAlias = Callable[[Op, Sequence[Field | None]], tuple[int, int | None] | int]
+
+# Rules that are called deeper than this, or make a function longer than this, get a function of their own.
+_DEEPEST = 8
+_LONGEST = 600
+# Runs of characters up to this length are kept, so many of each kind.
+_LONGEST_RUN = 16
+_MOST_RUNS = 1_000
+
+
+class GaveUp(Exception):
+    """The machine has to do it."""
+
+
+_GAVE_UP = GaveUp()
+
+
+def _settle(outlook: Outlook, text: str, at: int, size: int) -> int:
+    """The way to go from `outlook`, which stands before the character number `at`, in a text that goes on."""
+    while outlook.way == UNDECIDED and at < size:
+        outlook = outlook[text[at]]
+        at += 1
+    return outlook.way
+
+
+def _settle_to_end(outlook: Outlook, text: str, at: int, size: int) -> int:
+    """The same in a text that ends."""
+    while outlook.way == UNDECIDED:
+        if at == size:
+            return outlook.way_at_end
+        outlook = outlook[text[at]]
+        at += 1
+    return outlook.way
+
+
+def _settle_in_stream(outlook: Outlook, text: str, at: int, size: int) -> int:
+    """The same where a way that has come to its end may be followed by anything."""
+    while outlook.way == UNDECIDED and at < size and not outlook.may_be_last:
+        outlook = outlook[text[at]]
+        at += 1
+    return outlook.way
+
+
+class _Ways(dict[str, int]):
+    """The way to go by the next character alone; negative if that is not enough."""
+
+    def __init__(self, outlook: Outlook) -> None:
+        self._outlook = outlook
+
+    def __missing__(self, char: str) -> int:
+        way = self[char] = self._outlook[char].way
+        return way
+
+
+class _Runs(dict[str, tuple[Node, ...]]):
+    """The nodes of repetitions over single characters; short ones come again and again, and are kept."""
+
+    def __init__(self, known: Known, match: MatchText | None) -> None:
+        self._known = known
+        self._match = match
+
+    def __missing__(self, text: str) -> tuple[Node, ...]:
+        if self._match is not None:
+            match = self._match(text, 0)
+            if match is None or match.end() < len(text):
+                raise _GAVE_UP
+        nodes = tuple(map(self._known.__getitem__, text))
+        if len(text) <= _LONGEST_RUN:
+            if len(self) >= _MOST_RUNS:
+                self.clear()
+            self[text] = nodes
+        return nodes
+
+
+class Library:
+    """The functions of one program, made when they are first asked for, for texts that have ended or for others."""
+
+    def __init__(self, program: Program, limits: Limits, *, binary: bool, ended: bool) -> None:
+        self.program = program
+        self.limits = limits
+        self.binary = binary
+        self.ended = ended
+        # A box for each function, so that functions can call one another before they exist. None: there is none.
+        self._boxes: dict[Nonterminal, list[Read] | None] = {}
+
+    def function(self, nonterminal: Nonterminal) -> Read | None:
+        """The function of a rule; None if there is something in it that only the machine can do."""
+        if nonterminal not in self._boxes:
+            made: dict[Nonterminal, list[Read]] = {nonterminal: []}
+            try:
+                for wanted in _growing(made):
+                    if self._boxes.get(wanted, made) is None:
+                        raise Unsupported
+                    made[wanted].append(_Source(self, made).compile(wanted))
+            except (Unsupported, RecursionError):
+                self._boxes[nonterminal] = None
+            else:
+                self._boxes.update(made)
+        box = self._boxes[nonterminal]
+        return box[0] if box is not None else None
+
+
+def _growing(keys: dict[Nonterminal, Any]) -> Iterator[Nonterminal]:
+    """All keys, also those that come while this goes on."""
+    done = 0
+    while done < len(keys):
+        for key in list(keys)[done:]:
+            yield key
+            done += 1
+
+
+class _Source:
+    """The source of one function, line by line."""
+
+    def __init__(self, library: Library, boxes: dict[Nonterminal, list[Read]]) -> None:
+        self._program = library.program
+        self._binary = library.binary
+        self._ended = library.ended
+        self._limits_of = library.limits
+        self._boxes = boxes
+        self._lines: list[str] = []
+        self._indent = 1
+        self._variables = 0
+        self._calls: list[Nonterminal] = []
+        settle = _settle_to_end if library.ended else _settle if self._program.is_whole else _settle_in_stream
+        self._names: dict[str, Any] = {
+            "GAVE_UP": _GAVE_UP, "settle": settle, "limits": self._limits_now, "run_end": self._run_end, "new": new,
+            "Node": Node, "LazyNode": LazyNode, "SHORT": SHORT,
+        }  # fmt: skip
+
+    def compile(self, nonterminal: Nonterminal) -> Read:
+        """:raises Unsupported: only the machine can read it"""
+        self._calls.append(nonterminal)
+        children = self._tuple(self._write_until(self._program.entry(nonterminal), ()))
+        lines = ["def read(text, at, size, fields):", *self._lines, f" return at, {children}"]
+        exec(compile("\n".join(lines), f"<{nonterminal.symbol} as code>", "exec"), self._names)
+        function: Read = self._names["read"]
+        return function
+
+    # --- Pieces of source -------------------------------------------------------------------------------------------
+
+    def _line(self, line: str) -> None:
+        self._lines.append(" " * self._indent + line)
+        if len(self._lines) > _LONGEST:
+            raise Unsupported
+
+    def _give_up_if(self, condition: str) -> None:
+        self._line(f"if {condition}: raise GAVE_UP")
+
+    def _name(self, value: object) -> str:
+        """A name for a thing that the function needs."""
+        if value is None:
+            return "None"
+        name = f"k{len(self._names)}"
+        self._names[name] = value
+        return name
+
+    def _fresh(self, letter: str) -> str:
+        self._variables += 1
+        return f"{letter}{self._variables}"
+
+    def _tuple(self, fragments: list[str]) -> str:
+        return f"({', '.join(fragments)},)" if fragments else "()"
+
+    # --- Instructions -----------------------------------------------------------------------------------------------
+
+    def _write_until(self, op: Op, stops: tuple[Op, ...]) -> list[str]:
+        """The source of all instructions from `op` on, up to one of the stops or the end of the rule."""
+        fragments: list[str] = []
+        while not any(op is stop for stop in stops) and op.kind not in (END, STOP):
+            if op.kind == UNKNOWN:
+                self._program.resolve(op)
+            if op.kind == CHOOSE:
+                fragments.append(self._choose(op))
+                op = op.join
+            elif op.kind == BEGIN:
+                fragments.append(self._counted(op))
+                op = op.next.join
+            else:
+                if op.kind != SWEEP:  # the loop behind it does it
+                    fragments.append(self._plain(op))
+                op = op.next
+        return fragments
+
+    def _plain(self, op: Op) -> str:
+        if op.kind == TOKEN:
+            return self._token(op)
+        if op.kind == TEXT:
+            return self._text(op)
+        if op.kind == CALL:
+            return self._call(op)
+        if op.kind == RUN:
+            return self._run(op)
+        if op.kind == PATTERN:
+            return self._pattern(op)
+        return self._bits(op)
+
+    def _choose(self, op: Op) -> str:
+        if op.entry is not None:
+            return self._loop(op, op.entry)
+        way, parts = self._decide(op.outlook), self._fresh("p")
+        for number, option in enumerate(op.options):
+            self._line("else:" if number == len(op.options) - 1 else f"{'el' if number else ''}if {way} == {number}:")
+            self._indent += 1
+            self._line(f"{parts} = {self._tuple(self._write_until(option, (op.join,)))}")
+            self._indent -= 1
+        return f"*{parts}"
+
+    def _loop(self, op: Op, entry: Op) -> str:
+        parts = self._fresh("p")
+        self._line(f"{parts} = []")
+        self._line("while True:")
+        self._indent += 1
+        if entry.kind == SWEEP:
+            self._sweep(entry, parts)
+        self._line(f"if {self._decide(op.outlook)}: break")
+        self._add(parts, self._write_until(op.options[0], (entry,)))
+        self._indent -= 1
+        return f"*{parts}"
+
+    def _add(self, parts: str, fragments: list[str]) -> None:
+        if len(fragments) == 1 and not fragments[0].startswith("*"):
+            self._line(f"{parts}.append({fragments[0]})")
+        else:
+            self._line(f"{parts} += {self._tuple(fragments)}")
+
+    def _decide(self, outlook: Outlook) -> str:
+        if outlook.may_be_last and not self._program.is_whole:
+            raise Unsupported  # every end has to be noted
+        way, look, ways = self._fresh("w"), self._name(outlook), self._name(_Ways(outlook))
+        self._line("if at < size:")
+        self._line(f" {way} = {ways}[text[at]]")
+        self._line(f" if {way} < 0:")
+        self._line(f"  {way} = settle({look}, text, at, size)")
+        self._line(f"  if {way} < 0: raise GAVE_UP")
+        at_end = outlook.way_at_end if self._ended else UNDECIDED
+        self._line(f"else: {f'{way} = {at_end}' if at_end >= 0 else 'raise GAVE_UP'}")
+        return way
+
+    def _counted(self, begin: Op) -> str:
+        again = begin.next
+        least, most = self._limits(begin)
+        parts, count = self._fresh("p"), self._fresh("c")
+        self._line(f"{parts} = []")
+        if begin.least == begin.most:
+            self._line(f"for {count} in range({least}):")
+            self._indent += 1
+        else:
+            self._line(f"{count} = 0")
+            self._line("while True:")
+            self._indent += 1
+            self._line(f"if {count} == {most}: break")
+            self._line(f"if {count} >= {least}:")
+            self._indent += 1
+            self._line(f"if {self._decide(again.outlook)}: break")
+            self._indent -= 1
+            self._line(f"{count} += 1")
+        self._add(parts, self._write_until(again.options[0], (again,)))
+        self._indent -= 1
+        return f"*{parts}"
+
+    def _limits(self, op: Op) -> tuple[str, str]:
+        """The source of the limits of a repetition."""
+        if isinstance(op.least, int) and (op.most is None or isinstance(op.most, int)):
+            return str(op.least), str(op.most)
+        limits = self._fresh("l")
+        compute = f"limits({self._name(op)}, fields)"
+        if op.path is None:
+            self._line(f"{limits} = {compute}")
+        else:
+            self._line(f"{limits} = fields[{op.path}]")
+            self._give_up_if(f"{limits} is None")
+            self._line(f"{limits} = {self._name(op.limits)}.get({limits}[1]) or {compute}")
+        return f"{limits}[0]", f"{limits}[1]"
+
+    def _limits_now(self, op: Op, fields: Sequence[Field | None]) -> tuple[int, int | None]:
+        limits = self._limits_of(op, fields)
+        if isinstance(limits, int):
+            raise _GAVE_UP
+        return limits
+
+    def _call(self, op: Op) -> str:
+        node = self._fresh("n")
+        children = self._rule(op.target)
+        self._line(f"{node} = new(Node, ({self._name(op.symbol)}, {children}, (), {self._name(op.parties)}))")
+        self._track(op, node, "None")
+        return node
+
+    def _rule(self, target: Nonterminal) -> str:
+        """The children of a rule: read here, or by a function of its own."""
+        is_inside = target not in self._calls and len(self._calls) < _DEEPEST and target not in self._boxes
+        if is_inside and len(self._lines) < _LONGEST // 4 and self._indent < _DEEPEST:
+            self._calls.append(target)
+            children = self._tuple(self._write_until(self._program.entry(target), ()))
+            self._calls.pop()
+            return children
+        children = self._fresh("c")
+        box = self._boxes.setdefault(target, [])
+        self._line(f"at, {children} = {self._name(box)}[0](text, at, size, fields)")
+        return children
+
+    def _track(self, op: Op, node: str, text: str) -> None:
+        """Let computed bounds find a node."""
+        for path in self._program.selected(op.symbol) if op.is_tracked else ():
+            self._line(f"fields[{path}] = {node}, {text}")
+
+    # --- Terminals and tokens ---------------------------------------------------------------------------------------
+
+    def _token(self, op: Op) -> str:
+        node, end, said = self._fresh("n"), self._fresh("e"), self._fresh("t")
+        if op.shortest == op.longest and op.shortest <= op.short:
+            # The nodes that are known tell whether it may be this text.
+            self._line(f"{end} = at + {op.shortest}")
+            self._line(f"{said} = text[at:{end}]")
+            self._line(f"{node} = {self._name(op.known)}[{said}]")
+            self._give_up_if(f"{node} is None")
+        else:
+            self._find_end(op, end)
+            self._line(f"{said} = text[at:{end}]")
+            known = f"{self._name(op.known)}[{said}] if {end} - at <= {op.short} else "
+            self._line(f"{node} = {known if op.shortest <= op.short else ''}{self._made(op, said, end)}")
+        self._track(op, node, said)
+        self._line(f"at = {end}")
+        return node
+
+    def _find_end(self, op: Op, end: str) -> None:
+        if op.takes_all and op.shortest == op.longest:
+            self._line(f"{end} = at + {op.shortest}")
+            self._give_up_if(f"{end} > size")
+            return
+        self._line(f"{end} = {self._name(op.match)}(text, at)")
+        self._give_up_if(f"{end} is None")
+        self._line(f"{end} = {end}.end()")
+        if not op.is_closed and not self._ended:
+            self._give_up_if(f"{end} == size")
+
+    def _made(self, op: Op, text: str, end: str) -> str:
+        symbol, parties, expand = self._name(op.symbol), self._name(op.parties), self._name(op.expand)
+        full = f"new(Node, ({symbol}, {expand}.children({text}), (), {parties}))"
+        if not op.is_lazy:
+            return full
+        lazy = f"new(LazyNode, ({symbol}, ({self._said(text)}, {expand}), (), {parties}))"
+        return lazy if op.shortest else f"{lazy} if {end} > at else {full}"
+
+    def _said(self, text: str) -> str:
+        return f"{text}.encode('latin-1')" if self._binary else text
+
+    def _text(self, op: Op) -> str:
+        if len(op.text) == 1:
+            self._give_up_if(f"at == size or text[at] != {op.text!r}")
+        elif op.text:
+            self._give_up_if(f"not text.startswith({op.text!r}, at)")
+        self._line(f"at += {len(op.text)}")
+        return repr(op.leaf)
+
+    def _pattern(self, op: Op) -> str:
+        if not op.is_proved:
+            raise Unsupported
+        leaf, end = self._fresh("t"), self._fresh("e")
+        self._find_end(op, end)
+        self._line(f"{leaf} = {self._said(f'text[at:{end}]')}")
+        self._line(f"at = {end}")
+        return leaf
+
+    def _bits(self, op: Op) -> str:
+        if op.is_tracked:
+            raise Unsupported
+        parts, end = self._fresh("p"), self._fresh("e")
+        self._find_end(op, end)
+        self._line(f"{parts} = {self._name(op.expand)}.children(text[at:{end}])")
+        self._line(f"at = {end}")
+        return f"*{parts}"
+
+    def _run(self, op: Op) -> str:
+        least, most = self._limits(op)
+        parts, end = self._fresh("p"), self._fresh("e")
+        runs = self._name(_Runs(op.known, None if op.takes_all else op.match))
+        if op.least == op.most:
+            self._line(f"{end} = at + {least}")
+            self._give_up_if(f"{end} > size")
+        else:
+            self._line(f"{end} = run_end(text, at, size, {least}, {most}, {self._name(op)})")
+        self._line(f"{parts} = {runs}[text[at:{end}]]")
+        self._line(f"at = {end}")
+        return f"*{parts}"
+
+    def _run_end(self, text: str, at: int, size: int, least: int, most: int | None, op: Op) -> int:
+        """Where a repetition of single characters ends that need not be of a certain length."""
+        last = size if most is None else min(size, at + most)
+        match = None if op.takes_all else op.match(text, at, last)
+        end = last if match is None else match.end()
+        if end - at < least or (end == size and end - at != most and not self._ended):
+            raise _GAVE_UP
+        return end
+
+    def _sweep(self, op: Op, parts: str) -> None:
+        end, texts = self._fresh("e"), self._fresh("t")
+        self._line(f"{end} = {self._name(op.match)}(text, at).end()")
+        is_sure = op.is_closed or self._ended
+        sure = "" if is_sure else f" and {end} < size and {self._name(op.goes_on)}[text[{end}]]"
+        self._line(f"if {end} > at{sure}:")
+        self._line(f" {texts} = {self._name(op.items)}(text, at, {end})")
+        known = self._name(op.known)
+        self._line(f" {parts} += [{known}[t] if len(t) <= SHORT else {self._made(op, 't', end)} for t in {texts}]")
+        self._line(f" at = {end}")
