@@ -19,10 +19,10 @@ import argparse
 import sys
 from ast import Expression as PythonExpression
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain, combinations, islice, pairwise
+from itertools import chain, combinations, count, islice, pairwise
 from pathlib import Path
 from random import Random
 from time import process_time
@@ -339,8 +339,8 @@ def cut(data: Data, places: tuple[int, ...]) -> tuple[Data, ...]:
 def every_fragmenting(data: Data) -> Iterator[tuple[Data, ...]]:
     """All ways to cut it: two for each place between units."""
     places = range(1, len(data))
-    for count in range(max(1, len(data))):
-        for chosen in combinations(places, count):
+    for size in range(max(1, len(data))):
+        for chosen in combinations(places, size):
             yield cut(data, chosen)
 
 
@@ -407,15 +407,13 @@ class Run:
         self._patience = patience  # how much to try to make a disagreement smaller
         self.tally = Tally()
 
-    def random_cases(self, checks: int) -> None:
-        """Cases of all kinds in turn, until there have been so many checks."""
-        number = 0
-        while self.tally.total < checks:
-            for kind in KINDS:
-                self.case(kind, number)
+    def random_cases(self, checks: int, kinds: Iterable[str] = ()) -> None:
+        """Cases of all kinds, or of these, in turn, until there have been so many checks."""
+        for number in count():
+            for kind in kinds or KINDS:
                 if self.tally.total >= checks:
                     return
-            number += 1
+                self.case(kind, number)
 
     def case(self, kind: str, number: int) -> None:
         try:
@@ -475,7 +473,7 @@ def general(run: Run, name: str, random: Random) -> None:
     rules = random_grammar(random)
     subject = Subject(name, rules, "<s>")
     run.tally.grammars["general"] += 1
-    for data in some_inputs(random, rules, "ab", count=4):
+    for data in some_inputs(random, rules, "ab", size=4):
         run.feedings(subject, data, random)
 
 
@@ -484,7 +482,7 @@ def world(run: Run, name: str, random: Random) -> None:
     rules = GrammarMaker(random, WORLD, tidy=random.random() < 0.5).rules()
     subject = Subject(name, rules, "<s>")
     run.tally.grammars["world"] += 1
-    for data in some_inputs(random, rules, WORLD.letters, count=2):
+    for data in some_inputs(random, rules, WORLD.letters, size=2):
         run.feedings(subject, data, random)
         encoded = str(data).encode("utf-8", "surrogateescape")
         run.feedings(subject, encoded, random)
@@ -552,11 +550,11 @@ KINDS: dict[str, Callable[[Run, str, Random], None]] = {
 
 
 def some_inputs(
-    random: Random, rules: dict[str, Expr], letters: str, *, start: str = "<s>", count: int = 8
+    random: Random, rules: dict[str, Expr], letters: str, *, start: str = "<s>", size: int = 8
 ) -> list[Data]:
     """Texts that conform, texts that almost do, and others."""
     found: list[Data] = ["".join(random.choices(letters, k=random.randint(0, 8)))]
-    for _ in range(count // 2):
+    for _ in range(size // 2):
         try:
             said = Speaker(random, rules, letters).text(start)[:30]
         except TooLong:
@@ -770,10 +768,7 @@ def main(arguments: list[str]) -> int:
             kind, number = options.only.split(":")
             fragment_corpus(run) if kind == "fragments" else run.case(kind, int(number))
         elif options.kind:
-            number = 0
-            while run.tally.total < options.checks:
-                run.case(options.kind, number)
-                number += 1
+            run.random_cases(options.checks, [options.kind])
         else:
             fragment_corpus(run)
             run.random_cases(options.checks)

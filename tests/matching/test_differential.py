@@ -16,15 +16,15 @@ from palaver.spec.ast import Choice, Expr, Literal, Pattern, Permutation, Repeat
 @pytest.mark.parametrize("kind", KINDS)
 def test_all_roads_agree_on_random_grammars(kind: str) -> None:
     run = Run(seed=0)
-    for number in range(3):
+    for number in range(2):
         run.case(kind, number)
-    assert run.tally.total > 50
+    assert run.tally.total > 20
 
 
 def test_all_roads_agree_on_every_fragmenting_of_a_short_message() -> None:
     run = Run(seed=0)
-    fragment_corpus(run, longest=6)
-    assert run.tally.total > 1_000
+    fragment_corpus(run, longest=5)
+    assert run.tally.total > 300
 
 
 @pytest.mark.parametrize("entry", CORPUS, ids=[entry.name for entry in CORPUS])
@@ -95,8 +95,7 @@ def test_a_road_that_reads_another_grammar_is_found(
     monkeypatch.setattr(Feeding, "matcher", mistaken)
     run = Run(seed=0, patience=20)
     with pytest.raises(Failure, match="--only text:"):
-        for number in range(300):
-            run.case("text", number)
+        run.random_cases(20_000, ["text"])
 
 
 class Restless:

@@ -173,6 +173,7 @@ class Chart:
         self._bounds: dict[tuple[Expression, Binding | None], int | None] = {}
         self._bindings: dict[tuple[int, int, int], Binding] = {}
         self._columns: dict[int, Column] = {}
+        self._contexts: list[Context] = []
         self._positions: list[int] = []
         self._untried: list[Item] = []  # terminals that begin at the end of the buffer
         self._halfway: list[tuple[Item, State | int]] = []  # terminals that began before it
@@ -245,6 +246,18 @@ class Chart:
             return step.text != "" and pos % self._unit == 0
         return step.start is not None and step.start.can_go_on and pos % self._unit == 0
 
+    def let_go(self) -> None:
+        """Forget all that only more input, or a message about a bad one, could ask for.
+
+        Contexts and those who wait in them hold each other. Without that, Python can throw a chart away at once.
+        """
+        for context in self._contexts:
+            context.waiters.clear()
+            context.empty_results.clear()
+        self._contexts.clear()
+        self._untried.clear()
+        self._halfway.clear()
+
     # --- Reading ----------------------------------------------------------------------------------------------------
 
     def extend(self, text: str) -> None:
@@ -296,6 +309,7 @@ class Chart:
         pos = column.pos
         todo = column.todo
         contexts = column.contexts
+        seen = column.seen
         key = column.key
         advance = self._advance
         # The list grows while it is read.
@@ -338,9 +352,16 @@ class Chart:
                 if context.nonterminal.is_tracked:
                     for waiter in context.waiters:
                         advance(waiter, pos, entry, entry.env, column)
-                else:
-                    for waiter in context.waiters:
+                    continue
+                for waiter in context.waiters:
+                    # In ambiguous grammars nearly all of the time goes into finding known results in yet another way.
+                    known = seen.get(waiter.context) if waiter.step.is_last else None
+                    if known is None:
                         advance(waiter, pos, entry, waiter.env, column)
+                    elif known.more is None:
+                        known.more = [(waiter, entry)]
+                    else:
+                        known.more.append((waiter, entry))
         column.done = len(todo)
 
     def _note_end(self, result: Result) -> None:
@@ -359,6 +380,7 @@ class Chart:
     def _context(self, column: Column, target: Nonterminal, env: Environment, trail: Trail) -> Context:
         pos = column.pos
         context = Context(target, pos, env, trail)
+        self._contexts.append(context)
         column.contexts[(target, env, trail) if target.is_tracked else target] = context
         if target.is_tracked and target.symbol is not None:
             context.trail, context.selected = self.tables.trails.descend(trail, target.symbol)

@@ -423,7 +423,7 @@ def _edge_key(edge: _Edge) -> tuple[Any, ...]:
 
 
 def _environment_key(env: Environment) -> tuple[tuple[int, int], ...]:
-    return tuple((-1, -1) if binding is None else (-binding.end, binding.start) for binding in env)
+    return tuple([(-1, -1) if binding is None else (-binding.end, binding.start) for binding in env]) if env else ()
 
 
 def _is_in(result: Result, chain: _Chain) -> bool:

@@ -297,8 +297,13 @@ class Matcher:
         about to begin with does.
         """
         yield from self.trees()
-        if self._input.is_read_by(self._chart.limit // self._unit):
-            yield from partial_trees(self._chart)
+        chart = self._chart
+        if self._has_ended and self._road is None:
+            # This one may have let go of what is open.
+            text, chart = chart.buffer, self._new_chart()
+            chart.extend(text)
+        if self._input.is_read_by(chart.limit // self._unit):
+            yield from partial_trees(chart)
 
     def _read(self, text: str) -> Progress:
         """Go on with more of the input, or with its end."""
@@ -364,12 +369,15 @@ class Matcher:
         """The chart of all the input so far."""
         chart = self._made_chart
         if chart is None:
-            ground = self._ground
-            chart = self._made_chart = Chart(ground.tables, ground.bound, first_tree, self._history, prune=self._prune)
+            chart = self._made_chart = self._new_chart()
         # What comes after the place of death changes nothing.
         if self._machine is not None and chart.is_alive:
             chart.extend(self._machine.buffer[len(chart.buffer) :])
         return chart
+
+    def _new_chart(self) -> Chart:
+        ground = self._ground
+        return Chart(ground.tables, ground.bound, first_tree, self._history, prune=self._prune)
 
     def _read_by_chart(self, text: str) -> Progress:
         chart = self._chart
@@ -381,6 +389,8 @@ class Matcher:
         if self._whole:
             lengths = [self.length] if complete_here else []
         may_go_on = chart.is_alive and not self._has_ended
+        if self._has_ended and complete_here:
+            chart.let_go()
         obituary = None if may_go_on or complete_here else self._obituary
         return Progress(lengths, complete_here=complete_here, may_go_on=may_go_on, obituary=obituary)
 

@@ -50,6 +50,7 @@ class Step:
     owner: Nonterminal
     mode: int = PLAIN
     following: Step | None = None  # None: the alternative is complete after this step
+    is_last: bool = False  # whether it is the last of an alternative
     order: int = 0  # among all steps, in the order of the spec
     fits: Fits = field(init=False)  # whether it can be worth to be here, by what comes next
     # CALL
@@ -234,6 +235,7 @@ class Tables:
             chain = [self._step(part, owner) for part in _parts(option)]
             for step, following in pairwise(chain):
                 step.following = following
+            chain[-1].is_last = True
             owner.alternatives.append(chain[0])
 
     def _step(self, part: Expr, owner: Nonterminal) -> Step:
