@@ -41,7 +41,20 @@ class Palaver:
         [message] = messages_of(request)
         node = self.read(message)
         assert self.serialise(node) == message, "what was read is not what was fed"
+        assert not self.is_lazy(self.read(message, lazy=False)), "some nodes have not been made"
         return {"nodes": self.visit(node)}
+
+    def is_lazy(self, node):
+        """Whether some node below has not been made."""
+        from palaver.trees.lazy import untouched
+
+        waiting = [node]
+        while waiting:
+            node = waiting.pop()
+            if untouched(node) is not None:
+                return True
+            waiting += [child for child in node.children if isinstance(child, self.node)]
+        return False
 
     def compile(self, request):
         """The time from a spec's text to the first message that was read; only the first such request tells."""
@@ -50,8 +63,8 @@ class Palaver:
         self.read(message, symbol=request["symbol"])
         return {"seconds": time.process_time() - began}
 
-    def read(self, message, *, symbol=None, whole=True, pieces=1):
-        matcher = self.spec.matcher(symbol, whole=whole)
+    def read(self, message, *, symbol=None, whole=True, pieces=1, lazy=True):
+        matcher = self.spec.matcher(symbol, whole=whole, lazy=lazy)
         if pieces == 1 and whole:
             matcher.finish(message)  # it is known to be all there
         else:
@@ -81,7 +94,10 @@ class Palaver:
         return lambda message: self.serialise(self.read(message, **how))
 
     def all_nodes(self):
-        return lambda message: self.visit(self.read(message))
+        return lambda message: self.read(message, lazy=False)
+
+    def visited(self):
+        return lambda message: self.visit(self.read(message, lazy=False))
 
     def parse(self):
         """Through the front door: constraints and sources are asked for, even if the spec has none."""

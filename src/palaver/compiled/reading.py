@@ -23,14 +23,17 @@ MOST_DERIVATIONS = 10_000
 class Reading:
     """The trees of one input, to iterate over; `rejection` tells why there was none."""
 
-    def __init__(self, spec: Spec, data: str | bytes | int | Tree, *, prefix: bool = False) -> None:
+    def __init__(
+        self, spec: Spec, data: str | bytes | int | Tree, *, prefix: bool = False, reference: bool = False
+    ) -> None:
         self._spec = spec
         self._data = as_data(data)
         self._prefix = prefix
         self._failure: Failure | None = None  # the first that was met
         self._lost_source: str | None = None  # the first
         self._has_given_up = False
-        self._matcher = spec.matcher(binary=spec.is_binary and isinstance(self._data, bytes))
+        binary = spec.is_binary and isinstance(self._data, bytes)
+        self._matcher = spec.matcher(binary=binary, reference=reference)
         self._progress = self._matcher.feed(self._data) if prefix else self._matcher.finish(self._data)
 
     def __iter__(self) -> Iterator[Tree]:

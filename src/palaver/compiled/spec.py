@@ -197,22 +197,26 @@ class Spec:
 
     # --- reading -----------------------------------------------------------------------------------------------------
 
-    def parse(self, data: str | bytes | int | Tree) -> Tree:
+    def parse(self, data: str | bytes | int | Tree, *, reference: bool = False) -> Tree:
         """The first derivation of `data` that satisfies every constraint.
+
+        With `reference`, the general matcher reads alone, without the faster roads. The answer is the same.
 
         :raises Rejected: there is none; tells where the input goes wrong and what was expected
         """
-        reading = Reading(self, data)
+        reading = Reading(self, data, reference=reference)
         for tree in reading:
             return tree
         raise reading.rejection()
 
-    def parses(self, data: str | bytes | int | Tree, *, prefix: bool = False) -> Iterator[Tree]:
+    def parses(
+        self, data: str | bytes | int | Tree, *, prefix: bool = False, reference: bool = False
+    ) -> Iterator[Tree]:
         """Every derivation of `data` that satisfies every constraint, lazily.
 
-        With `prefix`, also the partial ones of what could still become a whole input.
+        With `prefix`, also the partial ones of what could still become a whole input. `reference` as for `parse`.
         """
-        return iter(Reading(self, data, prefix=prefix))
+        return iter(Reading(self, data, prefix=prefix, reference=reference))
 
     def matcher(
         self,

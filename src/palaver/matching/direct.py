@@ -56,7 +56,7 @@ from palaver.matching.program import (
     Read,
     Unsupported,
 )
-from palaver.matching.regular import Regular
+from palaver.matching.regular import END_MARK, Regular
 from palaver.matching.tables import BoundEvaluator, Computed, Nonterminal, Step, Tables
 from palaver.matching.trails import NO_TRAIL, Trail
 from palaver.spec.ast import Expression
@@ -256,6 +256,8 @@ class Machine:
     def read(self, text: str, *, ended: bool = False) -> int:
         """Read a further piece; if `ended`, the last. Returns the status."""
         self.buffer += text
+        if END_MARK in text:
+            self.status = LOST
         if self.status == WAITING:
             if len(text) < _MANY:
                 self.status = self._run(self.buffer, ended=ended, trial=False)
@@ -269,12 +271,13 @@ class Machine:
     def read_whole(self, text: str) -> bool:
         """Read a message that is all there, if it can be done in one step; if not, nothing has happened."""
         op = self._op
+        if END_MARK in text:
+            return False
         if op.kind == TOKEN:
             match = op.match(text, 0)
-            if match is None or match.end() < len(text) or not text or not op.is_lazy:
+            if match is None or match.end() < len(text):
                 return False
-            said = text.encode("latin-1") if self.road.tables.binary else text
-            self.parts.append(new(LazyNode, (op.symbol, (said, op.expand), (), op.parties)))
+            self.parts.append(self._node(op, text))
         else:
             done = self._read_at_once(op, text, 0, ended=True) if op.kind == CALL else None
             if done is None or done[0] < len(text):
@@ -342,11 +345,8 @@ class Machine:
                 text = buffer[at:end]
                 if end - at <= op.short:
                     node = op.known[text]
-                elif op.is_lazy and end > at:
-                    said = text.encode("latin-1") if binary else text
-                    node = new(LazyNode, (op.symbol, (said, op.expand), (), op.parties))
                 else:
-                    node = new(Node, (op.symbol, op.expand.children(text), (), op.parties))
+                    node = self._node(op, text)
                 parts.append(node)
                 if op.is_tracked:
                     self._select(descend(trail, op.symbol)[1], node, text if end - at <= SHORT else None)
@@ -558,22 +558,16 @@ class Machine:
 
     def _sweep(self, op: Op, texts: list[str]) -> list[Node]:
         """The nodes of many rounds."""
-        symbol, known, expand = op.symbol, op.known, op.expand
-        if not op.is_lazy:
-            children = expand.children
-            return [
-                known[text] if len(text) <= SHORT else new(Node, (symbol, children(text), (), None)) for text in texts
-            ]
-        if self.road.tables.binary:
-            return [
-                known[text]
-                if len(text) <= SHORT
-                else new(LazyNode, (symbol, (text.encode("latin-1"), expand), (), None))
-                for text in texts
-            ]
-        return [
-            known[text] if len(text) <= SHORT else new(LazyNode, (symbol, (text, expand), (), None)) for text in texts
-        ]
+        return [op.known[text] if len(text) <= SHORT else self._node(op, text) for text in texts]
+
+    def _node(self, op: Op, text: str) -> Node:
+        """The node of a token that is not known yet."""
+        said = text.encode("latin-1") if self.road.tables.binary else text
+        if op.is_leaf:
+            return new(Node, (op.symbol, (said,), (), op.parties))
+        if op.is_lazy and text:
+            return new(LazyNode, (op.symbol, (said, op.expand), (), op.parties))
+        return new(Node, (op.symbol, op.expand.children(text), (), op.parties))
 
     # --- Terminals that are not seen at a glance. A negative end is the complement of a status. -----------------------
 

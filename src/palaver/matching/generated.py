@@ -386,7 +386,10 @@ class _Source:
             self._give_up_if(f"{end} == size")
 
     def _made(self, op: Op, text: str, end: str) -> str:
-        symbol, parties, expand = self._name(op.symbol), self._name(op.parties), self._name(op.expand)
+        symbol, parties = self._name(op.symbol), self._name(op.parties)
+        if op.is_leaf:
+            return f"new(Node, ({symbol}, ({self._said(text)},), (), {parties}))"
+        expand = self._name(op.expand)
         full = f"new(Node, ({symbol}, {expand}.children({text}), (), {parties}))"
         if not op.is_lazy:
             return full

@@ -71,10 +71,10 @@ class Op:
     """An instruction. Which fields it has depends on its kind."""
 
     __slots__ = (
-        "body", "call", "entry", "expand", "goes_on", "is_closed", "is_lazy", "is_proved", "is_pure", "is_tracked",
-        "items", "join", "kind", "known", "leaf", "least", "lifted", "limits", "longest", "match", "most", "next",
-        "options", "outlook", "parties", "path", "patience", "reads", "short", "shortest", "step", "symbol",
-        "takes_all", "target", "text",
+        "body", "call", "entry", "expand", "goes_on", "is_closed", "is_lazy", "is_leaf", "is_proved", "is_pure",
+        "is_tracked", "items", "join", "kind", "known", "leaf", "least", "lifted", "limits", "longest", "match",
+        "most", "next", "options", "outlook", "parties", "path", "patience", "reads", "short", "shortest", "step",
+        "symbol", "takes_all", "target", "text",
     )  # fmt: skip
 
     kind: int
@@ -93,6 +93,7 @@ class Op:
     known: Known  # nodes over texts that are not longer than `short`
     short: int
     is_lazy: bool
+    is_leaf: bool  # whether its only child is the text itself
     expand: Expansion
     shortest: int  # how long it can be
     longest: int | None
@@ -241,13 +242,15 @@ class Program:
             if width > _WIDEST_KNOWN:
                 self._make_call(op)
             else:
-                op.kind, op.is_closed, op.short, op.takes_all = TOKEN, True, width, True
+                op.kind, op.is_closed, op.is_leaf, op.short, op.takes_all = TOKEN, True, False, width, True
                 op.shortest = op.longest = width
                 op.match = re.compile(f"[01]{{{width}}}").match
                 op.known = self._known_of(op, re.compile(f"[01]{{{width}}}"))
             return
         lifted = self._lift(target)
-        if lifted is None or (self.dialect is Dialect.DETAIL and width is None and lifted.least > SHORT):
+        op.is_leaf = _is_leaf(target)
+        is_long = self.dialect is Dialect.DETAIL and lifted is not None and lifted.least > SHORT
+        if lifted is None or (is_long and width is None and not op.is_leaf):
             self._make_call(op)
             return
         if width is None:
@@ -261,7 +264,7 @@ class Program:
     def _take(self, op: Op, lifted: Lifted) -> None:
         op.lifted, op.match, op.is_closed = lifted, lifted.match, lifted.is_closed
         op.shortest, op.longest = lifted.least, lifted.most
-        op.takes_all = lifted.takes_all(self._tables.alphabet)
+        op.takes_all = lifted.takes_all(self._regular.alphabet)
 
     def _make_call(self, op: Op) -> None:
         op.body = self.entry(op.target)
@@ -370,7 +373,7 @@ class Program:
         op = Op(SWEEP, loop)
         op.target, op.symbol, op.expand, op.parties = target, target.symbol, self._expansion(target), None
         self._take(op, one)
-        op.match, op.items = many, one.find_all
+        op.match, op.items, op.is_leaf = many, one.find_all, _is_leaf(target)
         op.goes_on = FollowTest(one.chars | following)
         op.known, op.short, op.is_lazy = self._known_of(op, one.pattern), SHORT, self.dialect is Dialect.SKETCH
         return op
@@ -393,7 +396,7 @@ class Program:
         op = Op(RUN, following)
         self._limit(op, repetition)
         op.match = re.compile(f"[{chars.as_class()}]*+").match
-        op.takes_all = chars == self._tables.alphabet
+        op.takes_all = chars == self._regular.alphabet
         one = re.compile(f"[{chars.as_class()}]")
         op.target, op.symbol, op.expand = target, target.symbol, self._expansion(target)
         op.known = self._known_of(op, one)
@@ -409,3 +412,10 @@ class Program:
         op.is_tracked = any(step.target is not None and step.target.is_tracked for step in steps)
         op.expand = self._expander.steps(steps)
         return op
+
+
+def _is_leaf(nonterminal: Nonterminal) -> bool:
+    """Whether a rule is one terminal and nothing else."""
+    first = nonterminal.alternatives[0]
+    is_single = len(nonterminal.alternatives) == 1 and not nonterminal.parts and first.is_last
+    return is_single and first.target is None and first.kind != BIT

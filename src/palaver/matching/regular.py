@@ -28,8 +28,10 @@ from palaver.grammar.charset import BYTES, END_OF_UNICODE, CharSet
 from palaver.grammar.outline import NOTHING, Chars, Fork, Loop, Outline, Series, can_be_empty
 from palaver.matching.tables import BIT, LITERAL, PLAIN, Nonterminal, Step, Tables
 
-# Stands for the end of the input in sets of characters: no input that matters has it.
-END = CharSet((END_OF_UNICODE - 1, END_OF_UNICODE))
+# Stands for the end of the input in sets of characters. It is no character of any script, and an input that has it
+# nevertheless is not for us.
+END_MARK = chr(END_OF_UNICODE - 1)
+END = CharSet.of(END_MARK)
 # Larger things are left alone: it would take longer to prove them regular than to read them.
 _MOST_STATES = 300
 _MOST_PAIRS = 2_000
@@ -77,7 +79,7 @@ class Regular:
     """The regular parts of one grammar."""
 
     def __init__(self, tables: Tables) -> None:
-        self._alphabet = tables.alphabet
+        self.alphabet = tables.alphabet - END
         self._outlines: dict[Nonterminal, Outline | None] = {}
         self._bits: dict[Nonterminal, tuple[Outline, int] | None] = {}
 
@@ -158,7 +160,7 @@ class Regular:
             return _literal(step.text)
         if step.regex is None or not step.regex.is_plain:
             raise Irregular
-        outline = step.regex.outline(BYTES if isinstance(step.regex.source, bytes) else self._alphabet)
+        outline = step.regex.outline(BYTES if isinstance(step.regex.source, bytes) else self.alphabet)
         if outline is None:
             raise Irregular
         return outline

@@ -20,6 +20,7 @@ from palaver.trees.tree import Tree
 @click.command("parse")
 @spec_options
 @click.option("--prefix", is_flag=True, help="Accept what could still become an input, too.")
+@click.option("--reference", is_flag=True, help="Read by the general matcher alone: slower, with the same answers.")
 @click.option("-o", "--output", metavar="FILE", help="Write what was parsed to FILE (-: standard output).")
 @click.argument("inputs", nargs=-1, metavar="[FILE…]")
 def command(inputs: tuple[str, ...], **options: Any) -> int:
@@ -68,7 +69,7 @@ def _read(name: str, binary: bool) -> str | bytes | None:
 
 
 def _parse(spec: Spec, name: str, data: str | bytes, options: dict[str, Any]) -> Tree | None:
-    reading = Reading(spec, data, prefix=options["prefix"])
+    reading = Reading(spec, data, prefix=options["prefix"], reference=options["reference"])
     tree = next(iter(reading), None)
     shown = "<stdin>" if name == "-" else name
     if tree is None:
