@@ -44,6 +44,7 @@ from palaver.matching.tables import (
     CALL,
     HEAD,
     LITERAL,
+    PERMUTATION,
     PLAIN,
     REPETITION,
     BoundEvaluator,
@@ -81,7 +82,7 @@ Environment: TypeAlias = tuple[Binding | None, ...]
 
 
 class Context:
-    __slots__ = ("bounds", "empty_results", "env", "nonterminal", "pos", "selected", "trail", "waiters")
+    __slots__ = ("bounds", "empty_results", "env", "nonterminal", "pos", "selected", "tails", "trail", "waiters")
 
     def __init__(self, nonterminal: Nonterminal, pos: int, env: Environment, trail: Trail) -> None:
         self.nonterminal = nonterminal
@@ -91,6 +92,7 @@ class Context:
         self.selected: tuple[int, ...] = ()  # the paths that select this node
         self.bounds: tuple[int, int | None] = (1, 1)  # of a repetition
         self.waiters: list[Item] = []
+        self.tails: list[Item] = []  # waiters for which this is the last step, see `Step.is_tail`
         self.empty_results: list[Result] = []
 
 
@@ -118,7 +120,7 @@ class Item:
 
 
 class Result:
-    __slots__ = ("child", "context", "end", "env", "graph", "more", "prev")
+    __slots__ = ("child", "context", "end", "env", "graph", "has_more_tails", "more", "prev")
 
     def __init__(self, context: Context, end: int, env: Environment, prev: Item, child: Child) -> None:
         self.context = context
@@ -127,6 +129,7 @@ class Result:
         self.prev = prev
         self.child = child
         self.more: list[tuple[Item, Child]] | None = None
+        self.has_more_tails = False  # whether there are more ways, which end with a tail
         self.graph: object = None  # kept here by those who read the trees
 
 
@@ -135,14 +138,15 @@ Child: TypeAlias = Result | Skip | None
 
 
 class Column:
-    __slots__ = ("contexts", "done", "key", "pos", "seen", "skipped", "todo")
+    __slots__ = ("contexts", "done", "key", "pos", "results", "seen", "skipped", "todo")
 
     def __init__(self, pos: int, key: Key) -> None:
         self.pos = pos
         self.key = key  # what comes next
         self.todo: list[Item | Result] = []
         self.done = 0  # how much of `todo` has been worked off
-        self.seen: dict[object, Item | Result] = {}
+        self.seen: dict[object, Item] = {}
+        self.results: dict[object, Result] = {}  # by their context, and the environment if there is one
         self.contexts: dict[object, Context] = {}
         # What did not fit the key, and was left out: moves of an item, or completions of the item's context.
         self.skipped: list[tuple[bool, Item, Child, Environment]] = []
@@ -174,6 +178,8 @@ class Chart:
         self._bindings: dict[tuple[int, int, int], Binding] = {}
         self._columns: dict[int, Column] = {}
         self._contexts: list[Context] = []
+        self._shared: dict[int, dict[object, Result]] = {}  # the results that end where some have more tails
+        self._tails: dict[Context, list[tuple[Item, Context]]] = {}  # see `ways`
         self._positions: list[int] = []
         self._untried: list[Item] = []  # terminals that begin at the end of the buffer
         self._halfway: list[tuple[Item, State | int]] = []  # terminals that began before it
@@ -246,6 +252,22 @@ class Chart:
             return step.text != "" and pos % self._unit == 0
         return step.start is not None and step.start.can_go_on and pos % self._unit == 0
 
+    def ways(self, result: Result) -> list[tuple[Item, Child]]:
+        """All ways in which a result came about: the last item of each, and the child after it."""
+        ways: list[tuple[Item, Child]] = []
+        if not (result.has_more_tails and result.prev.step.is_tail):
+            ways.append((result.prev, result.child))
+        if result.more is not None:
+            ways += result.more
+        if result.has_more_tails:
+            if not self._tails:
+                for context in self._contexts:
+                    for item in context.tails:
+                        self._tails.setdefault(item.context, []).append((item, context))
+            results = self._shared[result.end]
+            ways += [(item, results[inner]) for item, inner in self._tails[result.context] if inner in results]
+        return ways
+
     def let_go(self) -> None:
         """Forget all that only more input, or a message about a bad one, could ask for.
 
@@ -254,7 +276,8 @@ class Chart:
         for context in self._contexts:
             context.waiters.clear()
             context.empty_results.clear()
-        self._contexts.clear()
+        if not self._shared:
+            self._contexts.clear()
         self._untried.clear()
         self._halfway.clear()
 
@@ -266,6 +289,7 @@ class Chart:
             return
         self.buffer += text
         self.limit = len(self.buffer) * self._unit
+        self._tails.clear()
         with CollectorPaused():
             self._read_on(len(text))
 
@@ -309,7 +333,7 @@ class Chart:
         pos = column.pos
         todo = column.todo
         contexts = column.contexts
-        seen = column.seen
+        results = column.results
         key = column.key
         advance = self._advance
         # The list grows while it is read.
@@ -335,7 +359,10 @@ class Chart:
                         if target.is_static and not target.starts[key]:
                             continue
                         context = self._context(column, target, env, trail)
-                    context.waiters.append(entry)
+                    if step.is_tail:
+                        context.tails.append(entry)
+                    else:
+                        context.waiters.append(entry)
                     for result in context.empty_results:
                         advance(entry, pos, result, result.env if target.is_tracked else entry.env, column)
                 elif step.kind == HEAD:
@@ -354,14 +381,27 @@ class Chart:
                         advance(waiter, pos, entry, entry.env, column)
                     continue
                 for waiter in context.waiters:
-                    # In ambiguous grammars nearly all of the time goes into finding known results in yet another way.
-                    known = seen.get(waiter.context) if waiter.step.is_last else None
-                    if known is None:
+                    step = waiter.step
+                    if not step.is_opening:
                         advance(waiter, pos, entry, waiter.env, column)
-                    elif known.more is None:
-                        known.more = [(waiter, entry)]
+                    elif step.following.fits[key]:
+                        todo.append(Item(step.following, waiter.context, pos, 0, waiter.env, waiter, entry))
                     else:
-                        known.more.append((waiter, entry))
+                        column.skipped.append((False, waiter, entry, waiter.env))
+                # In ambiguous grammars nearly all of the time goes into finding known results in yet another way.
+                is_shared = False
+                for waiter in context.tails:
+                    context = waiter.context
+                    known = results.get(context)
+                    if known is not None:
+                        known.has_more_tails = is_shared = True
+                    elif context.nonterminal.may_end[key]:
+                        results[context] = known = Result(context, pos, (), waiter, entry)
+                        todo.append(known)
+                    else:
+                        column.skipped.append((True, waiter, entry, ()))
+                if is_shared:
+                    self._shared[pos] = results
         column.done = len(todo)
 
     def _note_end(self, result: Result) -> None:
@@ -398,12 +438,11 @@ class Chart:
         """Move `item` on to `pos`, where `column` is, over `child`."""
         step = item.step
         following = step.following
+        if following is None:
+            self._complete(item, child, env, column)
+            return
         count = 0
-        if step.mode == PLAIN:
-            if following is None:
-                self._complete(item, child, env, column)
-                return
-        elif step.mode == REPETITION:
+        if step.mode == REPETITION:
             least, most = item.context.bounds
             count = item.count
             # Only the iterations that must be there may be empty; an empty one more would go on for ever.
@@ -414,14 +453,17 @@ class Chart:
                     count += 1
             else:
                 count += 1
-        else:
+        elif step.mode == PERMUTATION:
             count = item.count | step.bit
-        assert following is not None  # only the last step of a plain alternative has none
         if not following.fits[column.key]:
             column.skipped.append((False, item, child, env))
             return
         context = item.context
-        key = (following, context, count, env)
+        if step.is_opening:
+            # Nothing else leads to the second step, and the first has each child once.
+            column.todo.append(Item(following, context, pos, 0, env, item, child))
+            return
+        key = (following, context, count, env) if count or env else (following, context)
         known = column.seen.get(key)
         if known is None:
             column.seen[key] = new = Item(following, context, pos, count, env, item, child)
@@ -440,14 +482,17 @@ class Chart:
         if context.selected:
             env = self._select(context, column.pos, env)
         key = (context, env) if env else context
-        known = column.seen.get(key)
+        known = column.results.get(key)
         if known is None:
-            column.seen[key] = result = Result(context, column.pos, env, item, child)
+            column.results[key] = result = Result(context, column.pos, env, item, child)
             column.todo.append(result)
             for path in context.selected:
                 binding = env[path]
                 if binding is not None and binding.result is None:
                     binding.result = result
+        elif item.step.is_tail:
+            known.has_more_tails = True
+            self._shared[column.pos] = column.results
         elif known.more is None:
             known.more = [(item, child)]
         else:

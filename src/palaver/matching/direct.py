@@ -201,19 +201,22 @@ class _Expansion:
                 end, children = self._read(digits, 0, len(digits), [])
                 if end == len(digits):
                     return children
-            except (GaveUp, RecursionError):
+            except GaveUp:
                 pass
+            except RecursionError:
+                return self._children_by_machine(digits, text, is_fast=False)
         elif self._patience and self._nonterminal is not None:
             self._patience -= 1
             if self._patience == 0:
                 self._read = self._road.library(self._program, ended=True).function(self._nonterminal)
         return self._children_by_machine(digits, text)
 
-    def _children_by_machine(self, digits: str, text: str) -> tuple[Part, ...]:
+    def _children_by_machine(self, digits: str, text: str, *, is_fast: bool = True) -> tuple[Part, ...]:
         try:
             if self._first is None:
                 self._first = self._entry()
             machine = Machine(self._road, self._program, self._first)
+            machine.is_fast = is_fast
             if machine.read(digits, ended=True) == DONE and machine.at == len(digits):
                 return tuple(machine.parts)
         except Unsupported:
@@ -235,7 +238,7 @@ class Machine:
     _trail: Trail = NO_TRAIL
     _scan: tuple[Any, int] | None = None  # where a terminal, a decision or a run was interrupted, and what it knows
     _trials = 0  # how many machines try something out for others, this one included
-    _is_fast = True  # whether functions may do what they can
+    is_fast = True  # whether functions may do what they can
 
     def __init__(self, road: Road, program: Program, start: Op) -> None:
         self.road = road
@@ -345,6 +348,9 @@ class Machine:
                 text = buffer[at:end]
                 if end - at <= op.short:
                     node = op.known[text]
+                elif op.is_spelled_out and op.call is not None:
+                    op = op.call
+                    continue
                 else:
                     node = self._node(op, text)
                 parts.append(node)
@@ -407,7 +413,7 @@ class Machine:
                     counters = outer if way else (rounds + 1, least, most, outer)
                 op = op.options[way]
             elif kind == CALL:
-                if op.reads[ended] is not False and not trial and self._is_fast:
+                if op.reads[ended] is not False and not trial and self.is_fast:
                     done = self._read_at_once(op, buffer, at, ended=ended)
                     if done is not None:
                         at, children = done
@@ -517,7 +523,7 @@ class Machine:
         except GaveUp:
             return None
         except RecursionError:
-            self._is_fast = False  # one level further in, it would be no better
+            self.is_fast = False  # one level further in, it would be no better
             return None
         self._env = fields
         return done

@@ -23,12 +23,13 @@ nothing before it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple, TypeAlias
+from itertools import chain
+from typing import Any, TypeAlias
 
 from palaver.matching.chart import SKIP, Chart, Child, Context, Environment, Item, Result
 from palaver.matching.collector import CollectorPaused
 from palaver.matching.tables import BIT, LITERAL, Step
-from palaver.trees.node import Leaf, Node, NonTerminal, OpenNode, Part, Parties, new
+from palaver.trees.node import Leaf, Node, OpenNode, Part, Parties, new
 
 # Kinds of work.
 _EXPAND, _REDUCE, _LEAF, _WALK, _OPEN, _REDUCE_OPEN = range(6)
@@ -40,37 +41,35 @@ _Parts: TypeAlias = tuple[Part, Any] | None
 _Chain: TypeAlias = tuple[Any, Any] | None
 
 
-class _Edge(NamedTuple):
-    """A way on: over `child` to `target`. Without a target, the end is reached."""
-
-    child: Child | Context
-    target: Item | None
+# A way on: over a child to an item. Without an item, the end is reached.
+_Edge: TypeAlias = tuple[Child | Context, Item | None]
 
 
-class _Graph(NamedTuple):
+class _Graph:
     """The items of one nonterminal, from its beginning to its end or ends."""
 
-    starts: list[_Edge]
-    edges: dict[Item, list[_Edge]]
+    __slots__ = ("edges", "ordered", "starts")
+
+    def __init__(self, starts: list[_Edge], edges: dict[Item, list[_Edge]]) -> None:
+        self.starts = starts
+        self.edges = edges
+        self.ordered: dict[Item, list[_Edge]] = {}  # the same in the stated order, for those that have been asked for
+
+    def ways_on(self, item: Item) -> list[_Edge]:
+        edges = self.ordered.get(item)
+        if edges is None:
+            edges = self.edges[item]
+            if len(edges) > 1:
+                edges.sort(key=_edge_key)
+            self.ordered[item] = edges
+        return edges
 
 
-class _Walk(NamedTuple):
-    """A way through the graph of a result, or of a context that is open; `chain` is what it stands in."""
+# A way through the graph of a result, or of a context that is open: (graph, result or context, what it stands in).
+_Walk: TypeAlias = tuple[_Graph, Result | Context, _Chain]
 
-    graph: _Graph
-    owner: Result | Context
-    chain: _Chain
-
-
-class _Choice(NamedTuple):
-    """What the machine could also have done: `options`, the ways on from `item`, from `number` on."""
-
-    options: list[_Edge]
-    number: int
-    item: Item | None
-    walk: _Walk
-    work: _Work
-    parts: _Parts
+# What the machine could also have done: (ways on, from which on, from which item, the walk, the work after it, parts).
+_Choice: TypeAlias = tuple[list[_Edge], int, Item | None, _Walk, _Work, _Parts]
 
 
 def first_tree(chart: Chart, result: Result) -> Node:
@@ -135,6 +134,7 @@ class _Spine:
             if context not in self.open_items:
                 self.open_items[context] = {}
                 stack.extend((waiter, context) for waiter in context.waiters)
+                stack.extend((waiter, context) for waiter in context.tails)
             self.open_items[context][item] = inner
 
     def _spread(self, contexts: list[Context], found: dict[Context, None], limit: int) -> None:
@@ -143,7 +143,8 @@ class _Spine:
             context = contexts.pop()
             if context not in found:
                 found[context] = None
-                contexts += [item.context for item in context.waiters if item.context.pos < limit and _is_bare(item)]
+                waiters = chain(context.waiters, context.tails)
+                contexts += [item.context for item in waiters if item.context.pos < limit and _is_bare(item)]
 
     def beginning(self, root: Context) -> OpenNode:
         """The symbols that are open before anything has been read, down to the terminal declared first."""
@@ -166,14 +167,14 @@ class _Spine:
             items = self.open_items[context]
             graph = _turn_round([(item, None) for item in items])
             for item, inner in items.items():
-                edges = []
+                edges: list[_Edge] = []
                 if inner is not None and inner in self.something:
-                    edges.append(_Edge(inner, None))
+                    edges.append((inner, None))
                 if inner is None and item.pos < self._limit:
-                    edges.append(_Edge(None, None))  # the terminal that has been seen in part
+                    edges.append((None, None))  # the terminal that has been seen in part
                 elif (inner is None or inner in self.nothing) and not _is_bare(item):
-                    edges.append(_Edge(SKIP, None))
-                graph.edges[item] = edges + [edge for edge in graph.edges.get(item, ()) if edge.target is not None]
+                    edges.append((SKIP, None))
+                graph.ordered[item] = edges + [edge for edge in graph.ways_on(item) if edge[1] is not None]
             self._graphs[context] = graph
         return self._graphs[context]
 
@@ -198,154 +199,144 @@ class _Machine:
     """Makes trees: a list of work, the parts finished so far, and the choices to come back to."""
 
     def __init__(self, chart: Chart, spine: _Spine | None) -> None:
+        self._chart = chart
         self._buffer = chart.buffer
         self._unit = chart.tables.unit
         self._binary = chart.tables.binary
         self._spine = spine
         self._choices: list[_Choice] = []
-        self._work: _Work = None
-        self._parts: _Parts = None
 
     def run(self, work: _Work) -> Iterator[Node]:
-        self._work = work
-        found = self._find(True)
+        found = self._find(work, None)
         while found is not None:
             yield found
-            found = self._find(self._go_back())
+            found = self._find(*self._go_back())
 
-    def _find(self, going: bool) -> Node | None:
+    def _find(self, work: _Work, parts: _Parts) -> Node | None:
         """Work until a tree is done; None if there is no way to."""
         with CollectorPaused():
-            while going and self._work is not None:
-                going = self._do(self._work)
-        if not going:
+            while work is not None:
+                kind = work[0]
+                if kind == _LEAF:
+                    _, part, work = work
+                    parts = part, parts
+                elif kind == _REDUCE:
+                    _, symbol, parties, mark, work = work
+                    parts = new(Node, (symbol, _above(mark, parts), (), parties)), mark
+                elif kind == _REDUCE_OPEN:
+                    _, symbol, parties, mark, work = work
+                    children = _above(mark, parts)
+                    # Unless there is nothing to show for it, and it is not the root.
+                    parts = (OpenNode(symbol, children, (), parties), mark) if children or work is None else mark
+                else:
+                    work = self._unfold(work, parts)
+                    if work is None:
+                        work, parts = self._go_back()
+        if parts is None:
             return None
-        assert self._parts is not None  # all work done: the root is finished
-        root = self._parts[0]
-        assert isinstance(root, Node)  # and it is a rule
+        root = parts[0]
+        assert isinstance(root, Node)  # it is a rule
         return root
 
-    def _do(self, work: tuple[Any, ...]) -> bool:
-        """One piece of work. Where it turns out to be impossible, back to the last choice; False if there is none."""
+    def _unfold(self, work: tuple[Any, ...], parts: _Parts) -> _Work:
+        """Smaller pieces of work in place of one; None if it turns out to be impossible."""
         kind = work[0]
-        if kind == _LEAF:
-            self._parts = (work[1], self._parts)
-            self._work = work[2]
-            return True
-        if kind in (_REDUCE, _REDUCE_OPEN):
-            self._reduce(*work[1:], is_open=kind == _REDUCE_OPEN)
-            return True
         if kind == _EXPAND:
-            possible = self._expand(*work[1:])
-        elif kind == _OPEN:
-            possible = self._open(*work[1:])
-        else:
-            _, walk, item, rest = work
-            possible = self._choose(walk.graph.edges[item], 0, item, walk, rest)
-        return possible or self._go_back()
+            _, result, parties, chain, rest = work
+            return self._expand(result, parties, chain, rest, parts)
+        if kind == _OPEN:
+            _, context, parties, chain, rest = work
+            return self._open(context, parties, chain, rest, parts)
+        _, walk, item, rest = work
+        return self._choose(walk[0].ways_on(item), 0, item, walk, rest, parts)
 
-    def _go_back(self) -> bool:
+    def _go_back(self) -> tuple[_Work, _Parts]:
+        """What to do instead, by the last choice that leaves something to do; nothing if none does."""
         while self._choices:
-            options, number, item, walk, work, self._parts = self._choices.pop()
-            if self._choose(options, number, item, walk, work):
-                return True
-        return False
-
-    def _reduce(
-        self, symbol: NonTerminal, parties: Parties | None, mark: _Parts, rest: _Work, *, is_open: bool
-    ) -> None:
-        children = []
-        parts = self._parts
-        while parts is not mark:
-            assert parts is not None  # the mark lies below
-            children.append(parts[0])
-            parts = parts[1]
-        children.reverse()
-        self._work = rest
-        if is_open and not children and rest is not None:
-            return  # nothing to show for it, and it is not the root
-        if is_open:
-            self._parts = (OpenNode(symbol, tuple(children), (), parties), mark)
-        else:
-            self._parts = (new(Node, (symbol, tuple(children), (), parties)), mark)
+            options, number, item, walk, rest, parts = self._choices.pop()
+            work = self._choose(options, number, item, walk, rest, parts)
+            if work is not None:
+                return work, parts
+        return None, None
 
     # --- Complete parts ---------------------------------------------------------------------------------------------
 
-    def _expand(self, result: Result, parties: Parties | None, chain: _Chain, rest: _Work) -> bool:
+    def _expand(self, result: Result, parties: Parties | None, chain: _Chain, rest: _Work, parts: _Parts) -> _Work:
         nonterminal = result.context.nonterminal
         inner = chain if nonterminal.is_cyclic else None
         if nonterminal.symbol is not None:
-            rest = (_REDUCE, nonterminal.symbol, parties, self._parts, rest)
+            rest = _REDUCE, nonterminal.symbol, parties, parts, rest
             if nonterminal.is_cyclic:
-                inner = (result, chain)
-        links = _only_way(result)
-        if links is None:
-            graph = result.graph
-            if graph is None:
-                graph = result.graph = _turn_round(list(_ways(result)))
-            assert isinstance(graph, _Graph)  # nobody else puts anything there
-            return self._choose(graph.starts, 0, None, _Walk(graph, result, inner), rest)
-        # The links go from right to left, and so does making work.
-        end = result.end
-        for item, child in links:
-            if child is None:
-                rest = (_LEAF, self._leaf(item.step, item.pos, end), rest)
-            elif isinstance(child, Result):
-                around = self._around(inner, result, child)
-                if _is_in(child, around):
-                    return False
-                rest = (_EXPAND, child, item.step.parties, around, rest)
-            end = item.pos
-        self._work = rest
-        return True
+                inner = result, chain
+        if result.more is None and not result.has_more_tails:
+            # The links go from right to left, and so does making work.
+            work = rest
+            item: Item | None = result.prev
+            child, end = result.child, result.end
+            while item is not None:
+                if child is None:
+                    work = _LEAF, self._leaf(item.step, item.pos, end), work
+                elif isinstance(child, Result):
+                    around = None if inner is None else _around(inner, result, child)
+                    if around is not None and _is_in(child, around):
+                        return None
+                    work = _EXPAND, child, item.step.parties, around, work
+                if item.more is not None:
+                    break
+                end = item.pos
+                child, item = item.child, item.prev
+            else:
+                return work
+        graph = result.graph
+        if graph is None:
+            graph = result.graph = _turn_round(self._chart.ways(result))
+        assert isinstance(graph, _Graph)  # nobody else puts anything there
+        return self._choose(graph.starts, 0, None, (graph, result, inner), rest, parts)
 
-    def _around(self, chain: _Chain, result: Result, child: Result) -> _Chain:
-        same_span = chain is not None and child.end == result.end and child.context.pos == result.context.pos
-        return chain if same_span else None
-
-    def _choose(self, options: list[_Edge], number: int, item: Item | None, walk: _Walk, rest: _Work) -> bool:
+    def _choose(
+        self, options: list[_Edge], number: int, item: Item | None, walk: _Walk, rest: _Work, parts: _Parts
+    ) -> _Work:
         """Take the first of the options, from `number` on, that is possible, and keep the others in mind."""
         _, owner, chain = walk
         while number < len(options):
             edge = options[number]
-            child = edge.child
             number += 1
-            around: _Chain = None
-            if isinstance(child, Context):
-                if _is_open_in(child, chain):
-                    continue
-                around = chain
-            elif isinstance(child, Result) and isinstance(owner, Result):
-                around = self._around(chain, owner, child)
-                if _is_in(child, around):
-                    continue
+            around = None
+            if chain is not None:
+                child = edge[0]
+                if isinstance(child, Context):
+                    if _is_open_in(child, chain):
+                        continue
+                    around = chain
+                elif isinstance(child, Result) and isinstance(owner, Result):
+                    around = _around(chain, owner, child)
+                    if _is_in(child, around):
+                        continue
             if number < len(options):
-                self._choices.append(_Choice(options, number, item, walk, rest, self._parts))
-            self._take(edge, item, walk, around, rest)
-            return True
-        return False
+                self._choices.append((options, number, item, walk, rest, parts))
+            return self._take(edge, item, walk, around, rest)
+        return None
 
-    def _take(self, edge: _Edge, item: Item | None, walk: _Walk, around: _Chain, rest: _Work) -> None:
+    def _take(self, edge: _Edge, item: Item | None, walk: _Walk, around: _Chain, rest: _Work) -> _Work:
         """Go over `edge` from `item`; `around` is what the child of the edge stands in."""
         child, target = edge
-        owner = walk.owner
         if target is not None:
-            rest = (_WALK, walk, target, rest)
-        if child is None:
-            assert item is not None  # only the way into a graph starts from nowhere, and it has no child
-            if target is None and isinstance(owner, Context):
-                leaf = self._slice(item.pos, len(self._buffer) * self._unit)
-            else:
-                end = target.pos if target is not None else owner.end if isinstance(owner, Result) else item.pos
-                leaf = self._leaf(item.step, item.pos, end)
-            self._parts = (leaf, self._parts)
-        elif isinstance(child, Result):
-            assert item is not None
-            rest = (_EXPAND, child, item.step.parties, around, rest)
-        elif isinstance(child, Context):
-            assert item is not None
-            rest = (_OPEN, child, item.step.parties, around, rest)
-        self._work = rest
+            rest = _WALK, walk, target, rest
+        if child is SKIP:
+            return rest
+        assert item is not None  # only the way into a graph starts from nowhere, and it has no child
+        if isinstance(child, Result):
+            return _EXPAND, child, item.step.parties, around, rest
+        if isinstance(child, Context):
+            return _OPEN, child, item.step.parties, around, rest
+        owner = walk[1]
+        if target is not None:
+            leaf = self._leaf(item.step, item.pos, target.pos)
+        elif isinstance(owner, Result):
+            leaf = self._leaf(item.step, item.pos, owner.end)
+        else:
+            leaf = self._slice(item.pos, len(self._buffer) * self._unit)
+        return _LEAF, leaf, rest
 
     def _leaf(self, step: Step, start: int, end: int) -> Leaf:
         if step.kind == LITERAL or step.kind == BIT:
@@ -358,61 +349,54 @@ class _Machine:
 
     # --- Open parts -------------------------------------------------------------------------------------------------
 
-    def _open(self, context: Context, parties: Parties | None, chain: _Chain, rest: _Work) -> bool:
+    def _open(self, context: Context, parties: Parties | None, chain: _Chain, rest: _Work, parts: _Parts) -> _Work:
         assert self._spine is not None  # only partial trees have open parts
         symbol = context.nonterminal.symbol
         if symbol is not None:
-            rest = (_REDUCE_OPEN, symbol, parties, self._parts, rest)
+            rest = _REDUCE_OPEN, symbol, parties, parts, rest
         graph = self._spine.graph(context)
-        return self._choose(graph.starts, 0, None, _Walk(graph, context, (context, chain)), rest)
+        return self._choose(graph.starts, 0, None, (graph, context, (context, chain)), rest, parts)
 
 
-def _only_way(result: Result) -> list[tuple[Item, Child]] | None:
-    """The links of a result from its end to its beginning, if there is no choice among them."""
-    if result.more is not None:
-        return None
-    item: Item = result.prev
-    links: list[tuple[Item, Child]] = [(item, result.child)]
-    while item.prev is not None:
-        if item.more is not None:
-            return None
-        links.append((item.prev, item.child))
-        item = item.prev
-    return links
-
-
-def _ways(entry: Item | Result) -> Iterator[tuple[Item, Child]]:
-    """All links of an entry, one step back each."""
-    if entry.prev is not None:
-        yield entry.prev, entry.child
-    if entry.more is not None:
-        yield from entry.more
+def _above(mark: _Parts, parts: _Parts) -> tuple[Part, ...]:
+    """The parts that were finished since `mark`."""
+    found = []
+    while parts is not mark:
+        assert parts is not None  # the mark lies below
+        part, parts = parts
+        found.append(part)
+    found.reverse()
+    return tuple(found)
 
 
 def _turn_round(ends: list[tuple[Item, Child]]) -> _Graph:
     """The graph of all items from which some end can be reached. An end is its last item and the child after it."""
     edges: dict[Item, list[_Edge]] = {}
-    starts: dict[Item, None] = {}
-    stack = []
+    starts: list[Item] = []
+    stack: list[Item] = []
     for item, child in ends:
-        if item not in edges:
-            edges[item] = []
+        if item in edges:
+            edges[item].append((child, None))
+        else:
+            edges[item] = [(child, None)]
             stack.append(item)
-        edges[item].append(_Edge(child, None))
     while stack:
         item = stack.pop()
         if item.prev is None:
-            starts[item] = None
-        for before, child in _ways(item):
-            if before not in edges:
-                edges[before] = []
+            starts.append(item)
+            continue
+        for before, child in ((item.prev, item.child),) if item.more is None else ((item.prev, item.child), *item.more):
+            if before in edges:
+                edges[before].append((child, item))
+            else:
+                edges[before] = [(child, item)]
                 stack.append(before)
-            edges[before].append(_Edge(child, item))
-    for item in edges:
-        if len(edges[item]) > 1:
-            edges[item].sort(key=_edge_key)
-    ordered = sorted(starts, key=lambda item: item.step.order)
-    return _Graph([_Edge(SKIP, item) for item in ordered], edges)
+    starts.sort(key=_order)
+    return _Graph([(SKIP, item) for item in starts], edges)
+
+
+def _order(item: Item) -> int:
+    return item.step.order
 
 
 def _edge_key(edge: _Edge) -> tuple[Any, ...]:
@@ -424,6 +408,11 @@ def _edge_key(edge: _Edge) -> tuple[Any, ...]:
 
 def _environment_key(env: Environment) -> tuple[tuple[int, int], ...]:
     return tuple([(-1, -1) if binding is None else (-binding.end, binding.start) for binding in env]) if env else ()
+
+
+def _around(chain: _Chain, result: Result, child: Result) -> _Chain:
+    """What `child` stands in, if `chain` is what `result` stands in."""
+    return chain if child.end == result.end and child.context.pos == result.context.pos else None
 
 
 def _is_in(result: Result, chain: _Chain) -> bool:

@@ -365,6 +365,17 @@ class _Source:
             self._line(f"{said} = text[at:{end}]")
             self._line(f"{node} = {self._name(op.known)}[{said}]")
             self._give_up_if(f"{node} is None")
+        elif op.is_spelled_out:
+            self._find_end(op, end)
+            self._line(f"if {end} - at <= {op.short}:")
+            self._line(f" {node} = {self._name(op.known)}[text[at:{end}]]")
+            self._line(f" at = {end}")
+            self._line("else:")
+            self._indent += 1
+            children = self._rule(op.target)
+            self._line(f"{node} = new(Node, ({self._name(op.symbol)}, {children}, (), {self._name(op.parties)}))")
+            self._indent -= 1
+            return node
         else:
             self._find_end(op, end)
             self._line(f"{said} = text[at:{end}]")

@@ -72,9 +72,9 @@ class Op:
 
     __slots__ = (
         "body", "call", "entry", "expand", "goes_on", "is_closed", "is_lazy", "is_leaf", "is_proved", "is_pure",
-        "is_tracked", "items", "join", "kind", "known", "leaf", "least", "lifted", "limits", "longest", "match",
-        "most", "next", "options", "outlook", "parties", "path", "patience", "reads", "short", "shortest", "step",
-        "symbol", "takes_all", "target", "text",
+        "is_spelled_out", "is_tracked", "items", "join", "kind", "known", "leaf", "least", "lifted", "limits",
+        "longest", "match", "most", "next", "options", "outlook", "parties", "path", "patience", "reads", "short",
+        "shortest", "step", "symbol", "takes_all", "target", "text",
     )  # fmt: skip
 
     kind: int
@@ -94,6 +94,7 @@ class Op:
     short: int
     is_lazy: bool
     is_leaf: bool  # whether its only child is the text itself
+    is_spelled_out: bool  # whether it has to be called unless its node is known
     expand: Expansion
     shortest: int  # how long it can be
     longest: int | None
@@ -242,15 +243,18 @@ class Program:
             if width > _WIDEST_KNOWN:
                 self._make_call(op)
             else:
-                op.kind, op.is_closed, op.is_leaf, op.short, op.takes_all = TOKEN, True, False, width, True
+                op.kind, op.is_closed, op.short, op.takes_all = TOKEN, True, width, True
+                op.is_leaf = op.is_spelled_out = False
                 op.shortest = op.longest = width
                 op.match = re.compile(f"[01]{{{width}}}").match
                 op.known = self._known_of(op, re.compile(f"[01]{{{width}}}"))
             return
         lifted = self._lift(target)
         op.is_leaf = _is_leaf(target)
-        is_long = self.dialect is Dialect.DETAIL and lifted is not None and lifted.least > SHORT
-        if lifted is None or (is_long and width is None and not op.is_leaf):
+        # In detail, a pattern only serves to find nodes that are known. Inside itself a rule would only be read twice.
+        op.is_spelled_out = self.dialect is Dialect.DETAIL and width is None and not op.is_leaf
+        is_in_itself = any(step.target is target for step in target.steps())
+        if lifted is None or (op.is_spelled_out and (lifted.least > SHORT or is_in_itself)):
             self._make_call(op)
             return
         if width is None:

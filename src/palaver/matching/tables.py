@@ -51,6 +51,8 @@ class Step:
     mode: int = PLAIN
     following: Step | None = None  # None: the alternative is complete after this step
     is_last: bool = False  # whether it is the last of an alternative
+    is_opening: bool = False  # whether it is the first of several in one
+    is_tail: bool = False  # whether it is, a call, and computed bounds have nothing to do with it
     order: int = 0  # among all steps, in the order of the spec
     fits: Fits = field(init=False)  # whether it can be worth to be here, by what comes next
     # CALL
@@ -236,6 +238,7 @@ class Tables:
             for step, following in pairwise(chain):
                 step.following = following
             chain[-1].is_last = True
+            chain[0].is_opening = len(chain) > 1
             owner.alternatives.append(chain[0])
 
     def _step(self, part: Expr, owner: Nonterminal) -> Step:
@@ -324,6 +327,9 @@ class Tables:
         self._mark_cyclic()
         if self.trails.paths:
             self._mark_tracked()
+        for nonterminal in self.nonterminals:
+            for step in nonterminal.steps():
+                step.is_tail = step.is_last and step.kind == CALL and not nonterminal.is_tracked
 
     def members(self, mask: int) -> Iterator[Step]:
         """The terminals of a bit set, in the order of the spec."""

@@ -1,0 +1,278 @@
+"""The direct road: when it is taken, when it is left, and that it makes no node before someone looks."""
+
+from __future__ import annotations
+
+import tracemalloc
+from itertools import islice
+
+import pytest
+from test_matcher import rules_of, shape_of
+
+import palaver
+from palaver.matching.lookahead import DEAD, LOST, UNDECIDED, Walks
+from palaver.matching.program import HOT
+from palaver.matching.regular import Regular
+from palaver.matching.tables import Nonterminal, Tables
+from palaver.trees.lazy import untouched
+from palaver.trees.node import Node
+
+LINES = """
+<start> ::= <more>* <last>
+<more> ::= <code> "-" <text> "\\r\\n"
+<last> ::= <code> " " <text> "\\r\\n"
+<code> ::= r"[0-9]{3}"
+<text> ::= r"[^\\r\\n]*"
+"""
+REPLY = "250-one\r\n250-two\r\n250 three\r\n"
+
+NESTED = """
+<start> ::= <list>
+<list> ::= "[" (<list> ("," <list>)*)? "]" | <word>
+<word> ::= r"[a-z]+"
+"""
+
+PACKETS = """
+<start> ::= <packet>+
+<packet> ::= <kind> <size> <byte>{int(<size>)}
+<kind> ::= 0 0 <bit>{6}
+<size> ::= <bit>{8}
+<byte> ::= <bit>{8}
+<bit> ::= 0 | 1
+"""
+
+AMBIGUOUS = """
+<start> ::= <a> <b>
+<a> ::= "x"*
+<b> ::= "x"*
+"""
+
+
+def road(spec: str, data: str | bytes, *, whole: bool = True) -> str:
+    matcher = palaver.loads(spec).matcher(whole=whole)
+    matcher.feed(data)
+    return matcher.road
+
+
+@pytest.mark.parametrize(
+    ("spec", "data"),
+    [(LINES, REPLY), (NESTED, "[a,[b,[]],c]"), (PACKETS, b"\x01\x02ab\x3f\x00")],
+)
+def test_what_can_be_read_in_one_way_only_is_read_directly(spec: str, data: str | bytes) -> None:
+    assert road(spec, data) == "direct"
+    assert road(spec, data[: len(data) // 2]) == "direct"
+
+
+def test_what_can_be_read_in_several_ways_is_left_to_the_chart() -> None:
+    assert road(AMBIGUOUS, "xx") == "chart"
+    assert road('<start> ::= <start> "a" | "a"', "aaa") == "chart"
+
+
+def test_a_road_that_is_lost_again_and_again_is_not_tried_any_more() -> None:
+    spec = palaver.loads(AMBIGUOUS)
+    for _ in range(5):
+        matcher = spec.matcher()
+        assert matcher.finish("xx").complete_here
+    assert spec.matcher().road == "chart"
+
+
+def test_the_reference_takes_no_road() -> None:
+    spec = palaver.loads(LINES)
+    assert spec.matcher(reference=True).road == "chart"
+    assert spec.parse(REPLY, reference=True) == spec.parse(REPLY)
+
+
+def test_rules_that_have_become_functions_say_the_same() -> None:
+    for text, data in ((LINES, REPLY), (NESTED, "[a,[b,[]],c]"), (PACKETS, b"\x01\x02ab\x3f\x00")):
+        spec = palaver.loads(text)
+        wanted = spec.parse(data, reference=True)
+        for _ in range(3 * HOT):
+            for lazy in (True, False):
+                matcher = spec.matcher(lazy=lazy)
+                matcher.finish(data)
+                assert list(matcher.trees()) == [wanted.node]
+                matcher = spec.matcher(lazy=lazy)
+                matcher.feed(data)
+                assert list(matcher.trees()) == [wanted.node]
+
+
+def test_a_function_gives_up_on_half_a_message_and_the_machine_waits() -> None:
+    spec = palaver.loads(NESTED)
+    for _ in range(3 * HOT):
+        spec.parse("[a,[b,[]],c]")
+    matcher = spec.matcher()
+    assert matcher.feed("[a,[b").may_go_on
+    assert matcher.feed(",[]],c").may_go_on
+    assert matcher.feed("]").complete_here
+    assert matcher.road == "direct"
+
+
+def test_deep_nesting_is_no_problem() -> None:
+    spec = palaver.loads(NESTED)
+    for depth in (10, 500, 20_000):
+        for _ in range(HOT + 1):
+            matcher = spec.matcher()
+            assert matcher.finish("[" * depth + "]" * depth).complete_here
+        assert matcher.road == "direct"
+
+
+def test_a_list_written_with_right_recursion_may_be_long() -> None:
+    spec = palaver.loads('<start> ::= <digits>\n<digits> ::= <digit> | <digit> <digits>\n<digit> ::= r"[0-9]"\n')
+    matcher = spec.matcher()
+    assert matcher.finish("7" * 5_000).complete_here
+    node = next(matcher.trees()).children[0]
+    depth = 0
+    while isinstance(node, Node):
+        node, depth = node.children[-1], depth + 1
+    assert depth == 5_001
+
+
+def test_choices_that_multiply_do_not() -> None:
+    matcher = palaver.loads('<start> ::= <x>* "c"\n<x> ::= "a" | "aa"\n').matcher()
+    progress = matcher.finish("a" * 400 + "b")
+    assert (progress.may_go_on, progress.dead_at) == (False, 400)
+
+
+def test_memory_grows_with_the_input_and_no_faster() -> None:
+    spec = palaver.loads(NESTED)
+
+    def peak(size: int) -> int:
+        text = "[" + ",".join(["[abc,de]"] * size) + "]"
+        pieces = [text[start : start + 500] for start in range(0, len(text), 500)]
+        tracemalloc.start()
+        matcher = spec.matcher()
+        for piece in pieces:
+            matcher.feed(piece)
+        assert matcher.finish().complete_here
+        found = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return found
+
+    peak(100)  # what is made once
+    assert peak(1_600) < 12 * peak(200)
+
+
+# --- Lazy trees -------------------------------------------------------------------------------------------------------
+
+
+def test_nothing_is_made_before_someone_looks() -> None:
+    tree = palaver.loads(LINES).parse(REPLY)
+    assert untouched(tree.node) == REPLY
+    assert str(tree) == REPLY
+    assert untouched(tree.node) == REPLY
+    assert str(tree.children[2]) == "250 three\r\n"
+    assert untouched(tree.node) is None
+
+
+def test_everything_is_made_at_once_for_those_who_want_it() -> None:
+    matcher = palaver.loads(PACKETS).matcher(lazy=False)
+    matcher.finish(b"\x01\x02ab")
+    waiting = list(matcher.trees())
+    while waiting:
+        node = waiting.pop()
+        assert untouched(node) is None
+        waiting += [child for child in node.children if isinstance(child, Node)]
+
+
+# --- The end ----------------------------------------------------------------------------------------------------------
+
+
+def test_the_last_piece_may_come_with_the_end() -> None:
+    matcher = palaver.loads(LINES).matcher()
+    matcher.feed(REPLY[:10])
+    assert matcher.finish(REPLY[10:]).complete_here
+    with pytest.raises(ValueError, match="the end of the input has been told already"):
+        matcher.finish("more")
+
+
+def test_a_stream_tells_all_lengths_and_leaves_what_follows() -> None:
+    spec = palaver.loads('<start> ::= <line>*\n<line> ::= r"[a-z]+" "\\n"\n')
+    matcher = spec.matcher(whole=False)
+    progress = matcher.feed("ab\ncd\n12")
+    assert matcher.road == "direct"
+    assert (progress.complete, progress.may_go_on, progress.complete_here) == ((0, 3, 6), False, False)
+    assert [str(palaver.Tree(node)) for node in matcher.trees(progress.longest)] == ["ab\ncd\n"]
+
+
+def test_a_message_that_knows_its_end_waits_for_nothing() -> None:
+    matcher = palaver.loads(LINES).matcher(whole=False)
+    progress = matcher.feed(REPLY + "354 go")
+    assert (progress.complete, progress.may_go_on) == ((len(REPLY),), False)
+
+
+def test_a_character_that_is_none_is_read_too() -> None:
+    spec = palaver.loads('<start> ::= <text> "."\n<text> ::= r"[^.]*"\n')
+    data = "a\U0010ffffb."
+    assert spec.parse(data) == spec.parse(data, reference=True)
+
+
+# --- Look-ahead and lifting, by themselves ----------------------------------------------------------------------------
+
+
+def named(tables: Tables, symbol: str) -> Nonterminal:
+    return next(nonterminal for nonterminal in tables.nonterminals if nonterminal.symbol == symbol)
+
+
+def tables_of(spec: str) -> Tables:
+    return Tables(rules_of(spec), "<start>", binary=False, whole=True)
+
+
+def way(spec: str, text: str, *, ended: bool = False) -> int:
+    """Which alternative of <x> it is."""
+    tables = tables_of(spec)
+    outlook = Walks(tables).alternatives(named(tables, "<x>"))
+    for char in text:
+        if outlook.way != UNDECIDED:
+            return outlook.way
+        outlook = outlook[char]
+    return outlook.way_at_end if ended else outlook.way
+
+
+def test_look_ahead_reads_as_far_as_it_must_and_no_further() -> None:
+    spec = '<start> ::= <x> "."\n<x> ::= "ab" | "ac" | "d"\n'
+    assert way(spec, "d") == 2
+    assert way(spec, "a") == UNDECIDED
+    assert way(spec, "ac") == 1
+    assert way(spec, "x") == DEAD
+
+
+def test_look_ahead_goes_on_behind_the_rule() -> None:
+    spec = '<start> ::= <x> "b" | "c" <x> "d"\n<x> ::= "a" | "a" "a"\n'
+    assert way(spec, "aa") == 1
+    assert way(spec, "ab") == 0
+    assert way(spec, "ad") == 0
+    assert way(spec, "a", ended=True) == 0
+
+
+def test_look_ahead_that_cannot_end_gives_up() -> None:
+    spec = '<start> ::= <x>\n<x> ::= "a"* "b" | "a"* "c"\n'
+    assert way(spec, "a" * 150 + "c") == 1
+    assert way(spec, "a" * 300 + "c") == LOST
+
+
+def lifted(spec: str) -> bool:
+    tables = tables_of(spec)
+    target = named(tables, "<x>")
+    return Regular(tables).lift(target, Walks(tables).chars_after(target, whole=True)) is not None
+
+
+@pytest.mark.parametrize(
+    "rule",
+    ['r"[a-z]+"', '("ab" | "ac")* "d"', '"a" | "b" <x>', "<y>{2,3}", '"a"? "b"', "<y> | <y> <x>", '<y> | <y> "," <x>'],
+)
+def test_what_is_regular_and_never_in_doubt_becomes_a_pattern(rule: str) -> None:
+    assert lifted(f'<start> ::= <x> "."\n<x> ::= {rule}\n<y> ::= "y"\n')
+
+
+@pytest.mark.parametrize(
+    "rule",
+    ['"a"* "a"', '"a" | "a"', '"(" <x>? ")"', '"a"* "."?', '("a" | "ab") ("c" | "bc")', 'r"(?!no)[a-z]+"', '(""|"a")*'],
+)
+def test_what_is_in_doubt_does_not(rule: str) -> None:
+    assert not lifted(f'<start> ::= <x> "."\n<x> ::= {rule}\n')
+
+
+def test_every_length_of_a_pattern_that_matters_is_tried() -> None:
+    shape = shape_of('<start> ::= r"[a-z ]+" " end"')
+    matcher = shape.matcher(whole=True)
+    assert matcher.finish("abc end").complete_here
+    assert [node.children for node in islice(matcher.trees(), 2)] == [("abc", " end")]
