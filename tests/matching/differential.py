@@ -16,10 +16,12 @@ the case is made smaller as long as they still do, and printed.
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 from ast import Expression as PythonExpression
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, combinations, count, islice, pairwise
@@ -402,9 +404,10 @@ class Failure(Exception):
 class Run:
     """Makes cases of all kinds and checks them."""
 
-    def __init__(self, seed: int, *, patience: int = 3_000) -> None:
+    def __init__(self, seed: int, *, patience: int = 3_000, timeout_s: int = 0) -> None:
         self._seed = seed
         self._patience = patience  # how much to try to make a disagreement smaller
+        self._timeout_s = timeout_s  # for each check; 0: no limit, as where somebody else keeps the time
         self.tally = Tally()
 
     def random_cases(self, checks: int, kinds: Iterable[str] = ()) -> None:
@@ -425,7 +428,8 @@ class Run:
     def feed(self, feeding: Feeding, reference: Reference) -> None:
         kind = feeding.subject.name.split(":")[0]
         try:
-            road = check(feeding, reference)
+            with time_limit(self._timeout_s):
+                road = check(feeding, reference)
         except Exception as problem:
             raise Failure(self._told(feeding, problem)) from problem
         self.tally.checks[kind] += 1
@@ -433,7 +437,7 @@ class Run:
         self.tally.complete[kind] += reference.at(len(feeding.data)).standing.complete_here
 
     def _told(self, feeding: Feeding, problem: Exception) -> str:
-        smaller, problem = shrunk(feeding, problem, self._patience)
+        smaller, problem = shrunk(feeding, problem, self._patience, min(self._timeout_s, 2))
         return (
             f"{describe(problem)}\n{smaller}  found as\n{feeding}"
             f"  replay  {Path(__file__).name} --seed {self._seed} --only {feeding.subject.name}"
@@ -446,6 +450,25 @@ class Run:
             is_short = len(data) <= 5 and random.random() < 0.2
             for pieces in every_fragmenting(data) if is_short else some_fragmentings(random, data):
                 self.feed(Feeding(subject, pieces, whole, binary, random_manner(random)), reference)
+
+
+@contextmanager
+def time_limit(seconds: int) -> Iterator[None]:
+    """A matcher that never answers is wrong too."""
+
+    def stop(*_: object) -> None:
+        raise TimeoutError(f"no answer within {seconds} s")
+
+    if not seconds:
+        yield
+        return
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def describe(problem: Exception) -> str:
@@ -650,8 +673,8 @@ def against_counting(run: Run, subject: Subject, text: str) -> None:
 # --- Making a case smaller ------------------------------------------------------------------------------------------
 
 
-def shrunk(feeding: Feeding, problem: Exception, patience: int) -> tuple[Feeding, Exception]:
-    """A small feeding that still goes wrong, in whatever way, and how."""
+def shrunk(feeding: Feeding, problem: Exception, patience: int, timeout_s: int) -> tuple[Feeding, Exception]:
+    """A small feeding that still goes wrong, and how."""
     going = True
     while going:
         going = False
@@ -659,24 +682,25 @@ def shrunk(feeding: Feeding, problem: Exception, patience: int) -> tuple[Feeding
             patience -= 1
             if patience < 0:
                 return feeding, problem
-            found = problem_with(smaller)
-            if found is not None:
+            found = problem_with(smaller, timeout_s)
+            if type(found) is type(problem):
                 feeding, problem, going = smaller, found, True
                 break
     return feeding, problem
 
 
-def problem_with(feeding: Feeding) -> Exception | None:
+def problem_with(feeding: Feeding, timeout_s: int) -> Exception | None:
+    reference = Reference(feeding)
     try:
-        feeding.subject.shape.matcher(whole=True)
-        reference = Reference(feeding)
-        reference.at(len(feeding.data), finished=True)
+        with time_limit(timeout_s):
+            reference.at(len(feeding.data), finished=True)
     except Exception:
         return None  # not a case at all any more
     try:
         # Rules that are read often are read in another way then.
         for _ in range(WARM):
-            check(feeding, reference)
+            with time_limit(timeout_s):
+                check(feeding, reference)
     except Exception as problem:
         return problem
     return None
@@ -761,7 +785,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--only", metavar="KIND:NUMBER", help="replay one case")
     parser.add_argument("--kind", choices=KINDS, help="cases of this kind only, and no fragments")
     options = parser.parse_args(arguments)
-    run = Run(options.seed)
+    run = Run(options.seed, timeout_s=30)
     started = process_time()
     try:
         if options.only:

@@ -45,7 +45,6 @@ from palaver.matching.tables import (
     HEAD,
     LITERAL,
     PERMUTATION,
-    PLAIN,
     REPETITION,
     BoundEvaluator,
     Computed,
@@ -97,40 +96,64 @@ class Context:
 
 
 class Item:
+    """Made by `_item`."""
+
     __slots__ = ("child", "context", "count", "env", "more", "pos", "prev", "step")
 
-    def __init__(
-        self,
-        step: Step,
-        context: Context,
-        pos: int,
-        count: int,
-        env: Environment,
-        prev: Item | None,
-        child: Child,
-    ) -> None:
-        self.step = step
-        self.context = context
-        self.pos = pos
-        self.count = count  # iterations of a repetition, or the used parts of a permutation as a bit set
-        self.env = env
-        self.prev = prev  # None: the first step of an alternative
-        self.child = child
-        self.more: list[tuple[Item, Child]] | None = None
+    step: Step
+    context: Context
+    pos: int
+    count: int  # iterations of a repetition, or the used parts of a permutation as a bit set
+    env: Environment
+    prev: Item | None  # None: the first step of an alternative
+    child: Child
+    more: list[tuple[Item, Child]] | None
 
 
 class Result:
+    """Made by `_result`."""
+
     __slots__ = ("child", "context", "end", "env", "graph", "has_more_tails", "more", "prev")
 
-    def __init__(self, context: Context, end: int, env: Environment, prev: Item, child: Child) -> None:
-        self.context = context
-        self.end = end
-        self.env = env
-        self.prev = prev
-        self.child = child
-        self.more: list[tuple[Item, Child]] | None = None
-        self.has_more_tails = False  # whether there are more ways, which end with a tail
-        self.graph: object = None  # kept here by those who read the trees
+    context: Context
+    end: int
+    env: Environment
+    prev: Item
+    child: Child
+    more: list[tuple[Item, Child]] | None
+    has_more_tails: bool  # whether there are more ways, which end with a tail
+    graph: object  # kept here by those who read the trees
+
+
+# These do what constructors would, in two thirds of the time, and there is nothing that is done more often.
+
+
+def _item(
+    step: Step, context: Context, pos: int, count: int, env: Environment, prev: Item | None, child: Child
+) -> Item:
+    item = Item()
+    item.step = step
+    item.context = context
+    item.pos = pos
+    item.count = count
+    item.env = env
+    item.prev = prev
+    item.child = child
+    item.more = None
+    return item
+
+
+def _result(context: Context, end: int, env: Environment, prev: Item, child: Child) -> Result:
+    result = Result()
+    result.context = context
+    result.end = end
+    result.env = env
+    result.prev = prev
+    result.child = child
+    result.more = None
+    result.has_more_tails = False
+    result.graph = None
+    return result
 
 
 # What an item was moved on by: a nonterminal, a terminal (None; its text is what lies between), or nothing at all.
@@ -179,7 +202,7 @@ class Chart:
         self._columns: dict[int, Column] = {}
         self._contexts: list[Context] = []
         self._shared: dict[int, dict[object, Result]] = {}  # the results that end where some have more tails
-        self._tails: dict[Context, list[tuple[Item, Context]]] = {}  # see `ways`
+        self._tails: dict[Context, dict[Item, Context]] = {}  # see `ways`
         self._positions: list[int] = []
         self._untried: list[Item] = []  # terminals that begin at the end of the buffer
         self._halfway: list[tuple[Item, State | int]] = []  # terminals that began before it
@@ -263,9 +286,10 @@ class Chart:
             if not self._tails:
                 for context in self._contexts:
                     for item in context.tails:
-                        self._tails.setdefault(item.context, []).append((item, context))
+                        self._tails.setdefault(item.context, {})[item] = context
             results = self._shared[result.end]
-            ways += [(item, results[inner]) for item, inner in self._tails[result.context] if inner in results]
+            tails = self._tails[result.context]
+            ways += [(item, results[inner]) for item, inner in tails.items() if inner in results]
         return ways
 
     def let_go(self) -> None:
@@ -384,8 +408,11 @@ class Chart:
                     step = waiter.step
                     if not step.is_opening:
                         advance(waiter, pos, entry, waiter.env, column)
-                    elif step.following.fits[key]:
-                        todo.append(Item(step.following, waiter.context, pos, 0, waiter.env, waiter, entry))
+                        continue
+                    following = step.following
+                    assert following is not None  # what opens leads to something
+                    if following.fits[key]:
+                        todo.append(_item(following, waiter.context, pos, 0, waiter.env, waiter, entry))
                     else:
                         column.skipped.append((False, waiter, entry, waiter.env))
                 # In ambiguous grammars nearly all of the time goes into finding known results in yet another way.
@@ -396,7 +423,7 @@ class Chart:
                     if known is not None:
                         known.has_more_tails = is_shared = True
                     elif context.nonterminal.may_end[key]:
-                        results[context] = known = Result(context, pos, (), waiter, entry)
+                        results[context] = known = _result(context, pos, (), waiter, entry)
                         todo.append(known)
                     else:
                         column.skipped.append((True, waiter, entry, ()))
@@ -431,7 +458,7 @@ class Chart:
             context.bounds = bounds
         todo = column.todo
         for start in target.starts[column.key if target.is_static else None]:
-            todo.append(Item(start, context, pos, 0, env, None, SKIP))
+            todo.append(_item(start, context, pos, 0, env, None, SKIP))
         return context
 
     def _advance(self, item: Item, pos: int, child: Child, env: Environment, column: Column) -> None:
@@ -461,12 +488,12 @@ class Chart:
         context = item.context
         if step.is_opening:
             # Nothing else leads to the second step, and the first has each child once.
-            column.todo.append(Item(following, context, pos, 0, env, item, child))
+            column.todo.append(_item(following, context, pos, 0, env, item, child))
             return
         key = (following, context, count, env) if count or env else (following, context)
         known = column.seen.get(key)
         if known is None:
-            column.seen[key] = new = Item(following, context, pos, count, env, item, child)
+            column.seen[key] = new = _item(following, context, pos, count, env, item, child)
             column.todo.append(new)
         elif known.more is None:
             known.more = [(item, child)]
@@ -484,7 +511,7 @@ class Chart:
         key = (context, env) if env else context
         known = column.results.get(key)
         if known is None:
-            column.results[key] = result = Result(context, column.pos, env, item, child)
+            column.results[key] = result = _result(context, column.pos, env, item, child)
             column.todo.append(result)
             for path in context.selected:
                 binding = env[path]
@@ -503,7 +530,7 @@ class Chart:
         used = head.count
         left = [part for part in head.step.owner.parts if not used & part.bit]
         for part in left:
-            column.todo.append(Item(part, head.context, head.pos, used, head.env, head, SKIP))
+            column.todo.append(_item(part, head.context, head.pos, used, head.env, head, SKIP))
         if not left:
             self._complete(head, SKIP, head.env, column)
 

@@ -75,6 +75,8 @@ _STOP: Final = Op(STOP)
 _DIGITS: Final = {chr(byte): f"{byte:08b}" for byte in range(256)}
 # From so many characters on, Python's garbage collector would be in the way.
 _MANY = 2_000
+# A token that is no longer than this so far may be read again when its end has come.
+_NEAR = 500
 # To try something out may lead to trying out something else, but only so deep.
 _MOST_TRIALS = 3
 
@@ -227,12 +229,16 @@ class _Expansion:
 
 
 class Machine:
-    """One reading. Feed it with `read`, and look at `status`, `at`, `lengths` and `parts`."""
+    """One reading. Feed it with `read`, and look at `status`, `at`, `lengths` and `parts`.
+
+    What has been read is not needed any more, so only the rest is kept at hand: a *window* that begins at `_base`.
+    """
 
     # What a fresh machine starts with; most messages are read before any of it changes.
-    buffer = ""
     status = WAITING
-    at = 0  # all before is read
+    _window = ""
+    _base = 0
+    _place = 0  # in the window; all before is read
     _frame: Frame = None
     _counters: Counters = None
     _trail: Trail = NO_TRAIL
@@ -248,6 +254,7 @@ class Machine:
         self._env: list[Field | None] = [None] * road.paths
         self.parts: list[Part] = []  # of the node that the machine is in; when done, of the outermost
         self.lengths: list[int] = []  # at which the message is complete, but may go on
+        self._pieces: list[str] = []  # all the input
 
     def remember(self, history: Sequence[Node]) -> None:
         """Let computed bounds look back at earlier messages."""
@@ -258,21 +265,54 @@ class Machine:
 
     def read(self, text: str, *, ended: bool = False) -> int:
         """Read a further piece; if `ended`, the last. Returns the status."""
-        self.buffer += text
-        if END_MARK in text:
-            self.status = LOST
+        if text:
+            self._take(text)
         if self.status == WAITING:
             if len(text) < _MANY:
-                self.status = self._run(self.buffer, ended=ended, trial=False)
+                self.status = self._run(self._window, ended=ended, trial=False)
             else:
                 with CollectorPaused():
-                    self.status = self._run(self.buffer, ended=ended, trial=False)
+                    self.status = self._run(self._window, ended=ended, trial=False)
             if self.status == DONE and not self.road.whole and self.at not in self.lengths[-1:]:
                 self.lengths.append(self.at)
         return self.status
 
+    def _take(self, text: str) -> None:
+        self._pieces.append(text)
+        self._window = self._window[self._place :] + text
+        self._base += self._place
+        if self._scan is not None:
+            known, reached = self._scan
+            self._scan = known, reached - self._place
+        self._place = 0
+        if END_MARK in text:
+            self.status = LOST
+
+    @property
+    def at(self) -> int:
+        """How many characters have been read."""
+        return self._base + self._place
+
+    @property
+    def size(self) -> int:
+        """How many characters there are."""
+        return self._base + len(self._window)
+
+    @property
+    def buffer(self) -> str:
+        """All the input so far."""
+        if len(self._pieces) != 1:
+            self._pieces = ["".join(self._pieces)]
+        return self._pieces[0]
+
     def read_whole(self, text: str) -> bool:
         """Read a message that is all there, if it can be done in one step; if not, nothing has happened."""
+        if len(text) < _MANY:
+            return self._read_whole(text)
+        with CollectorPaused():
+            return self._read_whole(text)
+
+    def _read_whole(self, text: str) -> bool:
         op = self._op
         if END_MARK in text:
             return False
@@ -286,7 +326,7 @@ class Machine:
             if done is None or done[0] < len(text):
                 return False
             self.parts.append(new(Node, (op.symbol, done[1], (), op.parties)))
-        self.buffer, self.at, self.status = text, len(text), DONE
+        self._pieces, self._window, self._place, self.status = [text], text, len(text), DONE
         return True
 
     @property
@@ -303,17 +343,21 @@ class Machine:
         """Whether all is read if nothing more comes, asked while waiting. May turn out to be lost."""
         op, rest = self._op, ""
         if op.kind in (CHOOSE, AGAIN):
-            rest = self.buffer[self.at :]
+            rest = self._window[self._place :]
         elif self._scan is None:
             return False  # a text that has not been seen to its end
+        elif op.kind in (TOKEN, BITS):
+            if not self._scan[0].accepts:
+                return False
+            op = op.next
         elif op.kind == PATTERN:
             verify = op.step.verify
-            if not self._scan[0].accepts or (verify is not None and not verify(self.buffer[self.at :])):
+            if not self._scan[0].accepts or (verify is not None and not verify(self._window[self._place :])):
                 return False
             op = op.next
         else:
             least, _ = self._scan[0]
-            if len(self.buffer) - self.at < least:
+            if len(self._window) - self._place < least:
                 return False
             op = op.next
         return self._can_end(op, rest, self._frame, self._counters, self._trail)
@@ -328,7 +372,7 @@ class Machine:
     def _run(self, buffer: str, *, ended: bool, trial: bool) -> int:
         """Go on until something is decided. What is only tried must leave the parts of others alone."""
         op, at, parts, frame, counters, trail = (
-            self._op, self.at, self.parts, self._frame, self._counters, self._trail
+            self._op, self._place, self.parts, self._frame, self._counters, self._trail
         )  # fmt: skip
         size = len(buffer)
         binary = self.road.tables.binary
@@ -340,11 +384,17 @@ class Machine:
                 match = op.match(buffer, at)
                 end = match.end() if match is not None else -1
                 if end < 0 or not (end < size or op.is_closed or ended):
-                    if op.call is not None:
-                        op = op.call
-                        continue
-                    status = DEAD if ended else _standing(op.lifted.start, buffer, at)
-                    break
+                    # A short one is waited for; a long one is read as far as it goes.
+                    is_near = op.call is None or size - at < _NEAR
+                    if is_near and not ended and self._is_standing(op, buffer, at):
+                        break
+                    self._scan = None
+                    if op.call is None:
+                        status = DEAD
+                        break
+                    op = op.call
+                    continue
+                self._scan = None
                 text = buffer[at:end]
                 if end - at <= op.short:
                     node = op.known[text]
@@ -417,7 +467,10 @@ class Machine:
                     done = self._read_at_once(op, buffer, at, ended=ended)
                     if done is not None:
                         at, children = done
-                        parts.append(new(Node, (op.symbol, children, (), op.parties)))
+                        node = new(Node, (op.symbol, children, (), op.parties))
+                        parts.append(node)
+                        if op.is_tracked:
+                            self._select(descend(trail, op.symbol)[1], node, None)
                         op = op.next
                         continue
                 if op.is_tracked:
@@ -480,8 +533,9 @@ class Machine:
             elif kind == BITS:
                 match = op.match(buffer, at)
                 if match is None:
-                    status = DEAD if ended else _standing(op.lifted.start, buffer, at)
+                    status = WAITING if not ended and self._is_standing(op, buffer, at) else DEAD
                     break
+                self._scan = None
                 end = match.end()
                 try:
                     found = op.expand.children(buffer[at:end])
@@ -502,7 +556,7 @@ class Machine:
             else:
                 status = DONE
                 break
-        self._op, self.at, self.parts, self._frame, self._counters, self._trail = (
+        self._op, self._place, self.parts, self._frame, self._counters, self._trail = (
             op, at, parts, frame, counters, trail
         )  # fmt: skip
         return status
@@ -559,8 +613,9 @@ class Machine:
         return DEAD if result == DONE and trial.at < len(rest) else result
 
     def _note_end(self, op: Op, at: int, frame: Frame, counters: Counters, trail: Trail) -> None:
-        if not (self.lengths and self.lengths[-1] == at) and self._can_end(op, "", frame, counters, trail):
-            self.lengths.append(at)
+        length = self._base + at
+        if length not in self.lengths[-1:] and self._can_end(op, "", frame, counters, trail):
+            self.lengths.append(length)
 
     def _sweep(self, op: Op, texts: list[str]) -> list[Node]:
         """The nodes of many rounds."""
@@ -574,6 +629,19 @@ class Machine:
         if op.is_lazy and text:
             return new(LazyNode, (op.symbol, (said, op.expand), (), op.parties))
         return new(Node, (op.symbol, op.expand.children(text), (), op.parties))
+
+    def _is_standing(self, op: Op, buffer: str, at: int) -> bool:
+        """Whether a token that the buffer ends in may go on; then its state is kept."""
+        state: State | None
+        state, reached = self._scan if self._scan is not None else (op.lifted.start, at)
+        self._scan = None
+        while state is not None and reached < len(buffer):
+            state = state[buffer[reached]]
+            reached += 1
+        if state is None or not state.can_go_on:
+            return False
+        self._scan = state, reached
+        return True
 
     # --- Terminals that are not seen at a glance. A negative end is the complement of a status. -----------------------
 
@@ -627,11 +695,3 @@ class Machine:
     def _select(self, paths: tuple[int, ...], node: Node, text: str | None) -> None:
         for path in paths:
             self._env[path] = node, text
-
-
-def _standing(state: State | None, buffer: str, at: int) -> int:
-    """Whether what the buffer ends with from `at` on can go on."""
-    while state is not None and at < len(buffer):
-        state = state[buffer[at]]
-        at += 1
-    return DEAD if state is None else WAITING
