@@ -16,6 +16,10 @@ replayed to waiters that come later; that, and the rule that equal items are mad
 cycles and empty rules need. Items and results remember by which predecessor and child they came about (`prev`,
 `child`, and `more` for further ways), and from these links the trees are read.
 
+An ambiguous grammar has far more links than anything else. Nearly all lead to a known result once more, by an item
+whose last step is a call (a *tail*). Of these the chart notes only that they are there: `ways` finds them again, should
+someone want the trees, because a tail has a link for every result of the context it waits in.
+
 Data comes in pieces. A terminal that reaches the end of the buffer is kept, with its state, and goes on with the next
 piece. Columns before the end never change again, so only the last one is kept.
 
@@ -53,6 +57,7 @@ from palaver.matching.tables import (
     Step,
     Tables,
 )
+from palaver.matching.tokens import NEVER, UNSURE, Run, Token, Tokens
 from palaver.matching.trails import NO_TRAIL, Trail
 from palaver.spec.ast import Expression
 from palaver.trees.node import Node
@@ -156,7 +161,7 @@ def _result(context: Context, end: int, env: Environment, prev: Item, child: Chi
     return result
 
 
-# What an item was moved on by: a nonterminal, a terminal (None; its text is what lies between), or nothing at all.
+# What an item was moved on by: a nonterminal, a terminal or token (None; its text is what lies between), or nothing.
 Child: TypeAlias = Result | Skip | None
 
 
@@ -186,6 +191,8 @@ class Chart:
         history: Sequence[Node] = (),
         *,
         prune: bool = True,
+        tokens: Tokens | None = None,
+        lazy: bool = True,
     ) -> None:
         self.tables = tables
         self.buffer = ""
@@ -197,12 +204,15 @@ class Chart:
         self._bound = bound
         self._first_tree = first_tree
         self._prune = prune
+        self.tokens = tokens  # what is read at once, if something is
+        self.knows_all = tokens is None  # if not, neither what is open nor what was expected
+        self.lazy = lazy  # whether the nodes of tokens may make their children later
         self._bounds: dict[tuple[Expression, Binding | None], int | None] = {}
         self._bindings: dict[tuple[int, int, int], Binding] = {}
         self._columns: dict[int, Column] = {}
         self._contexts: list[Context] = []
         self._shared: dict[int, dict[object, Result]] = {}  # the results that end where some have more tails
-        self._tails: dict[Context, dict[Item, Context]] = {}  # see `ways`
+        self._tails: dict[Context, dict[Item, Context]] = {}  # see `_tails_in`
         self._positions: list[int] = []
         self._untried: list[Item] = []  # terminals that begin at the end of the buffer
         self._halfway: list[tuple[Item, State | int]] = []  # terminals that began before it
@@ -283,14 +293,18 @@ class Chart:
         if result.more is not None:
             ways += result.more
         if result.has_more_tails:
-            if not self._tails:
-                for context in self._contexts:
-                    for item in context.tails:
-                        self._tails.setdefault(item.context, {})[item] = context
             results = self._shared[result.end]
-            tails = self._tails[result.context]
+            tails = self._tails_in(result.context)
             ways += [(item, results[inner]) for item, inner in tails.items() if inner in results]
         return ways
+
+    def _tails_in(self, context: Context) -> dict[Item, Context]:
+        """The tails that complete a context, and what they wait for."""
+        if not self._tails:
+            for inner in self._contexts:
+                for item in inner.tails:
+                    self._tails.setdefault(item.context, {})[item] = inner
+        return self._tails[context]
 
     def let_go(self) -> None:
         """Forget all that only more input, or a message about a bad one, could ask for.
@@ -301,9 +315,10 @@ class Chart:
             context.waiters.clear()
             context.empty_results.clear()
         if not self._shared:
-            self._contexts.clear()
+            self._contexts.clear()  # otherwise `ways` needs them
         self._untried.clear()
         self._halfway.clear()
+        self.knows_all = False
 
     # --- Reading ----------------------------------------------------------------------------------------------------
 
@@ -313,7 +328,6 @@ class Chart:
             return
         self.buffer += text
         self.limit = len(self.buffer) * self._unit
-        self._tails.clear()
         with CollectorPaused():
             self._read_on(len(text))
 
@@ -347,6 +361,7 @@ class Chart:
 
     def _work(self) -> None:
         positions = self._positions
+        self._tails.clear()
         while positions:
             pos = heappop(positions)
             self._last = self._columns[pos]
@@ -360,6 +375,7 @@ class Chart:
         results = column.results
         key = column.key
         advance = self._advance
+        tokens = self.tokens
         # The list grows while it is read.
         for entry in islice(todo, column.done, None):
             if type(entry) is Item:
@@ -373,6 +389,9 @@ class Chart:
                 if step.kind == CALL:
                     target = step.target
                     assert target is not None  # what CALL means
+                    token = tokens[target] if tokens is not None else None
+                    if token is not None and self._read_at_once(entry, token, target):
+                        continue
                     if target.is_tracked:
                         env, trail = entry.env, entry.context.trail
                         context = contexts.get((target, env, trail))
@@ -507,7 +526,7 @@ class Chart:
             column.skipped.append((True, item, child, env))
             return
         if context.selected:
-            env = self._select(context, column.pos, env)
+            env = self._select(context.selected, context.pos, column.pos, env)
         key = (context, env) if env else context
         known = column.results.get(key)
         if known is None:
@@ -533,6 +552,24 @@ class Chart:
             column.todo.append(_item(part, head.context, head.pos, used, head.env, head, SKIP))
         if not left:
             self._complete(head, SKIP, head.env, column)
+
+    def _read_at_once(self, item: Item, token: Token | Run, target: Nonterminal) -> bool:
+        """Move `item` on over a token. If not even that it cannot be here is certain, False."""
+        index, bits = divmod(item.pos, self._unit)
+        if bits:
+            return False
+        env = item.env
+        if isinstance(token, Run):
+            limits = target.bounds or self._computed_bounds(target, env)
+            end = NEVER if limits is None else token.end(self.buffer, index, limits)
+        else:
+            end = token.end(self.buffer, index)
+            if end >= 0 and target.is_tracked:
+                env = self._select_token(item, token, end)
+        if end >= 0:
+            pos = end * self._unit
+            self._advance(item, pos, None, env, self._column(pos))
+        return end != UNSURE
 
     # --- Terminals --------------------------------------------------------------------------------------------------
 
@@ -655,15 +692,26 @@ class Chart:
 
     # --- Computed repetition ----------------------------------------------------------------------------------------
 
-    def _select(self, context: Context, pos: int, env: Environment) -> Environment:
-        """The environment once the node of `context` has ended at `pos`."""
+    def _select(self, paths: tuple[int, ...], start: int, end: int, env: Environment) -> Environment:
+        """The environment once a node that these paths select has ended."""
         bindings = list(env)
-        for path in context.selected:
-            key = path, context.pos, pos
+        for path in paths:
+            key = path, start, end
             if key not in self._bindings:
-                self._bindings[key] = Binding(context.pos, pos)
+                self._bindings[key] = Binding(start, end)
             bindings[path] = self._bindings[key]
         return tuple(bindings)
+
+    def _select_token(self, item: Item, token: Token, end: int) -> Environment:
+        """The environment once the token that `item` calls has ended before the character number `end`."""
+        _, selected = self.tables.trails.descend(item.context.trail, token.symbol)
+        env = self._select(selected, item.pos, end * self._unit, item.env)
+        for path in selected:
+            binding = env[path]
+            if binding is not None and binding.node is None:
+                text = self.buffer[item.pos // self._unit : end]
+                binding.node = token.node(text, None, lazy=self.lazy)
+        return env
 
     def _computed_bounds(self, target: Nonterminal, env: Environment) -> tuple[int, int | None] | None:
         least = self._evaluate(target.least, env)

@@ -384,8 +384,8 @@ class Machine:
                 match = op.match(buffer, at)
                 end = match.end() if match is not None else -1
                 if end < 0 or not (end < size or op.is_closed or ended):
-                    # A short one is waited for; a long one is read as far as it goes.
-                    is_near = op.call is None or size - at < _NEAR
+                    # A short one is waited for; a long one, or one that bounds look at, is read as far as it goes.
+                    is_near = op.call is None or (size - at < _NEAR and not op.is_tracked)
                     if is_near and not ended and self._is_standing(op, buffer, at):
                         break
                     self._scan = None

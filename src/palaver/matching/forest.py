@@ -33,7 +33,7 @@ from palaver.matching.tables import BIT, LITERAL, PLAIN, Step
 from palaver.trees.node import Leaf, Node, OpenNode, Part, Parties, new
 
 # Kinds of work.
-_EXPAND, _REDUCE, _LEAF, _WALK, _OPEN, _REDUCE_OPEN = range(6)
+_EXPAND, _REDUCE, _ADD, _WALK, _OPEN, _REDUCE_OPEN = range(6)
 
 # (kind, ..., the work after it), and (part, the parts before it).
 _Work: TypeAlias = tuple[Any, ...] | None
@@ -215,9 +215,10 @@ class _Machine:
         with CollectorPaused():
             while work is not None:
                 kind = work[0]
-                if kind == _LEAF:
-                    _, part, work = work
-                    parts = part, parts
+                if kind == _ADD:
+                    _, added, work = work
+                    for part in added:
+                        parts = part, parts
                 elif kind == _REDUCE:
                     _, symbol, parties, mark, work = work
                     parts = new(Node, (symbol, _above(mark, parts), (), parties)), mark
@@ -273,7 +274,7 @@ class _Machine:
             child, end = result.child, result.end
             while item is not None:
                 if child is None:
-                    work = _LEAF, self._leaf(item.step, item.pos, end), work
+                    work = _ADD, self._between(item.step, item.pos, end), work
                 elif isinstance(child, Result):
                     around = None if inner is None else _around(inner, result, child)
                     if around is not None and _is_in(child, around):
@@ -301,7 +302,7 @@ class _Machine:
         is_single = result.child is None and item.prev is None and result.more is None and not result.has_more_tails
         if symbol is None or not is_single:
             return _EXPAND, result, parties, chain, rest
-        return _LEAF, new(Node, (symbol, (self._leaf(item.step, item.pos, result.end),), (), parties)), rest
+        return _ADD, (new(Node, (symbol, self._between(item.step, item.pos, result.end), (), parties)),), rest
 
     def _choose(
         self, options: Sequence[_Way], number: int, item: Item | None, walk: _Walk, rest: _Work, parts: _Parts
@@ -346,20 +347,28 @@ class _Machine:
         if isinstance(child, Context):
             return _OPEN, child, item.step.parties, around, rest
         if target is not None:
-            leaf = self._leaf(item.step, item.pos, target.pos)
+            added = self._between(item.step, item.pos, target.pos)
         elif isinstance(owner, Result):
-            leaf = self._leaf(item.step, item.pos, owner.end)
+            added = self._between(item.step, item.pos, owner.end)
         else:
-            leaf = self._slice(item.pos, len(self._buffer) * self._unit)
-        return _LEAF, leaf, rest
+            added = (self._leaf(self._text(item.pos, len(self._buffer) * self._unit)),)
+        return _ADD, added, rest
 
-    def _leaf(self, step: Step, start: int, end: int) -> Leaf:
+    def _between(self, step: Step, start: int, end: int) -> tuple[Part, ...]:
+        """What a terminal or a token has read."""
         if step.kind == LITERAL or step.kind == BIT:
-            return step.leaf
-        return self._slice(start, end)
+            return (step.leaf,)
+        text = self._text(start, end)
+        if step.target is None:
+            return (self._leaf(text),)
+        token = self._chart.tokens[step.target] if self._chart.tokens is not None else None
+        assert token is not None  # or who has read it?
+        return token.parts(text, step.parties, lazy=self._chart.lazy)
 
-    def _slice(self, start: int, end: int) -> Leaf:
-        text = self._buffer[start // self._unit : end // self._unit]
+    def _text(self, start: int, end: int) -> str:
+        return self._buffer[start // self._unit : end // self._unit]
+
+    def _leaf(self, text: str) -> Leaf:
         return text.encode("latin-1") if self._binary else text
 
     # --- Open parts -------------------------------------------------------------------------------------------------

@@ -85,10 +85,12 @@ def _settle_to_end(outlook: Outlook, text: str, at: int, size: int) -> int:
 
 
 def _settle_in_stream(outlook: Outlook, text: str, at: int, size: int) -> int:
-    """The same where a way that has come to its end may be followed by anything."""
-    while outlook.way == UNDECIDED and at < size and not outlook.may_be_last:
+    """The same, to the end or not, where a way that has come to its end may be followed by anything."""
+    while outlook.way == UNDECIDED and at < size:
         outlook = outlook[text[at]]
         at += 1
+        if outlook.may_be_last:
+            return UNDECIDED
     return outlook.way
 
 
@@ -173,7 +175,7 @@ class _Source:
         self._indent = 1
         self._variables = 0
         self._calls: list[Nonterminal] = []
-        settle = _settle_to_end if library.ended else _settle if self._program.is_whole else _settle_in_stream
+        settle = _settle_in_stream if not self._program.is_whole else _settle_to_end if library.ended else _settle
         self._names: dict[str, Any] = {
             "GAVE_UP": _GAVE_UP, "settle": settle, "limits": self._limits_now, "run_end": self._run_end, "new": new,
             "Node": Node, "LazyNode": LazyNode, "SHORT": SHORT,

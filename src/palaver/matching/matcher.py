@@ -9,8 +9,9 @@
 What a matcher says never depends on how the data was cut.
 
 Behind the door there are two roads. The *direct* road (`direct`) reads what can be read in one way only, at the speed
-of a hand-written parser. Where it is not certain, the *chart* (`chart`) takes over with all that has been fed. The
-chart is general and the definition of what is right; on its own it is the reference the direct road is compared with.
+of a hand-written parser. Where it is not certain, the *chart* (`chart`) takes over with all that has been fed, and
+reads at once what is certain all the same (`tokens`). The chart is general, and without tokens it is the definition of
+what is right: the reference that all else is compared with, and the witness to be asked what was expected.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from palaver.matching.chart import Chart
 from palaver.matching.direct import DONE, LOST, WAITING, Machine, Road
 from palaver.matching.forest import first_tree, partial_trees, trees
 from palaver.matching.tables import BoundEvaluator, Nonterminal, Tables
+from palaver.matching.tokens import Tokens
 from palaver.matching.trails import Trails, UnsupportedBound
 from palaver.spec.ast import Expr, Expression
 from palaver.trees.node import Node
@@ -135,7 +137,7 @@ class CompiledShape:
         ground = self._grounds.get(key)
         if ground is None:
             ground = self._grounds[key] = Ground(self._rules, self.start, *self._bounds, *key)
-        return Matcher(ground, history, is_direct=prune and not reference, is_lazy=lazy, prune=prune)
+        return Matcher(ground, history, is_fast=prune and not reference, is_lazy=lazy, prune=prune)
 
 
 class Ground:
@@ -161,8 +163,15 @@ class Ground:
     @cached_property
     def road(self) -> Road | None:
         """The direct road, unless the grammar is such that it always gets lost."""
-        if self.tables.is_left_recursive:
-            return None
+        return None if self.tables.is_left_recursive else self._any_road
+
+    @cached_property
+    def tokens(self) -> Tokens:
+        """What the chart may read at once."""
+        return Tokens(self.tables, self._any_road)
+
+    @cached_property
+    def _any_road(self) -> Road:
         return Road(self.tables, self.bound, self._is_pure, self._read_by_chart, whole=self.whole)
 
     def note_lost(self) -> None:
@@ -209,12 +218,14 @@ class Matcher:
     _has_ended = False
     _told = 0  # how many of the ends that are known have been put into `_lengths`
     _epitaph: tuple[int, tuple[str, ...]] | None = None  # once dead: where, and what was expected
-    # What reads is made when it is needed; the chart, when the machine is lost or asked too much.
+    # What reads is made when it is needed.
     _machine: Machine | None = None
-    _made_chart: Chart | None = None
+    _made_chart: Chart | None = None  # by which the input is read when the machine is lost
+    _made_witness: Chart | None = None
 
-    def __init__(self, ground: Ground, history: Sequence[Node], *, is_direct: bool, is_lazy: bool, prune: bool) -> None:
+    def __init__(self, ground: Ground, history: Sequence[Node], *, is_fast: bool, is_lazy: bool, prune: bool) -> None:
         self._ground = ground
+        self._is_fast = is_fast
         self._is_lazy = is_lazy
         self._history = history
         self._prune = prune
@@ -222,7 +233,7 @@ class Matcher:
         self._unit = ground.tables.unit
         self._input = _Input(binary=ground.tables.binary)
         self._lengths: list[int] = []
-        self._road = ground.road if is_direct else None  # None: the chart reads
+        self._road = ground.road if is_fast else None  # None: the chart reads
 
     @property
     def road(self) -> str:
@@ -232,7 +243,9 @@ class Matcher:
     @property
     def crashes(self) -> list[str]:
         """What went wrong in computed bounds."""
-        return [] if self._road is not None else self._chart.crashes
+        if self._road is not None or not self._chart.crashes:
+            return []
+        return self._witness.crashes  # which knows in which order they come
 
     @property
     def length(self) -> int:
@@ -297,11 +310,7 @@ class Matcher:
         about to begin with does.
         """
         yield from self.trees()
-        chart = self._chart
-        if self._has_ended and self._road is None:
-            # This one may have let go of what is open.
-            text, chart = chart.buffer, self._new_chart()
-            chart.extend(text)
+        chart = self._witness
         if self._input.is_read_by(chart.limit // self._unit):
             yield from partial_trees(chart)
 
@@ -366,18 +375,42 @@ class Matcher:
 
     @property
     def _chart(self) -> Chart:
-        """The chart of all the input so far."""
+        """The chart of all the input so far. Made when the direct road is left, or was never taken."""
         chart = self._made_chart
         if chart is None:
-            chart = self._made_chart = self._new_chart()
-        # What comes after the place of death changes nothing.
-        if self._machine is not None and chart.is_alive:
-            chart.extend(self._machine.buffer[len(chart.buffer) :])
+            tokens = self._ground.tokens if self._is_fast else None
+            chart = self._made_chart = self._new_chart(tokens)
+            if self._machine is not None:
+                chart.extend(self._machine.buffer)
         return chart
 
-    def _new_chart(self) -> Chart:
+    @property
+    def _witness(self) -> Chart:
+        """A chart of all the input so far that knows what is open, and what was expected."""
+        if self._road is None and self._chart.knows_all:
+            return self._chart
+        chart = self._made_witness
+        if chart is None:
+            chart = self._made_witness = self._new_chart()
+        read = "" if self._road is not None else self._chart.buffer
+        if self._machine is not None:
+            read = self._machine.buffer
+        # What comes after the place of death changes nothing.
+        if chart.is_alive:
+            chart.extend(read[len(chart.buffer) :])
+        return chart
+
+    def _new_chart(self, tokens: Tokens | None = None) -> Chart:
         ground = self._ground
-        return Chart(ground.tables, ground.bound, first_tree, self._history, prune=self._prune)
+        return Chart(
+            ground.tables,
+            ground.bound,
+            first_tree,
+            self._history,
+            prune=self._prune,
+            tokens=tokens,
+            lazy=self._is_lazy,
+        )
 
     def _read_by_chart(self, text: str) -> Progress:
         chart = self._chart
@@ -403,8 +436,8 @@ class Matcher:
 
     def _obituary(self) -> tuple[int, tuple[str, ...]]:
         """Where the reading ended for good, and what was expected there."""
-        chart = self._chart
         if self._epitaph is None:
+            chart = self._witness
             if chart.is_alive:
                 position, steps, is_end = chart.limit, [item.step for item in chart.frontier], False
                 steps.sort(key=lambda step: step.order)

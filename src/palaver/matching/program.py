@@ -337,6 +337,8 @@ class Program:
 
     def _repetition(self, repetition: Nonterminal, following: Op) -> Op:
         step = repetition.alternatives[0]
+        if self._tables.step_edges(step)[0]:
+            raise Unsupported  # rounds over nothing would go on for ever
         outlook = self._walks.another_round(repetition)
         if repetition.bounds == (0, 1):
             return self._choose(outlook, (self.chain([step], following), following), following)
@@ -346,8 +348,6 @@ class Program:
             body = self.chain([step], entry)
             loop.options = body, following
             return body if repetition.least else entry
-        if self._tables.step_edges(step)[0]:
-            raise Unsupported  # rounds over nothing would go on for ever
         again = Op(AGAIN)
         again.outlook = outlook
         again.options = self.chain([step], again), following

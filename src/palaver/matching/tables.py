@@ -323,13 +323,17 @@ class Tables:
         after = self._after_terminals()
         for step in self.terminals:
             mask = after.get(step, 0)
-            step.follow = FollowTest(self.alphabet if mask & self.anything else self._union(mask))
+            step.follow = FollowTest(self._chars(mask))
         self._mark_cyclic()
         if self.trails.paths:
             self._mark_tracked()
         for nonterminal in self.nonterminals:
             for step in nonterminal.steps():
                 step.is_tail = step.is_last and step.kind == CALL and not nonterminal.is_tracked
+
+    def chars_after(self, nonterminal: Nonterminal) -> CharSet:
+        """What can come right behind a nonterminal; everything, if it can be the last of an input that may go on."""
+        return self._chars(nonterminal.following)
 
     def members(self, mask: int) -> Iterator[Step]:
         """The terminals of a bit set, in the order of the spec."""
@@ -339,7 +343,10 @@ class Tables:
             yield self.terminals[lowest.bit_length() - 1]
             mask ^= lowest
 
-    def _union(self, mask: int) -> CharSet:
+    def _chars(self, mask: int) -> CharSet:
+        """What the terminals of a bit set can begin with."""
+        if mask & self.anything:
+            return self.alphabet
         chars = NO_CHARS
         for step in self.members(mask):
             chars |= self._first[self._place[step]]

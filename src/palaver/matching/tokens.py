@@ -1,0 +1,130 @@
+"""Rules that the chart reads at once, as if they were terminals.
+
+How it works
+------------
+Where the direct road gets lost, most of a message is certain all the same: numbers, names and fields that one pattern
+can read (`regular`). Such a rule has at most one end from any start, and one derivation, so the chart need not go
+into it. It takes the rule as a *token*: the pattern finds the end, and what lies between is a terminal to the chart. Its
+node is made with the tree, in the same way as on the direct road. A *run* is a repetition of a rule over single
+characters, whose end is certain: it has so many of them, or what follows is none of them.
+
+If the pattern does not see the end because the rest has not come yet, the chart goes into the rule after all.
+
+A chart with tokens finds the same trees and the same lengths, and lives as long. But it does not know what was
+expected in the middle of a token, or is open there; who asks for that must ask a chart without.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from palaver.matching.program import SHORT, Dialect, Expander, Expansion, Known, MatchText
+from palaver.matching.regular import Lifted, Regular
+from palaver.matching.tables import Nonterminal, Tables
+from palaver.trees.lazy import LazyNode
+from palaver.trees.node import Node, NonTerminal, Part, Parties, new
+
+# What is said in place of an end: it may be anywhere, so go into it; or it cannot be here.
+UNSURE: Final = -1
+NEVER: Final = -2
+
+
+class Token:
+    """A rule. `binary`: leaves are bytes."""
+
+    def __init__(self, symbol: NonTerminal, lifted: Lifted, expand: Expansion, *, binary: bool) -> None:
+        self.symbol = symbol
+        self._match = lifted.match
+        self._is_closed = lifted.is_closed
+        self._longest = lifted.most
+        self._expand = expand
+        self._known = Known(symbol, expand, lifted.pattern)
+        self._binary = binary
+
+    def end(self, buffer: str, at: int) -> int:
+        match = self._match(buffer, at)
+        if match is None:
+            is_seen = self._longest is not None and at + self._longest < len(buffer)
+            return NEVER if is_seen else UNSURE
+        end = match.end()
+        return end if end < len(buffer) or self._is_closed else UNSURE
+
+    def parts(self, text: str, parties: Parties | None, *, lazy: bool) -> tuple[Part, ...]:
+        return (self.node(text, parties, lazy=lazy),)
+
+    def node(self, text: str, parties: Parties | None, *, lazy: bool) -> Node:
+        if parties is None and len(text) <= SHORT:
+            known: Node = self._known[text]
+            return known
+        if not lazy or not text:
+            return new(Node, (self.symbol, self._expand.children(text), (), parties))
+        said = text.encode("latin-1") if self._binary else text
+        return new(LazyNode, (self.symbol, (said, self._expand), (), parties))
+
+
+class Run:
+    """A repetition of a rule over single characters, of which `match` finds as many as there are."""
+
+    def __init__(self, match: MatchText, known: Known) -> None:
+        self._match = match
+        self._known = known
+
+    def end(self, buffer: str, at: int, limits: tuple[int, int | None]) -> int:
+        least, most = limits
+        match = self._match(buffer, at) if most is None else self._match(buffer, at, at + most)
+        assert match is not None  # none is a match, too
+        end = match.end()
+        if end == len(buffer) and end - at != most:
+            return UNSURE
+        return end if end - at >= least else NEVER
+
+    def parts(self, text: str, _parties: Parties | None, *, lazy: bool) -> tuple[Part, ...]:
+        return tuple(map(self._known.__getitem__, text))
+
+
+class Tokens(dict[Nonterminal, Token | Run | None]):
+    """What a chart can read at once; None for what it cannot. Found out when it is first asked."""
+
+    def __init__(self, tables: Tables, expander: Expander) -> None:
+        self._tables = tables
+        self._regular = Regular(tables)
+        self._expander = expander
+        # Bits in a text are no bytes, and have no pattern.
+        self._is_possible = tables.binary or tables.unit == 1
+
+    def __missing__(self, nonterminal: Nonterminal) -> Token | Run | None:
+        found: Token | Run | None = None
+        if self._is_possible:
+            found = self._run(nonterminal) if nonterminal.symbol is None else self._token(nonterminal)
+        self[nonterminal] = found
+        return found
+
+    def _token(self, rule: Nonterminal) -> Token | None:
+        lifted = self._lift(rule)
+        if lifted is None:
+            return None
+        assert rule.symbol is not None  # a rule has a name
+        return Token(rule.symbol, lifted, self._expansion(rule), binary=self._tables.binary)
+
+    def _run(self, repetition: Nonterminal) -> Run | None:
+        step = repetition.alternatives[0]
+        rule = step.target
+        if not repetition.is_repetition or rule is None or rule.symbol is None or rule.is_tracked or step.parties:
+            return None
+        lifted = self._lift(rule)
+        if lifted is None or not lifted.least == lifted.most == 1:
+            return None
+        is_exact = repetition.least == repetition.most
+        if not is_exact and lifted.chars & self._tables.chars_after(repetition):
+            return None
+        characters = f"[{lifted.chars.as_class()}]"
+        known = Known(rule.symbol, self._expansion(rule), re.compile(characters))
+        return Run(re.compile(f"{characters}*+").match, known)
+
+    def _lift(self, rule: Nonterminal) -> Lifted | None:
+        return self._regular.lift(rule, self._tables.chars_after(rule))
+
+    def _expansion(self, rule: Nonterminal) -> Expansion:
+        is_bits = self._regular.width(rule) is not None
+        return self._expander.rule(rule, Dialect.BITS if is_bits else Dialect.DETAIL, unpacked=is_bits)
