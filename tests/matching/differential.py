@@ -634,7 +634,7 @@ def against_definition(run: Run, subject: Subject, data: Data) -> None:
     """Acceptance, prospects and trees of one input, by the chart and by the plain definition."""
     if "<C:" in str(subject):
         return  # the definition knows no parties
-    feeding = Feeding(subject, (data,), whole=False)
+    feeding = Feeding(subject, (data,), whole=False, binary=isinstance(data, bytes))
     kind = Naive if isinstance(data, str) else NaiveBits
     unit = 1 if isinstance(data, str) else 8
     readings = {data[:size]: kind(subject.rules, data[:size], patience=5_000) for size in range(len(data) + 1)}

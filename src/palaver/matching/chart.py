@@ -288,7 +288,7 @@ class Chart:
     def ways(self, result: Result) -> list[tuple[Item, Child]]:
         """All ways in which a result came about: the last item of each, and the child after it."""
         ways: list[tuple[Item, Child]] = []
-        if not (result.has_more_tails and result.prev.step.is_tail):
+        if not (result.has_more_tails and _is_tail(result.prev, result.child)):
             ways.append((result.prev, result.child))
         if result.more is not None:
             ways += result.more
@@ -536,7 +536,7 @@ class Chart:
                 binding = env[path]
                 if binding is not None and binding.result is None:
                     binding.result = result
-        elif item.step.is_tail:
+        elif _is_tail(item, child):
             known.has_more_tails = True
             self._shared[column.pos] = column.results
         elif known.more is None:
@@ -750,3 +750,8 @@ class Chart:
             if text not in self.crashes:
                 self.crashes.append(text)
             return None
+
+
+def _is_tail(item: Item, child: Child) -> bool:
+    """Whether a link is one of those that are found again. If the item has moved on over a token, it is not."""
+    return item.step.is_tail and child is not None

@@ -24,7 +24,7 @@ from typing import Any, Protocol, TypeAlias
 
 from palaver.grammar.charset import CharSet
 from palaver.matching.lookahead import Outlook, Walks
-from palaver.matching.regular import Irregular, Lifted, Regular, chain
+from palaver.matching.regular import Irregular, Lifted, Regular, chain, write_chars
 from palaver.matching.tables import BIT, Computed, FollowTest, Nonterminal, Step, Tables
 from palaver.matching.trails import NO_TRAIL
 from palaver.spec.ast import Expression
@@ -399,9 +399,9 @@ class Program:
             return None
         op = Op(RUN, following)
         self._limit(op, repetition)
-        op.match = re.compile(f"[{chars.as_class()}]*+").match
+        op.match = re.compile(f"{write_chars(chars)}*+").match
         op.takes_all = chars == self._regular.alphabet
-        one = re.compile(f"[{chars.as_class()}]")
+        one = re.compile(write_chars(chars))
         op.target, op.symbol, op.expand = target, target.symbol, self._expansion(target)
         op.known = self._known_of(op, one)
         return op

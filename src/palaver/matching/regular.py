@@ -24,7 +24,7 @@ from itertools import combinations
 from typing import TypeAlias
 
 from palaver.grammar.automaton import Automaton, State
-from palaver.grammar.charset import BYTES, END_OF_UNICODE, CharSet
+from palaver.grammar.charset import BYTES, END_OF_UNICODE, EVERY, CharSet
 from palaver.grammar.outline import NOTHING, Chars, Fork, Loop, Outline, Series, can_be_empty
 from palaver.matching.tables import BIT, LITERAL, PLAIN, Nonterminal, Step, Tables
 
@@ -326,11 +326,11 @@ def _write(outline: Outline, rest: Outline) -> str:
     """
     match outline:
         case Chars(chars):
-            return _write_chars(chars)
+            return write_chars(chars)
         case Series(parts):
             # Characters do not care what comes next, and most parts are characters.
             return "".join(
-                _write_chars(part.chars) if isinstance(part, Chars) else _write(part, _series([*parts[place:], rest]))
+                write_chars(part.chars) if isinstance(part, Chars) else _write(part, _series([*parts[place:], rest]))
                 for place, part in enumerate(parts, 1)
             )
         case Fork(options):
@@ -343,8 +343,15 @@ def _write(outline: Outline, rest: Outline) -> str:
             return f"(?:{text}){limits}+"
 
 
-def _write_chars(chars: CharSet) -> str:
-    return re.escape(chr(chars.bounds[0])) if chars.size() == 1 else f"[{chars.as_class()}]"
+def write_chars(chars: CharSet) -> str:
+    """A pattern for one character of a set."""
+    if chars.size() == 1:
+        return re.escape(chr(chars.bounds[0]))
+    if chars.bounds[-1] < END_OF_UNICODE - 1:
+        return f"[{chars.as_class()}]"
+    # What is left out is less, and `re` is slow with large sets.
+    others = EVERY - chars - END
+    return f"[^{others.as_class()}]" if others else "(?s:.)"
 
 
 def _write_fork(options: Sequence[Outline], rest: Outline) -> str:
@@ -353,7 +360,7 @@ def _write_fork(options: Sequence[Outline], rest: Outline) -> str:
     firsts = [_first(_series([option, rest])) for option in options]
     if not any(one & two for one, two in combinations(firsts, 2)):
         if all(isinstance(option, Chars) for option in options):
-            return _write_chars(_union(firsts))
+            return write_chars(_union(firsts))
         return f"(?:{'|'.join(texts)})"
     following = _first(rest)
     if not all(_are_apart(*pair) for pair in combinations([_series([o, Chars(following)]) for o in options], 2)):
@@ -362,7 +369,7 @@ def _write_fork(options: Sequence[Outline], rest: Outline) -> str:
 
 
 def _look(following: CharSet) -> str:
-    return f"(?=[{following.as_class()}]|\\Z)" if following else "\\Z"
+    return f"(?={write_chars(following)}|\\Z)" if following else "\\Z"
 
 
 def _union(sets: Sequence[CharSet]) -> CharSet:
@@ -409,22 +416,32 @@ def _lengths(outline: Outline) -> tuple[int, int | None]:
 
 def _is_open(outline: Outline) -> bool:
     """Whether something it matches can be the beginning of something longer that it matches."""
-    match outline:
-        case Chars():
-            return False
-        case Series(parts):
-            return bool(parts) and (_is_open(parts[-1]) or can_be_empty(parts[-1]))
-        case Fork(options):
-            if any(map(_is_open, options)):
-                return True
-            return not all(_are_apart(*pair) for pair in combinations(options, 2))
-        case Loop(body, least, most):
-            return least != most or _is_open(body)
+    heads = _heads(outline)
+    states = [Automaton(outline).start]
+    seen = set(states)
+    while states:
+        state = states.pop()
+        if state.accepts and state.can_go_on:
+            return True
+        for char in heads:
+            after = state[char]
+            if after is not None and after not in seen:
+                seen.add(after)
+                states.append(after)
+        if len(seen) > _MOST_STATES:
+            return True  # nobody knows
+    return False
+
+
+def _heads(*outlines: Outline) -> list[str]:
+    """One character of each kind: those between two of them are treated alike."""
+    bounds = sorted({bound for outline in outlines for bound in _bounds(outline)})
+    return [chr(bound) for bound in bounds if bound < END_OF_UNICODE]
 
 
 def _are_apart(one: Outline, two: Outline) -> bool:
     """Whether no word of either begins a word of the other."""
-    heads = [chr(bound) for bound in sorted({*_bounds(one), *_bounds(two)}) if bound < END_OF_UNICODE]
+    heads = _heads(one, two)
     pairs = [(Automaton(one).start, Automaton(two).start)]
     seen = set(pairs)
     while pairs:

@@ -4,8 +4,8 @@ How it works
 ------------
 Where the direct road gets lost, most of a message is certain all the same: numbers, names and fields that one pattern
 can read (`regular`). Such a rule has at most one end from any start, and one derivation, so the chart need not go
-into it. It takes the rule as a *token*: the pattern finds the end, and what lies between is a terminal to the chart. Its
-node is made with the tree, in the same way as on the direct road. A *run* is a repetition of a rule over single
+into it. It takes the rule as a *token*: the pattern finds the end, and what lies between is a terminal to the chart.
+Its node is made with the tree, in the same way as on the direct road. A *run* is a repetition of a rule over single
 characters, whose end is certain: it has so many of them, or what follows is none of them.
 
 If the pattern does not see the end because the rest has not come yet, the chart goes into the rule after all.
