@@ -31,6 +31,9 @@ Three shortcuts keep the chart small; none changes an answer. Nothing starts, mo
 character does not fit what can come then. A pattern does not end where the next character cannot follow it. And a
 pattern that goes round in one state runs ahead in compiled code. What was left out at the last position is kept, so
 that a message about a bad input can name everything that could have stood there.
+
+The chart may be given *tokens* (`tokens`): what it calls then is read at once, as if it were a terminal, wherever that
+is sure to come to the same. Without them it is what everything else is compared with.
 """
 
 from __future__ import annotations
@@ -43,6 +46,7 @@ from typing import Final, TypeAlias
 from palaver.grammar.automaton import State
 from palaver.grammar.code import SPEC_CODE_RAISES, raised
 from palaver.matching.collector import CollectorPaused
+from palaver.matching.program import SHORT
 from palaver.matching.tables import (
     BIT,
     CALL,
@@ -59,7 +63,6 @@ from palaver.matching.tables import (
 )
 from palaver.matching.tokens import NEVER, UNSURE, Run, Token, Tokens
 from palaver.matching.trails import NO_TRAIL, Trail
-from palaver.spec.ast import Expression
 from palaver.trees.node import Node
 
 
@@ -71,15 +74,15 @@ SKIP: Final = Skip()
 
 
 class Binding:
-    """The node that a path selected last: a node of the history, or a result from `start` to `end`."""
+    """The node that a path selected last: one of the history, or else what was read from `start` to `end`."""
 
-    __slots__ = ("end", "node", "result", "start")
+    __slots__ = ("end", "node", "origin", "start")
 
     def __init__(self, start: int, end: int, node: Node | None = None) -> None:
         self.start = start
         self.end = end
-        self.node = node
-        self.result: Result | None = None
+        self.node = node  # otherwise made when it is needed
+        self.origin: Result | Token | None = None
 
 
 Environment: TypeAlias = tuple[Binding | None, ...]
@@ -207,7 +210,7 @@ class Chart:
         self.tokens = tokens  # what is read at once, if something is
         self.knows_all = tokens is None  # if not, neither what is open nor what was expected
         self.lazy = lazy  # whether the nodes of tokens may make their children later
-        self._bounds: dict[tuple[Expression, Binding | None], int | None] = {}
+        self._bounds: dict[tuple[Computed, Binding | None], int | None] = {}
         self._bindings: dict[tuple[int, int, int], Binding] = {}
         self._columns: dict[int, Column] = {}
         self._contexts: list[Context] = []
@@ -372,7 +375,6 @@ class Chart:
         pos = column.pos
         todo = column.todo
         contexts = column.contexts
-        results = column.results
         key = column.key
         advance = self._advance
         tokens = self.tokens
@@ -414,41 +416,40 @@ class Chart:
                     self._scan(entry, is_new=True)
             else:
                 assert isinstance(entry, Result)  # there is nothing else in a column
-                context = entry.context
-                if context.pos == pos:
-                    context.empty_results.append(entry)
-                if context is self.root:
-                    self._note_end(entry)
-                if context.nonterminal.is_tracked:
-                    for waiter in context.waiters:
-                        advance(waiter, pos, entry, entry.env, column)
-                    continue
-                for waiter in context.waiters:
-                    step = waiter.step
-                    if not step.is_opening:
-                        advance(waiter, pos, entry, waiter.env, column)
-                        continue
-                    following = step.following
-                    assert following is not None  # what opens leads to something
-                    if following.fits[key]:
-                        todo.append(_item(following, waiter.context, pos, 0, waiter.env, waiter, entry))
-                    else:
-                        column.skipped.append((False, waiter, entry, waiter.env))
-                # In ambiguous grammars nearly all of the time goes into finding known results in yet another way.
-                is_shared = False
-                for waiter in context.tails:
-                    context = waiter.context
-                    known = results.get(context)
-                    if known is not None:
-                        known.has_more_tails = is_shared = True
-                    elif context.nonterminal.may_end[key]:
-                        results[context] = known = _result(context, pos, (), waiter, entry)
-                        todo.append(known)
-                    else:
-                        column.skipped.append((True, waiter, entry, ()))
-                if is_shared:
-                    self._shared[pos] = results
+                self._move_waiters(entry, column)
         column.done = len(todo)
+
+    def _move_waiters(self, result: Result, column: Column) -> None:
+        """Move all on who wait for what is done now."""
+        context = result.context
+        pos = column.pos
+        if context.pos == pos:
+            context.empty_results.append(result)
+        if context is self.root:
+            self._note_end(result)
+        is_tracked = context.nonterminal.is_tracked
+        for waiter in context.waiters:
+            self._advance(waiter, pos, result, result.env if is_tracked else waiter.env, column)
+        if context.tails:
+            self._complete_tails(result, context.tails, column)
+
+    def _complete_tails(self, result: Result, tails: list[Item], column: Column) -> None:
+        """In ambiguous grammars most of the time is spent here, to find known results in yet another way."""
+        results = column.results
+        key = column.key
+        is_shared = False
+        for item in tails:
+            context = item.context
+            known = results.get(context)
+            if known is not None:
+                known.has_more_tails = is_shared = True
+            elif context.nonterminal.may_end[key]:
+                results[context] = known = _result(context, column.pos, (), item, result)
+                column.todo.append(known)
+            else:
+                column.skipped.append((True, item, result, ()))
+        if is_shared:
+            self._shared[column.pos] = results
 
     def _note_end(self, result: Result) -> None:
         if result.end not in self.ends:
@@ -534,8 +535,8 @@ class Chart:
             column.todo.append(result)
             for path in context.selected:
                 binding = env[path]
-                if binding is not None and binding.result is None:
-                    binding.result = result
+                if binding is not None and binding.origin is None:
+                    binding.origin = result
         elif _is_tail(item, child):
             known.has_more_tails = True
             self._shared[column.pos] = column.results
@@ -708,17 +709,18 @@ class Chart:
         env = self._select(selected, item.pos, end * self._unit, item.env)
         for path in selected:
             binding = env[path]
-            if binding is not None and binding.node is None:
-                text = self.buffer[item.pos // self._unit : end]
-                binding.node = token.node(text, None, lazy=self.lazy)
+            if binding is not None:
+                binding.origin = token
         return env
 
     def _computed_bounds(self, target: Nonterminal, env: Environment) -> tuple[int, int | None] | None:
         least = self._evaluate(target.least, env)
-        most = None if target.most is None else self._evaluate(target.most, env)
-        if least is None or (most is None and target.most is not None):
-            return None
-        if most is not None and (most < 0 or least > most):
+        most = None
+        if target.most is not None:
+            most = least if target.most is target.least else self._evaluate(target.most, env)
+            if most is None or most < 0:
+                return None
+        if least is None or (most is not None and least > most):
             return None
         return max(0, least), most
 
@@ -731,25 +733,43 @@ class Chart:
             binding = env[bound.path]
             if binding is None:
                 return None
-        key = bound.expression, binding
+        key = bound, binding
         if key not in self._bounds:
-            self._bounds[key] = self._ask(bound.expression, binding)
+            self._bounds[key] = self._ask(bound, binding)
         return self._bounds[key]
 
-    def _ask(self, expression: Expression, binding: Binding | None) -> int | None:
-        node = None
-        if binding is not None:
-            if binding.node is None:
-                assert binding.result is not None  # set as soon as the binding is made
-                binding.node = self._first_tree(self, binding.result)
-            node = binding.node
+    def _ask(self, bound: Computed, binding: Binding | None) -> int | None:
+        text = self._short_text(binding) if bound.is_pure and binding is not None else None
+        if text is not None and text in bound.known:
+            return bound.known[text]
+        node = None if binding is None else self._node_of(binding)
         try:
-            return int(self._bound(expression, node))
+            value = int(self._bound(bound.expression, node))
         except SPEC_CODE_RAISES as error:
-            text = f"the bound {{{expression.text}}} {raised(error)}"
-            if text not in self.crashes:
-                self.crashes.append(text)
+            crash = f"the bound {{{bound.expression.text}}} {raised(error)}"
+            if crash not in self.crashes:
+                self.crashes.append(crash)
             return None
+        if text is not None:
+            bound.known[text] = value
+        return value
+
+    def _short_text(self, binding: Binding) -> str | None:
+        """What was read there, if it was in this input, and is no more than a few whole characters."""
+        start, bits = divmod(binding.start, self._unit)
+        end, more_bits = divmod(binding.end, self._unit)
+        return None if bits or more_bits or start < 0 or end - start > SHORT else self.buffer[start:end]
+
+    def _node_of(self, binding: Binding) -> Node:
+        if binding.node is None:
+            origin = binding.origin
+            assert origin is not None  # set as soon as the binding is made
+            if isinstance(origin, Result):
+                binding.node = self._first_tree(self, origin)
+            else:
+                text = self.buffer[binding.start // self._unit : binding.end // self._unit]
+                binding.node = origin.node(text, None, lazy=self.lazy)
+        return binding.node
 
 
 def _is_tail(item: Item, child: Child) -> bool:

@@ -98,7 +98,8 @@ class Road:
         self.bound = bound
         self.whole = whole
         self._by_chart = by_chart
-        self._parts = Parts(tables, Regular(tables), Walks(tables), Walks(tables, in_bits=True), whole, is_pure)
+        self.regular = Regular(tables)
+        self._parts = Parts(tables, self.regular, Walks(tables), Walks(tables, in_bits=True), whole, is_pure)
         self._programs = {dialect: Program(self._parts, dialect, self) for dialect in Dialect}
         self._libraries: dict[tuple[Program, bool], Library] = {}
         self._starts: dict[Program, Op] = {}

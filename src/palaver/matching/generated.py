@@ -45,7 +45,7 @@ from palaver.matching.program import (
     Read,
     Unsupported,
 )
-from palaver.matching.tables import Nonterminal
+from palaver.matching.tables import FollowTest, Nonterminal
 from palaver.trees.lazy import LazyNode
 from palaver.trees.node import Node, new
 
@@ -360,32 +360,52 @@ class _Source:
     # --- Terminals and tokens ---------------------------------------------------------------------------------------
 
     def _token(self, op: Op) -> str:
-        node, end, said = self._fresh("n"), self._fresh("e"), self._fresh("t")
+        node = self._fresh("n")
+        may_be_empty = op.shortest == 0 <= op.short and not op.is_tracked
+        if may_be_empty:
+            # Mostly it is, and then a look at the next character is enough.
+            self._line(f"if at < size and {self._name(FollowTest(op.lifted.chars))}[text[at]]:")
+            self._indent += 1
+        if op.is_spelled_out:
+            self._spelled_out(op, node)
+        else:
+            self._taken(op, node)
+        if may_be_empty:
+            self._indent -= 1
+            self._line(f"else: {node} = {self._name(op.known)}['']")
+            if not self._ended:
+                self._give_up_if("at == size")
+        return node
+
+    def _taken(self, op: Op, node: str) -> None:
+        """A token that its text is enough for."""
+        end, said = self._fresh("e"), self._fresh("t")
         if op.shortest == op.longest and op.shortest <= op.short:
             # The nodes that are known tell whether it may be this text.
             self._line(f"{end} = at + {op.shortest}")
             self._line(f"{said} = text[at:{end}]")
             self._line(f"{node} = {self._name(op.known)}[{said}]")
             self._give_up_if(f"{node} is None")
-        elif op.is_spelled_out:
-            self._find_end(op, end)
-            self._line(f"if {end} - at <= {op.short}:")
-            self._line(f" {node} = {self._name(op.known)}[text[at:{end}]]")
-            self._line(f" at = {end}")
-            self._line("else:")
-            self._indent += 1
-            children = self._rule(op.target)
-            self._line(f"{node} = new(Node, ({self._name(op.symbol)}, {children}, (), {self._name(op.parties)}))")
-            self._indent -= 1
-            return node
         else:
             self._find_end(op, end)
             self._line(f"{said} = text[at:{end}]")
             known = f"{self._name(op.known)}[{said}] if {end} - at <= {op.short} else "
             self._line(f"{node} = {known if op.shortest <= op.short else ''}{self._made(op, said, end)}")
-        self._track(op, node, said)
+        self._track(op, node, f"{said} if {end} - at <= SHORT else None")
         self._line(f"at = {end}")
-        return node
+
+    def _spelled_out(self, op: Op, node: str) -> None:
+        """A token that is read as the rule it is, unless it is short and known."""
+        end = self._fresh("e")
+        self._find_end(op, end)
+        self._line(f"if {end} - at <= {op.short}:")
+        self._line(f" {node} = {self._name(op.known)}[text[at:{end}]]")
+        self._line(f" at = {end}")
+        self._line("else:")
+        self._indent += 1
+        children = self._rule(op.target)
+        self._line(f"{node} = new(Node, ({self._name(op.symbol)}, {children}, (), {self._name(op.parties)}))")
+        self._indent -= 1
 
     def _find_end(self, op: Op, end: str) -> None:
         if op.takes_all and op.shortest == op.longest:

@@ -152,7 +152,7 @@ class Ground:
         binary: bool,
         whole: bool,
     ) -> None:
-        self.tables = Tables(rules, start, binary=binary, whole=whole)
+        self.tables = Tables(rules, start, binary=binary, whole=whole, is_pure=is_pure)
         self.bound = bound
         self.whole = whole
         self._is_pure = is_pure
@@ -168,7 +168,7 @@ class Ground:
     @cached_property
     def tokens(self) -> Tokens:
         """What the chart may read at once."""
-        return Tokens(self.tables, self._any_road)
+        return Tokens(self.tables, self._any_road.regular, self._any_road)
 
     @cached_property
     def _any_road(self) -> Road:

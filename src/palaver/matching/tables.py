@@ -105,8 +105,10 @@ class Nonterminal:
     symbol: NonTerminal | None
     alternatives: list[Step] = field(default_factory=list)  # the first step of each
     parts: list[Step] = field(default_factory=list)  # of a permutation
-    least: int | Computed = 1  # of a repetition
+    is_repetition: bool = False
+    least: int | Computed = 1  # of a repetition; if it has to be computed once, `least` and `most` are one object
     most: int | Computed | None = 1
+    bounds: tuple[int, int | None] | None = (1, 1)  # the same, if they are fixed
     # Analyses. Sets of terminals are bit sets over `Tables.terminals`.
     can_be_empty: bool = False
     leading: int = 0
@@ -124,28 +126,19 @@ class Nonterminal:
         for start in self.alternatives:
             yield from _chain(start)
 
-    @property
-    def is_repetition(self) -> bool:
-        return self.alternatives[0].mode == REPETITION
-
-    @property
-    def bounds(self) -> tuple[int, int | None] | None:
-        """The limits of a repetition if they are fixed."""
-        if isinstance(self.least, Computed) or isinstance(self.most, Computed):
-            return None
-        return self.least, self.most
-
 
 # Computes a bound from the node that the path in it selects, its trailing indices not yet applied.
 BoundEvaluator: TypeAlias = Callable[[Expression, Node | None], int]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Computed:
     """A bound to be computed from the node that the path of this number selects (None: from nothing)."""
 
     expression: Expression
     path: int | None
+    is_pure: bool  # whether it depends on what that node serialises to and nothing else
+    known: dict[str, int] = field(default_factory=dict)  # if so, what it was for short texts
 
 
 # What comes next in the input: a character, a bit inside a byte, or None: not known yet.
@@ -202,10 +195,20 @@ class Tables:
     """A grammar for one kind of input.
 
     `binary`: the buffer holds bytes as the characters up to U+00FF. `whole`: the input is one sentence, nothing more.
+    `is_pure`: whether a bound depends on the node it is computed from and nothing else.
     """
 
-    def __init__(self, rules: Mapping[str, Expr], start: str, *, binary: bool, whole: bool) -> None:
+    def __init__(
+        self,
+        rules: Mapping[str, Expr],
+        start: str,
+        *,
+        binary: bool,
+        whole: bool,
+        is_pure: Callable[[Expression], bool] = lambda _: False,
+    ) -> None:
         self.binary = binary
+        self._is_pure = is_pure
         self.alphabet = BYTES if binary else EVERY
         self.trails = Trails()
         self.terminals: list[Step] = []
@@ -286,8 +289,11 @@ class Tables:
 
     def _repetition(self, part: Repeat) -> Nonterminal:
         repetition = self._nonterminal()
-        repetition.least = self._bound(part.least)
-        repetition.most = None if part.most is None else self._bound(part.most)
+        least = repetition.least = self._bound(part.least)
+        most = least if part.most == part.least else None if part.most is None else self._bound(part.most)
+        repetition.most = most
+        repetition.is_repetition = True
+        repetition.bounds = (least, most) if isinstance(least, int) and not isinstance(most, Computed) else None
         step = self._step(part.body, repetition)
         step.mode = REPETITION
         step.following = step
@@ -295,7 +301,7 @@ class Tables:
         return repetition
 
     def _bound(self, bound: int | Expression) -> int | Computed:
-        return bound if isinstance(bound, int) else Computed(bound, self.trails.track(bound))
+        return bound if isinstance(bound, int) else Computed(bound, self.trails.track(bound), self._is_pure(bound))
 
     def _permutation(self, parts: tuple[Expr, ...]) -> Nonterminal:
         permutation = self._nonterminal()

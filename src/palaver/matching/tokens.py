@@ -86,9 +86,9 @@ class Run:
 class Tokens(dict[Nonterminal, Token | Run | None]):
     """What a chart can read at once; None for what it cannot. Found out when it is first asked."""
 
-    def __init__(self, tables: Tables, expander: Expander) -> None:
+    def __init__(self, tables: Tables, regular: Regular, expander: Expander) -> None:
         self._tables = tables
-        self._regular = Regular(tables)
+        self._regular = regular
         self._expander = expander
         # Bits in a text are no bytes, and have no pattern.
         self._is_possible = tables.binary or tables.unit == 1
