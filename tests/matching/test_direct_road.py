@@ -151,6 +151,42 @@ def test_memory_grows_with_the_input_and_no_faster() -> None:
     assert peak(1_600) < 12 * peak(200)
 
 
+def same_as_the_chart(spec: str, data: str, *, whole: bool = True) -> None:
+    """Asked often enough for rules to become functions."""
+    loaded = palaver.loads(spec)
+    reference = loaded.matcher(whole=whole, reference=True)
+    fed, wanted = reference.feed(data), reference.finish()
+    for _ in range(3 * HOT):
+        matcher = loaded.matcher(whole=whole)
+        assert matcher.feed(data) == fed
+        assert matcher.finish() == wanted
+        assert list(islice(matcher.trees(), 5)) == list(islice(reference.trees(), 5))
+        assert loaded.matcher(whole=whole).finish(data) == wanted
+
+
+def test_rounds_over_nothing_end() -> None:
+    same_as_the_chart("<start> ::= 'x' r'(?:ab)*'*\n", "xac")
+    same_as_the_chart("<start> ::= r'(?:ab)*'+ 'c'?\n", "ad")
+
+
+def test_bounds_see_what_functions_have_read() -> None:
+    spec = "<start> ::= <record>*\n<record> ::= <n> 'a'{int(<n>)}\n<n> ::= '0' | <d>\n<d> ::= '0' | '2'\n"
+    same_as_the_chart(spec, "2")
+    same_as_the_chart(spec, "2aa0" * 3 + "2a")
+
+
+def test_a_stream_that_ends_tells_shorter_messages_too() -> None:
+    same_as_the_chart("<start> ::= <x>{1,2} ('x' | 'y')\n<x> ::= 'x'\n", "xxx", whole=False)
+
+
+def test_a_field_that_may_go_on_counts_nothing_yet() -> None:
+    same_as_the_chart("<start> ::= <n> 'a'{int(<n>)}\n<n> ::= r'[0-9]{1,2}'\n", "1")
+
+
+def test_a_message_that_may_go_on_behind_a_look_ahead_says_so() -> None:
+    same_as_the_chart("<start> ::= 'x' <y> 'a'\n<y> ::= r'(?:ab)*'\n", "xa")
+
+
 # --- Lazy trees -------------------------------------------------------------------------------------------------------
 
 

@@ -108,6 +108,14 @@ def test_a_run_that_is_cut_off_goes_on_with_the_next_piece() -> None:
     assert list(with_tokens.trees()) == list(alone.trees()) != []
 
 
+def test_a_run_may_be_longer_than_anything_can_be() -> None:
+    spec = "<start> ::= <start> <part> | <part>\n<part> ::= <n> ':' <c>{int(<n>)}\n<n> ::= r'[0-9]+'\n<c> ::= r'[a-c]'"
+    with_tokens, alone = matchers(spec, "3:abc1:a", f"{10**30}:abc")
+    assert with_tokens.progress == alone.progress
+    assert with_tokens.finish() == alone.finish()
+    assert list(with_tokens.partial_trees()) == list(alone.partial_trees())
+
+
 def test_lengths_of_a_message_that_may_go_on_are_the_same() -> None:
     with_tokens, alone = matchers(SUMS, "12+3.45+6", whole=False)
     assert with_tokens.progress == alone.progress

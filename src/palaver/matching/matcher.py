@@ -16,7 +16,6 @@ what is right: the reference that all else is compared with, and the witness to 
 
 from __future__ import annotations
 
-from codecs import IncrementalDecoder, getincrementaldecoder
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 
@@ -24,6 +23,7 @@ from palaver.grammar.ir import bodies_below, computed_bounds, uses_binary
 from palaver.matching.chart import Chart
 from palaver.matching.direct import DONE, LOST, WAITING, Machine, Road
 from palaver.matching.forest import first_tree, partial_trees, trees
+from palaver.matching.input import Input
 from palaver.matching.tables import BoundEvaluator, Nonterminal, Tables
 from palaver.matching.tokens import Tokens
 from palaver.matching.trails import Trails, UnsupportedBound
@@ -137,7 +137,9 @@ class CompiledShape:
         ground = self._grounds.get(key)
         if ground is None:
             ground = self._grounds[key] = Ground(self._rules, self.start, *self._bounds, *key)
-        return Matcher(ground, history, is_fast=prune and not reference, is_lazy=lazy, prune=prune)
+        return Matcher(
+            ground, Input(binary=key[0]), history, is_fast=prune and not reference, is_lazy=lazy, prune=prune
+        )
 
 
 class Ground:
@@ -223,7 +225,9 @@ class Matcher:
     _made_chart: Chart | None = None  # by which the input is read when the machine is lost
     _made_witness: Chart | None = None
 
-    def __init__(self, ground: Ground, history: Sequence[Node], *, is_fast: bool, is_lazy: bool, prune: bool) -> None:
+    def __init__(
+        self, ground: Ground, source: Input, history: Sequence[Node], *, is_fast: bool, is_lazy: bool, prune: bool
+    ) -> None:
         self._ground = ground
         self._is_fast = is_fast
         self._is_lazy = is_lazy
@@ -231,7 +235,7 @@ class Matcher:
         self._prune = prune
         self._whole = ground.whole
         self._unit = ground.tables.unit
-        self._input = _Input(binary=ground.tables.binary)
+        self._input = source
         self._lengths: list[int] = []
         self._road = ground.road if is_fast else None  # None: the chart reads
 
@@ -334,7 +338,7 @@ class Matcher:
     def _read_directly(self, machine: Machine, text: str) -> Progress | None:
         """None: the machine is lost."""
         status = machine.read(text, ended=self._has_ended)
-        size = len(machine.buffer)
+        size = machine.size
         complete_here = machine.would_be_done() if status == WAITING else status == DONE and machine.at == size
         if machine.status == LOST:
             self._leave_road()
@@ -447,70 +451,3 @@ class Matcher:
             names = [step.shown for step in steps] + (["end of input"] if is_end else [])
             self._epitaph = self._input.offset(position // self._unit), tuple(dict.fromkeys(names))
         return self._epitaph
-
-
-class _Input:
-    """What has been fed, and how its units relate to the characters in the buffer.
-
-    Text that comes as bytes is decoded as UTF-8 (bytes that are none become lone surrogates, as everywhere in
-    Python), and then units are bytes while the buffer holds characters.
-    """
-
-    length = 0
-    _kind: type | None = None
-    _decoder: IncrementalDecoder | None = None  # only for what is not ASCII
-    _decoded = ""
-    _known = (0, 0)  # a number of characters, and how many bytes they are
-
-    def __init__(self, *, binary: bool) -> None:
-        self._binary = binary
-
-    @property
-    def _is_one_to_one(self) -> bool:
-        """Whether a unit is a character."""
-        return self._decoder is None
-
-    def take(self, data: str | bytes) -> str:
-        """The characters that a further piece adds to the buffer."""
-        if self._binary:
-            raw = data.encode("utf-8", "surrogateescape") if isinstance(data, str) else data
-            self.length += len(raw)
-            return str(raw, "latin-1")
-        if data:
-            kind = str if isinstance(data, str) else bytes
-            if self._kind not in (None, kind):
-                raise TypeError("a text is fed as str or as bytes, not as both")
-            self._kind = kind
-        self.length += len(data)
-        return data if isinstance(data, str) else self._decode(data)
-
-    def finish(self) -> str:
-        return "" if self._decoder is None else self._decode(b"", final=True)
-
-    def _decode(self, data: bytes, *, final: bool = False) -> str:
-        if self._decoder is None and not data.isascii():
-            self._decoder = getincrementaldecoder("utf-8")(errors="surrogateescape")
-        text = str(data, "ascii") if self._decoder is None else self._decoder.decode(data, final)
-        self._decoded += text
-        return text
-
-    def offset(self, characters: int) -> int:
-        """How many units so many characters are."""
-        if self._is_one_to_one:
-            return characters
-        # Offsets are mostly asked for in rising order.
-        known, size = self._known if self._known[0] <= characters else (0, 0)
-        size += len(self._decoded[known:characters].encode("utf-8", "surrogateescape"))
-        self._known = characters, size
-        return size
-
-    def characters(self, length: int) -> int | None:
-        """How many characters so many units are; None if they end inside a character, or have not been decoded."""
-        if self._is_one_to_one:
-            return length
-        head = self._decoded.encode("utf-8", "surrogateescape")[:length].decode("utf-8", "surrogateescape")
-        return len(head) if self.offset(len(head)) == length and self._decoded.startswith(head) else None
-
-    def is_read_by(self, characters: int) -> bool:
-        """Whether a reader of so many characters has read all there is."""
-        return self.offset(characters) == self.length

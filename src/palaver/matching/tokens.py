@@ -72,11 +72,12 @@ class Run:
 
     def end(self, buffer: str, at: int, limits: tuple[int, int | None]) -> int:
         least, most = limits
-        match = self._match(buffer, at) if most is None else self._match(buffer, at, at + most)
+        size = len(buffer)
+        match = self._match(buffer, at, size if most is None else min(size, at + most))
         assert match is not None  # none is a match, too
         end = match.end()
-        if end == len(buffer) and end - at != most:
-            return UNSURE
+        if end == size and end - at != most:
+            return UNSURE  # more may come
         return end if end - at >= least else NEVER
 
     def parts(self, text: str, _parties: Parties | None, *, lazy: bool) -> tuple[Part, ...]:

@@ -1,0 +1,87 @@
+"""What has been fed, as the characters that matchers read."""
+
+from __future__ import annotations
+
+from codecs import IncrementalDecoder, getincrementaldecoder
+
+
+class Input:
+    """What has been fed, and how its units relate to the characters in the buffer.
+
+    Text that comes as bytes is decoded as UTF-8 (bytes that are none become lone surrogates, as everywhere in
+    Python), and then units are bytes while the buffer holds characters.
+    """
+
+    length = 0
+    _kind: type | None = None
+    _decoder: IncrementalDecoder | None = None  # only for what is not ASCII
+    _decoded = 0  # characters
+    _known = (0, 0)  # a number of characters, and how many bytes they are
+
+    def __init__(self, *, binary: bool) -> None:
+        self._binary = binary
+        self._pieces: list[str] = []  # of what has been decoded
+
+    @property
+    def _is_one_to_one(self) -> bool:
+        """Whether a unit is a character."""
+        return self._decoder is None
+
+    def take(self, data: str | bytes) -> str:
+        """The characters that a further piece adds to the buffer."""
+        if self._binary:
+            raw = data.encode("utf-8", "surrogateescape") if isinstance(data, str) else data
+            self.length += len(raw)
+            return str(raw, "latin-1")
+        if data:
+            kind = str if isinstance(data, str) else bytes
+            if self._kind not in (None, kind):
+                raise TypeError("a text is fed as str or as bytes, not as both")
+            self._kind = kind
+        self.length += len(data)
+        return data if isinstance(data, str) else self._decode(data)
+
+    def finish(self) -> str:
+        return "" if self._decoder is None else self._decode(b"", final=True)
+
+    def _decode(self, data: bytes, *, final: bool = False) -> str:
+        if self._decoder is None and not data.isascii():
+            self._decoder = getincrementaldecoder("utf-8")(errors="surrogateescape")
+        text = str(data, "ascii") if self._decoder is None else self._decoder.decode(data, final)
+        self._pieces.append(text)
+        self._decoded += len(text)
+        return text
+
+    @property
+    def _text(self) -> str:
+        if len(self._pieces) != 1:
+            self._pieces = ["".join(self._pieces)]
+        return self._pieces[0]
+
+    @property
+    def _pending(self) -> int:
+        """How many bytes of a character have come whose end has not."""
+        return 0 if self._decoder is None else len(self._decoder.getstate()[0])
+
+    def offset(self, characters: int) -> int:
+        """How many units so many characters are."""
+        if self._is_one_to_one:
+            return characters
+        if characters == self._decoded:
+            return self.length - self._pending
+        # Offsets are mostly asked for in rising order.
+        known, size = self._known if self._known[0] <= characters else (0, 0)
+        size += len(self._text[known:characters].encode("utf-8", "surrogateescape"))
+        self._known = characters, size
+        return size
+
+    def characters(self, length: int) -> int | None:
+        """How many characters so many units are; None if they end inside a character, or have not been decoded."""
+        if self._is_one_to_one:
+            return length
+        head = self._text.encode("utf-8", "surrogateescape")[:length].decode("utf-8", "surrogateescape")
+        return len(head) if self.offset(len(head)) == length and self._text.startswith(head) else None
+
+    def is_read_by(self, characters: int) -> bool:
+        """Whether a reader of so many characters has read all there is."""
+        return self.offset(characters) == self.length
