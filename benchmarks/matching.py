@@ -5,9 +5,9 @@ batches; whatever is compared is measured in turn, in the same run, each in a pr
 counts: a bar that is missed is shown as MISSED, and then the exit status is 1. Rows without a bar are for information.
 
 What is measured, if nothing else is said, is the engine: a matcher is fed a whole message and asked for its first tree.
-"lazy" serialises that tree and looks at nothing in it; "all nodes" makes every node and leaf, and "visited" goes to each
-of them, too. The reference is asked by `grammar.parse`, which makes all nodes, visits none, and looks at no constraints. Both read the same spec, and trees that differ in
-size are told.
+"lazy" serialises that tree and looks at nothing in it; "all nodes" makes every node and leaf, and "visited" goes to
+each of them, too. The reference is asked by `grammar.parse`, which makes all nodes, visits none, and looks at no
+constraints. Both read the same spec, and trees that differ in size are told.
 
 REFERENCE_PYTHON names the Python of a reference that is installed already.
 """
@@ -270,15 +270,18 @@ class Bench:
     def read_fragments(self) -> Iterator[Row]:
         for name, spec, message in _LARGE:
             messages = [message(256)]
-            for end, whole in (("known end", True), ("stream", False)):
+            for end, whole in (("to its end", True), ("stream", False)):
                 one, many = ({"whole": whole, "pieces": pieces} for pieces in (1, PIECES))
                 with palaver(spec) as ours:
-                    at_once, in_pieces = alternate(
+                    at_once, in_pieces, known = alternate(
                         ROUNDS,
                         partial(ours.seconds, "lazy", messages, options=one),
                         partial(ours.seconds, "lazy", messages, options=many),
+                        partial(ours.seconds, "lazy", messages),
                     )
                 yield slower(f"{PIECES} fragments of {name}, 256 KB, {end}", in_pieces, at_once, 3, 1.5)
+                if whole:
+                    yield slower("  against a piece that is known to be all", in_pieces, known)
 
     def compile_spec(self) -> Iterator[Row]:
         for work, symbol, message in (

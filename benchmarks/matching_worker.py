@@ -63,10 +63,11 @@ class Palaver:
         self.read(message, symbol=request["symbol"])
         return {"seconds": time.process_time() - began}
 
-    def read(self, message, *, symbol=None, whole=True, pieces=1, lazy=True):
+    def read(self, message, *, symbol=None, whole=True, pieces=None, lazy=True):
+        """Without `pieces`, the message is known to be all there."""
         matcher = self.spec.matcher(symbol, whole=whole, lazy=lazy)
-        if pieces == 1 and whole:
-            matcher.finish(message)  # it is known to be all there
+        if pieces is None:
+            matcher.finish(message)
         else:
             size = -(-len(message) // pieces)
             for start in range(0, len(message), size):

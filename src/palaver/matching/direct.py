@@ -269,7 +269,7 @@ class Machine:
         if text:
             self._take(text)
         if self.status == WAITING:
-            if len(text) < _MANY:
+            if self.size < _MANY:
                 self.status = self._run(self._window, ended=ended, trial=False)
             else:
                 with CollectorPaused():

@@ -63,9 +63,6 @@ class GaveUp(Exception):
     """The machine has to do it."""
 
 
-_GAVE_UP = GaveUp()
-
-
 def _settle(outlook: Outlook, text: str, at: int, size: int) -> int:
     """The way to go from `outlook`, which stands before the character number `at`, in a text that goes on."""
     while outlook.way == UNDECIDED and at < size:
@@ -116,7 +113,7 @@ class _Runs(dict[str, tuple[Node, ...]]):
         if self._match is not None:
             match = self._match(text, 0)
             if match is None or match.end() < len(text):
-                raise _GAVE_UP
+                raise GaveUp
         nodes = tuple(map(self._known.__getitem__, text))
         if len(text) <= _LONGEST_RUN:
             if len(self) >= _MOST_RUNS:
@@ -177,7 +174,7 @@ class _Source:
         self._calls: list[Nonterminal] = []
         settle = _settle_in_stream if not self._program.is_whole else _settle_to_end if library.ended else _settle
         self._names: dict[str, Any] = {
-            "GAVE_UP": _GAVE_UP, "settle": settle, "limits": self._limits_now, "run_end": self._run_end, "new": new,
+            "GaveUp": GaveUp, "settle": settle, "limits": self._limits_now, "run_end": self._run_end, "new": new,
             "Node": Node, "LazyNode": LazyNode, "SHORT": SHORT,
         }  # fmt: skip
 
@@ -198,7 +195,7 @@ class _Source:
             raise Unsupported
 
     def _give_up_if(self, condition: str) -> None:
-        self._line(f"if {condition}: raise GAVE_UP")
+        self._line(f"if {condition}: raise GaveUp")
 
     def _name(self, value: object) -> str:
         """A name for a thing that the function needs."""
@@ -285,9 +282,9 @@ class _Source:
         self._line(f" {way} = {ways}[text[at]]")
         self._line(f" if {way} < 0:")
         self._line(f"  {way} = settle({look}, text, at, size)")
-        self._line(f"  if {way} < 0: raise GAVE_UP")
+        self._line(f"  if {way} < 0: raise GaveUp")
         at_end = outlook.way_at_end if self._ended else UNDECIDED
-        self._line(f"else: {f'{way} = {at_end}' if at_end >= 0 else 'raise GAVE_UP'}")
+        self._line(f"else: {f'{way} = {at_end}' if at_end >= 0 else 'raise GaveUp'}")
         return way
 
     def _counted(self, begin: Op) -> str:
@@ -329,7 +326,7 @@ class _Source:
     def _limits_now(self, op: Op, fields: Sequence[Field | None]) -> tuple[int, int | None]:
         limits = self._limits_of(op, fields)
         if isinstance(limits, int):
-            raise _GAVE_UP
+            raise GaveUp
         return limits
 
     def _call(self, op: Op) -> str:
@@ -477,7 +474,7 @@ class _Source:
         match = None if op.takes_all else op.match(text, at, last)
         end = last if match is None else match.end()
         if end - at < least or (end == size and end - at != most and not self._ended):
-            raise _GAVE_UP
+            raise GaveUp
         return end
 
     def _sweep(self, op: Op, parts: str) -> None:
