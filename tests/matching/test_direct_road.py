@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import tracemalloc
+import weakref
 from itertools import islice
 
 import pytest
@@ -185,6 +187,21 @@ def test_a_field_that_may_go_on_counts_nothing_yet() -> None:
 
 def test_a_message_that_may_go_on_behind_a_look_ahead_says_so() -> None:
     same_as_the_chart("<start> ::= 'x' <y> 'a'\n<y> ::= r'(?:ab)*'\n", "xa")
+
+
+def test_nothing_is_kept_of_a_message_that_nobody_needs() -> None:
+    spec = palaver.loads(NESTED)
+
+    def read(text: str) -> weakref.ref[object]:
+        matcher = spec.matcher()
+        for start in range(0, len(text), 7):  # so that functions give up again and again
+            matcher.feed(text[start : start + 7])
+        matcher.finish()
+        return weakref.ref(matcher)
+
+    kept = [read("[" + ",".join(["[abc,[de],[]]"] * 20) + "]") for _ in range(3 * HOT)]
+    gc.collect()
+    assert not any(matcher() for matcher in kept)
 
 
 # --- Lazy trees -------------------------------------------------------------------------------------------------------

@@ -235,7 +235,8 @@ class Matcher:
         self._prune = prune
         self._whole = ground.whole
         self._unit = ground.tables.unit
-        self._input = source
+        self.source = source
+        self.binary = ground.tables.binary
         self._lengths: list[int] = []
         self._road = ground.road if is_fast else None  # None: the chart reads
 
@@ -254,7 +255,7 @@ class Matcher:
     @property
     def length(self) -> int:
         """How much has been fed."""
-        return self._input.length
+        return self.source.length
 
     def feed(self, data: str | bytes) -> Progress:
         """Read a further piece.
@@ -264,7 +265,12 @@ class Matcher:
         """
         if self._has_ended:
             raise ValueError("the end of the input has been told already")
-        return self._read(self._input.take(data))
+        return self._read(self.source.take(data))
+
+    def read_text(self, text: str, *, ended: bool = False) -> Progress:
+        """Read what the source has taken for all who share it."""
+        self._has_ended = ended
+        return self._read(text)
 
     def finish(self, last: str | bytes = "") -> Progress:
         """Read the last piece, if there is one more; then there is no more.
@@ -279,7 +285,7 @@ class Matcher:
                 raise ValueError("the end of the input has been told already")
             return self.progress
         is_whole = self._whole and not self.length
-        text = self._input.take(last) + self._input.finish() if last else self._input.finish()
+        text = self.source.take(last) + self.source.finish() if last else self.source.finish()
         self._has_ended = True
         if is_whole and self._road is not None and self._new_machine(self._road).read_whole(text):
             return Progress([self.length], complete_here=True, may_go_on=False)
@@ -296,7 +302,7 @@ class Matcher:
         """
         if length is None:
             length = self.length
-        characters = self._input.characters(length)
+        characters = self.source.characters(length)
         if characters is None or (self._whole and length != self.length):
             return iter(())
         if self._road is not None:
@@ -315,7 +321,7 @@ class Matcher:
         """
         yield from self.trees()
         chart = self._witness
-        if self._input.is_read_by(chart.limit // self._unit):
+        if self.source.is_read_by(chart.limit // self._unit):
             yield from partial_trees(chart)
 
     def _read(self, text: str) -> Progress:
@@ -343,7 +349,7 @@ class Matcher:
         if machine.status == LOST:
             self._leave_road()
             return None
-        is_read = self._input.is_read_by(size)
+        is_read = self.source.is_read_by(size)
         if self._whole:
             complete_here = complete_here and is_read
             lengths = [self.length] if complete_here else []
@@ -351,7 +357,7 @@ class Matcher:
             self._tell_lengths(machine.lengths)
             lengths = self._lengths
             if complete_here and size not in machine.lengths[-1:]:
-                lengths = [*lengths, self._input.offset(size)]
+                lengths = [*lengths, self.source.offset(size)]
             complete_here = is_read and self.length in lengths[-1:]
         obituary = None if status == WAITING or complete_here else self._obituary
         return Progress(lengths, complete_here=complete_here, may_go_on=status == WAITING, obituary=obituary)
@@ -421,7 +427,7 @@ class Matcher:
         if chart.is_alive:
             chart.extend(text)
         self._tell_lengths(chart.end_positions, self._unit)
-        complete_here = chart.limit in chart.ends and self._input.is_read_by(chart.limit // self._unit)
+        complete_here = chart.limit in chart.ends and self.source.is_read_by(chart.limit // self._unit)
         lengths = self._lengths
         if self._whole:
             lengths = [self.length] if complete_here else []
@@ -435,7 +441,7 @@ class Matcher:
         """Take over the ends that have been found since, in parts of characters if need be."""
         for end in ends[self._told :]:
             if end % unit == 0:
-                self._lengths.append(self._input.offset(end // unit))
+                self._lengths.append(self.source.offset(end // unit))
         self._told = len(ends)
 
     def _obituary(self) -> tuple[int, tuple[str, ...]]:
@@ -449,5 +455,5 @@ class Matcher:
                 position = chart.furthest
                 steps, is_end = chart.expected_at_furthest()
             names = [step.shown for step in steps] + (["end of input"] if is_end else [])
-            self._epitaph = self._input.offset(position // self._unit), tuple(dict.fromkeys(names))
+            self._epitaph = self.source.offset(position // self._unit), tuple(dict.fromkeys(names))
         return self._epitaph
