@@ -488,6 +488,13 @@ class Chart:
         if following is None:
             self._complete(item, child, env, column)
             return
+        if step.is_opening:
+            # Nothing else leads to the second step, and the first has each child once.
+            if following.fits[column.key]:
+                column.todo.append(_item(following, item.context, pos, 0, env, item, child))
+            else:
+                column.skipped.append((False, item, child, env))
+            return
         count = 0
         if step.mode == REPETITION:
             least, most = item.context.bounds
@@ -506,10 +513,6 @@ class Chart:
             column.skipped.append((False, item, child, env))
             return
         context = item.context
-        if step.is_opening:
-            # Nothing else leads to the second step, and the first has each child once.
-            column.todo.append(_item(following, context, pos, 0, env, item, child))
-            return
         key = (following, context, count, env) if count or env else (following, context)
         known = column.seen.get(key)
         if known is None:

@@ -409,7 +409,10 @@ def _turn_round(ends: list[tuple[Item, Child]]) -> _Graph:
         if item.prev is None:
             starts.append(item)
             continue
-        for before in (item.prev,) if item.more is None else (item.prev, *[before for before, _ in item.more]):
+        befores = [item.prev]
+        if item.more is not None:
+            befores += [before for before, _ in item.more]
+        for before in befores:
             if before in ways:
                 ways[before].append(item)
             else:

@@ -35,7 +35,9 @@ END = CharSet.of(END_MARK)
 # Larger things are left alone: it would take longer to prove them regular than to read them.
 _MOST_STATES = 300
 _MOST_PAIRS = 2_000
+_MOST_OPTIONS = 100  # each is compared with each
 _LONGEST = 20_000
+_MOST_OPTIONS = 100
 
 
 MatchText: TypeAlias = Callable[[str, int], "re.Match[str] | None"]
@@ -355,6 +357,8 @@ def write_chars(chars: CharSet) -> str:
 
 
 def _write_fork(options: Sequence[Outline], rest: Outline) -> str:
+    if len(options) > _MOST_OPTIONS:
+        raise Irregular
     options = sorted(options, key=can_be_empty)  # what can be empty would always do, so it comes last
     texts = [_write(option, rest) for option in options]
     firsts = [_first(_series([option, rest])) for option in options]
