@@ -388,3 +388,11 @@ def test_a_permutation_of_many_parts_costs_sets_not_orders() -> None:
 
 def test_a_bounded_repetition_with_large_limits_is_cheap() -> None:
     assert fed("<start> ::= r'x{0,65535}' 'x'{3,70000} '!'", "x" * 300 + "!").progress.complete_here
+
+
+def test_asking_about_half_a_character_changes_nothing() -> None:
+    matcher = shape_of("<start> ::= 'こんに'").matcher(whole=True)
+    for byte in "こん".encode():
+        matcher.feed(bytes([byte]))
+        assert all(list(matcher.trees(length)) == [] for length in range(8))
+    assert matcher.feed(b"x").dead_at == 6

@@ -72,7 +72,8 @@ class Input:
         # Offsets are mostly asked for in rising order.
         known, size = self._known if self._known[0] <= characters else (0, 0)
         size += len(self._text[known:characters].encode("utf-8", "surrogateescape"))
-        self._known = characters, size
+        if characters <= self._decoded:  # who asks about more gets no answer to be kept
+            self._known = characters, size
         return size
 
     def characters(self, length: int) -> int | None:
