@@ -76,20 +76,18 @@ def too_large(symbol: str) -> One:
 
 
 def from_pool(pool: tuple[Node, ...]) -> One:
-    count, said = len(pool), [flat(node) for node in pool]
-
-    def only(run: Run) -> Node:
-        run.left -= 1
-        run.leaves += said[0]
-        return pool[0]
+    count = len(pool)
+    said: dict[int, list[Leaf]] = {}  # what the nodes say; in a long chain of rules most are never asked
 
     def pick(run: Run) -> Node:
         run.left -= 1
-        at = int(run.random() * count)
+        at = int(run.random() * count) if count > 1 else 0
+        if at not in said:
+            said[at] = flat(pool[at])
         run.leaves += said[at]
         return pool[at]
 
-    return only if count == 1 else pick
+    return pick
 
 
 def all_of(ones: list[One]) -> Body:
