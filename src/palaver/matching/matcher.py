@@ -224,6 +224,7 @@ class Matcher:
     _machine: Machine | None = None
     _made_chart: Chart | None = None  # by which the input is read when the machine is lost
     _made_witness: Chart | None = None
+    _root: Node | None = None  # of a message that was read in one step
 
     def __init__(
         self, ground: Ground, source: Input, history: Sequence[Node], *, is_fast: bool, is_lazy: bool, prune: bool
@@ -287,7 +288,8 @@ class Matcher:
         is_whole = self._whole and not self.length
         text = self.source.take(last) + self.source.finish() if last else self.source.finish()
         self._has_ended = True
-        if is_whole and self._road is not None and self._new_machine(self._road).read_whole(text):
+        if is_whole and self._road is not None and (machine := self._new_machine(self._road)).read_whole(text):
+            self._root = machine.root
             return Progress([self.length], complete_here=True, may_go_on=False)
         return self._read(text)
 
@@ -300,6 +302,8 @@ class Matcher:
 
         Their order is stated in `matching.forest`. A matcher for a whole input has trees of its full length only.
         """
+        if self._root is not None and (length is None or length == self.length):
+            return iter((self._root,))
         if length is None:
             length = self.length
         characters = self.source.characters(length)
