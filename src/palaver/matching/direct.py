@@ -102,15 +102,53 @@ class Road:
         self._parts = Parts(tables, self.regular, Walks(tables), Walks(tables, in_bits=True), whole, is_pure)
         self._programs = {dialect: Program(self._parts, dialect, self) for dialect in Dialect}
         self._libraries: dict[tuple[Program, bool], Library] = {}
-        self._starts: dict[Program, Op] = {}
+        self._starts: dict[bool, tuple[Program, Op]] = {}
 
     def machine(self, *, lazy: bool) -> Machine:
         """A machine for a message."""
-        program = self._programs[Dialect.SKETCH if lazy else Dialect.FULL]
-        start = self._starts.get(program)
-        if start is None:
-            start = self._starts[program] = program.call(self.tables.start, None, _STOP)
-        return Machine(self, program, start)
+        return Machine(self, *self._begin(lazy))
+
+    def _begin(self, lazy: bool) -> tuple[Program, Op]:
+        begin = self._starts.get(lazy)
+        if begin is None:
+            program = self._programs[Dialect.SKETCH if lazy else Dialect.FULL]
+            begin = self._starts[lazy] = program, program.call(self.tables.start, None, _STOP)
+        return begin
+
+    def read_whole(self, text: str, *, lazy: bool) -> Node | None:
+        """The tree of a message that is all there, if that is known without a machine; None says nothing."""
+        _, op = self._begin(lazy)
+        if END_MARK in text:
+            return None
+        if op.kind == TOKEN:
+            match = op.match(text, 0)
+            return self.node(op, text) if match is not None and match.end() == len(text) else None
+        if op.kind != CALL or len(text) >= _MANY:
+            return None
+        read = op.reads[True]
+        if read is None or isinstance(read, bool):
+            return None
+        try:
+            end, children = read(text, 0, len(text), [None] * self.paths)
+        except (GaveUp, RecursionError):
+            return None
+        if end < len(text):
+            return None
+        node = new(Node, (op.symbol, children, (), op.parties))
+        return self.known(node, text) if text else node
+
+    def node(self, op: Op, text: str) -> Node:
+        """The node of a token."""
+        said = text.encode("latin-1") if self.tables.binary else text
+        if op.is_leaf:
+            return new(Node, (op.symbol, (said,), (), op.parties))
+        if op.is_lazy and text:
+            return new(LazyNode, (op.symbol, (said, op.expand), (), op.parties))
+        return new(Node, (op.symbol, op.expand.children(text), (), op.parties))
+
+    def known(self, node: Node, text: str) -> Node:
+        """The same node, knowing its text."""
+        return known_node(node, text.encode("latin-1") if self.tables.binary else text)
 
     def rule(self, nonterminal: Nonterminal, dialect: Dialect, *, unpacked: bool) -> Expansion:
         program = self._programs[dialect]
@@ -306,39 +344,12 @@ class Machine:
             self._pieces = ["".join(self._pieces)]
         return self._pieces[0]
 
-    def read_whole(self, text: str) -> bool:
-        """Read a message that is all there, if it can be done in one step; if not, nothing has happened."""
-        if len(text) < _MANY:
-            return self._read_whole(text)
-        with CollectorPaused():
-            return self._read_whole(text)
-
-    def _read_whole(self, text: str) -> bool:
-        op = self._op
-        if END_MARK in text:
-            return False
-        if op.kind == TOKEN:
-            match = op.match(text, 0)
-            if match is None or match.end() < len(text):
-                return False
-            self.parts.append(self._node(op, text))
-        else:
-            done = self._read_at_once(op, text, 0, ended=True) if op.kind == CALL else None
-            if done is None or done[0] < len(text):
-                return False
-            self.parts.append(new(Node, (op.symbol, done[1], (), op.parties)))
-        self._pieces, self._window, self._place, self.status = [text], text, len(text), DONE
-        return True
-
     @property
     def root(self) -> Node:
         """The tree of what was read."""
         (node,) = self.parts
         assert isinstance(node, Node)  # the start symbol is a rule
-        if self.at == 0 or isinstance(node, LazyNode):
-            return node
-        said = self.buffer[: self.at]
-        return known_node(node, said.encode("latin-1") if self.road.tables.binary else said)
+        return node if self.at == 0 or isinstance(node, LazyNode) else self.road.known(node, self.buffer[: self.at])
 
     def would_be_done(self) -> bool:
         """Whether all is read if nothing more comes, asked while waiting. May turn out to be lost."""
@@ -403,7 +414,7 @@ class Machine:
                     op = op.call
                     continue
                 else:
-                    node = self._node(op, text)
+                    node = self.road.node(op, text)
                 parts.append(node)
                 if op.is_tracked:
                     self._select(descend(trail, op.symbol)[1], node, text if end - at <= SHORT else None)
@@ -620,16 +631,7 @@ class Machine:
 
     def _sweep(self, op: Op, texts: list[str]) -> list[Node]:
         """The nodes of many rounds."""
-        return [op.known[text] if len(text) <= SHORT else self._node(op, text) for text in texts]
-
-    def _node(self, op: Op, text: str) -> Node:
-        """The node of a token that is not known yet."""
-        said = text.encode("latin-1") if self.road.tables.binary else text
-        if op.is_leaf:
-            return new(Node, (op.symbol, (said,), (), op.parties))
-        if op.is_lazy and text:
-            return new(LazyNode, (op.symbol, (said, op.expand), (), op.parties))
-        return new(Node, (op.symbol, op.expand.children(text), (), op.parties))
+        return [op.known[text] if len(text) <= SHORT else self.road.node(op, text) for text in texts]
 
     def _is_standing(self, op: Op, buffer: str, at: int) -> bool:
         """Whether a token that the buffer ends in may go on; then its state is kept."""

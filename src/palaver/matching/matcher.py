@@ -224,7 +224,9 @@ class Matcher:
     _machine: Machine | None = None
     _made_chart: Chart | None = None  # by which the input is read when the machine is lost
     _made_witness: Chart | None = None
-    _root: Node | None = None  # of a message that was read in one step
+    # Of a message that was read in one step.
+    _root: Node | None = None
+    _text = ""
 
     def __init__(
         self, ground: Ground, source: Input, history: Sequence[Node], *, is_fast: bool, is_lazy: bool, prune: bool
@@ -288,9 +290,10 @@ class Matcher:
         is_whole = self._whole and not self.length
         text = self.source.take(last) + self.source.finish() if last else self.source.finish()
         self._has_ended = True
-        if is_whole and self._road is not None and (machine := self._new_machine(self._road)).read_whole(text):
-            self._root = machine.root
-            return Progress([self.length], complete_here=True, may_go_on=False)
+        if is_whole and self._road is not None and not self._history:
+            self._root, self._text = self._road.read_whole(text, lazy=self._is_lazy), text
+            if self._root is not None:
+                self._machine = None  # which has not read anything
         return self._read(text)
 
     @property
@@ -330,6 +333,8 @@ class Matcher:
 
     def _read(self, text: str) -> Progress:
         """Go on with more of the input, or with its end."""
+        if self._root is not None:
+            return Progress([self.length], complete_here=True, may_go_on=False)
         if self._road is not None:
             progress = self._read_directly(self._machine or self._new_machine(self._road), text)
             if progress is not None:
@@ -406,7 +411,7 @@ class Matcher:
         chart = self._made_witness
         if chart is None:
             chart = self._made_witness = self._new_chart()
-        read = "" if self._road is not None else self._chart.buffer
+        read = self._text if self._road is not None else self._chart.buffer
         if self._machine is not None:
             read = self._machine.buffer
         # What comes after the place of death changes nothing.
