@@ -21,16 +21,15 @@ every length at which it could have stopped.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Final, TypeAlias
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from palaver.grammar.automaton import State
-from palaver.grammar.code import SPEC_CODE_RAISES
 from palaver.matching.collector import CollectorPaused
-from palaver.matching.generated import GaveUp, Library
+from palaver.matching.generated import GaveUp
 from palaver.matching.lookahead import DEAD as NO_WAY
 from palaver.matching.lookahead import LOST as NO_IDEA
-from palaver.matching.lookahead import UNDECIDED, Walks
+from palaver.matching.lookahead import UNDECIDED
 from palaver.matching.program import (
     AGAIN,
     BEGIN,
@@ -38,30 +37,26 @@ from palaver.matching.program import (
     CALL,
     CHOOSE,
     END,
-    HOT,
     PATTERN,
     RUN,
     SHORT,
-    STOP,
     SWEEP,
     TEXT,
     TOKEN,
     UNKNOWN,
-    Dialect,
-    Expansion,
     Field,
     Op,
-    Parts,
     Program,
-    Read,
     Unsupported,
 )
-from palaver.matching.regular import END_MARK, Regular
-from palaver.matching.tables import BoundEvaluator, Computed, Nonterminal, Step, Tables
+from palaver.matching.regular import END_MARK
+from palaver.matching.tables import Step
 from palaver.matching.trails import NO_TRAIL, Trail
-from palaver.spec.ast import Expression
-from palaver.trees.lazy import LazyNode, known_node
+from palaver.trees.lazy import LazyNode
 from palaver.trees.node import Node, Part, new
+
+if TYPE_CHECKING:
+    from palaver.matching.road import Road
 
 # How a machine stands: it waits for more, has read a message to its end, cannot go on, or does not know.
 WAITING, DONE, DEAD, LOST = range(4)
@@ -71,200 +66,12 @@ Frame: TypeAlias = tuple[Op, list[Part], Any, Trail, tuple[int, ...]] | None
 # Of each repetition that is counted, innermost first: (rounds, least, most, the others)
 Counters: TypeAlias = tuple[int, int, int | None, Any] | None
 
-_STOP: Final = Op(STOP)
-_DIGITS: Final = {chr(byte): f"{byte:08b}" for byte in range(256)}
 # From so many characters on, Python's garbage collector would be in the way.
-_MANY = 2_000
+MANY = 2_000
 # A token that is no longer than this so far may be read again when its end has come.
 _NEAR = 500
 # To try something out may lead to trying out something else, but only so deep.
 _MOST_TRIALS = 3
-
-
-class Road:
-    """A grammar made ready for machines. `by_chart` reads a text as a rule when a machine is lost."""
-
-    def __init__(
-        self,
-        tables: Tables,
-        bound: BoundEvaluator,
-        is_pure: Callable[[Expression], bool],
-        by_chart: Callable[[Nonterminal, str], Node],
-        *,
-        whole: bool,
-    ) -> None:
-        self.tables = tables
-        self.paths = len(tables.trails.paths)
-        self.bound = bound
-        self.whole = whole
-        self._by_chart = by_chart
-        self.regular = Regular(tables)
-        self._parts = Parts(tables, self.regular, Walks(tables), Walks(tables, in_bits=True), whole, is_pure)
-        self._programs = {dialect: Program(self._parts, dialect, self) for dialect in Dialect}
-        self._libraries: dict[tuple[Program, bool], Library] = {}
-        self._starts: dict[bool, tuple[Program, Op]] = {}
-
-    def machine(self, *, lazy: bool) -> Machine:
-        """A machine for a message."""
-        return Machine(self, *self._begin(lazy))
-
-    def _begin(self, lazy: bool) -> tuple[Program, Op]:
-        begin = self._starts.get(lazy)
-        if begin is None:
-            program = self._programs[Dialect.SKETCH if lazy else Dialect.FULL]
-            begin = self._starts[lazy] = program, program.call(self.tables.start, None, _STOP)
-        return begin
-
-    def read_whole(self, text: str, *, lazy: bool) -> Node | None:
-        """The tree of a message that is all there, if that is known without a machine; None says nothing."""
-        _, op = self._begin(lazy)
-        if END_MARK in text:
-            return None
-        if op.kind == TOKEN:
-            match = op.match(text, 0)
-            return self.node(op, text) if match is not None and match.end() == len(text) else None
-        if op.kind != CALL or len(text) >= _MANY:
-            return None
-        read = op.reads[True]
-        if read is None or isinstance(read, bool):
-            return None
-        try:
-            end, children = read(text, 0, len(text), [None] * self.paths)
-        except (GaveUp, RecursionError):
-            return None
-        if end < len(text):
-            return None
-        node = new(Node, (op.symbol, children, (), op.parties))
-        return self.known(node, text) if text else node
-
-    def node(self, op: Op, text: str) -> Node:
-        """The node of a token."""
-        said = text.encode("latin-1") if self.tables.binary else text
-        if op.is_leaf:
-            return new(Node, (op.symbol, (said,), (), op.parties))
-        if op.is_lazy and text:
-            return new(LazyNode, (op.symbol, (said, op.expand), (), op.parties))
-        return new(Node, (op.symbol, op.expand.children(text), (), op.parties))
-
-    def known(self, node: Node, text: str) -> Node:
-        """The same node, knowing its text."""
-        return known_node(node, text.encode("latin-1") if self.tables.binary else text)
-
-    def rule(self, nonterminal: Nonterminal, dialect: Dialect, *, unpacked: bool) -> Expansion:
-        program = self._programs[dialect]
-        return _Expansion(self, program, lambda: program.entry(nonterminal), nonterminal, unpacked=unpacked)
-
-    def steps(self, steps: Sequence[Step]) -> Expansion:
-        program = self._programs[Dialect.BITS]
-        return _Expansion(self, program, lambda: program.chain(steps, _STOP), None, unpacked=True)
-
-    def library(self, program: Program, *, ended: bool) -> Library:
-        """The functions for the rules of a program."""
-        key = program, ended
-        if key not in self._libraries:
-            self._libraries[key] = Library(program, self.limits, binary=self.tables.binary, ended=ended)
-        return self._libraries[key]
-
-    def limits(self, op: Op, fields: Sequence[Field | None]) -> tuple[int, int | None] | int:
-        """The limits of a repetition, or else a status."""
-        least, most = op.least, op.most
-        if isinstance(least, int) and not isinstance(most, Computed):
-            return least, most
-        text = None
-        if op.path is not None:
-            field = fields[op.path]
-            if field is None:
-                return DEAD
-            text = field[1]
-        # What depends on a short field only is not computed twice.
-        known = op.limits.get(text)
-        if known is not None:
-            return known
-        limits = self._compute_limits(op, fields)
-        if op.is_pure and text is not None and isinstance(limits, tuple):
-            op.limits[text] = limits
-        return limits
-
-    def _compute_limits(self, op: Op, fields: Sequence[Field | None]) -> tuple[int, int | None] | int:
-        least, most = op.least, op.most
-        try:
-            low = least if isinstance(least, int) else self._count(least, fields)
-            high = low if most == least else self._count(most, fields) if isinstance(most, Computed) else most
-        except SPEC_CODE_RAISES:
-            return LOST  # the chart will tell
-        if low is None or (high is None and most is not None) or (high is not None and (high < 0 or low > high)):
-            return DEAD
-        return max(0, low), high
-
-    def _count(self, computed: Computed, fields: Sequence[Field | None]) -> int | None:
-        node = None
-        if computed.path is not None:
-            field = fields[computed.path]
-            if field is None:
-                return None
-            node = field[0]
-        return int(self.bound(computed.expression, node))
-
-    def read_by_chart(self, nonterminal: Nonterminal, text: str) -> tuple[Part, ...]:
-        return self._by_chart(nonterminal, text).children
-
-
-class _Expansion:
-    """Makes the parts of a rule, or of steps over bits, by a function or a machine of its own."""
-
-    __slots__ = ("_entry", "_first", "_known", "_nonterminal", "_patience", "_program", "_read", "_road", "_unpacked")
-
-    def __init__(
-        self,
-        road: Road,
-        program: Program,
-        entry: Callable[[], Op],
-        nonterminal: Nonterminal | None,
-        *,
-        unpacked: bool,
-    ) -> None:
-        self._road = road
-        self._program = program
-        self._entry = entry
-        self._first: Op | None = None
-        self._nonterminal = nonterminal
-        self._unpacked = unpacked
-        self._read: Read | None = None
-        self._patience = HOT
-
-    def __call__(self, data: str | bytes) -> tuple[Part, ...]:
-        return self.children(data if isinstance(data, str) else data.decode("latin-1"))
-
-    def children(self, text: str) -> tuple[Part, ...]:
-        digits = "".join([_DIGITS[char] for char in text]) if self._unpacked else text
-        if self._read is not None:
-            try:
-                end, children = self._read(digits, 0, len(digits), [])
-                if end == len(digits):
-                    return children
-            except GaveUp:
-                pass
-            except RecursionError:
-                return self._children_by_machine(digits, text, is_fast=False)
-        elif self._patience and self._nonterminal is not None:
-            self._patience -= 1
-            if self._patience == 0:
-                self._read = self._road.library(self._program, ended=True).function(self._nonterminal)
-        return self._children_by_machine(digits, text)
-
-    def _children_by_machine(self, digits: str, text: str, *, is_fast: bool = True) -> tuple[Part, ...]:
-        try:
-            if self._first is None:
-                self._first = self._entry()
-            machine = Machine(self._road, self._program, self._first)
-            machine.is_fast = is_fast
-            if machine.read(digits, ended=True) == DONE and machine.at == len(digits):
-                return tuple(machine.parts)
-        except Unsupported:
-            pass
-        if self._nonterminal is None:
-            raise Unsupported
-        return self._road.read_by_chart(self._nonterminal, text)
 
 
 class Machine:
@@ -307,7 +114,7 @@ class Machine:
         if text:
             self._take(text)
         if self.status == WAITING:
-            if self.size < _MANY:
+            if self.size < MANY:
                 self.status = self._run(self._window, ended=ended, trial=False)
             else:
                 with CollectorPaused():

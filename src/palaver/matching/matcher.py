@@ -21,9 +21,10 @@ from functools import cached_property
 
 from palaver.grammar.ir import bodies_below, computed_bounds, uses_binary
 from palaver.matching.chart import Chart
-from palaver.matching.direct import DONE, LOST, WAITING, Machine, Road
+from palaver.matching.direct import DONE, LOST, WAITING, Machine
 from palaver.matching.forest import first_tree, partial_trees, trees
 from palaver.matching.input import Input
+from palaver.matching.road import Road
 from palaver.matching.tables import BoundEvaluator, Nonterminal, Tables
 from palaver.matching.tokens import Tokens
 from palaver.matching.trails import Trails, UnsupportedBound
