@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo test lint types tests nightly bench clean
+.PHONY: demo test lint types tests nightly bench bench-matching bench-solving clean
 
 demo: $(INSTALLED)
 	@BIN=$(BIN) sh examples/demo.sh
@@ -34,6 +34,10 @@ bench: $(INSTALLED)
 # The same for reading messages, also against dnspython and against code by hand.
 bench-matching: $(INSTALLED)
 	$(BIN)/python benchmarks/matching.py
+
+# The same for solving constraints; most of an hour.
+bench-solving: $(INSTALLED)
+	$(BIN)/python benchmarks/solving.py
 
 $(INSTALLED): pyproject.toml
 	$(PYTHON) -m venv $(VENV)

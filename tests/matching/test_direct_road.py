@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import tracemalloc
 import weakref
-from itertools import islice
+from itertools import islice, product
 
 import pytest
 from test_matcher import rules_of, shape_of
@@ -164,6 +164,65 @@ def same_as_the_chart(spec: str, data: str, *, whole: bool = True) -> None:
         assert matcher.finish() == wanted
         assert list(islice(matcher.trees(), 5)) == list(islice(reference.trees(), 5))
         assert loaded.matcher(whole=whole).finish(data) == wanted
+
+
+def test_a_glance_at_what_may_be_empty_sees_enough() -> None:
+    rounds = """
+<start> ::= <line>*
+<line> ::= "<" <head> <gap> "|" <gap> ">"
+<head> ::= ("abc")* "ax"?
+<gap> ::= " "*
+"""
+    loaded = palaver.loads(rounds)
+    lines = [
+        "<|>",
+        "< |>",
+        "<|  >",
+        "<abc|>",
+        "<ax|>",
+        "<abcax |   >",
+        "<abcabc  | >",
+        "<ab|>",
+        "<abcab|>",
+        "<abca",
+        "<",
+    ]
+    for _ in range(2 * HOT):
+        for text in (*lines, "".join(lines[:7])):
+            wanted = loaded.matcher(reference=True)
+            progress = wanted.finish(text)
+            for lazy in (True, False):
+                matcher = loaded.matcher(lazy=lazy)
+                assert matcher.finish(text) == progress
+                assert list(matcher.trees()) == list(wanted.trees())
+
+
+def test_texts_that_come_again_share_their_nodes_but_not_for_ever() -> None:
+    spec = palaver.loads("""
+<start> ::= <list>
+<list> ::= "[" <word> ("," <word>)* "]" | "(" <list> ")"
+<word> ::= <letter>+
+<letter> ::= r"[a-z]"
+""")
+
+    def words(text: str) -> list[Node]:
+        matcher = spec.matcher(lazy=False)
+        assert matcher.finish(text).complete_here
+        (found,) = (child for child in next(matcher.trees()).children if isinstance(child, Node))
+        return [child for child in found.children if isinstance(child, Node)]
+
+    once, between, twice = words("[same,other,same]")
+    assert once == twice != between
+    assert once is twice
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    many = ["".join(three) for three in islice(product(letters, repeat=3), 3_000)]
+    found = words(f"[{','.join(many)},{'x' * 100}]")
+    assert [bytes(palaver.Tree(word)).decode() for word in found] == [*many, "x" * 100]
+    tracemalloc.start()
+    for _ in range(3):
+        words(f"[{','.join(many)}]")
+    assert tracemalloc.get_traced_memory()[0] < 1_000_000
+    tracemalloc.stop()
 
 
 def test_rounds_over_nothing_end() -> None:

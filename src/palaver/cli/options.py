@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import fields
 from typing import Any, TypeVar
 
 import click
 
 from palaver.compiled import Spec, load
+from palaver.solving.search import DEFAULT_RATES, Rates
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -48,6 +50,35 @@ _USE_OPTIONS = [
 ]  # fmt: skip
 
 
+_RATE = click.FloatRange(0, 1)
+_SEARCH_OPTIONS = [
+    click.option(
+        "-N", "--max-generations", type=click.IntRange(1), default=DEFAULT_RATES.max_generations, show_default=True,
+        help="Rounds of search for one output.",
+    ),
+    click.option(
+        "--population-size", type=click.IntRange(1), default=DEFAULT_RATES.population_size, show_default=True,
+        help="How many near misses are kept.",
+    ),
+    click.option(
+        "--elitism-rate", type=_RATE, default=DEFAULT_RATES.elitism_rate, show_default=True,
+        help="The part of them, the best, that is never replaced.",
+    ),
+    click.option(
+        "--crossover-rate", type=_RATE, default=DEFAULT_RATES.crossover_rate, show_default=True,
+        help="How often a round starts from a cross of two.",
+    ),
+    click.option(
+        "--mutation-rate", type=_RATE, default=DEFAULT_RATES.mutation_rate, show_default=True,
+        help="How often a cross is changed at first.",
+    ),
+    click.option(
+        "--destruction-rate", type=_RATE, default=DEFAULT_RATES.destruction_rate, show_default=True,
+        help="How often a fresh tree is taken instead.",
+    ),
+]  # fmt: skip
+
+
 def grammar_options(command: F) -> F:
     """The options that say what the spec is, but for its files."""
     return _with(_GRAMMAR_OPTIONS, command)
@@ -56,6 +87,17 @@ def grammar_options(command: F) -> F:
 def spec_options(command: F) -> F:
     """All options that say what the spec is, and in which form its sentences come and go."""
     return _with([_FILES, *_GRAMMAR_OPTIONS, *_USE_OPTIONS], command)
+
+
+def search_options(command: F) -> F:
+    """How an evolution searches where nothing better is known."""
+    return _with(_SEARCH_OPTIONS, command)
+
+
+def rates(options: dict[str, Any]) -> Rates:
+    """What the search options say."""
+    names = [each.name for each in fields(Rates) if each.name in options]
+    return Rates(**{name: options[name] for name in names})
 
 
 def _with(options: list[Callable[[Any], Any]], command: F) -> F:

@@ -9,18 +9,17 @@ import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, cast
 
 from palaver.chance import Chance
 from palaver.compiled.data import as_bytes, as_data
 from palaver.compiled.reading import Reading
-from palaver.constraints.check import Check, compile_check, compile_goal
+from palaver.constraints.check import Check, compile_goal
 from palaver.constraints.select import indexed
 from palaver.errors import ConversionError, Diagnostic, SpecCrash
 from palaver.generation.makers import Discarded
 from palaver.generation.program import Program, SpecCode, compile_program
 from palaver.grammar.analyse import Analysis
-from palaver.grammar.bounds import Dependence
 from palaver.grammar.code import (
     SPEC_CODE_RAISES,
     Function,
@@ -31,18 +30,19 @@ from palaver.grammar.code import (
     shorten,
 )
 from palaver.grammar.ir import Grammar
+from palaver.grammar.language import packed
 from palaver.grammar.slice import slice_parties
 from palaver.matching.matcher import CompiledShape, Matcher, compile_matcher
 from palaver.namespace import Namespace
-from palaver.solving.fuzz import BUDGET, MAX_NODES, MAX_REPETITIONS, Fuzz
-from palaver.solving.repair import Mender
+from palaver.solving.explain import Explainer
+from palaver.solving.fuzz import Fuzz
+from palaver.solving.search import DEFAULT_RATES, Rates
 from palaver.solving.sources import NoSource, Sources
-from palaver.spec.ast import Expression, Rule
+from palaver.solving.workshop import BUDGET, MAX_NODES, MAX_REPETITIONS, Limits, Workshop
+from palaver.spec import ast as syntax
+from palaver.spec.ast import Bit, Expr, Expression, Ref, Rule
 from palaver.trees.node import Node, same
 from palaver.trees.tree import Tree
-
-# What a part that is made anew may spend even in a tree that has spent all it may; with less it would not vary.
-_FEWEST_NODES = 20
 
 # How many values are remembered with what they were read as; then all are forgotten, and few are asked for again.
 _MOST_READ = 4096
@@ -67,7 +67,9 @@ class Spec:
     warnings: tuple[Diagnostic, ...] = ()
     python: tuple[ast.Module, ...] = ()  # the spec's own code, by file
     # What has been built so far.
-    _programs: dict[int, Program] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _programs: dict[tuple[int, frozenset[str]], Program] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
     _shapes: dict[str, CompiledShape] = field(default_factory=dict, init=False, repr=False, compare=False)
     _bound_functions: dict[Expression, Function] = field(default_factory=dict, init=False, repr=False, compare=False)
     # Generators and equations ask for the same few values again and again.
@@ -101,45 +103,47 @@ class Spec:
         max_nodes: int = MAX_NODES,
         max_repetitions: int = MAX_REPETITIONS,
         budget: int = BUDGET,
+        rates: Rates = DEFAULT_RATES,
         initial: Iterable[str | bytes | Tree] = (),
     ) -> Fuzz:
         """`n` different trees (without end if None), each satisfying every constraint.
 
         The same seed gives the same trees. `initial` inputs come first, as far as they conform. When the budget of
-        checks is spent before `n` trees were found, the iteration ends and `shortfall` on what this returns says why.
+        steps is spent before another tree was found, the iteration ends and `shortfall` on what this returns says why.
+        `rates` are those of the evolution that searches where nothing better is known.
 
         :raises Unsolvable: while iterating, if not even one tree was found
         :raises SpecCrash: while iterating, if a generator of the spec raised
         """
         chance = Chance.fresh() if seed is None else Chance(seed)
         take_turn = partial(self.namespace.take, self.namespace.turn(chance))
-        program = self._program(max_repetitions)
         first = (tree for data in initial if (tree := next(self.parses(data), None)) is not None)
-        mender = self._mender(program, chance, max_nodes)
-        make = partial(program.make_tree, self.start, chance / "fuzz", nodes=max_nodes)
-        return Fuzz(n, make, mender, chance / "choose", self._goals, first, take_turn, budget=budget)
+        limits = Limits(max_nodes, max_repetitions, budget, rates)
+        solver = self.workshop.solver(self.grammar.constraints, chance, chance / "fuzz", limits)
+        explainer = Explainer(self.workshop, self.grammar.constraints, limits)
+        return Fuzz(n, solver, self._goals, first, take_turn, explainer.explain)
 
-    def _program(self, max_repetitions: int) -> Program:
-        if max_repetitions not in self._programs:
-            code = SpecCode(self._bound_or_discard, self._generate)
-            self._programs[max_repetitions] = compile_program(
-                self.grammar, self.analysis.sizes, code, binary=self.is_binary, most=max_repetitions
-            )
-        return self._programs[max_repetitions]
-
-    def _mender(self, program: Program, chance: Chance, max_nodes: int) -> Mender:
-        remake = chance / "mend"
-
-        def make(symbol: str, above: tuple[str, ...], given: Mapping[str, Node], elsewhere: int) -> Node:
-            # What is mended again and again must not grow again and again.
-            nodes = max(_FEWEST_NODES, max_nodes - elsewhere)
-            return program.make(symbol, remake, nodes=nodes, above=above, pins=given)
-
-        rules = self.grammar.rules
-        names, dependence = self.namespace.names, Dependence(self.analysis)
-        return Mender(
-            self.checks, names, make, self._made_as, lambda symbol: rules[symbol].generator is not None, dependence
+    @cached_property
+    def workshop(self) -> Workshop:
+        """What solves the constraints."""
+        return Workshop(
+            self.analysis,
+            self.namespace.names,
+            self.python,
+            self._program,
+            self._generate_again,
+            self._made_as,
+            self._read_bits,
         )
+
+    def _program(self, max_repetitions: int, fields: frozenset[str]) -> Program:
+        key = (max_repetitions, fields)
+        if key not in self._programs:
+            code = SpecCode(self._bound_or_discard, self._generate)
+            self._programs[key] = compile_program(
+                self.grammar, self.analysis.sizes, code, binary=self.is_binary, most=max_repetitions, fields=fields
+            )
+        return self._programs[key]
 
     def _generate(self, rule: Rule, sources: tuple[Node, ...]) -> Node:
         """What a rule's generator makes of its arguments, read as the rule's symbol."""
@@ -157,6 +161,13 @@ class Spec:
         if node is None:
             raise Discarded(f"the generator of {rule.symbol} gave {shorten(value)}, which its rule does not match")
         return node
+
+    def _generate_again(self, symbol: str, sources: tuple[Node, ...]) -> Node:
+        """What the generator of a symbol makes of other sources; if it fails, these were not the right ones."""
+        try:
+            return self._generate(self.grammar.rules[symbol], sources)
+        except SpecCrash as crash:
+            raise Discarded(crash.diagnostic.message) from crash
 
     def _made_as(self, symbol: str, value: Any) -> Node | None:
         """`value` read as `symbol`; None if it is no such thing.
@@ -188,8 +199,7 @@ class Spec:
     @cached_property
     def checks(self) -> tuple[Check, ...]:
         """The constraints, ready to be asked."""
-        names = self.namespace.names
-        return tuple(compile_check(constraint, self.analysis, names) for constraint in self.grammar.constraints)
+        return tuple(map(self.workshop.check, self.grammar.constraints))
 
     @cached_property
     def _goals(self) -> tuple[Callable[[Tree], float], ...]:
@@ -233,13 +243,16 @@ class Spec:
         """
         symbol = self.start if symbol is None else symbol
         if symbol not in self._shapes:
-            self._shapes[symbol] = compile_matcher(
-                self.grammar.bodies,
-                symbol,
-                bound=self._bound,
-                is_pure=lambda expression: is_pure(expression, self.namespace.names),
-            )
+            self._shapes[symbol] = self._shape(symbol, self.grammar.bodies)
         return self._shapes[symbol].matcher(binary=binary, whole=whole, lazy=lazy, reference=reference)
+
+    def _shape(self, symbol: str, bodies: Mapping[str, Expr]) -> CompiledShape:
+        return compile_matcher(
+            bodies,
+            symbol,
+            bound=self._bound,
+            is_pure=lambda expression: is_pure(expression, self.namespace.names),
+        )
 
     def read_as(self, symbol: str, value: Any) -> Node | None:
         """The first derivation of a value as `symbol`, constraints aside; None if there is none.
@@ -258,6 +271,18 @@ class Spec:
             matcher.finish(data)
             self._read[key] = next(matcher.trees(), None)
         return self._read[key]
+
+    def _read_bits(self, symbol: str, bits: str) -> Node | None:
+        """A row of 0 and 1 read as `symbol`; they need not fill whole bytes."""
+        data, zeros = packed(bits)
+        padded = syntax.Sequence((Ref(symbol), *(Bit(0) for _ in range(zeros))))
+        name = f"<{zeros} bits behind {symbol}>"
+        if name not in self._shapes:
+            self._shapes[name] = self._shape(name, {**self.grammar.bodies, name: padded})
+        matcher = self._shapes[name].matcher(binary=True)
+        matcher.finish(data)
+        tree = next(matcher.trees(), None)
+        return None if tree is None else cast(Node, tree.children[0])
 
     @cached_property
     def sources(self) -> Sources:

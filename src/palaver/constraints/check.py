@@ -79,6 +79,20 @@ def compile_check(constraint: Constraint, analysis: Analysis, names: dict[str, A
     return Check(constraint, _Compiler(analysis, names).formula(constraint.formula, ()))
 
 
+def compile_formula(
+    formula: Formula, variables: tuple[str, ...], analysis: Analysis, names: dict[str, Any]
+) -> Evaluate:
+    """A part of a constraint as a function; `variables` are the Python names bound around it."""
+    return _Compiler(analysis, names).formula(formula, variables)
+
+
+def compile_leaf(
+    expression: Expression, variables: tuple[str, ...], analysis: Analysis, names: dict[str, Any]
+) -> CompiledLeaf:
+    """A condition; `variables` are the Python names bound around it."""
+    return _Compiler(analysis, names).leaf(expression, variables)
+
+
 def compile_goal(goal: Goal, analysis: Analysis, names: dict[str, Any]) -> Callable[[Tree], float]:
     """How well a tree does by a soft constraint: more is better. A goal that cannot be computed is worth nothing."""
     leaf = _Compiler(analysis, names).leaf(goal.expression, ())
@@ -116,14 +130,16 @@ class _Compiler:
                 inner = self.formula(body, variables)
                 return (_for_every if every else _for_some)(variable, select, inner, first_expression(body))
 
-    def leaf(self, expression: Expression, variables: tuple[str, ...]) -> _CompiledLeaf:
+    def leaf(self, expression: Expression, variables: tuple[str, ...]) -> CompiledLeaf:
         selects = tuple(compile_path(mention.path, self._analysis, self._names) for mention in expression.mentions)
         function = compile_expression(expression, self._names, variables)
-        return _CompiledLeaf(expression, selects, function, variables)
+        return CompiledLeaf(expression, selects, function, variables)
 
 
 @dataclass(frozen=True, slots=True)
-class _CompiledLeaf:
+class CompiledLeaf:
+    """A condition, ready to be asked about every combination of what its mentions select."""
+
     expression: Expression
     selects: tuple[Select, ...]
     function: Function

@@ -6,7 +6,7 @@ a `Many`, which appends what it made to a list. A `Run` is one tree in the makin
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import product
 from typing import TypeAlias
 
@@ -18,6 +18,9 @@ from palaver.trees.values import flat
 One: TypeAlias = "Callable[[Run], Part]"
 Many: TypeAlias = "Callable[[Run, list[Part]], None]"
 Body: TypeAlias = "Callable[[Run], tuple[Part, ...]]"
+# Makes a node; what it is given makes one as the rule says.
+MakeField: TypeAlias = Callable[[Callable[[], Node]], Node]
+Fields: TypeAlias = Mapping[str, MakeField]
 
 # How many groups of small nodes are kept ready: all bytes' worth of bits, or all single bytes.
 _MOST_GROUPS = 256
@@ -37,10 +40,11 @@ class Discarded(Exception):
 class Run:
     """One tree in the making."""
 
-    __slots__ = ("above", "chance", "last", "leaves", "left", "pins", "random", "say")
+    __slots__ = ("above", "chance", "fields", "last", "leaves", "left", "pins", "random", "say")
 
-    def __init__(self, chance: Chance, nodes: int) -> None:
+    def __init__(self, chance: Chance, nodes: int, fields: Fields) -> None:
         self.chance = chance
+        self.fields = fields  # how to make nodes of symbols of which more is asked than their rule says
         self.random = chance.random
         self.left = nodes
         # All leaves so far, in order. To collect them here costs far less than to gather them from the finished tree.

@@ -64,7 +64,12 @@ def drawn_from(regex: Regex, *, binary: bool) -> str | None:
 
 def _pool(kind: Any, value: Any, flags: int, binary: bool) -> CharSet:
     """The characters an item of a pattern is drawn from."""
-    chars = (characters(kind, value, flags) & (BYTES if binary else EVERY)) - _SURROGATES
+    return drawable(characters(kind, value, flags) & (BYTES if binary else EVERY))
+
+
+def drawable(chars: CharSet) -> CharSet:
+    """The characters of a class that are drawn: of an open-ended one the usual ones, if it has any."""
+    chars -= _SURROGATES
     usual = chars & _USUAL if chars.size() > _LARGE_CLASS else chars
     return usual or chars
 

@@ -19,13 +19,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import cast
 
 from palaver.chance import Chance
 from palaver.generation import makers as plain
 from palaver.generation import settings as wrong
 from palaver.generation.depth import deep_calls, shallow
 from palaver.generation.fields import remember, selects
-from palaver.generation.makers import MOST_NODES, Body, Discarded, Many, One, Run
+from palaver.generation.makers import MOST_NODES, Body, Discarded, Fields, Many, One, Run
 from palaver.generation.patterns import NoSuchString, compile_draw, drawn_from
 from palaver.grammar.analyse import generator_arguments, least_size, reachable
 from palaver.grammar.bounds import last_symbol, tracked_paths
@@ -53,6 +54,8 @@ from palaver.trees.values import flat
 # A count that a field asks for (`{int(<n>)}`) beyond this is not tried: the tree is thrown away and another one made.
 MOST_COMPUTED = 2_000
 
+NO_FIELDS: Fields = MappingProxyType({})
+
 # Pools of more nodes than this cost more to build than they save.
 _POOL_LIMIT = 256
 
@@ -77,12 +80,12 @@ class Program:
     _makers: Mapping[str, One] = field(repr=False)
     _follows_the_grammar: bool  # or breaks it now and then, as settings say
 
-    def make_tree(self, symbol: str, chance: Chance, *, nodes: int) -> Tree:
-        """A random tree of `symbol` that spends about `nodes` nodes.
+    def make_tree(self, symbol: str, chance: Chance, *, nodes: int, fields: Fields = NO_FIELDS) -> Tree:
+        """A random tree of `symbol` that spends about `nodes` nodes. `fields` make the nodes of their symbols.
 
-        :raises Discarded: a generator or a computed repetition could not be satisfied this time
+        :raises Discarded: a generator, a field or a computed repetition could not be satisfied this time
         """
-        run = Run(chance, nodes)
+        run = Run(chance, nodes, fields)
         node = self._make(symbol, run)
         # What breaks the grammar does so after the leaf was said.
         return Tree.with_leaves(node, run.leaves) if self._follows_the_grammar else Tree(node)
@@ -95,15 +98,16 @@ class Program:
         nodes: int,
         above: tuple[str, ...] = (),
         pins: Mapping[str, Node] = MappingProxyType({}),
+        fields: Fields = NO_FIELDS,
     ) -> Node:
-        """A random node of `symbol`, as a part of a larger tree.
+        """A random node of `symbol`, as a part of a larger tree. `fields` make the nodes of their symbols.
 
         `above` are the symbols it will stand below. `pins` are nodes to be used where their symbols are first due; this
         works for fields that a repetition counts by, and what contains them.
 
-        :raises Discarded: a generator or a computed repetition could not be satisfied this time
+        :raises Discarded: a generator, a field or a computed repetition could not be satisfied this time
         """
-        run = Run(chance, nodes)
+        run = Run(chance, nodes, fields)
         run.above.extend(above)
         run.pins.update(pins)
         return self._make(symbol, run)
@@ -120,16 +124,36 @@ class Program:
         return node
 
 
-def compile_program(grammar: Grammar, sizes: Mapping[str, int], code: SpecCode, *, binary: bool, most: int) -> Program:
-    """The makers for `grammar`. `binary` makes all leaves bytes or bits; `most` limits unbounded repetition."""
+def compile_program(
+    grammar: Grammar,
+    sizes: Mapping[str, int],
+    code: SpecCode,
+    *,
+    binary: bool,
+    most: int,
+    fields: frozenset[str] = frozenset(),
+) -> Program:
+    """The makers for `grammar`. `binary` makes all leaves bytes or bits; `most` limits unbounded repetition.
+
+    `fields` are the symbols that may be made otherwise than by their rule, if those who run the program say how.
+    """
     with deep_calls():
-        makers = _Compiler(grammar, sizes, code, binary, most).compile()
+        makers = _Compiler(grammar, sizes, code, binary, most, fields).compile()
     return Program(makers, not wrong.Wrongness(grammar.settings))
 
 
 class _Compiler:
-    def __init__(self, grammar: Grammar, sizes: Mapping[str, int], code: SpecCode, binary: bool, most: int) -> None:
+    def __init__(
+        self,
+        grammar: Grammar,
+        sizes: Mapping[str, int],
+        code: SpecCode,
+        binary: bool,
+        most: int,
+        fields: frozenset[str],
+    ) -> None:
         self._rules = grammar.rules
+        self._fields = fields
         self._sizes = sizes
         self._code = SpecCode(shallow(code.bound), shallow(code.generate))
         self._binary = binary
@@ -138,10 +162,12 @@ class _Compiler:
         self._tracked = tracked_paths(grammar)
         with_arguments = any(generator_arguments(rule) for rule in grammar.rules.values())
         self._keep_above = with_arguments or any(path.steps for path in self._tracked)
-        fields = {last_symbol(path) for path in self._tracked}
+        counted = {last_symbol(path) for path in self._tracked}
         children = {name: [ref.symbol for ref in refs(rule.body)] for name, rule in grammar.rules.items()}
         # Fields that are counted by, and all that can contain one.
-        self._pinnable = {name for name in grammar.rules if fields and not fields.isdisjoint(reachable(name, children))}
+        self._pinnable = {
+            name for name in grammar.rules if counted and not counted.isdisjoint(reachable(name, children))
+        }
         self._pools: dict[str, tuple[Node, ...] | None] = {}
         self._nullable = nullable_symbols(grammar.rules)
         self._cyclic = cyclic_symbols(grammar.rules, self._nullable)
@@ -165,7 +191,7 @@ class _Compiler:
         pool = self._pool_for(ref)
         if pool is not None:
             return plain.from_pool(pool)
-        make = self._generated(ref) or self._expanded(ref)
+        make = self._generated(ref) or self._given(ref) or self._expanded(ref)
         make = self._track(ref.symbol, plain.without_rounds(make) if ref.symbol in self._cyclic else make)
         other = self._wrongness.rates(ref, rule).get("non_terminal_use_other_rule", 0)
         return wrong.one_while_it_may_grow(other, self._other_rule(ref), make) if other else make
@@ -209,6 +235,25 @@ class _Compiler:
             return Node(node.symbol, node.children, sources, parties)
 
         return run_generator
+
+    def _given(self, ref: Ref) -> One | None:
+        """A maker that does as the run says, if it says something."""
+        if ref.symbol not in self._fields:
+            return None
+        symbol, parties, expand = ref.symbol, _parties(ref), self._expanded(ref)
+
+        def give(run: Run) -> Part:
+            field = run.fields.get(symbol)
+            if field is None:
+                return expand(run)
+            said, left = len(run.leaves), run.left
+            node = field(lambda: cast(Node, expand(run)))
+            run.left = left - 1
+            del run.leaves[said:]  # what was tried is not said
+            run.leaves += flat(node)
+            return node if node.parties == parties else node._replace(parties=parties)
+
+        return give
 
     def _other_rule(self, ref: Ref) -> One:
         symbol, parties = NonTerminal(ref.symbol), _parties(ref)
@@ -256,7 +301,7 @@ class _Compiler:
 
     def _build_pool(self, symbol: str) -> tuple[Node, ...] | None:
         rule = self._rules[symbol]
-        if rule.generator is not None or symbol in self._pinnable or self._wrongness:
+        if rule.generator is not None or symbol in self._pinnable or symbol in self._fields or self._wrongness:
             return None
         choices = self._alternatives(rule.body)
         if choices is None or len(choices) > _POOL_LIMIT:

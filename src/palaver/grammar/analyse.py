@@ -70,6 +70,11 @@ class Analysis:
         return self._below_or_source[symbol]
 
     @cached_property
+    def always(self) -> frozenset[str]:
+        """The symbols that stand in every tree of the start symbol, sources aside."""
+        return _always(self.grammar.rules)[self.grammar.start]
+
+    @cached_property
     def messages(self) -> tuple[Ref, ...]:
         """The messages that the start symbol leads to, each once, in the order of the spec."""
         found: dict[Ref, None] = {}
@@ -199,6 +204,43 @@ def _most_in(expr: Expr, counts: Mapping[str, int]) -> int:
             return once if most in (0, 1) else 2 * once
         case Literal() | Bit() | Pattern():
             return 0
+
+
+def _always(rules: Mapping[str, Rule]) -> dict[str, frozenset[str]]:
+    """For each symbol, what every tree of it holds, itself included.
+
+    At first that is everything. Each round takes away what a rule can do without, until nothing more can be taken.
+    """
+    users: dict[str, list[str]] = {}
+    for name, rule in rules.items():
+        for symbol in dict.fromkeys(ref.symbol for ref in refs(rule.body)):
+            users.setdefault(symbol, []).append(name)
+    everything = frozenset(rules)
+    found = dict.fromkeys(rules, everything)
+    todo = dict.fromkeys(rules)
+    while todo:
+        name = next(iter(todo))
+        del todo[name]
+        held = _always_in(rules[name].body, found) | {name}
+        if held != found[name]:
+            found[name] = held
+            todo.update(dict.fromkeys(users.get(name, ())))
+    return found
+
+
+def _always_in(expr: Expr, found: Mapping[str, frozenset[str]]) -> frozenset[str]:
+    match expr:
+        case Ref(symbol):
+            return found.get(symbol, frozenset())
+        case Sequence(parts) | Permutation(parts):
+            return frozenset().union(*(_always_in(part, found) for part in parts))
+        case Choice(options):
+            first, *others = (_always_in(option, found) for option in options)
+            return first.intersection(*others)
+        case Repeat(body, int(least)) if least > 0:
+            return _always_in(body, found)
+        case _:
+            return frozenset()
 
 
 class _Meeting:

@@ -45,6 +45,11 @@ class State(dict[str, "State | None"]):
     def __eq__(self, other: object) -> bool:
         return self is other
 
+    @property
+    def width(self) -> int:
+        """How many ways to match are followed at once; a step costs as much."""
+        return len(self._threads)
+
     def next_chars(self) -> CharSet:
         """The characters with which a match goes on from here."""
         chars = CharSet()

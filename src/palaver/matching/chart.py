@@ -17,8 +17,8 @@ cycles and empty rules need. Items and results remember by which predecessor and
 `child`, and `more` for further ways), and from these links the trees are read.
 
 An ambiguous grammar has far more links than anything else. Nearly all lead to a known result once more, by an item
-whose last step is a call (a *tail*). Of these the chart notes only that they are there: `ways` finds them again, should
-someone want the trees, because a tail has a link for every result of the context it waits in.
+whose last step is a call (a *tail*). Of these the chart notes only where there are some. Should someone want the trees,
+`ways` finds them again, because a tail has a link for every result of the context it waits in.
 
 Data comes in pieces. A terminal that reaches the end of the buffer is kept, with its state, and goes on with the next
 piece. Columns before the end never change again, so only the last one is kept.
@@ -49,7 +49,6 @@ from palaver.matching.collector import CollectorPaused
 from palaver.matching.program import SHORT
 from palaver.matching.tables import (
     BIT,
-    CALL,
     HEAD,
     LITERAL,
     PERMUTATION,
@@ -64,6 +63,9 @@ from palaver.matching.tables import (
 from palaver.matching.tokens import NEVER, UNSURE, Run, Token, Tokens
 from palaver.matching.trails import NO_TRAIL, Trail
 from palaver.trees.node import Node
+
+# So many tails are looked at one by one.
+_FEW = 4
 
 
 class Skip:
@@ -89,7 +91,18 @@ Environment: TypeAlias = tuple[Binding | None, ...]
 
 
 class Context:
-    __slots__ = ("bounds", "empty_results", "env", "nonterminal", "pos", "selected", "tails", "trail", "waiters")
+    __slots__ = (
+        "bounds",
+        "empty_results",
+        "env",
+        "nonterminal",
+        "pos",
+        "selected",
+        "tail_contexts",
+        "tails",
+        "trail",
+        "waiters",
+    )
 
     def __init__(self, nonterminal: Nonterminal, pos: int, env: Environment, trail: Trail) -> None:
         self.nonterminal = nonterminal
@@ -100,6 +113,7 @@ class Context:
         self.bounds: tuple[int, int | None] = (1, 1)  # of a repetition
         self.waiters: list[Item] = []
         self.tails: list[Item] = []  # waiters for which this is the last step, see `Step.is_tail`
+        self.tail_contexts: set[Context] | None = None  # those of the tails, once there are many and no more to come
         self.empty_results: list[Result] = []
 
 
@@ -121,15 +135,14 @@ class Item:
 class Result:
     """Made by `_result`."""
 
-    __slots__ = ("child", "context", "end", "env", "graph", "has_more_tails", "more", "prev")
+    __slots__ = ("child", "context", "end", "env", "graph", "more", "prev")
 
     context: Context
     end: int
     env: Environment
     prev: Item
     child: Child
-    more: list[tuple[Item, Child]] | None
-    has_more_tails: bool  # whether there are more ways, which end with a tail
+    more: list[tuple[Item, Child]] | None  # without those that end with a tail, see `Chart.ways`
     graph: object  # kept here by those who read the trees
 
 
@@ -159,7 +172,6 @@ def _result(context: Context, end: int, env: Environment, prev: Item, child: Chi
     result.prev = prev
     result.child = child
     result.more = None
-    result.has_more_tails = False
     result.graph = None
     return result
 
@@ -214,8 +226,8 @@ class Chart:
         self._bindings: dict[tuple[int, int, int], Binding] = {}
         self._columns: dict[int, Column] = {}
         self._contexts: list[Context] = []
-        self._shared: dict[int, dict[object, Result]] = {}  # the results that end where some have more tails
-        self._tails: dict[Context, dict[Item, Context]] = {}  # see `_tails_in`
+        self.shared: dict[int, dict[object, Result]] = {}  # the results that end where tails have led to some again
+        self._tails: dict[Context, list[tuple[Item, Context]]] = {}  # see `_find_tails`
         self._positions: list[int] = []
         self._untried: list[Item] = []  # terminals that begin at the end of the buffer
         self._halfway: list[tuple[Item, State | int]] = []  # terminals that began before it
@@ -290,24 +302,26 @@ class Chart:
 
     def ways(self, result: Result) -> list[tuple[Item, Child]]:
         """All ways in which a result came about: the last item of each, and the child after it."""
-        ways: list[tuple[Item, Child]] = []
-        if not (result.has_more_tails and _is_tail(result.prev, result.child)):
+        ways = [] if result.more is None else result.more.copy()
+        end = result.end
+        results = self.shared.get(end)
+        if results is None or not _is_tail(result.prev, result.child):
             ways.append((result.prev, result.child))
-        if result.more is not None:
-            ways += result.more
-        if result.has_more_tails:
-            results = self._shared[result.end]
-            tails = self._tails_in(result.context)
-            ways += [(item, results[inner]) for item, inner in tails.items() if inner in results]
+        if results is not None:
+            for item, inner in (self._tails or self._find_tails()).get(result.context, ()):
+                if item.pos > end:
+                    break
+                child = results.get(inner)
+                if child is not None:
+                    ways.append((item, child))
         return ways
 
-    def _tails_in(self, context: Context) -> dict[Item, Context]:
-        """The tails that complete a context, and what they wait for."""
-        if not self._tails:
-            for inner in self._contexts:
-                for item in inner.tails:
-                    self._tails.setdefault(item.context, {})[item] = inner
-        return self._tails[context]
+    def _find_tails(self) -> dict[Context, list[tuple[Item, Context]]]:
+        """For each context the tails that complete it, by rising positions, and what they wait for."""
+        for inner in self._contexts:
+            for item in inner.tails:
+                self._tails.setdefault(item.context, []).append((item, inner))
+        return self._tails
 
     def let_go(self) -> None:
         """Forget all that only more input, or a message about a bad one, could ask for.
@@ -317,7 +331,7 @@ class Chart:
         for context in self._contexts:
             context.waiters.clear()
             context.empty_results.clear()
-        if not self._shared:
+        if not self.shared:
             self._contexts.clear()  # otherwise `ways` needs them
         self._untried.clear()
         self._halfway.clear()
@@ -376,47 +390,44 @@ class Chart:
         todo = column.todo
         contexts = column.contexts
         key = column.key
-        advance = self._advance
         tokens = self.tokens
         # The list grows while it is read.
         for entry in islice(todo, column.done, None):
-            if type(entry) is Item:
-                step = entry.step
-                if step.mode == REPETITION:
-                    least, most = entry.context.bounds
-                    if entry.count >= least:
-                        self._complete(entry, SKIP, entry.env, column)
-                    if most is not None and entry.count >= most:
-                        continue
-                if step.kind == CALL:
-                    target = step.target
-                    assert target is not None  # what CALL means
+            if isinstance(entry, Result):
+                self._move_waiters(entry, column)
+                continue
+            step = entry.step
+            if step.mode == REPETITION:
+                least, most = entry.context.bounds
+                if entry.count >= least:
+                    self._complete(entry, SKIP, entry.env, column)
+                if most is not None and entry.count >= most:
+                    continue
+            target = step.target
+            if target is not None:
+                if target.is_tracked:
+                    env, trail = entry.env, entry.context.trail
+                    context = contexts.get((target, env, trail))
+                else:
+                    env, trail = (), NO_TRAIL
+                    context = contexts.get(target)
+                if context is None:
                     token = tokens[target] if tokens is not None else None
                     if token is not None and self._read_at_once(entry, token, target):
                         continue
-                    if target.is_tracked:
-                        env, trail = entry.env, entry.context.trail
-                        context = contexts.get((target, env, trail))
-                    else:
-                        env, trail = (), NO_TRAIL
-                        context = contexts.get(target)
-                    if context is None:
-                        if target.is_static and not target.starts[key]:
-                            continue
-                        context = self._context(column, target, env, trail)
-                    if step.is_tail:
-                        context.tails.append(entry)
-                    else:
-                        context.waiters.append(entry)
-                    for result in context.empty_results:
-                        advance(entry, pos, result, result.env if target.is_tracked else entry.env, column)
-                elif step.kind == HEAD:
-                    self._choose_part(entry, column)
+                    if target.is_static and not target.starts[key]:
+                        continue
+                    context = self._context(column, target, env, trail)
+                if step.is_tail:
+                    context.tails.append(entry)
                 else:
-                    self._scan(entry, is_new=True)
+                    context.waiters.append(entry)
+                for result in context.empty_results:
+                    self._advance(entry, pos, result, result.env if target.is_tracked else entry.env, column)
+            elif step.kind == HEAD:
+                self._choose_part(entry, column)
             else:
-                assert isinstance(entry, Result)  # there is nothing else in a column
-                self._move_waiters(entry, column)
+                self._scan(entry, is_new=True)
         column.done = len(todo)
 
     def _move_waiters(self, result: Result, column: Column) -> None:
@@ -430,26 +441,24 @@ class Chart:
         is_tracked = context.nonterminal.is_tracked
         for waiter in context.waiters:
             self._advance(waiter, pos, result, result.env if is_tracked else waiter.env, column)
-        if context.tails:
-            self._complete_tails(result, context.tails, column)
-
-    def _complete_tails(self, result: Result, tails: list[Item], column: Column) -> None:
-        """In ambiguous grammars most of the time is spent here, to find known results in yet another way."""
+        tails = context.tails
         results = column.results
-        key = column.key
-        is_shared = False
+        if len(tails) > _FEW and context.pos < pos:
+            # In ambiguous grammars most tails only find once more what is known. That is left to compiled code.
+            if context.tail_contexts is None:
+                context.tail_contexts = {item.context for item in tails}
+            if not context.tail_contexts.difference(results):
+                self.shared[pos] = results
+                return
         for item in tails:
             context = item.context
-            known = results.get(context)
-            if known is not None:
-                known.has_more_tails = is_shared = True
-            elif context.nonterminal.may_end[key]:
-                results[context] = known = _result(context, column.pos, (), item, result)
-                column.todo.append(known)
+            if context in results:
+                self.shared[pos] = results
+            elif context.nonterminal.may_end[column.key]:
+                results[context] = new = _result(context, pos, (), item, result)
+                column.todo.append(new)
             else:
                 column.skipped.append((True, item, result, ()))
-        if is_shared:
-            self._shared[column.pos] = results
 
     def _note_end(self, result: Result) -> None:
         if result.end not in self.ends:
@@ -491,7 +500,12 @@ class Chart:
         if step.is_opening:
             # Nothing else leads to the second step, and the first has each child once.
             if following.fits[column.key]:
-                column.todo.append(_item(following, item.context, pos, 0, env, item, child))
+                new = _item(following, item.context, pos, 0, env, item, child)
+                known_context = column.contexts.get(following.target) if following.is_tail else None
+                if known_context is None or known_context.empty_results:
+                    column.todo.append(new)
+                else:
+                    known_context.tails.append(new)
             else:
                 column.skipped.append((False, item, child, env))
             return
@@ -541,8 +555,7 @@ class Chart:
                 if binding is not None and binding.origin is None:
                     binding.origin = result
         elif _is_tail(item, child):
-            known.has_more_tails = True
-            self._shared[column.pos] = column.results
+            self.shared[column.pos] = column.results
         elif known.more is None:
             known.more = [(item, child)]
         else:

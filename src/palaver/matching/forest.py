@@ -9,7 +9,8 @@ a derivation that leaves something open comes before the one that leaves it out.
 
 The links of the chart point backwards, from an end to its beginnings. Where there is one way only, they are simply
 followed. Where there are several, all items on the way are turned round into a graph that points forwards, and the ways
-on from an item are put in the order above when someone comes there.
+on from an item are put in the order above when someone comes there. But where no alternative has more than two steps,
+every way is a line that is known by its last item, and it is enough to put these in order.
 
 A tree is made by a small machine with a list of work and a list of finished parts, both linked lists that are never
 changed. So a choice is remembered by keeping what the machine was about to do, and the next tree is found by going
@@ -25,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from operator import attrgetter
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from palaver.matching.chart import SKIP, Chart, Child, Context, Environment, Item, Result
 from palaver.matching.collector import CollectorPaused
@@ -34,6 +35,8 @@ from palaver.trees.node import Leaf, Node, OpenNode, Part, Parties, new
 
 # Kinds of work.
 _EXPAND, _REDUCE, _ADD, _WALK, _OPEN, _REDUCE_OPEN = range(6)
+# In place of work: there is not only one way to do it.
+_FORKED: Final = (-1,)
 
 # (kind, ..., the work after it), and (part, the parts before it).
 _Work: TypeAlias = tuple[Any, ...] | None
@@ -42,8 +45,11 @@ _Parts: TypeAlias = tuple[Part, Any] | None
 _Chain: TypeAlias = tuple[Any, Any] | None
 
 
-# A way on from an item: the next item; or, at the end, the last child.
-_Way: TypeAlias = Item | Child | Context
+# A way that does not fork: its last item, and the child after it.
+_Line: TypeAlias = tuple[Item, Child]
+
+# A way on from an item: the next item; or, at the end, the last child. Or else all the way from beginning to end.
+_Way: TypeAlias = Item | Child | Context | _Line
 
 
 class _Graph:
@@ -64,7 +70,8 @@ class _Graph:
 
 
 # A way through the graph of a result, or of a context that is open: (graph, result or context, what it stands in).
-_Walk: TypeAlias = tuple[_Graph, Result | Context, _Chain]
+# There is no graph if the way is a line.
+_Walk: TypeAlias = tuple[_Graph | None, Result | Context, _Chain]
 
 # What the machine could also have done: (ways on, from which on, from which item, the walk, the work after it, parts).
 _Choice: TypeAlias = tuple[Sequence[_Way], int, Item | None, _Walk, _Work, _Parts]
@@ -198,6 +205,7 @@ class _Machine:
 
     def __init__(self, chart: Chart, spine: _Spine | None) -> None:
         self._chart = chart
+        self._shared = chart.shared
         self._buffer = chart.buffer
         self._unit = chart.tables.unit
         self._binary = chart.tables.binary
@@ -267,40 +275,49 @@ class _Machine:
             rest = _REDUCE, nonterminal.symbol, parties, parts, rest
             if nonterminal.is_cyclic:
                 inner = result, chain
-        if result.more is None and not result.has_more_tails:
-            # The links go from right to left, and so does making work.
-            work = rest
-            item: Item | None = result.prev
-            child, end = result.child, result.end
-            while item is not None:
-                if child is None:
-                    work = _ADD, self._between(item.step, item.pos, end), work
-                elif isinstance(child, Result):
-                    around = None if inner is None else _around(inner, result, child)
-                    if around is not None and _is_in(child, around):
-                        return None
-                    work = self._child(child, item.step.parties, around, work)
-                if item.more is not None:
-                    break
-                end = item.pos
-                child, item = item.child, item.prev
-            else:
-                return work
         graph = result.graph
         if graph is None:
-            graph = result.graph = _turn_round(self._chart.ways(result))
+            is_certain = result.more is None and result.end not in self._shared
+            ways = None if is_certain else self._chart.ways(result)
+            if ways is None or len(ways) == 1:
+                work = self._follow(result.prev, result.child, result, inner, rest)
+                if work is not _FORKED:
+                    return work
+                ways = [(result.prev, result.child)]
+            graph = result.graph = sorted(ways, key=_line_key) if nonterminal.is_short else _turn_round(ways)
+        if isinstance(graph, list):
+            return self._choose(graph, 0, None, (None, result, inner), rest, parts)
         assert isinstance(graph, _Graph)  # nobody else puts anything there
         starts = graph.starts
         if len(starts) == 1:
             return self._choose(graph.ways_on(starts[0]), 0, starts[0], (graph, result, inner), rest, parts)
         return self._choose(starts, 0, None, (graph, result, inner), rest, parts)
 
+    def _follow(self, last: Item, child: Child, result: Result, chain: _Chain, work: _Work) -> _Work:
+        """Make all parts on the line that leads to a result by `last` and then `child`; None if that is impossible."""
+        item: Item | None = last
+        end = result.end
+        # The links go from right to left, and so does making work.
+        while item is not None:
+            if child is None:
+                work = _ADD, self._between(item.step, item.pos, end), work
+            elif isinstance(child, Result):
+                around = None if chain is None else _around(chain, result, child)
+                if around is not None and _is_in(child, around):
+                    return None
+                work = self._child(child, item.step.parties, around, work)
+            if item.more is not None:
+                return _FORKED
+            end = item.pos
+            child, item = item.child, item.prev
+        return work
+
     def _child(self, result: Result, parties: Parties | None, chain: _Chain, rest: _Work) -> _Work:
         """The work of making a result. Most are a node over a single terminal; that is made at once."""
         symbol = result.context.nonterminal.symbol
         item = result.prev
-        is_single = result.child is None and item.prev is None and result.more is None and not result.has_more_tails
-        if symbol is None or not is_single:
+        is_single = result.child is None and item.prev is None and result.more is None
+        if symbol is None or not is_single or (result.end in self._shared and len(self._chart.ways(result)) > 1):
             return _EXPAND, result, parties, chain, rest
         return _ADD, (new(Node, (symbol, self._between(item.step, item.pos, result.end), (), parties)),), rest
 
@@ -312,6 +329,14 @@ class _Machine:
         while number < len(options):
             way = options[number]
             number += 1
+            if isinstance(way, tuple):
+                assert isinstance(owner, Result)  # lines lead to results
+                work = self._follow(*way, owner, chain, rest)
+                if work is None:
+                    continue
+                if number < len(options):
+                    self._choices.append((options, number, None, walk, rest, parts))
+                return work
             child = _child_between(item, way) if isinstance(way, Item) else way
             around = None
             if chain is not None:
@@ -404,20 +429,23 @@ def _turn_round(ends: list[tuple[Item, Child]]) -> _Graph:
         else:
             ways[item] = [child]
             stack.append(item)
-    while stack:
-        item = stack.pop()
-        if item.prev is None:
+    for item in stack:  # which grows
+        before = item.prev
+        if before is None:
             starts.append(item)
             continue
-        befores = [item.prev]
+        if before in ways:
+            ways[before].append(item)
+        else:
+            ways[before] = [item]
+            stack.append(before)
         if item.more is not None:
-            befores += [before for before, _ in item.more]
-        for before in befores:
-            if before in ways:
-                ways[before].append(item)
-            else:
-                ways[before] = [item]
-                stack.append(before)
+            for before, _ in item.more:
+                if before in ways:
+                    ways[before].append(item)
+                else:
+                    ways[before] = [item]
+                    stack.append(before)
     starts.sort(key=lambda item: item.step.order)
     return _Graph(starts, ways)
 
@@ -439,6 +467,12 @@ def _in_order(ways: list[_Way]) -> list[_Way]:
 
 
 _position = attrgetter("pos")
+
+
+def _line_key(line: _Line) -> tuple[int, int]:
+    """Lines of the same alternative have the same last step."""
+    item = line[0]
+    return item.step.order, -item.pos
 
 
 def _way_key(way: _Way) -> tuple[Any, ...]:

@@ -15,7 +15,11 @@ the nodes that computed bounds look at. There are two functions for each rule: o
 ended, which need not ask what else might come.
 
 While source is written, what is read becomes *fragments*, pieces of the source of a tuple: the name of a variable that
-holds a node or a leaf, or with a star one that holds several.
+holds a node or a leaf, or with a star one that holds several, `p` a tuple and `r` a list of rounds.
+
+Where the next characters, or the text of a token, say what the answer is, it is looked up in a dictionary that finds it
+out when it is first asked: the way to go (`_Ways`), the node of a token that is short (`_Glimpses`) or has come before
+(`Kept`), the nodes of a row of characters (`_Runs`). None of them grows for ever.
 """
 
 from __future__ import annotations
@@ -23,12 +27,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias
 
+from palaver.grammar.automaton import State
 from palaver.matching.lookahead import UNDECIDED, Outlook
 from palaver.matching.program import (
     BEGIN,
     CALL,
     CHOOSE,
     END,
+    KEPT,
     PATTERN,
     RUN,
     SHORT,
@@ -45,7 +51,7 @@ from palaver.matching.program import (
     Read,
     Unsupported,
 )
-from palaver.matching.tables import FollowTest, Nonterminal
+from palaver.matching.tables import Computed, Nonterminal
 from palaver.trees.lazy import LazyNode
 from palaver.trees.node import Node, new
 
@@ -54,6 +60,9 @@ Limits: TypeAlias = Callable[[Op, Sequence[Field | None]], tuple[int, int | None
 # Rules that are called deeper than this, or make a function longer than this, get a function of their own.
 _DEEPEST = 8
 _LONGEST = 600
+# So many characters are looked at to see where a token ends that is mostly empty; so many answers are kept.
+_GLANCE = 2
+_MOST_GLIMPSES = 1_000
 # Runs of characters up to this length are kept, so many of each kind.
 _LONGEST_RUN = 16
 _MOST_RUNS = 1_000
@@ -100,6 +109,29 @@ class _Ways(dict[str, int]):
     def __missing__(self, char: str) -> int:
         way = self[char] = self._outlook[char].way
         return way
+
+
+class _Glimpses(dict[str, tuple[Node | None, int]]):
+    """The node and the length of a token that begins with these two characters, or with all that are left.
+
+    The node is None if they do not tell where the token ends.
+    """
+
+    def __init__(self, op: Op, *, ended: bool) -> None:
+        self._op = op
+        self._ended = ended
+
+    def __missing__(self, ahead: str) -> tuple[Node | None, int]:
+        state: State | None = self._op.lifted.start
+        for char in ahead:
+            state = None if state is None else state[char]
+        # If no token goes on behind them, it does not matter what comes there.
+        is_enough = state is None or (self._ended and len(ahead) < _GLANCE)
+        match = self._op.match(ahead, 0) if is_enough else None
+        if len(self) >= _MOST_GLIMPSES:
+            self.clear()
+        glimpse = self[ahead] = (None, 0) if match is None else (self._op.known[match[0]], match.end())
+        return glimpse
 
 
 class _Runs(dict[str, tuple[Node, ...]]):
@@ -210,6 +242,8 @@ class _Source:
         return f"{letter}{self._variables}"
 
     def _tuple(self, fragments: list[str]) -> str:
+        if len(fragments) == 1 and fragments[0].startswith("*p"):
+            return fragments[0][1:]  # it is one already
         return f"({', '.join(fragments)},)" if fragments else "()"
 
     # --- Instructions -----------------------------------------------------------------------------------------------
@@ -257,7 +291,7 @@ class _Source:
         return f"*{parts}"
 
     def _loop(self, op: Op, entry: Op) -> str:
-        parts = self._fresh("p")
+        parts = self._fresh("r")
         self._line(f"{parts} = []")
         self._line("while True:")
         self._indent += 1
@@ -290,7 +324,7 @@ class _Source:
     def _counted(self, begin: Op) -> str:
         again = begin.next
         least, most = self._limits(begin)
-        parts, count = self._fresh("p"), self._fresh("c")
+        parts, count = self._fresh("r"), self._fresh("c")
         self._line(f"{parts} = []")
         if begin.least == begin.most:
             self._line(f"for {count} in range({least}):")
@@ -358,20 +392,20 @@ class _Source:
 
     def _token(self, op: Op) -> str:
         node = self._fresh("n")
-        may_be_empty = op.shortest == 0 <= op.short and not op.is_tracked
-        if may_be_empty:
-            # Mostly it is, and then a look at the next character is enough.
-            self._line(f"if at < size and {self._name(FollowTest(op.lifted.chars))}[text[at]]:")
+        # What may be empty mostly is, or has one character; then a glance at what comes next is enough.
+        is_glanced_at = op.shortest == 0 <= op.short and not op.is_tracked
+        if is_glanced_at:
+            glimpses, length = self._name(_Glimpses(op, ended=self._ended)), self._fresh("e")
+            self._line(f"{node}, {length} = {glimpses}[text[at:at + {_GLANCE}]]")
+            self._line(f"if {node}: at += {length}")
+            self._line("else:")
             self._indent += 1
         if op.is_spelled_out:
             self._spelled_out(op, node)
         else:
             self._taken(op, node)
-        if may_be_empty:
+        if is_glanced_at:
             self._indent -= 1
-            self._line(f"else: {node} = {self._name(op.known)}['']")
-            if not self._ended:
-                self._give_up_if("at == size")
         return node
 
     def _taken(self, op: Op, node: str) -> None:
@@ -386,8 +420,7 @@ class _Source:
         else:
             self._find_end(op, end)
             self._line(f"{said} = text[at:{end}]")
-            known = f"{self._name(op.known)}[{said}] if {end} - at <= {op.short} else "
-            self._line(f"{node} = {known if op.shortest <= op.short else ''}{self._made(op, said, end)}")
+            self._line(f"{node} = {self._known_or_made(op, said, end)}")
         self._track(op, node, f"{said} if {end} - at <= SHORT else None")
         self._line(f"at = {end}")
 
@@ -414,6 +447,16 @@ class _Source:
         self._line(f"{end} = {end}.end()")
         if not op.is_closed and not self._ended:
             self._give_up_if(f"{end} == size")
+
+    def _known_or_made(self, op: Op, text: str, end: str) -> str:
+        """The source of a node over a text that has been matched."""
+        known, longest = (op.kept, KEPT) if op.kept is not None else (op.known, op.short)
+        if op.shortest > longest:
+            return self._made(op, text, end)
+        known_node = f"{self._name(known)}[{text}]"
+        if op.longest is not None and op.longest <= longest:
+            return known_node
+        return f"{known_node} if len({text}) <= {longest} else {self._made(op, text, end)}"
 
     def _made(self, op: Op, text: str, end: str) -> str:
         symbol, parties = self._name(op.symbol), self._name(op.parties)
@@ -462,6 +505,13 @@ class _Source:
         if op.least == op.most:
             self._line(f"{end} = at + {least}")
             self._give_up_if(f"{end} > size")
+        elif isinstance(op.least, int) and not isinstance(op.most, Computed) and not op.takes_all:
+            last = "" if op.most is None else f", at + {op.most}"
+            self._line(f"{end} = {self._name(op.match)}(text, at{last}).end()")
+            if op.least:
+                self._give_up_if(f"{end} - at < {op.least}")
+            if not self._ended:
+                self._give_up_if(f"{end} == size" + (f" and {end} - at < {op.most}" if op.most is not None else ""))
         else:
             self._line(f"{end} = run_end(text, at, size, {least}, {most}, {self._name(op)})")
         self._line(f"{parts} = {runs}[text[at:{end}]]")
@@ -469,7 +519,7 @@ class _Source:
         return f"*{parts}"
 
     def _run_end(self, text: str, at: int, size: int, least: int, most: int | None, op: Op) -> int:
-        """Where a repetition of single characters ends that need not be of a certain length."""
+        """Where a repetition of single characters ends whose limits are computed, or that takes any."""
         last = size if most is None else min(size, at + most)
         match = None if op.takes_all else op.match(text, at, last)
         end = last if match is None else match.end()
@@ -478,12 +528,14 @@ class _Source:
         return end
 
     def _sweep(self, op: Op, parts: str) -> None:
-        end, texts = self._fresh("e"), self._fresh("t")
+        end = self._fresh("e")
         self._line(f"{end} = {self._name(op.match)}(text, at).end()")
         is_sure = op.is_closed or self._ended
         sure = "" if is_sure else f" and {end} < size and {self._name(op.goes_on)}[text[{end}]]"
         self._line(f"if {end} > at{sure}:")
-        self._line(f" {texts} = {self._name(op.items)}(text, at, {end})")
-        known = self._name(op.known)
-        self._line(f" {parts} += [{known}[t] if len(t) <= SHORT else {self._made(op, 't', end)} for t in {texts}]")
+        texts = f"{self._name(op.items)}(text, at, {end})"
+        if op.kept is not None and op.longest is not None and op.longest <= KEPT:
+            self._line(f" {parts} += map({self._name(op.kept.__getitem__)}, {texts})")
+        else:
+            self._line(f" {parts} += [{self._known_or_made(op, 't', end)} for t in {texts}]")
         self._line(f" at = {end}")

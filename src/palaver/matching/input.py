@@ -18,7 +18,7 @@ class Input:
     _decoded = 0  # characters
     _known = (0, 0)  # a number of characters, and how many bytes they are
 
-    def __init__(self, *, binary: bool) -> None:
+    def __init__(self, binary: bool) -> None:
         self._binary = binary
         self._pieces: list[str] = []  # of what has been decoded
 
@@ -27,27 +27,28 @@ class Input:
         """Whether a unit is a character."""
         return self._decoder is None
 
-    def take(self, data: str | bytes) -> str:
-        """The characters that a further piece adds to the buffer."""
+    def take(self, data: str | bytes, *, is_last: bool = False) -> str:
+        """The characters that a further piece adds to the buffer; if it is the last, `finish` adds none."""
         if self._binary:
             raw = data.encode("utf-8", "surrogateescape") if isinstance(data, str) else data
             self.length += len(raw)
             return str(raw, "latin-1")
         if data:
             kind = str if isinstance(data, str) else bytes
-            if self._kind not in (None, kind):
+            if self._kind is not kind and self._kind is not None:
                 raise TypeError("a text is fed as str or as bytes, not as both")
             self._kind = kind
         self.length += len(data)
-        return data if isinstance(data, str) else self._decode(data)
+        return data if isinstance(data, str) else self._decode(data, is_last)
 
     def finish(self) -> str:
-        return "" if self._decoder is None else self._decode(b"", final=True)
+        """The characters that are left when no more comes."""
+        return "" if self._decoder is None else self._decode(b"", True)
 
-    def _decode(self, data: bytes, *, final: bool = False) -> str:
+    def _decode(self, data: bytes, is_last: bool) -> str:
         if self._decoder is None and not data.isascii():
             self._decoder = getincrementaldecoder("utf-8")(errors="surrogateescape")
-        text = str(data, "ascii") if self._decoder is None else self._decoder.decode(data, final)
+        text = str(data, "ascii") if self._decoder is None else self._decoder.decode(data, is_last)
         self._pieces.append(text)
         self._decoded += len(text)
         return text

@@ -59,7 +59,6 @@ class Progress:
     def __init__(
         self,
         lengths: Sequence[int],
-        *,
         complete_here: bool,
         may_go_on: bool,
         obituary: Callable[[], tuple[int, tuple[str, ...]]] | None = None,
@@ -138,9 +137,7 @@ class CompiledShape:
         ground = self._grounds.get(key)
         if ground is None:
             ground = self._grounds[key] = Ground(self._rules, self.start, *self._bounds, *key)
-        return Matcher(
-            ground, Input(binary=key[0]), history, is_fast=prune and not reference, is_lazy=lazy, prune=prune
-        )
+        return Matcher(ground, Input(key[0]), history, prune and not reference, lazy, prune)
 
 
 class Ground:
@@ -230,7 +227,7 @@ class Matcher:
     _text = ""
 
     def __init__(
-        self, ground: Ground, source: Input, history: Sequence[Node], *, is_fast: bool, is_lazy: bool, prune: bool
+        self, ground: Ground, source: Input, history: Sequence[Node], is_fast: bool, is_lazy: bool, prune: bool
     ) -> None:
         self._ground = ground
         self._is_fast = is_fast
@@ -238,11 +235,19 @@ class Matcher:
         self._history = history
         self._prune = prune
         self._whole = ground.whole
-        self._unit = ground.tables.unit
         self.source = source
-        self.binary = ground.tables.binary
         self._lengths: list[int] = []
         self._road = ground.road if is_fast else None  # None: the chart reads
+
+    @property
+    def binary(self) -> bool:
+        """Whether leaves are bytes."""
+        return self._ground.tables.binary
+
+    @property
+    def _unit(self) -> int:
+        """Into how many parts the chart divides a character."""
+        return self._ground.tables.unit
 
     @property
     def road(self) -> str:
@@ -288,13 +293,15 @@ class Matcher:
             if last:
                 raise ValueError("the end of the input has been told already")
             return self.progress
-        is_whole = self._whole and not self.length
-        text = self.source.take(last) + self.source.finish() if last else self.source.finish()
+        source, road = self.source, self._road
+        is_whole = self._whole and not source.length
+        text = source.take(last, is_last=True) if last else source.finish()
         self._has_ended = True
-        if is_whole and self._road is not None and not self._history:
-            self._root, self._text = self._road.read_whole(text, lazy=self._is_lazy), text
+        if is_whole and road is not None and not self._history:
+            self._root, self._text = road.read_whole(text, self._is_lazy), text
             if self._root is not None:
                 self._machine = None  # which has not read anything
+                return self._all_read()
         return self._read(text)
 
     @property
@@ -335,7 +342,7 @@ class Matcher:
     def _read(self, text: str) -> Progress:
         """Go on with more of the input, or with its end."""
         if self._root is not None:
-            return Progress([self.length], complete_here=True, may_go_on=False)
+            return self._all_read()
         if self._road is not None:
             progress = self._read_directly(self._machine or self._new_machine(self._road), text)
             if progress is not None:
@@ -344,6 +351,10 @@ class Matcher:
         return self._read_by_chart(text)
 
     # --- The direct road --------------------------------------------------------------------------------------------
+
+    def _all_read(self) -> Progress:
+        """Where a matcher stands that has read the message in one step."""
+        return Progress((self.source.length,), True, False)
 
     def _new_machine(self, road: Road) -> Machine:
         machine = self._machine = road.machine(lazy=self._is_lazy)
@@ -370,7 +381,7 @@ class Matcher:
                 lengths = [*lengths, self.source.offset(size)]
             complete_here = is_read and self.length in lengths[-1:]
         obituary = None if status == WAITING or complete_here else self._obituary
-        return Progress(lengths, complete_here=complete_here, may_go_on=status == WAITING, obituary=obituary)
+        return Progress(lengths, complete_here, status == WAITING, obituary)
 
     def _only_tree(self, road: Road, size: int) -> Node | None:
         """The tree of the first `size` characters, if there is one. Whether it can be known is known afterwards."""
@@ -445,7 +456,7 @@ class Matcher:
         if self._has_ended and complete_here:
             chart.let_go()
         obituary = None if may_go_on or complete_here else self._obituary
-        return Progress(lengths, complete_here=complete_here, may_go_on=may_go_on, obituary=obituary)
+        return Progress(lengths, complete_here, may_go_on, obituary)
 
     def _tell_lengths(self, ends: list[int], unit: int = 1) -> None:
         """Take over the ends that have been found since, in parts of characters if need be."""

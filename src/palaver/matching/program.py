@@ -37,6 +37,9 @@ TOKEN, TEXT, CHOOSE, CALL, END, RUN, SWEEP, PATTERN, BEGIN, AGAIN, BITS, STOP, U
 SHORT = 2
 _WIDEST_KNOWN = 16  # the same for bits
 _MOST_KNOWN = 4_096
+# In one message, names and the like come again, too: of those up to this length, so many are kept.
+KEPT = 32
+_MOST_KEPT = 512
 
 # A rule that has been called this often gets a function of its own.
 HOT = 4
@@ -72,7 +75,7 @@ class Op:
 
     __slots__ = (
         "body", "call", "entry", "expand", "goes_on", "is_closed", "is_lazy", "is_leaf", "is_proved", "is_pure",
-        "is_spelled_out", "is_tracked", "items", "join", "kind", "known", "leaf", "least", "lifted", "limits",
+        "is_spelled_out", "is_tracked", "items", "join", "kept", "kind", "known", "leaf", "least", "lifted", "limits",
         "longest", "match", "most", "next", "options", "outlook", "parties", "path", "patience", "reads", "short",
         "shortest", "step", "symbol", "takes_all", "target", "text",
     )  # fmt: skip
@@ -92,6 +95,7 @@ class Op:
     lifted: Lifted
     known: Known  # nodes over texts that are not longer than `short`
     short: int
+    kept: Kept | None  # nodes over other texts that are not longer than KEPT, where those take long to make
     is_lazy: bool
     is_leaf: bool  # whether its only child is the text itself
     is_spelled_out: bool  # whether it has to be called unless its node is known
@@ -153,6 +157,25 @@ class Known(dict[str, Any]):
         return node
 
 
+class Kept(dict[str, Node]):
+    """The nodes of one rule over texts that have been matched, made when first asked for, and kept for a while.
+
+    What was kept of one message is of little use to the next, and would only make the time for a message depend on
+    those before it.
+    """
+
+    def __init__(self, symbol: NonTerminal, expand: Expansion) -> None:
+        self._symbol = symbol
+        self._expand = expand
+
+    def __missing__(self, text: str) -> Node:
+        node = new(Node, (self._symbol, self._expand.children(text), (), None))
+        if len(self) >= _MOST_KEPT:
+            self.clear()
+        self[text] = node
+        return node
+
+
 class Expansion(Protocol):
     """Makes the parts that some steps, mostly those of a rule, are read as."""
 
@@ -185,6 +208,7 @@ class Program:
         self._expander = expander
         self._entries: dict[Nonterminal, Op] = {}
         self._known: dict[Nonterminal, Known] = {}
+        self._kept: dict[Nonterminal, Kept] = {}
         self._end = Op(END)
 
     def call(self, target: Nonterminal, parties: Parties | None, following: Op) -> Op:
@@ -195,6 +219,11 @@ class Program:
         assert target.symbol is not None  # only rules are called
         op.symbol = target.symbol
         return op
+
+    def forget(self) -> None:
+        """Keep nothing of the message before."""
+        for kept in self._kept.values():
+            kept.clear()
 
     def entry(self, nonterminal: Nonterminal) -> Op:
         """The first instruction of a rule.
@@ -236,7 +265,7 @@ class Program:
         target = op.target
         width = self._regular.width(target)
         op.is_lazy = self.dialect is Dialect.SKETCH
-        op.call = None
+        op.call = op.kept = None
         op.expand = self._expansion(target)
         if self.dialect is Dialect.BITS:
             assert width is not None  # there is nothing else among bits
@@ -252,7 +281,8 @@ class Program:
         lifted = self._lift(target)
         op.is_leaf = _is_leaf(target)
         # In detail, a pattern only serves to find nodes that are known. Inside itself a rule would only be read twice.
-        op.is_spelled_out = self.dialect is Dialect.DETAIL and width is None and not op.is_leaf
+        is_known = lifted is not None and lifted.most is not None and lifted.most <= SHORT and op.parties is None
+        op.is_spelled_out = self.dialect is Dialect.DETAIL and width is None and not op.is_leaf and not is_known
         is_in_itself = any(step.target is target for step in target.steps())
         if lifted is None or (op.is_spelled_out and (lifted.least > SHORT or is_in_itself)):
             self._make_call(op)
@@ -263,6 +293,7 @@ class Program:
             op.call.reads = [False, False]  # what the pattern could not do, no function can
         self._take(op, lifted)
         op.known, op.short = self._known_of(op, lifted.pattern), -1 if op.parties is not None else SHORT
+        op.kept = self._kept_of(op)
         op.kind = TOKEN
 
     def _take(self, op: Op, lifted: Lifted) -> None:
@@ -286,6 +317,13 @@ class Program:
         if op.target not in self._known:
             self._known[op.target] = Known(op.symbol, op.expand, pattern)
         return self._known[op.target]
+
+    def _kept_of(self, op: Op) -> Kept | None:
+        if op.is_lazy or op.is_leaf or op.parties is not None:
+            return None
+        if op.target not in self._kept:
+            self._kept[op.target] = Kept(op.symbol, op.expand)
+        return self._kept[op.target]
 
     def selected(self, symbol: NonTerminal) -> tuple[int, ...]:
         """The paths of computed bounds that select every node with this name.
@@ -380,6 +418,7 @@ class Program:
         op.match, op.items, op.is_leaf = many, one.find_all, _is_leaf(target)
         op.goes_on = FollowTest(one.chars | following)
         op.known, op.short, op.is_lazy = self._known_of(op, one.pattern), SHORT, self.dialect is Dialect.SKETCH
+        op.kept = self._kept_of(op)
         return op
 
     def _run(self, repetition: Nonterminal, following: Op) -> Op | None:

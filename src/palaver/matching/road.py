@@ -16,6 +16,7 @@ from palaver.matching.lookahead import Walks
 from palaver.matching.program import (
     CALL,
     HOT,
+    KEPT,
     STOP,
     TOKEN,
     Dialect,
@@ -65,13 +66,16 @@ class Road:
         return Machine(self, *self._begin(lazy))
 
     def _begin(self, lazy: bool) -> tuple[Program, Op]:
+        """The program for a message that begins now, and its first instruction."""
         begin = self._starts.get(lazy)
         if begin is None:
             program = self._programs[Dialect.SKETCH if lazy else Dialect.FULL]
             begin = self._starts[lazy] = program, program.call(self.tables.start, None, _STOP)
+        if not lazy:
+            begin[0].forget()
         return begin
 
-    def read_whole(self, text: str, *, lazy: bool) -> Node | None:
+    def read_whole(self, text: str, lazy: bool) -> Node | None:
         """The tree of a message that is all there, if that is known without a machine; None says nothing."""
         _, op = self._begin(lazy)
         if END_MARK in text:
@@ -100,6 +104,8 @@ class Road:
             return new(Node, (op.symbol, (said,), (), op.parties))
         if op.is_lazy and text:
             return new(LazyNode, (op.symbol, (said, op.expand), (), op.parties))
+        if op.kept is not None and len(text) <= KEPT:
+            return op.kept[text]
         return new(Node, (op.symbol, op.expand.children(text), (), op.parties))
 
     def known(self, node: Node, text: str) -> Node:

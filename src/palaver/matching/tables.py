@@ -117,6 +117,7 @@ class Nonterminal:
     following: int = 0
     is_cyclic: bool = False  # whether it can contain itself and nothing else
     is_tracked: bool = False  # whether anything in it reads or sets what computed bounds look at
+    is_short: bool = False  # whether it is not, is plain, and has no alternative of more than two steps
     starts: Starts = field(init=False)
     may_end: MayEnd = field(init=False)
 
@@ -336,6 +337,7 @@ class Tables:
         for nonterminal in self.nonterminals:
             for step in nonterminal.steps():
                 step.is_tail = step.is_last and step.kind == CALL and not nonterminal.is_tracked
+            nonterminal.is_short = not nonterminal.is_tracked and all(map(_is_short, nonterminal.alternatives))
 
     def chars_after(self, nonterminal: Nonterminal) -> CharSet:
         """What can come right behind a nonterminal; everything, if it can be the last of an input that may go on."""
@@ -551,6 +553,11 @@ def _chain(start: Step) -> Iterator[Step]:
     while step is not None:
         yield step
         step = step.following if step.mode == PLAIN else None
+
+
+def _is_short(start: Step) -> bool:
+    following = start.following
+    return start.is_last or (start.is_opening and following is not None and following.is_last)
 
 
 def _in_buffer(value: str | bytes, *, binary: bool) -> str:

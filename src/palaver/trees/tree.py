@@ -23,6 +23,7 @@ from typing import NamedTuple, NoReturn, Self, TypeAlias, overload
 
 from palaver.trees import show, values
 from palaver.trees.forwarding import Forwarding
+from palaver.trees.lazy import LazyNode
 from palaver.trees.node import Leaf, Node, NonTerminal, Part
 from palaver.trees.paths import Path, part_at, replace_at
 from palaver.trees.values import ANONYMOUS, Plain, TreeValue
@@ -365,14 +366,20 @@ class Tree(Forwarding):
         # Text inside bytes was encoded as UTF-8; another encoding must start from the leaves again.
         return data if encoding == "utf-8" else values.to_bytes(self.node, encoding)
 
+    __bytes__ = to_bytes  # asked for every message, so it comes without a detour
+
     def serialised(self) -> str | bytes:
         """What is written or sent: text if all of it is text, else bytes. Computed once.
 
         :raises ConversionError: bits fill no whole bytes
         """
         if self._serialised is None:
-            known, self._leaves = self._leaves, None
-            self._serialised = values.serialise(self.node) if known is None else values.joined(self.node, known)
+            node = self.node
+            if isinstance(node, LazyNode):
+                self._serialised = node.unexpanded[0]
+            else:
+                known, self._leaves = self._leaves, None
+                self._serialised = values.serialise(node) if known is None else values.joined(node, known)
         return self._serialised
 
     def to_int(self) -> int:

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from palaver.cli.main import FINDINGS
-from palaver.cli.options import is_binary, load_spec, spec_options
+from palaver.cli.options import is_binary, load_spec, rates, search_options, spec_options
 from palaver.cli.output import Folder, Nowhere, OneFile, Sink, Stdout, formatter
 from palaver.cli.program import Program, start_with
 from palaver.cli.progress import Progress
@@ -20,7 +20,7 @@ from palaver.cli.timeout import until
 from palaver.compiled import Spec
 from palaver.compiled.data import as_bytes
 from palaver.errors import Rejected, Unsolvable
-from palaver.solving.fuzz import MAX_NODES, MAX_REPETITIONS
+from palaver.solving.workshop import BUDGET, MAX_NODES, MAX_REPETITIONS
 from palaver.trees.tree import Tree
 
 
@@ -52,9 +52,9 @@ def _no_nan(_context: click.Context, _parameter: click.Parameter, seconds: float
     help="How far * and + go beyond their least.",
 )
 @click.option(
-    "-N", "--max-generations", type=click.IntRange(1), default=500, show_default=True, help="Rounds of search."
+    "--budget", type=click.IntRange(1), default=BUDGET, show_default=True, help="Steps of search for one output."
 )
-@click.option("--population-size", type=click.IntRange(1), default=100, show_default=True, help="Attempts per round.")
+@search_options
 @click.option(
     "--stop-after-seconds",
     type=click.FloatRange(0, 1e9),
@@ -84,7 +84,8 @@ def command(**options: Any) -> int:
         seed=options["seed"],
         max_nodes=options["max_nodes"],
         max_repetitions=options["max_repetitions"],
-        budget=options["max_generations"] * options["population_size"],
+        budget=options["budget"],
+        rates=rates(options),
         initial=seeds,
     )
     with _sink(options) as sink, Progress(wanted, options["progress_bar"]) as progress:

@@ -1,0 +1,519 @@
+"""How fast constraints are solved, against the reference implementation, and what is said when they cannot be.
+
+`make bench-solving` prints one table. Both tools solve the same files, each run in a process of its own; for each spec
+and seed one runs after the other. Times are CPU time; importing a tool and loading a spec are not counted, but whatever
+a tool prepares when it is first asked for a solution is. A bar that is missed is shown as MISSED, and then the exit
+status is 1.
+
+- "ratio" compares whole runs, per solution. "steady" leaves the reference's first solution out, but not ours.
+- Where some of the reference's runs found everything and others not, only those count that did.
+- Outputs of both tools are read again by palaver; a spec is solved if all runs found everything, valid and distinct.
+- `solving/friendly` has some specs again in the form that the reference repairs directly: `bytes(<field>) == value`.
+- The specs in `solving/unsat`, and two others, have no solution. Only palaver is asked: the reference never says so.
+- "spread" counts the different values of a field among the first outputs.
+
+The whole table takes most of an hour, nearly all of it in the reference. REFERENCE_PYTHON names the Python of a
+reference that is installed already.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import statistics
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from fnmatch import fnmatchcase
+from functools import cache, cached_property
+from pathlib import Path
+
+from common import HERE, compile_bytecode, reference_python
+
+import palaver
+from palaver import Tree
+from palaver.compiled.spec import Spec
+from palaver.errors import Rejected
+
+SPECS = HERE / "solving"
+STOPPED = 3  # the exit status of a worker that has spent all it may
+KILLED = -9
+
+MEAN_RATIO, MEAN_STEADY = 30, 20
+WORST_STEADY = 2
+FRIENDLY_STEADY = 8
+SHARE_SOLVED = 29 / 30
+PROVED_SECONDS, NOT_FOUND_SECONDS = 0.05, 2.0
+SPREAD_OUTPUTS = 60
+
+
+# --- what is asked ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """The conditions that cannot hold together; all others in the spec are innocent."""
+
+    conditions: tuple[str, ...]
+    is_provable: bool = False
+
+
+CONFLICTS = {
+    "15_unsat": Conflict(("int(<number>) > 50", "int(<number>) < 40"), is_provable=True),
+    "26_unsat2": Conflict(("int(<len>) == len(str(<payload>))", "int(<len>) > 40"), is_provable=True),
+    "unsat/prime": Conflict(("is_prime(int(<number>))", "int(<number>) % 4 == 0")),
+    "unsat/crc_zero": Conflict(
+        (
+            'bytes(<crc>) == zlib.crc32(bytes(<payload>)).to_bytes(4, "big")',
+            r'bytes(<crc>) == b"\x00\x00\x00\x00"',
+        )
+    ),
+    "unsat/small_field": Conflict(("sum(int(i) for i in *<item>) == int(<total>)",)),
+    "unsat/circle": Conflict(("int(<a>) == int(<b>) + 1", "int(<b>) == int(<a>) + 1")),
+}
+
+
+def lengths(symbol: str) -> Callable[[Tree], Iterable[int]]:
+    return lambda tree: [len(bytes(part)) for part in tree.find_all_trees(symbol)]
+
+
+def numbers(symbol: str) -> Callable[[Tree], Iterable[int]]:
+    return lambda tree: [int(part) for part in tree.find_all_trees(symbol)]
+
+
+def occurrences(symbol: str) -> Callable[[Tree], Iterable[int]]:
+    return lambda tree: [len(tree.find_all_trees(symbol))]
+
+
+SPREAD: dict[str, dict[str, Callable[[Tree], Iterable[int]]]] = {
+    "01_frame": {"payload lengths": lengths("<payload>")},
+    "02_textlen": {"payload lengths": lengths("<payload>")},
+    "03_age": {"ages": numbers("<age>")},
+    "10_sorted": {"numbers of items": occurrences("<num>")},
+    "13_date": {"months": numbers("<month>"), "days": numbers("<day>")},
+    "14_evenprime": {"digits of <even>": lengths("<even>"), "digits of <prime>": lengths("<prime>")},
+    "21_unpack": {"payload lengths": lengths("<payload>")},
+}
+
+
+# --- rows ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table. Times are in seconds; what is no time is a count."""
+
+    work: str
+    ours: float | None = None
+    theirs: float | None = None
+    ratio: float | None = None
+    steady: float | None = None
+    must: str = ""
+    is_missed: bool = False
+    remarks: tuple[str, ...] = ()
+    is_time: bool = True
+
+    @property
+    def shown(self) -> str:
+        amount = _time if self.is_time else _count
+        verdict = "  MISSED" if self.is_missed else ""
+        cells = (amount(self.ours), amount(self.theirs), _times(self.ratio), _times(self.steady), self.must)
+        remarks = "  " + "; ".join(self.remarks) if self.remarks else ""
+        return (_line(self.work, *cells) + verdict + remarks).rstrip()
+
+
+def _line(work: str, *cells: str) -> str:
+    return f"{work:36}" + "".join(f"{cell:>12}" for cell in cells)
+
+
+def _time(seconds: float | None) -> str:
+    if seconds is None:
+        return ""
+    return f"{seconds:.2f} s" if seconds >= 1 else f"{seconds * 1e3:.3g} ms"
+
+
+def _count(value: float | None) -> str:
+    return "" if value is None else f"{value:g}"
+
+
+def _times(value: float | None) -> str:
+    return "" if value is None else f"{value:.{0 if value >= 100 else 1 if value >= 10 else 2}f}x"
+
+
+HEADER = _line("CPU per solution", "palaver", "reference", "ratio", "steady", "must")
+
+
+# --- runs ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one process found, and how many CPU seconds it had spent when it found each."""
+
+    wanted: int
+    outputs: tuple[bytes, ...]
+    seconds: tuple[float, ...]
+    end: str | None  # what was said at the end; None if it was stopped before
+    end_seconds: float | None
+    is_refused: bool  # it was said that there is no solution
+    crash: str | None = None
+
+    @property
+    def is_complete(self) -> bool:
+        return len(self.outputs) >= self.wanted
+
+    @property
+    def per_solution(self) -> float:
+        return self.seconds[-1] / len(self.seconds)
+
+    @property
+    def per_further_solution(self) -> float:
+        if len(self.seconds) == 1:
+            return self.seconds[0]
+        return (self.seconds[-1] - self.seconds[0]) / (len(self.seconds) - 1)
+
+
+def run(python: str, tool: str, path: Path, *, count: int, seed: int, cap: float) -> Run:
+    command = [python, str(HERE / "solving_worker.py"), tool, str(path), str(count), str(seed), str(cap)]
+    # The reference needs this, too, to do the same for the same seed.
+    environment = {**os.environ, "PYTHONHASHSEED": "0"}
+    process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        # It stops itself when its CPU time is spent. It cannot while it is inside one long call, nor if it only waits.
+        written, complaints = process.communicate(timeout=30 + 3 * cap)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        written, complaints = process.communicate()
+    told = [json.loads(line) for line in written.splitlines(keepends=True) if line.endswith(b"\n")]
+    found = [each for each in told if "output" in each]
+    last = next((each for each in told if "end" in each), None)
+    crash = None
+    if process.returncode not in (0, STOPPED, KILLED):
+        crash = (complaints.decode(errors="replace").strip().splitlines() or ["no word why"])[-1]
+    return Run(
+        count,
+        tuple(each["output"].encode("latin-1") for each in found),
+        tuple(each["seconds"] for each in found),
+        None if last is None else last["end"],
+        None if last is None else last["seconds"],
+        last is not None and "is_refused" in last,
+        crash,
+    )
+
+
+def is_valid(name: str, output: bytes) -> bool:
+    if name == "04_tlv":  # any bytes may be raw: it has too many derivations to read
+        return _is_tlv(output)
+    return tree_of(name, output) is not None
+
+
+def tree_of(name: str, output: bytes) -> Tree | None:
+    """An output, read again; None if it does not conform."""
+    spec = load(name)
+    try:
+        return spec.parse(output if spec.is_binary else output.decode())
+    except Rejected:
+        return None
+
+
+def _is_tlv(data: bytes) -> bool:
+    if len(data) < 2 or not 1 <= data[0] <= 0x20 or data[1] != len(data) - 2:
+        return False
+    return len(data) <= 2 + 8 or _are_tlvs(data[2:], 3)
+
+
+def _are_tlvs(data: bytes, most: int) -> bool:
+    parts = []
+    while data:
+        size = 2 + data[1] if len(data) > 1 else 2
+        parts.append(data[:size])
+        data = data[size:]
+    return len(parts) <= most and all(map(_is_tlv, parts))
+
+
+@cache
+def load(name: str) -> Spec:
+    return palaver.load(_path(name))
+
+
+def _path(name: str) -> Path:
+    return SPECS / f"{name}.fan"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All runs of both tools with one spec."""
+
+    name: str
+    ours: Sequence[Run]
+    theirs: Sequence[Run]
+
+    @cached_property
+    def our_failings(self) -> tuple[str, ...]:
+        return tuple(self._failings("palaver", self.ours))
+
+    @cached_property
+    def their_failings(self) -> tuple[str, ...]:
+        return tuple(self._failings("reference", self.theirs))
+
+    def _failings(self, tool: str, runs: Sequence[Run]) -> Iterator[str]:
+        if not all(run.is_complete for run in runs):
+            yield f"{tool} found {', '.join(str(len(run.outputs)) for run in runs)} of {runs[0].wanted}"
+        outputs = [output for run in runs for output in run.outputs]
+        invalid = sum(not is_valid(self.name, output) for output in outputs)
+        if invalid:
+            yield f"{tool}: {invalid} of {len(outputs)} outputs invalid"
+        repeated = sum(len(run.outputs) - len(set(run.outputs)) for run in runs)
+        if repeated:
+            yield f"{tool}: {repeated} of {len(outputs)} outputs repeated"
+        yield from dict.fromkeys(f"{tool} crashed: {run.crash}" for run in runs if run.crash)
+
+    @property
+    def is_solved(self) -> bool:
+        return not self.our_failings
+
+    @property
+    def our_time(self) -> float | None:
+        return _median(run.per_solution for run in self.ours if run.is_complete)
+
+    @property
+    def their_time(self) -> float | None:
+        return _median(run.per_solution for run in self.theirs if run.is_complete)
+
+    @property
+    def ratio(self) -> float | None:
+        return _ratio(self.their_time, self.our_time)
+
+    @property
+    def steady(self) -> float | None:
+        return _ratio(_median(run.per_further_solution for run in self.theirs if run.is_complete), self.our_time)
+
+
+def _median(values: Iterable[float]) -> float | None:
+    known = list(values)
+    return statistics.median(known) if known else None
+
+
+def _ratio(theirs: float | None, ours: float | None) -> float | None:
+    return None if theirs is None or ours is None else theirs / ours
+
+
+# --- the table -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What the command line asked for, and what has been found so far."""
+
+    has_reference: bool
+    solutions: int
+    seeds: int
+    cap: float
+    comparisons: list[Comparison] = field(default_factory=list)
+    runs: list[dict[str, object]] = field(default_factory=list)
+
+    def compare(self, name: str, count: int) -> Comparison:
+        ours, theirs = [], []
+        for seed in range(1, self.seeds + 1):
+            ours.append(self._run(sys.executable, "palaver", name, count, seed))
+            if self.has_reference:
+                theirs.append(self._run(reference_python(), "reference", name, count, seed))
+        return Comparison(name, ours, theirs)
+
+    def _run(self, python: str, tool: str, name: str, count: int, seed: int) -> Run:
+        result = run(python, tool, _path(name), count=count, seed=seed, cap=self.cap)
+        self.runs.append(
+            {"spec": name, "tool": tool, "seed": seed, "wanted": count, "seconds": result.seconds, "end": result.end}
+        )
+        return result
+
+    def solve(self, name: str) -> Iterator[Row]:
+        comparison = self.compare(name, self.solutions)
+        self.comparisons.append(comparison)
+        yield self._row(comparison)
+
+    def solve_friendly(self, name: str) -> Iterator[Row]:
+        comparison = self.compare(name, self.solutions)
+        steady = comparison.steady
+        # Where the reference found nothing there is nothing to compare, but we must have solved it.
+        is_missed = not comparison.is_solved or (steady is not None and steady < FRIENDLY_STEADY)
+        yield self._row(comparison, must=f"{FRIENDLY_STEADY}x steady", is_missed=is_missed)
+
+    def _row(self, comparison: Comparison, *, must: str = "", is_missed: bool = False) -> Row:
+        times = comparison.our_time, comparison.their_time, comparison.ratio, comparison.steady
+        return Row(comparison.name, *times, must, is_missed, comparison.our_failings + comparison.their_failings)
+
+    def refuse(self, name: str) -> Iterator[Row]:
+        """The spec has no solution: whether that is said in time, and with the right reasons."""
+        conflict = CONFLICTS[name]
+        runs = [self._run(sys.executable, "palaver", name, self.solutions, seed) for seed in range(1, self.seeds + 1)]
+        ends = [run.end or "" for run in runs]
+        is_proved = all("proved" in end.lower() for end in ends)
+        most = PROVED_SECONDS if is_proved or conflict.is_provable else NOT_FOUND_SECONDS
+        seconds = max(math.inf if run.end_seconds is None else run.end_seconds for run in runs)
+        problems = list(_objections(name, conflict, runs, is_proved=is_proved))
+        if math.isinf(seconds):
+            problems.append("no answer")
+        is_missed = bool(problems) or seconds > most
+        remarks = ("proved" if is_proved else "not found", *problems)
+        shown = None if math.isinf(seconds) else seconds
+        yield Row(f"{name}: no solution", shown, must=_time(most), is_missed=is_missed, remarks=remarks)
+
+    def spread(self, name: str) -> Iterator[Row]:
+        comparison = self.compare(name.removeprefix("spread/"), SPREAD_OUTPUTS)
+        for what, values in SPREAD[comparison.name].items():
+            ours = statistics.median(_distinct(comparison.name, run, values) for run in comparison.ours)
+            if not comparison.theirs:
+                yield Row(f"{name}: {what}", ours, is_time=False)
+                continue
+            # What the reference did not find in time could have been different, so we count no more than it found.
+            pairs = zip(comparison.ours, comparison.theirs, strict=True)
+            fair = [_distinct(comparison.name, run, values, most=len(other.outputs)) for run, other in pairs]
+            theirs = statistics.median(_distinct(comparison.name, run, values) for run in comparison.theirs)
+            is_missed = statistics.median(fair) < theirs
+            found = ", ".join(str(len(run.outputs)) for run in comparison.theirs)
+            is_whole = all(run.is_complete for run in comparison.theirs)
+            remarks = () if is_whole else (f"reference found {found}; ours among as many: {statistics.median(fair):g}",)
+            yield Row(
+                f"{name}: {what}",
+                ours,
+                theirs,
+                must=f">= {theirs:g}",
+                is_missed=is_missed,
+                remarks=remarks,
+                is_time=False,
+            )
+
+    def summary(self) -> Iterator[Row]:
+        if not self.comparisons:
+            return
+        both = [(each.name, each.ratio, each.steady) for each in self.comparisons if each.ratio and each.steady]
+        if both:
+            ratio = statistics.geometric_mean(ratio for _, ratio, _ in both)
+            steady = statistics.geometric_mean(steady for _, _, steady in both)
+            remarks = (f"{len(both)} specs that both solve",)
+            yield Row(
+                "geometric mean, start-up included",
+                None,
+                None,
+                ratio,
+                None,
+                f"{MEAN_RATIO}x",
+                ratio < MEAN_RATIO,
+                remarks,
+            )
+            yield Row(
+                "geometric mean, steady", None, None, None, steady, f"{MEAN_STEADY}x", steady < MEAN_STEADY, remarks
+            )
+            worst = min(both, key=lambda each: each[2])
+            yield Row(
+                "worst spec, steady",
+                None,
+                None,
+                None,
+                worst[2],
+                f"{WORST_STEADY}x",
+                worst[2] < WORST_STEADY,
+                (worst[0],),
+            )
+        solved = sum(each.is_solved for each in self.comparisons)
+        theirs = sum(all(run.is_complete for run in each.theirs) for each in self.comparisons) if both else None
+        must = math.ceil(len(self.comparisons) * SHARE_SOLVED - 1e-9)
+        unsolved = [each.name for each in self.comparisons if not each.is_solved]
+        yield Row(
+            f"solved on every seed, of {len(self.comparisons)}",
+            solved,
+            theirs,
+            must=f">= {must}",
+            is_missed=solved < must,
+            remarks=(f"not {', '.join(unsolved)}",) if unsolved else (),
+            is_time=False,
+        )
+
+
+def _distinct(name: str, run: Run, values: Callable[[Tree], Iterable[int]], most: int | None = None) -> int:
+    trees = (tree_of(name, output) for output in run.outputs[:most])
+    return len({value for tree in trees if tree is not None for value in values(tree)})
+
+
+def _objections(name: str, conflict: Conflict, runs: Sequence[Run], *, is_proved: bool) -> Iterator[str]:
+    lines = _path(name).read_text().splitlines()
+    conditions = [line.removeprefix("where ") for line in lines if line.startswith("where ")]
+    assert set(conflict.conditions) <= set(conditions), f"{name} has changed"
+    if any(run.outputs for run in runs):
+        yield "it has a solution!"
+    elif not all(run.is_refused for run in runs):
+        yield "ended without Unsolvable"
+    if conflict.is_provable and not is_proved:
+        yield "should be proved"
+    ends = [run.end or "" for run in runs]
+    for condition in conditions:
+        if condition in conflict.conditions and not all(condition in end for end in ends):
+            yield f"does not name {condition}"
+        if condition not in conflict.conditions and any(condition in end for end in ends):
+            yield f"names {condition}"
+    status = _exit_status(name)
+    if status != 1:
+        yield f"exit status {status}"
+
+
+def _exit_status(name: str) -> int | str:
+    command = [str(Path(sys.executable).parent / "palaver"), "fuzz", "-f", str(_path(name)), "-n", "1", "--seed", "1"]
+    try:
+        done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=60, check=False)
+    except subprocess.TimeoutExpired:
+        return "none within a minute"
+    return done.returncode
+
+
+def works() -> dict[str, Callable[[Bench, str], Iterator[Row]]]:
+    """In the order of the table, by the name that `--only` knows them by."""
+    names = sorted(path.relative_to(SPECS).with_suffix("").as_posix() for path in SPECS.rglob("*.fan"))
+    main = [name for name in names if "/" not in name and name not in CONFLICTS]
+    friendly = [name for name in names if name.startswith("friendly/")]
+    return {
+        **dict.fromkeys(main, Bench.solve),
+        **dict.fromkeys(friendly, Bench.solve_friendly),
+        **dict.fromkeys(CONFLICTS, Bench.refuse),
+        **dict.fromkeys((f"spread/{name}" for name in SPREAD), Bench.spread),
+    }
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="only these specs: 03_age 'friendly/*' 'spread/*'")
+    parser.add_argument("--seeds", type=int, default=3, metavar="N", help="how many runs of each (3)")
+    parser.add_argument("--solutions", type=int, default=30, metavar="N", help="how many solutions of each run (30)")
+    parser.add_argument("--no-reference", action="store_true", help="do not ask the reference, which takes long")
+    parser.add_argument("--cap", type=float, default=60, metavar="SECONDS", help="CPU time of one run at most (60)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows and all runs into this file, too")
+    arguments = parser.parse_args()
+    chosen = {
+        name: work
+        for name, work in works().items()
+        if arguments.only is None or any(fnmatchcase(name, pattern) for pattern in arguments.only)
+    }
+    if not chosen:
+        parser.error("there is no such spec")
+    compile_bytecode()
+    bench = Bench(not arguments.no_reference, arguments.solutions, arguments.seeds, arguments.cap)
+    rows: list[Row] = []
+    print(HEADER)
+    for name, work in chosen.items():
+        for row in work(bench, name):
+            print(row.shown, flush=True)
+            rows.append(row)
+    for row in bench.summary():
+        print(row.shown)
+        rows.append(row)
+    if arguments.json:
+        data = {"rows": [asdict(row) for row in rows], "runs": bench.runs}
+        arguments.json.write_text(json.dumps(data, indent=2) + "\n")
+    return 1 if any(row.is_missed for row in rows) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,441 @@
+"""How far two values are from standing in a relation: 0.0 if they do, else something in (0, 1] that search can follow.
+
+Each function asks Python first whether the relation holds, and only then measures; so what is 0.0 here holds, with
+whatever `==` and `<` the values bring along. What cannot be measured is far, 1.0, and never an exception of its own.
+A tree is measured in the type that it is compared in.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable, Iterable, Iterator, KeysView, Sequence, ValuesView
+from datetime import timedelta
+from itertools import islice
+from math import inf, log2
+from numbers import Number
+from typing import Any, TypeAlias
+
+from palaver.grammar.code import SPEC_CODE_RAISES
+from palaver.trees.forwarding import Forwarding
+from palaver.trees.tree import Tree
+from palaver.trees.values import Kind, TreeValue, value_of
+
+Compare: TypeAlias = Callable[[Any, Any], float]
+Text: TypeAlias = "str | bytes | bytearray"
+
+FAR = 1.0
+
+# Tuples, because a union is made anew each time that it is written, and this is where search spends its time.
+_NUMBERS = (int, float)
+_TEXTS = (str, bytes, bytearray)
+_SEQUENCES = (list, tuple)
+_SETS = (set, frozenset)
+
+# Smaller than any gap that search could close step by step, and large enough to survive being divided.
+_LEAST = 1e-9
+
+# Up to here `gap / (gap + 1)` tells one step from the next. Beyond, only orders of magnitude matter, and on a
+# logarithmic scale there is always some way down: `gap / (gap + 1)` is flat for numbers of 64 bits.
+_STEPS = 1024
+_STEPS_LOG = 10.0
+
+# What one character too many or too few counts, and what a character counts at most that is another one.
+_CHARACTER = 64
+
+# So much is measured of where texts differ, and of collections. This bounds the time and leaves the verdict alone.
+_MOST_CHARACTERS = 256
+_MOST_ELEMENTS = 1000
+_MOST_OCCURRENCES = 32
+_MOST_AFTER_FAILURE = 100
+_DEEPEST = 8
+
+
+def normalised(gap: float) -> float:
+    """A gap between 0 and infinity as something between 0 and 1; larger gaps stay larger."""
+    if gap <= _STEPS:
+        # A relation that fails by nothing measurable still fails.
+        return max(_LEAST, gap / (gap + 1.0)) if gap > 0 else 0.5
+    return 1.0 - 1.0 / ((_STEPS + 1.0) * (1.0 + log2(gap) - _STEPS_LOG)) if gap == gap else FAR
+
+
+# --- relations --------------------------------------------------------------------------------------------------------
+
+
+def _measured(holds: Callable[[Any, Any], Any], gap: Compare) -> Compare:
+    def distance(left: Any, right: Any) -> float:
+        if holds(left, right):
+            return 0.0
+        try:
+            return normalised(gap(left, right))
+        except SPEC_CODE_RAISES:  # the values may be of the spec's own classes
+            return FAR
+
+    return distance
+
+
+def _never(holds: Callable[[Any, Any], Any]) -> Callable[[Any, Any], bool]:
+    return lambda left, right: not holds(left, right)
+
+
+def _isin(left: Any, right: Any) -> bool:
+    return left in right
+
+
+def _one_step(left: Any, right: Any) -> float:
+    """What is equal and should not be: any change will do."""
+    return 1.0
+
+
+def _equality_gap(left: Any, right: Any, depth: int = 0) -> float:
+    left, right = _comparable(left, right)
+    if isinstance(left, _NUMBERS) and isinstance(right, _NUMBERS):
+        return abs(left - right)
+    if isinstance(left, _TEXTS):
+        return _text_gap(left, right) if _same_kind(left, right) else inf
+    if isinstance(left, _SEQUENCES) and _same_kind(left, right):
+        return _sequence_gap(left, right, depth)
+    if isinstance(left, _SETS) and isinstance(right, _SETS):
+        return len(left ^ right)
+    return _difference(left, right)
+
+
+def _excess(left: Any, right: Any, depth: int = 0) -> float:
+    """How far `left` has to come down to be no more than `right`."""
+    left, right = _comparable(left, right)
+    if isinstance(left, _NUMBERS) and isinstance(right, _NUMBERS):
+        return left - right
+    if isinstance(left, _TEXTS):
+        return _text_excess(left, right)
+    if isinstance(left, _SEQUENCES):
+        for one, other in islice(zip(left, right, strict=False), _MOST_ELEMENTS):
+            if one != other:
+                return _excess(one, other, depth + 1) if depth < _DEEPEST else 1.0
+        return len(left) - len(right)
+    if isinstance(left, _SETS):
+        return len(left - right)
+    return _difference(left, right)
+
+
+def _strict_excess(left: Any, right: Any) -> float:
+    return _excess(left, right) + 1
+
+
+def _shortage(left: Any, right: Any) -> float:
+    return _excess(right, left)
+
+
+def _strict_shortage(left: Any, right: Any) -> float:
+    return _excess(right, left) + 1
+
+
+def _difference(left: Any, right: Any) -> float:
+    """Numbers of any kind, and points in time."""
+    between = left - right
+    if isinstance(between, timedelta):
+        return abs(between.total_seconds())
+    if isinstance(between, Number):
+        return float(abs(between))  # type: ignore[arg-type]  # no type says that numbers have a magnitude
+    return inf
+
+
+def _membership_gap(item: Any, container: Any) -> float:
+    if isinstance(container, str | bytes | bytearray | Forwarding):
+        return _containing_gap(item, container)
+    if isinstance(container, range):
+        return _range_gap(item, container)
+    return _nearest(item, container)
+
+
+def _occurrences(item: Any, container: Any) -> float:
+    """How often something is where it should not be."""
+    if isinstance(container, Forwarding):
+        item, container = _comparable(item, container)
+    return container.count(item) if isinstance(container, str | bytes | list | tuple) else 1.0
+
+
+# Distance to a comparison being true, and to its being false.
+WANTED: dict[tuple[type[ast.cmpop], bool], Compare] = {
+    (ast.Eq, True): _measured(operator.eq, _equality_gap),
+    (ast.Eq, False): _measured(_never(operator.eq), _one_step),
+    (ast.NotEq, True): _measured(operator.ne, _one_step),
+    (ast.NotEq, False): _measured(_never(operator.ne), _equality_gap),
+    (ast.Lt, True): _measured(operator.lt, _strict_excess),
+    (ast.Lt, False): _measured(_never(operator.lt), _shortage),
+    (ast.LtE, True): _measured(operator.le, _excess),
+    (ast.LtE, False): _measured(_never(operator.le), _strict_shortage),
+    (ast.Gt, True): _measured(operator.gt, _strict_shortage),
+    (ast.Gt, False): _measured(_never(operator.gt), _excess),
+    (ast.GtE, True): _measured(operator.ge, _shortage),
+    (ast.GtE, False): _measured(_never(operator.ge), _strict_excess),
+    (ast.In, True): _measured(_isin, _membership_gap),
+    (ast.In, False): _measured(_never(_isin), _occurrences),
+    (ast.NotIn, True): _measured(_never(_isin), _occurrences),
+    (ast.NotIn, False): _measured(_isin, _membership_gap),
+}
+
+
+# --- truth ------------------------------------------------------------------------------------------------------------
+
+
+def truth(value: Any) -> float:
+    """How far a value is from being true; nothing can be said about what would make it so."""
+    return 0.0 if value else FAR
+
+
+def untruth(value: Any) -> float:
+    """How far a value is from being false: numbers from 0, collections and text from being empty."""
+    if not value:
+        return 0.0
+    if value is True:
+        return FAR
+    if isinstance(value, _NUMBERS):
+        return normalised(abs(value))
+    return normalised(len(value)) if isinstance(value, str | bytes | list | tuple | set | dict) else FAR
+
+
+def all_of(distances: Iterable[float]) -> float:
+    """The distance of `all(…)` by the distances of its elements.
+
+    Python would stop at the first that fails. What comes after it is measured too, but may raise, or never end.
+    """
+    remaining = iter(distances)
+    for distance in remaining:
+        if distance:
+            return normalised(distance + _total(remaining))
+    return 0.0
+
+
+def _total(distances: Iterator[float]) -> float:
+    total = 0.0
+    try:
+        for distance in islice(distances, _MOST_AFTER_FAILURE):
+            total += distance
+    except SPEC_CODE_RAISES:
+        pass
+    return total
+
+
+def any_of(distances: Iterable[float]) -> float:
+    """The distance of `any(…)` by the distances of its elements."""
+    nearest = FAR
+    for distance in distances:
+        if not distance:
+            return 0.0
+        nearest = min(nearest, distance)
+    return nearest
+
+
+def starts_with(subject: Any, *arguments: Any) -> float:
+    """The distance of `subject.startswith(…)`."""
+    return 0.0 if subject.startswith(*arguments) else _affix_distance(subject, arguments, lambda text, n: text[:n])
+
+
+def ends_with(subject: Any, *arguments: Any) -> float:
+    """The distance of `subject.endswith(…)`."""
+    return 0.0 if subject.endswith(*arguments) else _affix_distance(subject, arguments, lambda text, n: text[-n:])
+
+
+def _affix_distance(subject: Any, arguments: Sequence[Any], cut: Callable[[Any, int], Any]) -> float:
+    try:
+        (wanted,) = arguments
+        options = wanted if isinstance(wanted, tuple) else (wanted,)
+        pairs = [_comparable(subject, option) for option in options]
+        return normalised(min(_text_gap(cut(text, len(affix)), affix) for text, affix in pairs))
+    except SPEC_CODE_RAISES:  # none of the plain kinds of text, or a part of it only
+        return FAR
+
+
+# Methods that ask the same of every character.
+CHARACTER_TESTS = frozenset((
+    "isalnum", "isalpha", "isascii", "isdecimal", "isdigit",
+    "islower", "isnumeric", "isprintable", "isspace", "isupper",
+))  # fmt: skip
+
+
+def has_only(name: str) -> Callable[[Any], float]:
+    """The distance of `subject.isdigit()` and the like: how many characters are something else."""
+
+    def distance(subject: Any) -> float:
+        if getattr(subject, name)():
+            return 0.0
+        if isinstance(subject, str) and len(subject) == 1:
+            return 0.5  # by far the most frequent subject is one character, in a comprehension
+        try:
+            text: Any = _own(subject) if isinstance(subject, Forwarding) else subject
+            return normalised(sum(not getattr(text[at : at + 1], name)() for at in range(len(text))))
+        except SPEC_CODE_RAISES:
+            return FAR
+
+    return distance
+
+
+# --- text -------------------------------------------------------------------------------------------------------------
+
+
+def _text_gap(one: Text, other: Text) -> float:
+    """Characters too many or too few, and how far those differ that stand between what is common at both ends."""
+    excess = abs(len(one) - len(other))
+    if not excess and len(one) <= _MOST_CHARACTERS:
+        return sum(map(_character_gap, _codes(one), _codes(other)))
+    start = _first_difference(one, other)
+    one, other = one[start : start + _MOST_CHARACTERS], other[start : start + _MOST_CHARACTERS]
+    if excess:
+        one, other = _without_common_end(one, other)
+    return excess * _CHARACTER + sum(map(_character_gap, _codes(one), _codes(other)))
+
+
+def _text_excess(one: Any, other: Any) -> float:
+    start = _first_difference(one, other)
+    if start < min(len(one), len(other)):
+        return next(_codes(one[start:])) - next(_codes(other[start:]))
+    return len(one) - len(other)
+
+
+def _first_difference(one: Text, other: Text) -> int:
+    """The length of what both texts begin with; long stretches are compared at once."""
+    shorter = min(len(one), len(other))
+    at = 0
+    while at < shorter and one[at : at + _MOST_CHARACTERS] == other[at : at + _MOST_CHARACTERS]:
+        at += _MOST_CHARACTERS
+    while at < shorter and one[at] == other[at]:
+        at += 1
+    return min(at, shorter)
+
+
+def _without_common_end(one: Text, other: Text) -> tuple[Text, Text]:
+    shorter = min(len(one), len(other))
+    common = 0
+    while common < shorter and one[-1 - common] == other[-1 - common]:
+        common += 1
+    return one[: len(one) - common], other[: len(other) - common]
+
+
+def _containing_gap(item: Any, container: Any) -> float:
+    """What is missing of `item` behind the longest beginning of it that `container` has."""
+    if isinstance(item, Forwarding) or isinstance(container, Forwarding):
+        item, container = _comparable(item, container)
+    known = _longest_beginning(item, container)
+    wanted = next(_codes(item[known:]))
+    nearest: float = _CHARACTER
+    at = container.find(item[:known])
+    for _ in range(max(_MOST_OCCURRENCES, 0 if known else _MOST_CHARACTERS)):
+        if at < 0 or at + known >= len(container):
+            break
+        nearest = min(nearest, _character_gap(next(_codes(container[at + known : at + known + 1])), wanted))
+        at = container.find(item[:known], at + 1)
+    return (len(item) - known - 1) * _CHARACTER + nearest
+
+
+def _longest_beginning(item: Any, container: Any) -> int:
+    found, missing = 0, len(item)
+    while missing - found > 1:
+        middle = (found + missing) // 2
+        if item[:middle] in container:
+            found = middle
+        else:
+            missing = middle
+    return found
+
+
+def _character_gap(one: int, other: int) -> int:
+    gap = one - other if one > other else other - one
+    return gap if gap < _CHARACTER else _CHARACTER
+
+
+def _codes(text: Text) -> Iterator[int]:
+    return map(ord, text) if isinstance(text, str) else iter(text)
+
+
+# --- collections ------------------------------------------------------------------------------------------------------
+
+
+def _sequence_gap(one: Sequence[Any], other: Sequence[Any], depth: int) -> float:
+    gap: float = 2 * abs(len(one) - len(other))
+    for left, right in islice(zip(one, other, strict=False), _MOST_ELEMENTS):
+        gap += _element_distance(left, right, depth)
+    return gap
+
+
+def _element_distance(one: Any, other: Any, depth: int) -> float:
+    if one is other or one == other:
+        return 0.0
+    if depth >= _DEEPEST:
+        return FAR
+    try:
+        return normalised(_equality_gap(one, other, depth + 1))
+    except SPEC_CODE_RAISES:
+        return FAR
+
+
+def _nearest(item: Any, container: Any) -> float:
+    """The gap to the nearest element. Of a set too large to be looked at as a whole, chance would say which."""
+    if not isinstance(container, list | tuple | set | frozenset | dict | KeysView | ValuesView):
+        return inf
+    if len(container) > _MOST_ELEMENTS and isinstance(container, _SETS):
+        return inf
+    nearest = inf
+    for element in islice(container, _MOST_ELEMENTS):
+        try:
+            nearest = min(nearest, _equality_gap(item, element))
+        except SPEC_CODE_RAISES:  # another kind of value
+            continue
+    return nearest
+
+
+def _range_gap(item: Any, numbers: range) -> float:
+    number = item.to_int() if isinstance(item, Forwarding) else item
+    if not numbers:
+        return inf
+    low, high = min(numbers[0], numbers[-1]), max(numbers[0], numbers[-1])
+    if not low <= number <= high:
+        return low - number if number < low else number - high
+    behind = (number - low) % abs(numbers.step)
+    return min(behind, abs(numbers.step) - behind)
+
+
+# --- trees ------------------------------------------------------------------------------------------------------------
+
+
+def _comparable(left: Any, right: Any) -> tuple[Any, Any]:
+    """Both as plain values, a tree in the type that it is compared in."""
+    if isinstance(left, Forwarding):
+        if not isinstance(right, Forwarding):
+            return _like(left, right), right
+        left, right = _own(left), _own(right)
+        if isinstance(left, str) and isinstance(right, bytes):
+            return left.encode("utf-8", "replace"), right
+        if isinstance(left, bytes) and isinstance(right, str):
+            return left, right.encode("utf-8", "replace")
+    elif isinstance(right, Forwarding):
+        return left, _like(right, left)
+    return left, right
+
+
+def _like(tree: Forwarding, other: Any) -> Any:
+    if isinstance(other, str):
+        return tree.to_string()
+    if isinstance(other, bytes | bytearray):
+        return tree.to_bytes()
+    return tree.to_int() if isinstance(other, int | float) else _own(tree)
+
+
+def _own(tree: Forwarding) -> str | bytes | int:
+    if isinstance(tree, Tree):
+        return value_of(tree.node)
+    assert isinstance(tree, TreeValue), "nothing else forwards"
+    match tree.type_:
+        case Kind.BITS:
+            return tree.to_int()
+        case Kind.BYTES:
+            return tree.to_bytes()
+    return tree.to_string()
+
+
+def _same_kind(left: Any, right: Any) -> bool:
+    """Whether two values can be equal by what they contain."""
+    if isinstance(left, str):
+        return isinstance(right, str)
+    if isinstance(left, list):
+        return isinstance(right, list)
+    return isinstance(right, tuple if isinstance(left, tuple) else (bytes, bytearray))

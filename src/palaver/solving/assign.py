@@ -1,0 +1,167 @@
+"""Nodes that have a wanted value: what must `<len>` be, so that `int(<len>) == 17`?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from palaver.chance import Chance
+from palaver.errors import ConversionError
+from palaver.generation.measured import Count, Length, Measured
+from palaver.grammar.language import Languages, Unit
+from palaver.solving.domains import Domain, inverse
+from palaver.solving.views import Kind, View
+from palaver.trees.node import Node, NonTerminal
+from palaver.trees.tree import Tree
+
+# Larger lengths and counts are not tried: the tree would be larger than any that is asked for.
+_LARGEST_AMOUNT = 10_000
+
+
+@dataclass(frozen=True)
+class Assigner:
+    """Makes nodes of one grammar that are what an equation asks for.
+
+    `read` reads a value as a symbol, `read_bits` a row of 0 and 1; `measured` makes derivations of a given length or
+    count.
+    """
+
+    languages: Languages
+    domains: Mapping[str, Domain]
+    read: Callable[[str, Any], Node | None]
+    read_bits: Callable[[str, str], Node | None]
+    measured: Callable[[Length | Count], Measured]
+    spread: int  # how far endless fields go beyond their least
+    _free: dict[str, Domain | None] = field(default_factory=dict, repr=False)
+
+    def node(self, symbol: str, word: str) -> Node | None:
+        """The node of a word of the symbol's language."""
+        language = self.languages.of(symbol)
+        assert language is not None, "only a language has words"
+        if self.languages.is_leaf(symbol):
+            return Node(NonTerminal(symbol), (language.spell(word),))
+        if language.unit is Unit.BITS:
+            return self.read_bits(symbol, word)
+        return self.read(symbol, language.spell(word))
+
+    def draw(self, domain: Domain, chance: Chance) -> Node | None:
+        """A node from a domain; None if there is none."""
+        for word in domain.draw(chance):
+            node = self.node(domain.symbol, word)
+            if node is not None:
+                return node
+        return None
+
+    def domain(self, symbol: str) -> Domain | None:
+        """What nodes of a symbol may be; None if that is no regular language."""
+        if symbol in self.domains:
+            return self.domains[symbol]
+        if symbol not in self._free:
+            language = self.languages.of(symbol)
+            self._free[symbol] = None if language is None else Domain(symbol, language, spread=self.spread)
+        return self._free[symbol]
+
+    def assigned(self, tree: Tree, view: View, operator: str, value: Any, chance: Chance) -> Node | None:
+        """A node in the place of `tree`, of which `view operator value` holds; None if we know none.
+
+        This is a proposal: it may turn out that it does not hold.
+        """
+        assert isinstance(tree.node, Node), "only nodes are exchanged"
+        symbol = tree.node.symbol
+        if operator == "==" and view.kind is Kind.VALUE and symbol not in self.domains:
+            node = self.read(symbol, _plain(value))
+            if node is not None:
+                return node
+        domain = self.domain(symbol)
+        limited = None if domain is None else domain.restricted(view, operator, _plain(value))
+        if limited is not None:
+            return self.draw(limited, chance)
+        return self._rewritten(tree, view, operator, value, chance)
+
+    def _rewritten(self, tree: Tree, view: View, operator: str, value: Any, chance: Chance) -> Node | None:
+        """For symbols that are no regular language, or views that are no limit on one."""
+        assert isinstance(tree.node, Node), "only nodes are exchanged"
+        symbol = tree.node.symbol
+        match view.kind, operator:
+            case Kind.VALUE, "==":
+                return self.read(symbol, _plain(value))
+            case Kind.VALUE, "in":
+                options = list(value) if isinstance(value, list | tuple) else []
+                return self.read(symbol, _plain(chance.pick(options))) if options else None
+            case Kind.NUMBER, "==" if not view.modulus:
+                return self._number(tree, view, value)
+            case Kind.LENGTH, "==":
+                amount = inverse(view, value)
+                return None if amount is None else self._of_length(tree, amount, chance)
+            case Kind.ITEM | Kind.SLICE, "==":
+                return self._with_part(tree, view, value)
+        return None
+
+    def counted(self, tree: Tree, symbol: str, amount: int, chance: Chance) -> Node | None:
+        """A node in the place of `tree` with so many nodes of `symbol` in it."""
+        assert isinstance(tree.node, Node), "only nodes are exchanged"
+        if not 0 <= amount <= _LARGEST_AMOUNT:
+            return None
+        return self.measured(Count(symbol)).draw(tree.node.symbol, amount, chance)
+
+    def _of_length(self, tree: Tree, amount: int, chance: Chance) -> Node | None:
+        assert isinstance(tree.node, Node), "only nodes are exchanged"
+        if not 0 <= amount <= _LARGEST_AMOUNT:
+            return None
+        measured, symbol = self.measured(Length()), tree.node.symbol
+        return measured.draw(symbol, amount * (8 if measured.unit(symbol) is Unit.BITS else 1), chance)
+
+    def _number(self, tree: Tree, view: View, value: Any) -> Node | None:
+        assert isinstance(tree.node, Node), "only nodes are exchanged"
+        number = inverse(view, value)
+        if number is None:
+            return None
+        try:
+            size = len(bytes(tree))
+        except ConversionError:
+            size = 0
+        for spelling in _spellings(number, view, size):
+            node = self.read(tree.node.symbol, spelling)
+            if node is not None:
+                return node
+        return None
+
+    def _with_part(self, tree: Tree, view: View, value: Any) -> Node | None:
+        """The text as it is, but for the part that the view looks at."""
+        assert isinstance(tree.node, Node), "only nodes are exchanged"
+        try:
+            whole: Any = bytes(tree) if view.reads_as == "bytes" else str(tree)
+        except ConversionError:
+            return None
+        if view.kind is Kind.ITEM and isinstance(value, int):
+            number = inverse(view, value)
+            if number is None or not 0 <= number < 256:
+                return None
+            value = bytes((number,)) if view.reads_as == "bytes" else chr(number)
+        if type(value) is not type(whole):
+            return None
+        start = view.start or 0
+        start = start if start >= 0 else len(whole) + start
+        stop = start + 1 if view.kind is Kind.ITEM else view.stop
+        rest = whole[stop:] if stop is not None else whole[:0]
+        return self.read(tree.node.symbol, whole[:start] + value + rest)
+
+
+def _plain(value: Any) -> Any:
+    """A value as it can be read: of a tree its text or bytes."""
+    if isinstance(value, Tree):
+        try:
+            return value.serialised()
+        except ConversionError:
+            return value.to_int()
+    return value
+
+
+def _spellings(number: int, view: View, size: int) -> list[str | bytes]:
+    if view.base == 256:
+        sizes = dict.fromkeys((view.size or size, (number.bit_length() + 7) // 8, 1, 2, 4, 8))
+        order: Any = "little" if view.layout == "little" else "big"
+        return [number.to_bytes(each, order) for each in sizes if 0 <= number < 256**each]
+    digits = format(number, {16: "x", 8: "o", 2: "b"}.get(view.base, "d"))
+    return list(dict.fromkeys((digits, digits.upper(), digits.zfill(size), digits.upper().zfill(size))))

@@ -1,0 +1,161 @@
+"""Constraints, taken apart as far as that changes nothing: into clauses that must all hold.
+
+`forall <x> in <a>: A and B` is two clauses, each with the quantifier in front. What is left in a clause is a
+condition, an `or`, a `not`, or an `exists`. A clause also knows what its names stand for: which symbol, and whether it
+speaks about every node of that symbol or only about some.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from palaver.constraints.check import CompiledLeaf, Evaluate, Failure, compile_formula, compile_leaf
+from palaver.constraints.select import Bindings, Select, compile_path
+from palaver.grammar.analyse import Analysis
+from palaver.grammar.code import SPEC_CODE_RAISES
+from palaver.spec.ast import And, Child, Constraint, Descendant, Expression, Formula, Index, Leaf, Path, Quantified
+from palaver.trees.tree import Tree
+
+
+@dataclass(frozen=True, eq=False)
+class Clause:
+    """A part of a constraint: for all nodes that the quantifiers bind, the body holds."""
+
+    constraint: Constraint
+    quantifiers: tuple[Quantified, ...]
+    body: Formula
+    analysis: Analysis
+    names: dict[str, Any]
+    variables: tuple[str, ...] = ()  # the Python names that are bound
+
+    @property
+    def expression(self) -> Expression | None:
+        """The condition, if the body is one."""
+        return self.body.expression if isinstance(self.body, Leaf) else None
+
+    @cached_property
+    def leaf(self) -> CompiledLeaf:
+        """The condition, compiled."""
+        assert isinstance(self.body, Leaf), "only those who know that there is one ask for it"
+        return compile_leaf(self.body.expression, self.variables, self.analysis, self.names)
+
+    @cached_property
+    def evaluate(self) -> Evaluate:
+        """The body, compiled."""
+        return compile_formula(self.body, self.variables, self.analysis, self.names)
+
+    @cached_property
+    def _selects(self) -> tuple[Select, ...]:
+        return tuple(compile_path(each.path, self.analysis, self.names) for each in self.quantifiers)
+
+    def bindings(self, root: Tree) -> list[Bindings]:
+        """Everything the quantifiers bind in a tree, in document order; nothing if a computed index fails."""
+        found: list[Bindings] = [{}]
+        try:
+            for quantifier, select in zip(self.quantifiers, self._selects, strict=True):
+                found = [{**bound, quantifier.variable: tree} for bound in found for tree in select(root, bound)]
+        except SPEC_CODE_RAISES:
+            return []
+        return found
+
+    def select(self, path: Path, root: Tree, bound: Bindings) -> list[Tree]:
+        """What a path inside the body selects; nothing if a computed index fails."""
+        try:
+            return compile_path(path, self.analysis, self.names)(root, bound)
+        except SPEC_CODE_RAISES:
+            return []
+
+    def part(self, body: Formula, variables: tuple[str, ...]) -> Clause:
+        """A part of the body as a clause of its own, inside of which these Python names are bound."""
+        return replace(self, body=body, variables=variables)
+
+    def as_constraint(self) -> Constraint:
+        """The clause as a constraint of its own."""
+        formula = self.body
+        for quantifier in reversed(self.quantifiers):
+            formula = replace(quantifier, body=formula)
+        return replace(self.constraint, formula=formula)
+
+    def failures(self, root: Tree) -> Iterator[tuple[Bindings, Failure]]:
+        """The bindings for which the body does not hold."""
+        for bound in self.bindings(root):
+            if (failure := self.evaluate(root, bound)) is not None:
+                yield bound, failure
+
+    # --- what names stand for -----------------------------------------------------------------------------------------
+
+    def path_of(self, name: str) -> Path:
+        """Where the nodes come from that a name in the condition stands for."""
+        expression = self.expression
+        for mention in expression.mentions if expression is not None else ():
+            if mention.name == name:
+                return mention.path
+        return Path(name)
+
+    def symbols_of(self, path: Path) -> frozenset[str]:
+        """The symbols of the nodes that a path can select."""
+        binder = self._binder(path.base)
+        symbols = frozenset((path.base,)) if binder is None else self.symbols_of(binder.path)
+        for step in path.steps:
+            match step:
+                case Child(symbol) | Descendant(symbol):
+                    symbols = frozenset((symbol,))
+                case Index(tuple()):
+                    pass
+                case Index():
+                    symbols = frozenset(child for name in symbols for child in self.analysis.children.get(name, ()))
+        return symbols
+
+    def binders_of(self, path: Path) -> frozenset[str]:
+        """What the quantifiers bind on the way to the nodes of a path."""
+        binder = self._binder(path.base)
+        return frozenset() if binder is None else self.binders_of(binder.path) | {binder.variable}
+
+    def is_everywhere(self, path: Path) -> bool:
+        """Whether a path, with the quantifiers in front, comes to every node of its symbol."""
+        binder = self._binder(path.base)
+        if binder is not None:
+            if not self.is_everywhere(binder.path):
+                return False
+            symbol = next(iter(self.symbols_of(binder.path)))
+        else:
+            symbol = path.base
+        for step in path.steps:
+            if not isinstance(step, Child) or self._holders.get(step.symbol) != {symbol}:
+                return False
+            symbol = step.symbol
+        return True
+
+    @cached_property
+    def _holders(self) -> dict[str, set[str]]:
+        """For each symbol, those it may stand directly below, or be a source of."""
+        found: dict[str, set[str]] = {}
+        for edges in (self.analysis.children, self.analysis.arguments):
+            for holder, symbols in edges.items():
+                for symbol in symbols:
+                    found.setdefault(symbol, set()).add(holder if edges is self.analysis.children else "(source)")
+        return found
+
+    def _binder(self, base: str) -> Quantified | None:
+        return next((each for each in reversed(self.quantifiers) if each.variable == base), None)
+
+
+def clauses_of(constraint: Constraint, analysis: Analysis, names: dict[str, Any]) -> list[Clause]:
+    """The clauses that a constraint consists of, in the order of the text."""
+    found: list[Clause] = []
+    todo: list[tuple[tuple[Quantified, ...], Formula]] = [((), constraint.formula)]
+    while todo:
+        quantifiers, formula = todo.pop()
+        match formula:
+            case And(parts):
+                todo.extend((quantifiers, part) for part in reversed(parts))
+            case Quantified(True, _, _, body):
+                todo.append(((*quantifiers, formula), body))
+            case _:
+                bound = (each.variable for each in quantifiers)
+                variables = tuple(name for name in bound if not name.startswith("<"))
+                found.append(Clause(constraint, quantifiers, formula, analysis, names, variables))
+    return found

@@ -1,0 +1,401 @@
+"""What is known about the constraints of a spec before the first tree is made.
+
+How it works
+============
+
+Each constraint is taken apart into clauses, and each clause is looked at once. It is used in one of four ways:
+
+- *domain*: it compares every node of a symbol with a constant. All such conditions on a symbol become one `Domain`,
+  and nodes of that symbol are drawn from it.
+- *filter*: it asks something else of every node of one symbol, and of nothing else. Nodes of that symbol are searched
+  for on their own, before they become part of a tree.
+- *equation*: a side of it is a view, which follows from the other side. Equations are ordered so that what one reads is
+  written before; of two sides that are views, the one is written that makes this possible, or is cheaper to write.
+- *rest*: what is left to be repaired and searched for.
+
+Numbers and lengths that an equation binds together limit each other's domains. A domain without any word, of a symbol
+that every tree has, is a proof that no tree exists; domains know which constraints they come from.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import product
+from math import prod
+from typing import Any
+
+from palaver.grammar.analyse import Analysis
+from palaver.grammar.code import Function, compile_expression
+from palaver.grammar.language import Languages
+from palaver.solving.clauses import Clause, clauses_of
+from palaver.solving.domains import Domain
+from palaver.solving.views import Kind, Reader, Relation, View
+from palaver.spec.ast import Constraint
+
+# What it costs to write through a view: how much of a tree changes, and how often that fails.
+_COSTS = {
+    Kind.VALUE: 1, Kind.NUMBER: 1, Kind.LIST: 2, Kind.ITEM: 2, Kind.SLICE: 2, Kind.LENGTH: 4, Kind.COUNT: 5,
+}  # fmt: skip
+_COST_OF_ARITHMETIC = 4
+
+# More combinations of directions than this are not compared; then each equation takes its cheaper side.
+_MOST_COMBINATIONS = 256
+
+# How often limits are passed on through equations. In a chain of so many equations they still arrive.
+_PASSES = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Direction:
+    """An equation, read from one side: what its view looks at is written, what the other side needs is read."""
+
+    clause: Clause
+    relation: Relation
+    position: int  # of what the view looks at, among the arguments of the condition
+    written: frozenset[str]
+    read: frozenset[str]
+
+    @property
+    def cost(self) -> int:
+        """How dear it is to write, compared with others."""
+        view = self.relation.view
+        is_direct = view.times in (1, -1) and view.power == 1 and not view.modulus
+        return _COSTS[view.kind] + (0 if is_direct else _COST_OF_ARITHMETIC)
+
+    @cached_property
+    def side(self) -> Function:
+        """The side that is written, as a function of all that the condition mentions."""
+        return self._compiled(self.relation.side)
+
+    @cached_property
+    def other(self) -> Function:
+        """The other side as a function of all that the condition mentions."""
+        return self._compiled(self.relation.other)
+
+    def _compiled(self, side: ast.expr) -> Function:
+        expression = self.clause.expression
+        assert expression is not None, "a direction is that of a condition"
+        return compile_expression(replace(expression, python=side), self.clause.names, self.clause.variables)
+
+
+@dataclass(frozen=True, eq=False)
+class Equation:
+    """A condition that can be made true by writing. The first direction is the one to take if nothing forbids it."""
+
+    clause: Clause
+    directions: tuple[Direction, ...]
+    is_self_dependent: bool  # what is written is inside what is read, or around it
+
+    @property
+    def written(self) -> frozenset[str]:
+        return self.directions[0].written
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """That no tree can satisfy these constraints, and why."""
+
+    constraints: tuple[Constraint, ...]
+    why: str
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How to go about the constraints."""
+
+    clauses: tuple[Clause, ...]
+    domains: Mapping[str, Domain]
+    filters: Mapping[str, tuple[Clause, ...]]
+    equations: tuple[Equation, ...]
+    proof: Proof | None = None
+    # How each clause is used: "domain", "filter", "equation" or "search".
+    uses: Mapping[Clause, str] = field(default_factory=dict)
+
+
+def make_plan(
+    constraints: Iterable[Constraint],
+    analysis: Analysis,
+    names: dict[str, Any],
+    languages: Languages,
+    changing: frozenset[str],
+    spread: int,
+) -> Plan:
+    """A plan for these constraints, which may be some of the spec's.
+
+    `changing` are the names that spec code assigns to, and `spread` is how far endless fields go beyond their least.
+    """
+    return _Planner(analysis, names, languages, changing, spread).plan(constraints)
+
+
+class _Planner:
+    def __init__(
+        self,
+        analysis: Analysis,
+        names: dict[str, Any],
+        languages: Languages,
+        changing: frozenset[str],
+        spread: int,
+    ) -> None:
+        self._spread = spread
+        self._analysis = analysis
+        self._names = names
+        self._languages = languages
+        self._reader = Reader(names, changing)
+        self._domains: dict[str, Domain] = {}
+        self._filters: dict[str, list[Clause]] = {}
+        self._uses: dict[Clause, str] = {}
+        self._proof: Proof | None = None
+
+    def plan(self, constraints: Iterable[Constraint]) -> Plan:
+        clauses = [clause for each in constraints for clause in clauses_of(each, self._analysis, self._names)]
+        for clause in clauses:
+            self._uses[clause] = "search"
+        rest = [clause for clause in clauses if not self._is_domain(clause)]
+        rest = [clause for clause in rest if not self._is_filter(clause)]
+        options = {clause: found for clause in rest if (found := directions_of(clause, self._reader))}
+        equations = _Order(self._analysis, self._domains).equations(options)
+        for equation in equations:
+            self._uses[equation.clause] = "equation"
+        self._pass_on(equations)
+        self._prove()
+        filters = {symbol: tuple(found) for symbol, found in self._filters.items()}
+        return Plan(tuple(clauses), self._domains, filters, equations, self._proof, self._uses)
+
+    # --- one clause ---------------------------------------------------------------------------------------------------
+
+    def _is_domain(self, clause: Clause) -> bool:
+        """Whether the clause compares every node of a symbol with a constant; the symbol's domain is limited by it."""
+        expression = clause.expression
+        if expression is None:
+            return False
+        value = self._reader.constant(expression.python)
+        if value is not None and not value[0]:
+            self._proof = Proof((clause.constraint,), "it is false whatever the tree is")
+        for relation in self._reader.relations(expression, clause.variables):
+            constant = self._reader.constant(relation.other)
+            symbol = self._only_symbol(clause, relation.view)
+            if constant is None or symbol is None or not self._has_no_other_binders(clause, relation.view):
+                continue
+            domain = self._domain(symbol)
+            limited = None if domain is None else domain.restricted(relation.view, relation.operator, constant[0])
+            if limited is not None:
+                self._limit(symbol, limited, clause)
+                self._uses[clause] = "domain"
+                return True
+        return False
+
+    def _only_symbol(self, clause: Clause, view: View) -> str | None:
+        """The symbol that a view looks at, if the clause speaks about every node of it."""
+        path = clause.path_of(view.name)
+        symbols = clause.symbols_of(path)
+        if view.kind in (Kind.COUNT, Kind.LIST) or len(symbols) != 1 or not clause.is_everywhere(path):
+            return None
+        (symbol,) = symbols
+        return symbol if symbol in self._analysis.grammar.rules else None
+
+    def _has_no_other_binders(self, clause: Clause, *views: View) -> bool:
+        """Whether all that is bound leads to the views: where there is nothing to bind, a clause says nothing."""
+        used = [clause.binders_of(clause.path_of(view.name)) for view in views]
+        return {each.variable for each in clause.quantifiers} <= frozenset().union(*used)
+
+    def _is_filter(self, clause: Clause) -> bool:
+        """Whether the clause asks something of every node of one symbol, and looks at nothing else."""
+        expression = clause.expression
+        if expression is None:
+            return False
+        used = {node.id for node in ast.walk(expression.python) if isinstance(node, ast.Name)}
+        looked_at = [mention.name for mention in expression.mentions]
+        looked_at += [name for name in clause.variables if name in used]
+        if len(looked_at) != 1 or any(mention.kind != "each" for mention in expression.mentions):
+            return False
+        path = clause.path_of(looked_at[0])
+        symbols = clause.symbols_of(path)
+        if (
+            len(symbols) != 1
+            or not clause.is_everywhere(path)
+            or len(clause.binders_of(path)) < len(clause.quantifiers)
+        ):
+            return False
+        (symbol,) = symbols
+        if symbol == self._analysis.grammar.start or self._is_made(symbol):
+            return False
+        self._filters.setdefault(symbol, []).append(clause)
+        self._uses[clause] = "filter"
+        return True
+
+    def _is_made(self, symbol: str) -> bool:
+        """Whether a generator has a say in what nodes of a symbol are."""
+        inside = self._analysis.below(symbol) | {symbol}
+        rules = self._analysis.grammar.rules
+        return any(rules[name].generator is not None for name in inside if name in rules)
+
+    # --- domains ------------------------------------------------------------------------------------------------------
+
+    def _domain(self, symbol: str) -> Domain | None:
+        if symbol in self._domains:
+            return self._domains[symbol]
+        language = self._languages.of(symbol)
+        return None if language is None else Domain(symbol, language, spread=self._spread)
+
+    def _limit(self, symbol: str, domain: Domain, *clauses: Clause, reasons: Iterable[Constraint] = ()) -> None:
+        causes = dict.fromkeys((*domain.reasons, *reasons, *(clause.constraint for clause in clauses)))
+        self._domains[symbol] = replace(domain, reasons=tuple(causes))
+
+    def _pass_on(self, equations: Sequence[Equation]) -> None:
+        """Let numbers and lengths that must be equal limit each other."""
+        pairs = [pair for equation in equations if (pair := self._pair(equation)) is not None]
+        for _ in range(_PASSES):
+            changed = [self._meet(*pair) for pair in pairs]
+            if not any(changed) or self._proof is not None:
+                return
+
+    def _pair(self, equation: Equation) -> tuple[Clause, str, View, str, View] | None:
+        """Two views that must be equal in every tree."""
+        views = [
+            (each.relation.view, self._only_symbol(each.clause, each.relation.view)) for each in equation.directions
+        ]
+        if equation.directions[0].relation.operator != "==" or len(views) != 2 or equation.is_self_dependent:
+            return None
+        (left, one), (right, other) = views
+        if one is None or other is None or not {one, other} <= self._analysis.always:
+            return None
+        if not self._has_no_other_binders(equation.clause, left, right):
+            return None
+        return equation.clause, one, left, other, right
+
+    def _meet(self, clause: Clause, one: str, left: View, other: str, right: View) -> bool:
+        """Limit two domains to what their views have in common; whether that changed anything."""
+        spans = [self._span(one, left), self._span(other, right)]
+        if spans[0] is None or spans[1] is None:
+            return False
+        low = max((span[0] for span in spans if span and span[0] is not None), default=None)
+        high = min((span[1] for span in spans if span and span[1] is not None), default=None)
+        reasons = [each for symbol in (one, other) if symbol in self._domains for each in self._domains[symbol].reasons]
+        if low is not None and high is not None and low > high:
+            is_exact = all(self._domains[each].is_exact for each in (one, other) if each in self._domains)
+            if is_exact:
+                why = f"{one} allows {_shown(spans[0])} and {other} allows {_shown(spans[1])}"
+                self._proof = Proof(tuple(dict.fromkeys((clause.constraint, *reasons))), why)
+            return False
+        changed = False
+        for symbol, view, span in ((one, left, spans[0]), (other, right, spans[1])):
+            for operator, bound, now in ((">=", low, span[0]), ("<=", high, span[1])):
+                domain = self._domain(symbol)
+                if bound is None or bound == now or domain is None:
+                    continue
+                limited = domain.restricted(view, operator, bound)
+                if limited is not None:
+                    self._limit(symbol, limited, clause, reasons=reasons)
+                    changed = True
+        return changed
+
+    def _span(self, symbol: str, view: View) -> tuple[int | None, int | None] | None:
+        """Limits of what a view of a symbol gives."""
+        domain = self._domain(symbol)
+        if domain is None or view.modulus or view.power > 1 or view.times < 0 or domain.rest is not None:
+            return None
+        if view.kind is Kind.LENGTH:
+            ends: tuple[int, int | None] | None = domain.lengths_in(view)
+        elif view.kind is Kind.NUMBER:
+            ends = domain.numbers(view)
+        else:
+            return None
+        if ends is None:
+            return None
+        low, high = ends
+        return view.times * low + view.plus, None if high is None else view.times * high + view.plus
+
+    def _prove(self) -> None:
+        for symbol, domain in self._domains.items():
+            if self._proof is None and symbol in self._analysis.always and domain.is_empty:
+                all_of_them = "them all" if len(domain.reasons) > 1 else "it"
+                self._proof = Proof(domain.reasons, f"no {symbol} satisfies {all_of_them}")
+
+
+def _shown(span: tuple[int | None, int | None]) -> str:
+    low, high = span
+    if low is not None and high is not None and low > high:
+        return "nothing"
+    return f"{'any number' if low is None else low} and more" if high is None else f"{low} to {high}"
+
+
+def directions_of(clause: Clause, reader: Reader) -> list[Direction]:
+    """The ways in which a condition can be made true by writing."""
+    expression = clause.expression
+    if expression is None:
+        return []
+    names = [mention.name for mention in expression.mentions] + list(clause.variables)
+    symbols = {name: clause.symbols_of(clause.path_of(name)) for name in names}
+    found = []
+    for relation in reader.relations(expression, clause.variables):
+        used = {node.id for node in ast.walk(relation.other) if isinstance(node, ast.Name)}
+        read = frozenset(symbol for name in names if name in used for symbol in symbols[name])
+        written = symbols[relation.view.name]
+        found.append(Direction(clause, relation, names.index(relation.view.name), written, read))
+    return found
+
+
+# --- the order of equations -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Order:
+    """Puts equations in an order in which what is read is written before, as far as there is one."""
+
+    analysis: Analysis
+    domains: Mapping[str, Domain]
+
+    def equations(self, options: Mapping[Clause, list[Direction]]) -> tuple[Equation, ...]:
+        """All equations, each read in the direction that fits best."""
+        best: tuple[tuple[int, int, int], list[Direction]] | None = None
+        for chosen in self._combinations(list(options.values())):
+            order, cycles = self._in_order(chosen)
+            written = [symbol for each in chosen for symbol in sorted(each.written)]
+            cost = sum(each.cost for each in chosen) + sum(symbol in self.domains for symbol in written)
+            score = (cycles, len(written) - len(set(written)), cost)
+            if best is None or score < best[0]:
+                best = (score, order)
+        return tuple(map(self._equation, best[1], ([*options[each.clause]] for each in best[1]))) if best else ()
+
+    def _combinations(self, options: Sequence[Sequence[Direction]]) -> Iterable[tuple[Direction, ...]]:
+        if prod(map(len, options)) <= _MOST_COMBINATIONS:
+            return product(*options)
+        return [tuple(min(found, key=lambda direction: direction.cost) for found in options)]
+
+    def _equation(self, first: Direction, directions: list[Direction]) -> Equation:
+        others = (each for each in directions if each is not first)
+        is_self_dependent = any(self._touches(one, other) for one in first.written for other in first.read)
+        return Equation(first.clause, (first, *others), is_self_dependent)
+
+    def _in_order(self, directions: Sequence[Direction]) -> tuple[list[Direction], int]:
+        """The directions, those that others need first, and how often that was not possible."""
+        # What makes large parts anew goes before what writes a field in them.
+        waiting = sorted(directions, key=lambda each: -each.cost if each.relation.view.kind is Kind.COUNT else 0)
+        needs = {each: {other for other in waiting if self._comes_first(other, each)} for each in waiting}
+        order: list[Direction] = []
+        cycles = 0
+        while needs:
+            ready = next((each for each, before in needs.items() if not before), None)
+            if ready is None:
+                cycles += 1
+                ready = min(needs, key=lambda each: len(needs[each]))
+            order.append(ready)
+            del needs[ready]
+            for before in needs.values():
+                before.discard(ready)
+        return order, cycles
+
+    def _comes_first(self, one: Direction, other: Direction) -> bool:
+        """Whether `other` needs what `one` writes, or writes inside it."""
+        if one is other:
+            return False
+        below = self.analysis.below
+        return any(self._touches(written, read) for written in one.written for read in other.read) or any(
+            inner in below(outer) and outer not in below(inner) for outer in one.written for inner in other.written
+        )
+
+    def _touches(self, one: str, other: str) -> bool:
+        return one == other or other in self.analysis.below(one) or one in self.analysis.below(other)

@@ -1,0 +1,335 @@
+"""What a condition says about one field: sides of comparisons that can be turned round.
+
+In `int(<len>) + 4 == len(str(<body>))` each side looks at one node in a way that has an inverse: if the number is known
+then so is the text of `<len>`, and the length of `<body>`. Such a side is a `View`, a condition with one a `Relation`.
+Everything here is advice for whoever looks for a solution. What a view leaves out (a sign, a padding, a class of the
+spec that is called `int`) makes a search longer, never a result wrong, because every result is checked.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import struct
+import sys
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+from enum import Enum, auto
+from typing import Any
+
+from palaver.spec.ast import Expression
+
+
+class Kind(Enum):
+    """What a view makes of a node."""
+
+    VALUE = auto()  # the node as it is, its text or its bytes
+    NUMBER = auto()
+    LENGTH = auto()  # of its text or its bytes
+    ITEM = auto()  # one character or byte
+    SLICE = auto()  # some of them
+    COUNT = auto()  # how many nodes there are
+    LIST = auto()  # the views of several nodes
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What a side of a condition makes of the node, or nodes, called `name`.
+
+    A number is `times * n ** power + plus`, where n is what the digits say; with a modulus, the rest of that.
+    """
+
+    name: str
+    kind: Kind
+    reads_as: str = ""  # "str", "bytes", or nothing: the node decides
+    base: int = 0  # of a number: 2 to 36, 256 for bytes, 0 if the node decides
+    layout: str = ""  # of a number in bytes: "big", "little", or a format of `struct` with a sign
+    size: int = 0  # of a number in bytes, if the layout demands one
+    start: int | None = None  # of an item or a slice
+    stop: int | None = None
+    is_ordinal: bool = False  # an item that is seen as its number
+    element: View | None = None  # what a list makes of each node
+    times: int = 1
+    power: int = 1
+    plus: int = 0
+    modulus: int = 0
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether no arithmetic is done with it."""
+        return (self.times, self.power, self.plus, self.modulus) == (1, 1, 0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """`view operator other`; `side` is what the view was read from, `other` any expression."""
+
+    view: View
+    operator: str
+    side: ast.expr
+    other: ast.expr
+
+
+_COMPARISONS: dict[type[ast.cmpop], str] = {
+    ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
+}  # fmt: skip
+_TURNED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_NEGATED = {"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<", "in": "not in", "not in": "in"}
+_NUMBERS = (Kind.NUMBER, Kind.LENGTH, Kind.COUNT)
+_LARGEST_POWER = 8
+_NATIVE = sys.byteorder
+
+
+class Reader:
+    """Reads the views in expressions of one spec, whose global names are `names`."""
+
+    def __init__(self, names: Mapping[str, Any], changing: Collection[str] = ()) -> None:
+        self._names = names
+        self._changing = changing  # global names that functions of the spec assign to
+
+    def relations(self, expression: Expression, variables: Collection[str]) -> list[Relation]:
+        """What a condition says about each node that one of its sides is a view of."""
+        kinds = {mention.name: mention.kind for mention in expression.mentions} | dict.fromkeys(variables, "each")
+        return list(self._relations(expression.python, kinds, negated=False))
+
+    def _relations(self, node: ast.expr, kinds: Mapping[str, str], *, negated: bool) -> Iterator[Relation]:
+        match node:
+            case ast.UnaryOp(ast.Not(), operand):
+                yield from self._relations(operand, kinds, negated=not negated)
+            case ast.Compare(left, [ast.In() | ast.NotIn() as operator], [right]):
+                word = "in" if isinstance(operator, ast.In) != negated else "not in"
+                if (view := self.view(left, kinds)) is not None:
+                    yield Relation(view, word, left, right)
+                if (view := self.view(right, kinds)) is not None and view.kind is Kind.VALUE and word == "in":
+                    yield Relation(view, "contains", right, left)
+            case ast.Compare(left, [operator], [right]) if type(operator) in _COMPARISONS:
+                word = _COMPARISONS[type(operator)]
+                word = _NEGATED[word] if negated else word
+                for side, turned, other in ((left, word, right), (right, _TURNED[word], left)):
+                    if (view := self.view(side, kinds)) is not None and not _mentions(other, view.name):
+                        yield Relation(view, turned, side, other)
+            case ast.Call(ast.Attribute(value, "startswith" | "endswith" as method), [other], []) if not negated:
+                view = self.view(value, kinds)
+                if view is not None and view.kind is Kind.VALUE:
+                    yield Relation(view, method, value, other)
+
+    def view(self, side: ast.expr, kinds: Mapping[str, str]) -> View | None:
+        """`side` as a view of a node; None if it is none that we know."""
+        match side:
+            case ast.Name(name) if name in kinds:
+                return None if kinds[name] == "list" else View(name, _KIND_OF_MENTION[kinds[name]])
+            case ast.Call():
+                return self._call(side, kinds)
+            case ast.Subscript():
+                return self._subscript(side, kinds)
+            case ast.BinOp(left, operator, right):
+                return self._arithmetic(left, operator, right, kinds)
+            case ast.UnaryOp(ast.USub(), operand):
+                return _scaled(self.view(operand, kinds), -1)
+            case ast.ListComp(element, [ast.comprehension(ast.Name(target), ast.Name(name), [], 0)]):
+                if kinds.get(name) == "list":
+                    return _list(name, self.view(element, {target: "each"}))
+        return None
+
+    def constant(self, node: ast.expr) -> tuple[Any] | None:
+        """The value of an expression that always has the same one, in a tuple; None for any other."""
+        if not all(map(self._is_constant, ast.walk(node))):
+            return None
+        code = compile(ast.fix_missing_locations(ast.Expression(node)), "<constant>", "eval")
+        try:
+            return (eval(code, {**self._names, "__builtins__": builtins}),)
+        except Exception:  # it will fail in the check as well, and be reported there
+            return None
+
+    # --- calls --------------------------------------------------------------------------------------------------------
+
+    def _call(self, call: ast.Call, kinds: Mapping[str, str]) -> View | None:
+        function, arguments = self._resolve(call.func), call.args
+        if call.keywords or not arguments:
+            return None
+        if function is len and isinstance(arguments[0], ast.Name) and kinds.get(arguments[0].id) == "list":
+            return View(arguments[0].id, Kind.COUNT)
+        if function is list and isinstance(arguments[0], ast.Call):
+            return self._mapped(arguments[0], kinds)
+        inner = self.view(arguments[-1] if function is struct.unpack else arguments[0], kinds)
+        if inner is None or not inner.is_plain:
+            return None
+        if inner.kind is Kind.ITEM and function is ord and inner.reads_as == "str":
+            return replace(inner, is_ordinal=True)
+        if inner.kind is not Kind.VALUE:
+            return None
+        if function in (str, bytes) and len(arguments) == 1 and not inner.reads_as:
+            return replace(inner, reads_as=function.__name__)
+        if function is int and inner.reads_as != "bytes":
+            return self._int(inner, arguments)
+        if function is len and len(arguments) == 1 and inner.reads_as:
+            return replace(inner, kind=Kind.LENGTH)
+        if function is ord and inner.reads_as == "str":
+            return replace(inner, kind=Kind.ITEM, start=0, stop=1, is_ordinal=True)
+        if function == int.from_bytes and inner.reads_as == "bytes":
+            order = self.constant(arguments[1]) if len(arguments) == 2 else ("big",) if len(arguments) == 1 else None
+            if order in (("big",), ("little",)):
+                return replace(inner, kind=Kind.NUMBER, base=256, layout=order[0])
+        return None
+
+    def _int(self, inner: View, arguments: list[ast.expr]) -> View | None:
+        if len(arguments) == 1:
+            return replace(inner, kind=Kind.NUMBER)
+        base = self.constant(arguments[1])
+        if len(arguments) == 2 and inner.reads_as == "str" and base in ((2,), (8,), (10,), (16,)):
+            return replace(inner, kind=Kind.NUMBER, base=base[0])
+        return None
+
+    def _mapped(self, call: ast.Call, kinds: Mapping[str, str]) -> View | None:
+        """`list(map(int, *<x>))`."""
+        match call:
+            case ast.Call(function, [of, ast.Name(name)], []) if kinds.get(name) == "list":
+                if self._resolve(function) is map:
+                    each = ast.Call(of, [ast.Name("each", ast.Load())], [])
+                    return _list(name, self.view(each, {"each": "each"}))
+        return None
+
+    def _resolve(self, function: ast.expr) -> Any:
+        """What is called, if that can be told: a builtin that the spec does not hide, or something in a module."""
+        match function:
+            case ast.Name(name):
+                return self._names.get(name, getattr(builtins, name, None))
+            case ast.Attribute(ast.Name(name), attribute):
+                owner = self._names.get(name, getattr(builtins, name, None))
+                return getattr(owner, attribute, None) if owner in (struct, int) else None
+        return None
+
+    # --- parts of values ----------------------------------------------------------------------------------------------
+
+    def _subscript(self, side: ast.Subscript, kinds: Mapping[str, str]) -> View | None:
+        if isinstance(side.value, ast.Call) and self._resolve(side.value.func) is struct.unpack:
+            return self._unpacked(side.value, side.slice, kinds)
+        inner = self.view(side.value, kinds)
+        if inner is None or inner.kind is not Kind.VALUE or not inner.reads_as:
+            return None
+        match side.slice:
+            case ast.Slice(lower, upper, None):
+                start = self._index(lower) if lower is not None else 0
+                stop = self._index(upper) if upper is not None else None
+                if start is not None and start >= 0 and (upper is None or (stop is not None and stop >= start)):
+                    return replace(inner, kind=Kind.SLICE, start=start, stop=stop)
+            case index if (start := self._index(index)) is not None:
+                ordinal = inner.reads_as == "bytes"
+                return replace(inner, kind=Kind.ITEM, start=start, is_ordinal=ordinal)
+        return None
+
+    def _index(self, node: ast.expr) -> int | None:
+        match self.constant(node):
+            case (int() as index,) if not isinstance(index, bool):
+                return index
+        return None
+
+    def _unpacked(self, call: ast.Call, which: ast.expr, kinds: Mapping[str, str]) -> View | None:
+        """`struct.unpack(">H", bytes(<x>))[0]`."""
+        inner = self.view(call.args[1], kinds) if len(call.args) == 2 else None
+        layout = self.constant(call.args[0]) if call.args else None
+        if inner is None or inner.kind is not Kind.VALUE or inner.reads_as != "bytes" or layout is None:
+            return None
+        if self._index(which) == 0 and isinstance(layout[0], str) and _is_one_number(layout[0]):
+            size, is_signed = struct.calcsize(layout[0]), layout[0][-1].islower()
+            order = (
+                "big" if size == 1 or layout[0][0] in ">!" or (layout[0][0] != "<" and _NATIVE == "big") else "little"
+            )
+            return replace(inner, kind=Kind.NUMBER, base=256, layout=layout[0] if is_signed else order, size=size)
+        return None
+
+    # --- arithmetic ---------------------------------------------------------------------------------------------------
+
+    def _arithmetic(
+        self, left: ast.expr, operator: ast.operator, right: ast.expr, kinds: Mapping[str, str]
+    ) -> View | None:
+        constant = self._index(right)
+        if constant is not None:
+            view = _as_number(self.view(left, kinds))
+            if view is None or view.modulus:
+                return None
+            match operator:
+                case ast.Add():
+                    return replace(view, plus=view.plus + constant)
+                case ast.Sub():
+                    return replace(view, plus=view.plus - constant)
+                case ast.Mult():
+                    return _scaled(view, constant)
+                case ast.LShift() if 0 <= constant < 64:
+                    return _scaled(view, 1 << constant)
+                case ast.Mod() if constant > 0:
+                    return replace(view, modulus=constant)
+                case ast.Pow() if view.is_plain and 0 < constant <= _LARGEST_POWER:
+                    return replace(view, power=constant)
+            return None
+        constant = self._index(left)
+        if constant is not None:
+            view = _as_number(self.view(right, kinds))
+            if view is None or view.modulus:
+                return None
+            match operator:
+                case ast.Add():
+                    return replace(view, plus=view.plus + constant)
+                case ast.Sub():
+                    turned = _scaled(view, -1)
+                    return None if turned is None else replace(turned, plus=turned.plus + constant)
+                case ast.Mult():
+                    return _scaled(view, constant)
+        return None
+
+    # --- constants ----------------------------------------------------------------------------------------------------
+
+    def _is_constant(self, node: ast.AST) -> bool:
+        match node:
+            case ast.Name(name) if name in self._names:
+                return name not in self._changing and type(self._names[name]) in _STEADY_TYPES
+            case ast.Name(name):
+                return name in _STEADY
+            case ast.Call(ast.Name(name), _, []):
+                return name in _STEADY and name not in self._names
+            case ast.Call(ast.Attribute(_, method), _, []):
+                return method in _STEADY_METHODS
+        return isinstance(node, _STEADY_NODES)
+
+
+_KIND_OF_MENTION = {"each": Kind.VALUE, "count": Kind.COUNT}
+
+# What gives the same for the same, and changes nothing.
+_STEADY = frozenset(
+    ("abs", "bytes", "chr", "frozenset", "int", "len", "list", "max", "min", "ord", "range", "set", "sorted", "str",
+     "sum", "tuple")
+)  # fmt: skip
+_STEADY_TYPES = (bool, bytes, float, frozenset, int, range, str)
+_STEADY_METHODS = frozenset(("decode", "encode", "hex", "lower", "to_bytes", "upper"))
+_STEADY_NODES = (
+    ast.Attribute, ast.BinOp, ast.BoolOp, ast.Compare, ast.Constant, ast.Dict, ast.List, ast.Set, ast.Slice,
+    ast.Subscript, ast.Tuple, ast.UnaryOp, ast.boolop, ast.cmpop, ast.expr_context, ast.operator, ast.unaryop,
+)  # fmt: skip
+
+
+def _mentions(node: ast.expr, name: str) -> bool:
+    return any(isinstance(inner, ast.Name) and inner.id == name for inner in ast.walk(node))
+
+
+def _list(name: str, element: View | None) -> View | None:
+    if element is None or element.kind not in (Kind.VALUE, Kind.NUMBER, Kind.LENGTH):
+        return None
+    return View(name, Kind.LIST, element=element)
+
+
+def _as_number(view: View | None) -> View | None:
+    """A view that takes part in arithmetic: a node that does counts as its number."""
+    if view is None or view.kind in _NUMBERS or (view.kind is Kind.ITEM and view.is_ordinal):
+        return view
+    return replace(view, kind=Kind.NUMBER) if view.kind is Kind.VALUE and not view.reads_as else None
+
+
+def _scaled(view: View | None, factor: int) -> View | None:
+    view = _as_number(view)
+    if view is None or factor == 0 or view.modulus:
+        return None
+    return replace(view, times=view.times * factor, plus=view.plus * factor)
+
+
+def _is_one_number(layout: str) -> bool:
+    return len(layout) <= 2 and layout[-1:] in tuple("bBhHiIlLqQ") and layout[:-1] in ("", *"<>!=@")

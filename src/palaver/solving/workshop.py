@@ -1,0 +1,192 @@
+"""Everything that solving needs to know about one spec, and solvers made from it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import Any
+
+from palaver.chance import Chance
+from palaver.constraints.check import Check, compile_check
+from palaver.constraints.distance import Judgement, compile_distance
+from palaver.constraints.guided import own_functions
+from palaver.generation.makers import Fields, MakeField
+from palaver.generation.measured import Count, Length, Measured
+from palaver.generation.program import Program
+from palaver.grammar.analyse import Analysis
+from palaver.grammar.bounds import Dependence
+from palaver.grammar.language import Languages
+from palaver.solving.assign import Assigner
+from palaver.solving.construct import Constructor
+from palaver.solving.fields import Field
+from palaver.solving.meter import Meter
+from palaver.solving.placing import Placing
+from palaver.solving.plan import Plan, make_plan
+from palaver.solving.search import DEFAULT_RATES, Rates, Search
+from palaver.solving.solver import Solver
+from palaver.solving.views import Reader
+from palaver.spec.ast import Constraint, Formula
+from palaver.trees.node import Node
+from palaver.trees.tree import Tree
+
+MAX_NODES = 200  # how large a tree may grow before every choice takes its shortest way out
+MAX_REPETITIONS = 20  # how far `*` and `+` go beyond their least count
+BUDGET = 5_000  # steps per tree: fresh ones, and changes of one
+
+# What a part that is made anew may spend even in a tree that has spent all it may; with less it would not vary.
+_FEWEST_NODES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How large trees may become, and how long they may be searched for."""
+
+    max_nodes: int = MAX_NODES
+    max_repetitions: int = MAX_REPETITIONS
+    budget: int = BUDGET
+    rates: Rates = DEFAULT_RATES
+
+
+@dataclass(frozen=True)
+class Workshop:
+    """Makes solvers for the constraints of one spec, or for some of them.
+
+    `program` gives the makers of trees, by how far they repeat and which symbols are made otherwise; `generate` runs
+    the generator of a symbol; `read` reads a value as a symbol, `read_bits` a row of 0 and 1.
+    """
+
+    analysis: Analysis
+    names: dict[str, Any]
+    python: Sequence[ast.Module]
+    program: Callable[[int, frozenset[str]], Program]
+    generate: Callable[[str, tuple[Node, ...]], Node]
+    read: Callable[[str, Any], Node | None]
+    read_bits: Callable[[str, str], Node | None]
+    _plans: dict[tuple[tuple[Constraint, ...], int], Plan] = field(default_factory=dict, repr=False)
+    _checks: dict[tuple[Constraint, Formula], Check] = field(default_factory=dict, repr=False)
+    _judges: dict[Constraint, Callable[[Tree], Judgement]] = field(default_factory=dict, repr=False)
+
+    def plan(self, constraints: Iterable[Constraint], spread: int = MAX_REPETITIONS) -> Plan:
+        """How to go about these constraints, with endless fields that go so far beyond their least; made once."""
+        key = (tuple(constraints), spread)
+        if key not in self._plans:
+            self._plans[key] = make_plan(key[0], self.analysis, self.names, self._languages, self._changing, spread)
+        return self._plans[key]
+
+    def solver(self, constraints: Sequence[Constraint], chance: Chance, turn: Chance, limits: Limits) -> Solver:
+        """A solver for these constraints. `turn` makes fresh trees, `chance` decides all else."""
+        plan = self.plan(constraints, limits.max_repetitions)
+        meter = Meter(limits.budget)
+        symbols = frozenset(plan.domains) | frozenset(plan.filters)
+        program = self.program(limits.max_repetitions, symbols)
+        fields: dict[str, MakeField] = {}
+        placing = self._placing(program, fields, chance / "mend", limits)
+        measured = _MeasuredOnes(self, limits.max_repetitions, program, fields)
+        assigner = Assigner(self._languages, plan.domains, self.read, self.read_bits, measured, limits.max_repetitions)
+        constructor = Constructor(plan, assigner, placing, self._reader, chance / "construct")
+        for symbol in sorted(plan.domains):
+            fields[symbol] = Field(symbol, plan.domains[symbol], (), assigner, None, chance / symbol, meter).make
+        # A field that is searched for is not made of fields that are searched for, or there might be no end.
+        simple = self._placing(program, dict(fields), chance / "fields", limits)
+        for symbol in sorted(plan.filters):
+            fields[symbol] = self._searched(symbol, plan, simple, assigner, chance / symbol, meter, limits.rates).make
+        search = Search(
+            [self._judge(constraint) for constraint in constraints],
+            constructor.derive,
+            placing,
+            assigner,
+            chance / "search",
+            meter,
+            {symbol: each.directions[0].read for each in plan.equations for symbol in sorted(each.written)},
+            limits.rates,
+        )
+        fresh = partial(program.make_tree, self.analysis.grammar.start, turn, nodes=limits.max_nodes, fields=fields)
+        checks = [self.check(constraint) for constraint in constraints]
+        return Solver(fresh, checks, plan, constructor, search, meter)
+
+    def check(self, constraint: Constraint) -> Check:
+        """A constraint, ready to be asked; made once."""
+        key = (constraint, constraint.formula)
+        if key not in self._checks:
+            self._checks[key] = compile_check(constraint, self.analysis, self.names)
+        return self._checks[key]
+
+    def _judge(self, constraint: Constraint) -> Callable[[Tree], Judgement]:
+        if constraint not in self._judges:
+            self._judges[constraint] = compile_distance(constraint, self.analysis, self.names, self._functions)
+        return self._judges[constraint]
+
+    def _searched(
+        self,
+        symbol: str,
+        plan: Plan,
+        placing: Placing,
+        assigner: Assigner,
+        chance: Chance,
+        meter: Meter,
+        rates: Rates,
+    ) -> Field:
+        """A field with conditions that are no limits."""
+        conditions = [clause.as_constraint() for clause in plan.filters[symbol]]
+        judges, filters = list(map(self._judge, conditions)), list(map(self.check, conditions))
+        search = Search(judges, lambda tree: tree, placing, assigner, chance / "search", meter, {}, rates)
+        return Field(symbol, plan.domains.get(symbol), filters, assigner, search, chance, meter)
+
+    def _placing(self, program: Program, fields: Fields, chance: Chance, limits: Limits) -> Placing:
+        def make(symbol: str, above: tuple[str, ...], given: Mapping[str, Node], elsewhere: int) -> Node:
+            # What is changed again and again must not grow again and again.
+            nodes = max(_FEWEST_NODES, limits.max_nodes - elsewhere)
+            return program.make(symbol, chance, nodes=nodes, above=above, pins=given, fields=fields)
+
+        return Placing(make, self.generate, self._is_generated, self._dependence)
+
+    # --- what never changes -------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _languages(self) -> Languages:
+        return Languages(self.analysis.grammar.rules, binary=self.analysis.is_binary)
+
+    @cached_property
+    def _functions(self) -> Mapping[str, ast.FunctionDef]:
+        return own_functions(self.python)
+
+    @cached_property
+    def _changing(self) -> frozenset[str]:
+        """The global names that functions of the spec assign to."""
+        nodes = (node for module in self.python for node in ast.walk(module) if isinstance(node, ast.Global))
+        return frozenset(name for node in nodes for name in node.names)
+
+    @cached_property
+    def _reader(self) -> Reader:
+        return Reader(self.names, self._changing)
+
+    @cached_property
+    def _dependence(self) -> Dependence:
+        return Dependence(self.analysis)
+
+    def _is_generated(self, symbol: str) -> bool:
+        return self.analysis.grammar.rules[symbol].generator is not None
+
+
+class _MeasuredOnes:
+    """Derivations by length or count, whose other parts come from one program."""
+
+    def __init__(self, workshop: Workshop, most: int, program: Program, fields: Fields) -> None:
+        self._workshop = workshop
+        self._most = most
+        self._program = program
+        self._fields = fields
+        self._known: dict[Length | Count, Measured] = {}
+
+    def __call__(self, measure: Length | Count) -> Measured:
+        if measure not in self._known:
+            analysis = self._workshop.analysis
+            self._known[measure] = Measured(
+                analysis.grammar.rules, measure, binary=analysis.is_binary, most=self._most, make=self._make
+            )
+        return self._known[measure]
+
+    def _make(self, symbol: str, chance: Chance) -> Node:
+        return self._program.make(symbol, chance, nodes=_FEWEST_NODES, fields=self._fields)
