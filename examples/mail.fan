@@ -33,6 +33,7 @@ class Client(NetworkParty):
 
     def __init__(self):
         super().__init__("tcp://localhost:8025", connection_mode=ConnectionMode.CONNECT)
+        self.start()
 
 
 class Server(NetworkParty):

@@ -2,7 +2,7 @@
 
 A party here is what a spec says about one side: who plays it, where it is to be found, and what to do with messages
 on their way. It owns no socket, and nothing is opened by loading, checking, fuzzing or parsing: `start` and `stop`
-only note what is wanted.
+only note what is wanted. In a session they, `send` and `receive` go to its `Stage`.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from enum import Enum
 from typing import Any, ClassVar
+from typing import Protocol as Protocol_
 
 from palaver.errors import PalaverError
 
@@ -37,8 +38,29 @@ class IpType(Enum):
     IPV6 = "ipv6"
 
 
+class Stage(Protocol_):
+    """What parties act on: the session that runs."""
+
+    def start(self, party: Party) -> None:
+        """The party wants its link to be opened."""
+
+    def stop(self, party: Party) -> None:
+        """The party wants its link to be closed."""
+
+    def secure(self, party: Party, **options: str) -> None:
+        """The party wants its link to be encrypted from here on."""
+
+    def say(self, party: Party, message: Any, recipient: str | None) -> None:
+        """What is to be sent, after the party has done to it what it wanted."""
+
+    def hear(self, party: Party, message: Any, sender: str | None) -> None:
+        """What was received, likewise; None: the link was closed."""
+
+
 class Party:
     """One side of a conversation. `FandangoParty` is another name for it."""
+
+    _stage: Stage | None = None  # only while a session runs
 
     # The instances of one spec by name; each spec gets classes with a registry of their own.
     _registry: ClassVar[dict[str, Party]] = {}
@@ -64,18 +86,33 @@ class Party:
         return self.connection_mode is not ConnectionMode.EXTERNAL
 
     def start(self) -> None:
-        """Ask for the connection to be opened once a session runs."""
+        """Ask for the connection to be opened: at once if a session runs, else when one begins."""
         self.is_started = True
+        if self._stage is not None:
+            self._stage.start(self)
 
     def stop(self) -> None:
         """Ask for the connection to be closed."""
         self.is_started = False
+        if self._stage is not None:
+            self._stage.stop(self)
 
     def send(self, message: Any, recipient: str | None) -> None:
-        """Called with each message this party says."""
+        """Called with each message this party says: a tree, or what a party made of it."""
+        if self._stage is not None:
+            self._stage.say(self, message, recipient)
 
     def receive(self, message: str | bytes | None, sender: str | None) -> None:
-        """Called with each piece this party is told; None says that the connection was closed."""
+        """Called with each piece this party is told; None says that the connection was closed.
+
+        A party may also call it itself, to answer at once. Without a sender it is the one that speaks to this party.
+        """
+        if self._stage is not None:
+            self._stage.hear(self, message, sender)
+
+    def join(self, stage: Stage) -> None:
+        """Take part in a session."""
+        self._stage = stage
 
 
 def _all_subclasses(kind: type[Party]) -> list[type[Party]]:
@@ -96,6 +133,11 @@ class NetworkParty(Party):
         self.protocol_type = protocol
         self.ip = host
         self.port = port
+
+    def start_tls(self, **options: str) -> None:
+        """Encrypt the connection from here on. The options are those of `session.events.Tls`."""
+        if self._stage is not None:
+            self._stage.secure(self, **options)
 
     @property
     def ip_type(self) -> IpType:
@@ -169,6 +211,15 @@ class PartyNames(dict[str, type[Party]]):
         super().__init__(FandangoParty=base, Party=base)
         for kind in (NetworkParty, In, Out, StdIn, StdOut, TimerControl, TimerEvent):
             self[kind.__name__] = type(kind.__name__, (kind, base), {})
+
+    @property
+    def instances(self) -> dict[str, Party]:
+        """The objects that play parties of this spec now, by name."""
+        return self["FandangoParty"]._registry
+
+    def forget(self) -> None:
+        """Let new objects be made: a session begins."""
+        self.instances.clear()
 
     def classes_in(self, names: dict[str, Any]) -> list[str]:
         """The names in a spec's namespace that are party classes."""

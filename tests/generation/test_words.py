@@ -26,6 +26,7 @@ from palaver.generation.words import (
     of_length,
     possible_lengths,
     spelled,
+    spells_all,
 )
 from palaver.grammar.charset import CharSet
 from palaver.grammar.language import Language, Languages
@@ -85,12 +86,8 @@ def value_of(word: str, base: int, empty: int | None) -> int | None:
         return empty
     if base == 256:
         return int.from_bytes(word.encode("latin-1"), "big")
-    if not re.fullmatch("[0-9a-fA-F]+", word):
-        return None
-    try:
-        return int(word, base)
-    except ValueError:
-        return None
+    # Python also reads signs, prefixes ("0b1") and other digits; there `are_digits` says no.
+    return int(word, base) if all(char in "0123456789abcdef"[:base] for char in word.lower()) else None
 
 
 def keeps(word: str, limit: Limit) -> bool:
@@ -195,8 +192,10 @@ def test_a_spelled_number_is_that_number_and_none_is_missed(number: int, base: i
     for word in found:
         assert found_in.accepts(word)
         assert value_of(word, base, 0) == value
-    lengths = {len(word) for word in every if value_of(word, base, 0 if base == 256 else None) == value}
-    assert lengths == {len(word) for word in found if len(word) <= _MOST.get(len(chars), 6)}
+    right = {word for word in every if value_of(word, base, 0 if base == 256 else None) == value}
+    short = {word for word in found if len(word) <= _MOST.get(len(chars), 6)}
+    assert set(map(len, right)) == set(map(len, short))
+    assert short == right if spells_all(found_in, base) else short <= right
     assert [len(word) for word in found] == sorted(len(word) for word in found)
 
 
@@ -368,6 +367,22 @@ def test_numbers_are_spelled_as_the_language_wants_them(body: str, base: int, va
 
 def test_numbers_in_endless_languages_are_spelled_one_by_one() -> None:
     assert list(islice(spelled(language('r"[0-9]+"'), 10, 12), 3)) == ["12", "012", "0012"]
+
+
+@pytest.mark.parametrize(
+    ("body", "base", "expected"),
+    [
+        ('r"[0-9]{1,3}"', 10, True),
+        ('r"[0-9]+"', 10, False),
+        ('r"[-+]?[0-9]{1,2}"', 10, False),
+        ('r"[0-9a-f]{2}"', 16, True),
+        ('r"[0-9a-cD-F]{2}"', 16, True),
+        ('r"[0-9a-fA-F]{2}"', 16, False),
+        ('rb"(?s:.){2}"', 256, True),
+    ],
+)
+def test_it_is_known_whether_a_spelling_may_be_missing(body: str, base: int, expected: bool) -> None:
+    assert spells_all(language(body), base) == expected
 
 
 # --- cost -------------------------------------------------------------------------------------------------------------

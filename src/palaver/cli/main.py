@@ -26,6 +26,7 @@ _COMMANDS = {
     "convert": "Print a spec's grammar back as a spec, or as a state diagram.",
     "fuzz": "Make inputs that satisfy a spec.",
     "parse": "Tell whether inputs conform to a spec.",
+    "talk": "Talk to a server, a client or a program as a spec says.",
 }
 
 

@@ -89,6 +89,11 @@ def spec_options(command: F) -> F:
     return _with([_FILES, *_GRAMMAR_OPTIONS, *_USE_OPTIONS], command)
 
 
+def talk_options(command: F) -> F:
+    """The options that say what the spec is, for conversations."""
+    return _with([_FILES, *_GRAMMAR_OPTIONS, _USE_OPTIONS[0]], command)
+
+
 def search_options(command: F) -> F:
     """How an evolution searches where nothing better is known."""
     return _with(_SEARCH_OPTIONS, command)
@@ -130,7 +135,7 @@ def load_spec(options: dict[str, Any]) -> Spec:
     if spec.warnings:
         count = len(spec.warnings)
         click.echo(f"palaver: {count} warning{'s' * (count > 1)}; see palaver check {' '.join(files)}", err=True)
-    return only_parties(spec, options["parties"])
+    return only_parties(spec, options.get("parties", ()))
 
 
 def is_binary(spec: Spec, options: dict[str, Any]) -> bool:

@@ -31,7 +31,7 @@ class Reading:
         self._prefix = prefix
         self._failure: Failure | None = None  # the first that was met
         self._lost_source: str | None = None  # the first
-        self._has_given_up = False
+        self.has_given_up = False  # whether there are more derivations than could be looked at
         binary = spec.is_binary and isinstance(self._data, bytes)
         self._matcher = spec.matcher(binary=binary, reference=reference)
         self._progress = self._matcher.feed(self._data) if prefix else self._matcher.finish(self._data)
@@ -46,7 +46,7 @@ class Reading:
                 continue
             refused += 1
             if refused >= MOST_DERIVATIONS:
-                self._has_given_up = True
+                self.has_given_up = True
                 return
 
     def _accepted(self, node: Node) -> Tree | None:
@@ -63,7 +63,7 @@ class Reading:
 
     def rejection(self) -> Rejected:
         """Why there is no tree, once the iteration has ended without one."""
-        many = f" (and {MOST_DERIVATIONS} further derivations are no better)" if self._has_given_up else ""
+        many = f" (and {MOST_DERIVATIONS} further derivations are no better)" if self.has_given_up else ""
         if self._failure is not None:
             return Rejected(self._failure.tell() + many, offset=self._offset_of(self._failure))
         if self._lost_source is not None:

@@ -6,7 +6,7 @@ A `Spec` never changes; matchers and makers are built when they are first needed
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, cast
@@ -31,7 +31,7 @@ from palaver.grammar.code import (
 )
 from palaver.grammar.ir import Grammar
 from palaver.grammar.language import packed
-from palaver.grammar.slice import slice_parties
+from palaver.grammar.slice import slice_messages, slice_parties
 from palaver.matching.matcher import CompiledShape, Matcher, compile_matcher
 from palaver.namespace import Namespace
 from palaver.solving.explain import Explainer
@@ -228,6 +228,20 @@ class Spec:
         """
         return iter(Reading(self, data, prefix=prefix, reference=reference))
 
+    def validate(self, tree: Tree) -> None:
+        """Read again what a tree says, as if somebody else had said it.
+
+        If that has so many derivations that the right one was not among the first, the tree itself is the proof that
+        there is one.
+
+        :raises Rejected: it does not conform
+        """
+        reading = Reading(self, tree)
+        for _ in reading:
+            return
+        if not reading.has_given_up or any(check.failure(tree) is not None for check in self.checks):
+            raise reading.rejection()
+
     def matcher(
         self,
         symbol: str | None = None,
@@ -312,3 +326,21 @@ class Spec:
         """The same spec with only the messages that these parties send."""
         grammar = slice_parties(self.grammar, parties)
         return replace(self, grammar=grammar, analysis=Analysis(grammar))
+
+    def seen_by(self, parties: Collection[str]) -> Spec:
+        """The same spec without messages that none of these parties says or is told: others keep them to themselves."""
+        if all(_concerns(message, parties) for message in self.analysis.messages):
+            return self
+        grammar = slice_messages(self.grammar, lambda message: _concerns(message, parties))
+        return replace(self, grammar=grammar, analysis=Analysis(grammar))
+
+    @cached_property
+    def forecaster(self) -> Any:
+        """Tells which messages may come next in a conversation."""
+        from palaver.matching.forecaster import Forecaster
+
+        return Forecaster(self.grammar.bodies, self.start, bound=self._bound)
+
+
+def _concerns(message: Ref, parties: Collection[str]) -> bool:
+    return message.sender in parties or message.recipient is None or message.recipient in parties

@@ -147,16 +147,12 @@ class CompiledLeaf:
 
     def combinations(self, root: Tree, bound: Bindings) -> Iterable[tuple[Value, ...]]:
         """Every combination of what the mentions select, followed by the Python variables in scope."""
+        if not self.variables and len(self.selects) == 1 and self.expression.mentions[0].kind == "each":
+            return [(tree,) for tree in self.selects[0](root, bound)]  # as most conditions are
         options: list[Sequence[Value]] = []
         for mention, select in zip(self.expression.mentions, self.selects, strict=True):
-            found = select(root, bound)
-            match mention.kind:
-                case "each":
-                    options.append(found)
-                case "list":
-                    options.append([found])
-                case "count":
-                    options.append([len(found)])
+            found, kind = select(root, bound), mention.kind
+            options.append(found if kind == "each" else [found] if kind == "list" else [len(found)])
         options += [[bound[name]] for name in self.variables]
         return product(*options)
 

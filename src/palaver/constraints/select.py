@@ -15,7 +15,7 @@ from palaver.grammar.analyse import Analysis
 from palaver.grammar.code import compile_expression
 from palaver.spec.ast import Child, Descendant, Expression, Index, Path, Step
 from palaver.trees.node import Node, OpenNode
-from palaver.trees.tree import Tree
+from palaver.trees.tree import Found, Tree
 
 # What quantifiers have bound so far, by the name they gave it.
 Bindings: TypeAlias = Mapping[str, Tree]
@@ -25,11 +25,18 @@ Select: TypeAlias = Callable[[Tree, Bindings], list[Tree]]
 def compile_path(path: Path, analysis: Analysis, names: dict[str, Any]) -> Select:
     """A function from a tree (and what is bound) to the nodes that `path` selects in it."""
     steps = [_compile_step(step, analysis, names) for step in path.steps]
-    base, find = path.base, _finder(path.base, analysis.below_or_source, sources=True)
-    open_too = bool(steps)  # what is inside an open node may be complete
+    base, find = path.base, _whole_finder(path.base, analysis)
+    if not steps:
+        return lambda root, bound: [bound[base]] if base in bound else list(find(root).complete)
+    if len(steps) == 1:
+        (only,) = steps
+        return lambda root, bound: (
+            only(bound[base]) if base in bound else [tree for each in find(root).every for tree in only(each)]
+        )
 
     def select(root: Tree, bound: Bindings) -> list[Tree]:
-        found = [bound[base]] if base in bound else find(root, open_too)
+        # What is inside an open node may be complete.
+        found = [bound[base]] if base in bound else find(root).every
         for step in steps:
             found = [tree for each in found for tree in step(each)]
         return found
@@ -42,8 +49,8 @@ def _compile_step(step: Step, analysis: Analysis, names: dict[str, Any]) -> Call
         case Child(symbol):
             return lambda tree: [child for child in tree.children if _is(child, symbol)]
         case Descendant(symbol):
-            find = _finder(symbol, analysis.below, sources=False)
-            return lambda tree: find(tree, False)
+            leads = _Leads(frozenset((symbol,)), analysis.below)
+            return lambda tree: _found(tree, leads, sources=False)[symbol].complete
         case Index(Expression() as expression):
             computed = compile_expression(expression, names)
             return lambda tree: [tree[computed()]]
@@ -71,33 +78,55 @@ def _is(tree: Tree, symbol: str) -> bool:
     return isinstance(node, Node) and node.symbol == symbol and not isinstance(node, OpenNode)
 
 
-def _finder(
-    symbol: str, below: Callable[[str], frozenset[str]], *, sources: bool
-) -> Callable[[Tree, bool], list[Tree]]:
-    """A search through a whole subtree.
+class _Leads(dict[str, bool]):
+    """Whether nodes of a symbol can contain one that is sought, so that the rest need not be looked at."""
 
-    `below` tells what a symbol can contain, so that the rest need not be looked at.
+    def __init__(self, sought: frozenset[str], below: Callable[[str], frozenset[str]]) -> None:
+        self.sought = sought
+        self._below = below
+
+    def __missing__(self, symbol: str) -> bool:
+        leads = self[symbol] = not self.sought.isdisjoint(self._below(symbol))
+        return leads
+
+
+def _whole_finder(symbol: str, analysis: Analysis) -> Callable[[Tree], Found]:
+    """A search through a whole tree.
+
+    What all constraints seek in a tree is found in one walk, and kept with the tree.
     """
-    leads_there: dict[str, bool] = {}
+    leads = _Leads(analysis.sought | {symbol}, analysis.below_or_source)
 
-    def find(root: Tree, open_too: bool) -> list[Tree]:
-        found: list[Tree] = []
-        stack = [root]
-        while stack:
-            tree = stack.pop()
-            node = tree.node
-            if not isinstance(node, Node):
-                continue
-            name = node.symbol
-            if name == symbol and (open_too or not isinstance(node, OpenNode)):
-                found.append(tree)
-            leads = leads_there.get(name)
-            if leads is None:
-                leads = leads_there[name] = symbol in below(name)
-            if leads:
-                stack.extend(reversed(tree.children))
-            if sources and node.sources:
-                stack.extend(reversed(tree.sources))
-        return found
+    def find(root: Tree) -> Found:
+        if root.parent is not None:
+            return _found(root, leads, sources=True)[symbol]
+        found = root.found
+        if found is None or symbol not in found:
+            found = root.found = _found(root, leads, sources=True)
+        return found[symbol]
 
     return find
+
+
+def _found(root: Tree, leads: _Leads, *, sources: bool) -> dict[str, Found]:
+    every: dict[str, list[Tree]] = {symbol: [] for symbol in leads.sought}
+    is_partial = False
+    stack = [root]
+    pop, extend = stack.pop, stack.extend
+    while stack:
+        tree = pop()
+        node = tree.node
+        if not isinstance(node, Node):
+            continue
+        name = node.symbol
+        if name in every:
+            every[name].append(tree)
+            is_partial = is_partial or isinstance(node, OpenNode)
+        if leads[name]:
+            extend(reversed(tree.children))
+        if sources and node.sources:
+            extend(reversed(tree.sources))
+    if not is_partial:
+        return {name: Found(trees, trees) for name, trees in every.items()}
+    complete = {name: [tree for tree in trees if _is(tree, name)] for name, trees in every.items()}
+    return {name: Found(trees, complete[name]) for name, trees in every.items()}

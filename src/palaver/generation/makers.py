@@ -7,7 +7,6 @@ a `Many`, which appends what it made to a list. A `Run` is one tree in the makin
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from itertools import product
 from typing import TypeAlias
 
 from palaver.chance import Chance
@@ -168,18 +167,28 @@ def exactly_from(pool: tuple[Node, ...], count: int) -> Many:
     group = 1
     while group < count and len(pool) ** (group + 1) <= _MOST_GROUPS:
         group += 1
-    groups = list(product(pool, repeat=group))
-    said = [[leaf for node in nodes for leaf in flat(node)] for nodes in groups]
     rest = exactly_from(pool, count % group) if count % group else None
-    size = len(groups)
+    size, base = len(pool) ** group, len(pool)
+    # The groups and what they say, by their numbers; built when they are first drawn, because many never are.
+    ready: list[tuple[list[Node], list[Leaf]] | None] = [None] * size
+
+    def build(at: int) -> tuple[list[Node], list[Leaf]]:
+        nodes, number = [], at
+        for _ in range(group):
+            number, position = divmod(number, base)
+            nodes.append(pool[position])
+        nodes.reverse()
+        built = ready[at] = (nodes, [leaf for node in nodes for leaf in flat(node)])
+        return built
 
     def so_many(run: Run, out: list[Part]) -> None:
         run.left -= count
-        random = run.random
+        random, leaves = run.random, run.leaves
         for _ in range(count // group):
             at = int(random() * size)
-            out += groups[at]
-            run.leaves += said[at]
+            nodes, said = ready[at] or build(at)
+            out += nodes
+            leaves += said
         if rest is not None:
             rest(run, out)
 

@@ -145,8 +145,8 @@ def spells_all(language: Language, base: int) -> bool:
     """Whether `spelled` misses no word that is the number, so that something can be proved from it."""
     if not are_digits(language, base) or language.longest is None or language.longest > _LONGEST:
         return False
-    letters = language.characters & _LETTERS
-    return base != 16 or not letters & CharSet(tuple(bound ^ _CASE for bound in letters.bounds))
+    chars = language.characters
+    return base != 16 or not any(letter in chars and letter.upper() in chars for letter in "abcdef")
 
 
 def _accepted(language: Language, *words: str) -> list[str]:

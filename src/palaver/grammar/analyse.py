@@ -6,12 +6,29 @@ of them are plain mappings, so later stages only look things up.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from palaver.grammar.ir import Grammar, refs, uses_binary
-from palaver.spec.ast import Bit, Choice, Expr, Literal, Pattern, Permutation, Ref, Repeat, Rule, Sequence
+from palaver.grammar.ir import Grammar, expressions_of, refs, uses_binary
+from palaver.spec.ast import (
+    And,
+    Bit,
+    Choice,
+    Expr,
+    Formula,
+    Literal,
+    Not,
+    Or,
+    Path,
+    Pattern,
+    Permutation,
+    Quantified,
+    Ref,
+    Repeat,
+    Rule,
+    Sequence,
+)
 
 # More nodes than any tree has: the size of a symbol that never ends.
 ENDLESS = 1 << 60
@@ -75,6 +92,17 @@ class Analysis:
         return _always(self.grammar.rules)[self.grammar.start]
 
     @cached_property
+    def sought(self) -> frozenset[str]:
+        """The symbols that constraints and goals look for in a whole tree."""
+        expressions = [goal.expression for goal in self.grammar.goals]
+        paths: list[Path] = []
+        for constraint in self.grammar.constraints:
+            expressions += expressions_of(constraint.formula)
+            paths += _quantified_paths(constraint.formula)
+        paths += [mention.path for expression in expressions for mention in expression.mentions]
+        return frozenset(path.base for path in paths if path.base in self.grammar.rules)
+
+    @cached_property
     def messages(self) -> tuple[Ref, ...]:
         """The messages that the start symbol leads to, each once, in the order of the spec."""
         found: dict[Ref, None] = {}
@@ -107,6 +135,18 @@ class Analysis:
     def is_binary(self) -> bool:
         """Whether anything the start symbol leads to is bytes or bits."""
         return uses_binary(self.grammar.bodies, self.grammar.start)
+
+
+def _quantified_paths(formula: Formula) -> Iterator[Path]:
+    match formula:
+        case And(parts) | Or(parts):
+            for part in parts:
+                yield from _quantified_paths(part)
+        case Not(part):
+            yield from _quantified_paths(part)
+        case Quantified(path=path, body=part):
+            yield path
+            yield from _quantified_paths(part)
 
 
 def reachable(start: str, *edges: Mapping[str, Iterable[str]]) -> dict[str, None]:

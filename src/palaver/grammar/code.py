@@ -23,14 +23,17 @@ SPEC_CODE_RAISES = (Exception, SystemExit)
 
 def compile_expression(expression: Expression, names: dict[str, Any], variables: Sequence[str] = ()) -> Function:
     """A function of the expression's mentions, in order, and then of the bound Python `variables`."""
+    body = expression.python
+    line, column = body.lineno, body.col_offset
     parameters = [mention.name for mention in expression.mentions] + list(variables)
+    arguments = [ast.arg(arg=name, lineno=line, col_offset=column) for name in parameters]
     function = ast.Lambda(
-        args=ast.arguments(
-            posonlyargs=[], args=[ast.arg(arg=name) for name in parameters], kwonlyargs=[], kw_defaults=[], defaults=[]
-        ),
-        body=expression.python,
+        args=ast.arguments(posonlyargs=[], args=arguments, kwonlyargs=[], kw_defaults=[], defaults=[]),
+        body=body,
+        lineno=line,
+        col_offset=column,
     )
-    tree = ast.fix_missing_locations(ast.Expression(ast.copy_location(function, expression.python)))
+    tree = ast.Expression(function)
     # `names` is passed as it is, not copied: a function may use what the spec defines after it.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SyntaxWarning)

@@ -123,6 +123,16 @@ class Languages:
         options = rule.body.options if isinstance(rule.body, Choice) else (rule.body,)
         return rule.generator is None and all(isinstance(option, Literal | Pattern) for option in options)
 
+    def lengths(self, expr: Expr) -> tuple[int, int | None] | None:
+        """How long the words of an expression are; None if they are no regular language."""
+        for ref in refs(expr):
+            self._gather(ref.symbol)
+        try:
+            piece = self._piece(expr, 0)
+        except _Irregular:
+            return None
+        return piece.shortest, piece.longest
+
     def _language(self, symbol: str) -> Language | None:
         self._gather(symbol)
         piece = self._pieces[symbol]

@@ -1,8 +1,8 @@
-"""A grammar with only the messages of some parties: what one side says, as plain text or bytes."""
+"""A grammar with only some of its messages: what one side says, or what we take part in."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -16,9 +16,14 @@ def slice_parties(grammar: Grammar, parties: Collection[str]) -> Grammar:
 
     A start symbol that becomes empty stands for the empty text.
     """
+    return slice_messages(grammar, lambda message: message.sender in parties)
+
+
+def slice_messages(grammar: Grammar, is_kept: Callable[[Ref], bool]) -> Grammar:
+    """`grammar` without the messages that are not kept, and without the rules that become empty by that."""
     gone: set[str] = set()
     while True:
-        bodies = {name: _kept(rule.body, parties, gone) for name, rule in grammar.rules.items() if name not in gone}
+        bodies = {name: _kept(rule.body, is_kept, gone) for name, rule in grammar.rules.items() if name not in gone}
         rules = {name: replace(grammar.rules[name], body=body) for name, body in bodies.items() if body is not None}
         # A loop whose way out was somebody else's message never ends; it goes the same way as what is empty.
         sizes = least_sizes(rules)
@@ -33,23 +38,23 @@ def slice_parties(grammar: Grammar, parties: Collection[str]) -> Grammar:
     return replace(grammar, rules=MappingProxyType(rules), own=grammar.own - gone)
 
 
-def _kept(expr: Expr, parties: Collection[str], gone: Collection[str]) -> Expr | None:
+def _kept(expr: Expr, is_kept: Callable[[Ref], bool], gone: Collection[str]) -> Expr | None:
     """What is left of `expr`; None if nothing is."""
     match expr:
         case Ref(symbol, sender):
-            return None if symbol in gone or (sender is not None and sender not in parties) else expr
+            return None if symbol in gone or (sender is not None and not is_kept(expr)) else expr
         case Sequence(parts) | Permutation(parts):
-            kept = tuple(left for part in parts if (left := _kept(part, parties, gone)) is not None)
+            kept = tuple(left for part in parts if (left := _kept(part, is_kept, gone)) is not None)
             if len(kept) > 1:
                 return replace(expr, parts=kept)
             return kept[0] if kept else None
         case Choice(options):
-            kept = tuple(left for option in options if (left := _kept(option, parties, gone)) is not None)
+            kept = tuple(left for option in options if (left := _kept(option, is_kept, gone)) is not None)
             if len(kept) > 1:
                 return replace(expr, options=kept)
             return kept[0] if kept else None
         case Repeat(body):
-            left = _kept(body, parties, gone)
+            left = _kept(body, is_kept, gone)
             return None if left is None else replace(expr, body=left)
         case _:
             return expr

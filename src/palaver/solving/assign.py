@@ -11,12 +11,16 @@ from palaver.errors import ConversionError
 from palaver.generation.measured import Count, Length, Measured
 from palaver.grammar.language import Languages, Unit
 from palaver.solving.domains import Domain, inverse
+from palaver.solving.spelling import Speller
 from palaver.solving.views import Kind, View
 from palaver.trees.node import Node, NonTerminal
 from palaver.trees.tree import Tree
 
 # Larger lengths and counts are not tried: the tree would be larger than any that is asked for.
 _LARGEST_AMOUNT = 10_000
+
+# How many values are remembered with their nodes; then all are forgotten.
+_MOST_ASSIGNED = 4096
 
 
 @dataclass(frozen=True)
@@ -28,12 +32,16 @@ class Assigner:
     """
 
     languages: Languages
+    speller: Speller
     domains: Mapping[str, Domain]
     read: Callable[[str, Any], Node | None]
     read_bits: Callable[[str, str], Node | None]
     measured: Callable[[Length | Count], Measured]
     spread: int  # how far endless fields go beyond their least
     _free: dict[str, Domain | None] = field(default_factory=dict, repr=False)
+    _bases: dict[tuple[str, View], int | None] = field(default_factory=dict, repr=False)
+    # Many equations ask for the same few numbers again and again.
+    _assigned: dict[tuple[str, View, Any], Node | None] = field(default_factory=dict, repr=False)
 
     def node(self, symbol: str, word: str) -> Node | None:
         """The node of a word of the symbol's language."""
@@ -41,9 +49,22 @@ class Assigner:
         assert language is not None, "only a language has words"
         if self.languages.is_leaf(symbol):
             return Node(NonTerminal(symbol), (language.spell(word),))
+        if self.speller.can_spell(symbol):
+            return self.speller.node(symbol, word)
         if language.unit is Unit.BITS:
             return self.read_bits(symbol, word)
         return self.read(symbol, language.spell(word))
+
+    def _read(self, symbol: str, value: Any) -> Node | None:
+        """A value read as a symbol, without a matcher if that is possible."""
+        if isinstance(value, str | bytes) and self.speller.can_spell(symbol):
+            language = self.languages.of(symbol)
+            assert language is not None, "what can be spelled is regular"
+            if isinstance(value, bytes) and language.unit is Unit.BYTES:
+                return self.speller.node(symbol, value.decode("latin-1"))
+            if isinstance(value, str) and language.unit is Unit.TEXT:
+                return self.speller.node(symbol, value)
+        return self.read(symbol, value)
 
     def draw(self, domain: Domain, chance: Chance) -> Node | None:
         """A node from a domain; None if there is none."""
@@ -69,15 +90,39 @@ class Assigner:
         """
         assert isinstance(tree.node, Node), "only nodes are exchanged"
         symbol = tree.node.symbol
-        if operator == "==" and view.kind is Kind.VALUE and symbol not in self.domains:
-            node = self.read(symbol, _plain(value))
-            if node is not None:
+        if operator != "==" or type(value) not in (int, str, bytes):
+            return self._sought(tree, view, operator, value, chance)[0]
+        key = (symbol, view, value)
+        if key not in self._assigned:
+            node, is_only = self._sought(tree, view, operator, value, chance)
+            if not is_only:
                 return node
+            if len(self._assigned) > _MOST_ASSIGNED:
+                self._assigned.clear()
+            self._assigned[key] = node
+        return self._assigned[key]
+
+    def _sought(self, tree: Tree, view: View, operator: str, value: Any, chance: Chance) -> tuple[Node | None, bool]:
+        """The node, and whether it would be the same another time, with whatever tree."""
+        assert isinstance(tree.node, Node), "only nodes are exchanged"
+        symbol = tree.node.symbol
+        if operator == "==" and view.kind is Kind.VALUE and symbol not in self.domains:
+            node = self._read(symbol, _plain(value))
+            if node is not None:
+                return node, True
         domain = self.domain(symbol)
+        if domain is not None and operator == "==" and isinstance(value, int):
+            key = (symbol, view)
+            if key not in self._bases:
+                self._bases[key] = domain.simple_base(view)
+            base = self._bases[key]
+            if base is not None:
+                word = domain.first_spelling(view, base, value)
+                return (None if word is None else self.node(symbol, word)), True
         limited = None if domain is None else domain.restricted(view, operator, _plain(value))
         if limited is not None:
-            return self.draw(limited, chance)
-        return self._rewritten(tree, view, operator, value, chance)
+            return self.draw(limited, chance), limited.is_single
+        return self._rewritten(tree, view, operator, value, chance), False
 
     def _rewritten(self, tree: Tree, view: View, operator: str, value: Any, chance: Chance) -> Node | None:
         """For symbols that are no regular language, or views that are no limit on one."""
@@ -85,10 +130,10 @@ class Assigner:
         symbol = tree.node.symbol
         match view.kind, operator:
             case Kind.VALUE, "==":
-                return self.read(symbol, _plain(value))
+                return self._read(symbol, _plain(value))
             case Kind.VALUE, "in":
                 options = list(value) if isinstance(value, list | tuple) else []
-                return self.read(symbol, _plain(chance.pick(options))) if options else None
+                return self._read(symbol, _plain(chance.pick(options))) if options else None
             case Kind.NUMBER, "==" if not view.modulus:
                 return self._number(tree, view, value)
             case Kind.LENGTH, "==":
@@ -122,7 +167,7 @@ class Assigner:
         except ConversionError:
             size = 0
         for spelling in _spellings(number, view, size):
-            node = self.read(tree.node.symbol, spelling)
+            node = self._read(tree.node.symbol, spelling)
             if node is not None:
                 return node
         return None
@@ -145,7 +190,7 @@ class Assigner:
         start = start if start >= 0 else len(whole) + start
         stop = start + 1 if view.kind is Kind.ITEM else view.stop
         rest = whole[stop:] if stop is not None else whole[:0]
-        return self.read(tree.node.symbol, whole[:start] + value + rest)
+        return self._read(tree.node.symbol, whole[:start] + value + rest)
 
 
 def _plain(value: Any) -> Any:

@@ -109,6 +109,15 @@ class Clause:
                     symbols = frozenset(child for name in symbols for child in self.analysis.children.get(name, ()))
         return symbols
 
+    @cached_property
+    def sought(self) -> frozenset[str]:
+        """The symbols of all nodes that are looked for on the way to the nodes that the condition mentions."""
+        expression = self.expression
+        paths = [each.path for each in self.quantifiers]
+        paths += [mention.path for mention in expression.mentions] if expression is not None else []
+        prefixes = [replace(path, steps=path.steps[:end]) for path in paths for end in range(len(path.steps) + 1)]
+        return frozenset(symbol for prefix in prefixes for symbol in self.symbols_of(prefix))
+
     def binders_of(self, path: Path) -> frozenset[str]:
         """What the quantifiers bind on the way to the nodes of a path."""
         binder = self._binder(path.base)

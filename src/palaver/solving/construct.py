@@ -9,7 +9,9 @@ that its view looks at is exchanged for one that has the wanted value. If that c
 
 `repair` makes a failing clause true where it is no equation: of an `or` one alternative, of an `exists` one node.
 
-Trees never change, so each write gives a new tree. Nodes that later instances need are found again by their paths.
+Trees never change. What equations write is collected and put into the tree at once; an instance that reads what another
+has written sees it as it will be. Where generators and computed repetitions must be made to fit, each write gives a new
+tree instead, and the nodes that later instances need are found again by their paths.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ import ast
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any
+from typing import Any, TypeAlias
 
 from palaver.chance import Chance
 from palaver.constraints.check import Value
@@ -29,12 +31,16 @@ from palaver.grammar.code import SPEC_CODE_RAISES
 from palaver.solving.assign import Assigner
 from palaver.solving.clauses import Clause
 from palaver.solving.domains import HOLDS, inverse
+from palaver.solving.edits import Edits, Write
 from palaver.solving.placing import Placing
 from palaver.solving.plan import Direction, Equation, Plan, directions_of
 from palaver.solving.views import Kind, Reader
 from palaver.spec.ast import And, Expression, Formula, Index, Leaf, Not, Or, Quantified
 from palaver.trees.paths import Path
 from palaver.trees.tree import Tree
+
+# What the quantifiers bind, and what the mentions of a condition stand for.
+_Instance: TypeAlias = tuple[Bindings, tuple[Value, ...]]
 
 # More instances of one equation in one tree are not looked at.
 _MOST_INSTANCES = 10_000
@@ -53,6 +59,7 @@ class Constructor:
     reader: Reader
     chance: Chance
     is_frozen: Callable[[Path], bool] | None = None
+    _inside: dict[tuple[Equation, str], bool] = field(default_factory=dict, repr=False)
     # Conditions inside of clauses, compiled when they first need a repair.
     _parts: dict[tuple[Expression, tuple[str, ...]], tuple[Clause, list[Direction]]] = field(
         default_factory=dict, repr=False
@@ -60,78 +67,118 @@ class Constructor:
 
     def derive(self, root: Tree) -> Tree:
         """The tree after every equation was solved once, in order."""
+        if not self.placing.is_simple:
+            for equation in self.plan.equations:
+                root = self._solve_in_turn(equation, root)
+            return root
+        edits = Edits(root)
         for equation in self.plan.equations:
-            root = self._solve(equation, root)
-        return root
+            if edits and any(self._looks_into(equation, symbol) for symbol in edits.symbols):
+                root = edits.applied()
+                edits = Edits(root)
+            self._solve(equation, root, edits)
+        return edits.applied()
 
-    def _solve(self, equation: Equation, root: Tree) -> Tree:
-        clause = equation.clause
-        instances = list(islice(_instances(clause, root), _MOST_INSTANCES))
-        if equation.is_self_dependent:
-            instances.reverse()  # what is inside comes after what is around it, and has to be right before
+    def _looks_into(self, equation: Equation, symbol: str) -> bool:
+        """Whether an equation seeks something inside of nodes of a symbol: then it must see the new ones."""
+        key = (equation, symbol)
+        if key not in self._inside:
+            clause = equation.clause
+            self._inside[key] = not clause.sought.isdisjoint(clause.analysis.below(symbol))
+        return self._inside[key]
+
+    def _solve(self, equation: Equation, root: Tree, edits: Edits) -> None:
+        for bound, values in _instances(equation, root):
+            if edits:
+                values = tuple([_as_it_will_be(value, edits) for value in values])
+            self._written(equation.directions, equation.clause, bound, values, root, edits.add_all)
+
+    def _solve_in_turn(self, equation: Equation, root: Tree) -> Tree:
+        """Where to write a node may change others, each instance is looked at in the tree that the last one left."""
         before = root
-        for bound, values in instances:
+        for bound, values in _instances(equation, root):
             if root is not before and (equation.is_self_dependent or self.placing.dependence.fields):
                 try:
-                    values = tuple(_found_again(value, root) for value in values)
-                    bound = {name: root.at(tree.path) for name, tree in bound.items()}
+                    values = tuple([_found_again(value, root) for value in values])
+                    bound = _again(bound, root)
                 except IndexError:
                     break  # the tree has another shape now; there is another round
-            root = self._written(equation.directions, clause, bound, values, root) or root
+            written = self._written(equation.directions, equation.clause, bound, values, root, self._putter(root))
+            root = root if written is None else written
         return root
 
+    def _putter(self, root: Tree) -> Callable[[Sequence[Write]], Tree]:
+        def put(writes: Sequence[Write]) -> Tree:
+            tree = root
+            for place, node in writes:
+                tree = self.placing.put(tree, place, node)
+            return tree
+
+        return put
+
     def _written(
-        self, directions: Sequence[Direction], clause: Clause, bound: Bindings, values: Sequence[Value], root: Tree
+        self,
+        directions: Sequence[Direction],
+        clause: Clause,
+        bound: Bindings,
+        values: Sequence[Value],
+        root: Tree,
+        apply: Callable[[Sequence[Write]], Tree],
     ) -> Tree | None:
-        """The tree in which an instance of an equation holds; None if it does already, or we cannot help it."""
+        """What `apply` gives for writes that let an instance of an equation hold.
+
+        None if it does hold, or we cannot help it.
+        """
         for direction in directions:
-            relation = direction.relation
+            operator = direction.relation.operator
             try:
                 wanted = direction.other(*values)
             except SPEC_CODE_RAISES:  # the check will report it, if it does not go away
                 continue
-            if relation.operator in HOLDS and _holds(direction, values, wanted):
+            if operator in HOLDS and _holds(direction, values, wanted):
                 return None
-            target = values[direction.position]
             try:
-                written = self._write(direction, target, wanted, clause, bound, root)
+                writes = self._writes(direction, values[direction.position], wanted, clause, bound, root)
+                if writes is not None:
+                    return apply(writes)
             except (Discarded, IndexError):
                 continue
-            if written is not None:
-                return written
         return None
 
-    def _write(
+    def _writes(
         self, direction: Direction, target: Value, wanted: Any, clause: Clause, bound: Bindings, root: Tree
-    ) -> Tree | None:
-        """The tree with `wanted` written through the direction's view."""
+    ) -> Sequence[Write] | None:
+        """What to write so that the direction's view shows `wanted`."""
         relation = direction.relation
         view = relation.view
         if view.kind is Kind.COUNT:
             return self._counted(direction, wanted, clause, bound, root) if relation.operator == "==" else None
         if view.kind is Kind.LIST:
-            return self._listed(direction, target, wanted, root) if relation.operator == "==" else None
+            return self._listed(direction, target, wanted) if relation.operator == "==" else None
         if not isinstance(target, Tree) or not self.placing.can_write(target, self.is_frozen):
             return None
         node = self.assigner.assigned(target, view, relation.operator, wanted, self.chance)
-        return None if node is None else self.placing.put(root, target, node)
+        return None if node is None else ((target, node),)
 
-    def _listed(self, direction: Direction, targets: Value, wanted: Any, root: Tree) -> Tree | None:
+    def _listed(self, direction: Direction, targets: Value, wanted: Any) -> Sequence[Write] | None:
         """Each of several nodes gets the value that is at its place in a list."""
         element = direction.relation.view.element
         if not isinstance(wanted, list | tuple) or not isinstance(targets, list) or len(wanted) != len(targets):
             return None
         assert element is not None, "a list is a list of something"
+        writes: list[Write] = []
         for target, value in zip(targets, wanted, strict=True):
             node = None
             if self.placing.can_write(target, self.is_frozen):
                 node = self.assigner.assigned(target, element, "==", value, self.chance)
             if node is None:
                 return None
-            root = self.placing.put(root, target, node)
-        return root
+            writes.append((target, node))
+        return writes
 
-    def _counted(self, direction: Direction, wanted: Any, clause: Clause, bound: Bindings, root: Tree) -> Tree | None:
+    def _counted(
+        self, direction: Direction, wanted: Any, clause: Clause, bound: Bindings, root: Tree
+    ) -> Sequence[Write] | None:
         """What holds the nodes is made anew, with as many of them as wanted."""
         path = clause.path_of(direction.relation.view.name)
         amount = inverse(direction.relation.view, wanted)
@@ -144,7 +191,7 @@ class Constructor:
         if not self.placing.can_write(holder, self.is_frozen):
             return None
         node = self.assigner.counted(holder, last_symbol(path), amount, self.chance)
-        return None if node is None else self.placing.put(root, holder, node)
+        return None if node is None else ((holder, node),)
 
     # --- what is no equation ------------------------------------------------------------------------------------------
 
@@ -156,8 +203,12 @@ class Constructor:
                 bound = {name: root.at(path) for name, path in each.items()}
             except IndexError:
                 break  # the tree has another shape now
-            root = self._made_true(clause, clause.body, bound, root) or root
+            root = self._with(clause, clause.body, bound, root)
         return root
+
+    def _with(self, clause: Clause, formula: Formula, bound: Bindings, root: Tree) -> Tree:
+        made = self._made_true(clause, formula, bound, root)
+        return root if made is None else made
 
     def _made_true(self, clause: Clause, formula: Formula, bound: Bindings, root: Tree) -> Tree | None:
         match formula:
@@ -165,7 +216,7 @@ class Constructor:
                 return self._leaf_made_true(clause, expression, bound, root)
             case And(parts):
                 for part in parts:
-                    root = self._made_true(clause, part, _again(bound, root), root) or root
+                    root = self._with(clause, part, _again(bound, root), root)
                 return root
             case Or(parts):
                 for at in _shuffled(len(parts), self.chance):
@@ -180,7 +231,7 @@ class Constructor:
                 paths = [tree.path for tree in found]
                 for each in paths:
                     inner = {**_again(bound, root), variable: root.at(each)}
-                    root = self._made_true(clause, body, inner, root) or root
+                    root = self._with(clause, body, inner, root)
                 return root
             case Not():
                 pass
@@ -200,7 +251,7 @@ class Constructor:
             if _is_all_different(expression):
                 return self._made_different(values, root)
             order = [directions[at] for at in _shuffled(len(directions), self.chance)]
-            made = self._written(order, part, bound, values, root)
+            made = self._written(order, part, bound, values, root, self._putter(root))
         return made
 
     def _made_different(self, values: Sequence[Value], root: Tree) -> Tree | None:
@@ -219,7 +270,15 @@ class Constructor:
         return root
 
 
-def _instances(clause: Clause, root: Tree) -> Iterator[tuple[Bindings, tuple[Value, ...]]]:
+def _instances(equation: Equation, root: Tree) -> list[_Instance]:
+    """What an equation speaks about, in the order in which to look at it."""
+    found = list(islice(_all_instances(equation.clause, root), _MOST_INSTANCES))
+    if equation.is_self_dependent:
+        found.reverse()  # what is inside comes after what is around it, and has to be right before
+    return found
+
+
+def _all_instances(clause: Clause, root: Tree) -> Iterator[_Instance]:
     leaf = clause.leaf
     for bound in clause.bindings(root):
         try:
@@ -234,6 +293,12 @@ def _holds(direction: Direction, values: Sequence[Value], wanted: Any) -> bool:
         return bool(HOLDS[direction.relation.operator](direction.side(*values), wanted))
     except SPEC_CODE_RAISES:
         return False
+
+
+def _as_it_will_be(value: Value, edits: Edits) -> Value:
+    if isinstance(value, Tree):
+        return edits.tree(value)
+    return [edits.tree(tree) for tree in value] if isinstance(value, list) else value
 
 
 def _found_again(value: Value, root: Tree) -> Value:

@@ -10,9 +10,10 @@ from __future__ import annotations
 import math
 import operator
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from itertools import islice
 from typing import Any
 
 from palaver.chance import Chance
@@ -31,6 +32,7 @@ from palaver.generation.words import (
     of_length,
     possible_lengths,
     spelled,
+    spells_all,
 )
 from palaver.grammar.charset import ASCII, EVERY, CharSet
 from palaver.grammar.language import Language, Unit
@@ -102,8 +104,12 @@ class Domain:
         if operator in ("in", "not in"):
             if not isinstance(value, list | tuple | set | frozenset | dict | range) or len(value) > _MOST_WORDS:
                 return None
+            if isinstance(value, set | frozenset | dict) and not (view.reads_as or _are_texts(value)):
+                return None  # there, a node is only found as what it hashes as, and that is a text
             words = [word for each in value if (word := self._word(view, each)) is not None]
-            is_exact = len(words) == len(value) or all(isinstance(each, str | bytes) for each in value)
+            # Text never equals bytes, so what has no word for this reason is not left out.
+            other = {"str": bytes, "bytes": str}.get(view.reads_as, ())
+            is_exact = len(words) == sum(not isinstance(each, other) for each in value)
             # A set has no order of its own that is the same in every run.
             words = sorted(words) if isinstance(value, set | frozenset) else words
             return self._one_of(words, is_exact=is_exact) if operator == "in" else self._none_of(words)
@@ -134,11 +140,13 @@ class Domain:
         if operator == "in" and isinstance(value, list | tuple | set | frozenset | range) and len(value) <= _MOST_WORDS:
             if not all(isinstance(each, int) for each in value):
                 return None
+            if view.modulus:
+                return self._with_remainder(view, base, value.__contains__)
             return self._with_numbers(view, base, sorted(value) if isinstance(value, set | frozenset) else value)
         if not _is_number(value) or operator not in HOLDS:
             return None
         if view.modulus:
-            return self._with_remainder(view, base, operator, value)
+            return self._with_remainder(view, base, lambda rest: HOLDS[operator](rest, value))
         if operator == "==":
             return self._with_numbers(view, base, [value])
         if not self._is_exact_in(view, base) or not (view.layout in ("", "big") or self._is_one_byte):
@@ -157,14 +165,37 @@ class Domain:
         if len(numbers) == 1 and is_exact and view.layout in ("", "big"):
             return self._sized(view)._in_range(base, numbers[0], numbers[0])
         words = [word for number in numbers for word in self._spelled(view, base, number)]
-        # Spellings with signs or prefixes are those that we could think of.
+        # Of spellings with signs or prefixes, or with letters large and small, only some come to mind.
+        is_exact = is_exact and spells_all(self.language, base)
         return self._sized(view)._one_of(words, is_exact=is_exact)
 
-    def _with_remainder(self, view: View, base: int, operator: str, value: float) -> Domain | None:
+    def simple_base(self, view: View) -> int | None:
+        """The base of numbers that `first_spelling` can spell; None if it takes `restricted` to know."""
+        if view.kind is not Kind.NUMBER or view.modulus or view.layout not in ("", "big"):
+            return None
+        if self.limits or self.words is not None or self.rest is not None:
+            return None
+        base = self._base(view)
+        is_simple = base is not None and self._is_exact_in(view, base) and all(each[0] == base for each in self.ranges)
+        return base if is_simple else None
+
+    def first_spelling(self, view: View, base: int, value: int) -> str | None:
+        """The first word that `view == value` allows: what `restricted` and `draw` would give, in one step."""
+        number = inverse(view, value)
+        if number is None or any(number < low or (high is not None and number > high) for _, low, high in self.ranges):
+            return None
+        size = view.size * (8 if self.language.unit is Unit.BITS else 1)
+        for word in spelled(self.language, base, number):
+            length = len(word)
+            if length >= self.least and (self.most is None or length <= self.most) and (not size or length == size):
+                return word
+        return None
+
+    def _with_remainder(self, view: View, base: int, is_wanted: Callable[[int], bool]) -> Domain | None:
         if not self._is_exact_in(view, base) or view.layout not in ("", "big") or view.modulus > _LARGEST_MODULUS:
             return None
-        holds, modulus = HOLDS[operator], view.modulus
-        kept = (rest for rest in range(modulus) if holds((view.times * rest**view.power + view.plus) % modulus, value))
+        modulus = view.modulus
+        kept = (rest for rest in range(modulus) if is_wanted((view.times * rest**view.power + view.plus) % modulus))
         allowed = tuple(kept)
         if Remainder.is_small(modulus):
             return self._limited(Remainder(base, modulus, allowed))
@@ -277,7 +308,7 @@ class Domain:
             if isinstance(value, bytes) and view.reads_as != "str":
                 return _decoded(value)
             return None
-        data = value if isinstance(value, bytes) else None
+        data = value if isinstance(value, bytes) and view.reads_as != "str" else None
         if isinstance(value, str) and view.reads_as != "bytes" and value.isascii():
             data = value.encode()
         if data is None:
@@ -350,9 +381,15 @@ class Domain:
             return False
         if self.words is not None and word not in self.words:
             return False
-        if self.rest is not None and not self._has_rest(word):
+        if not self.language.accepts(word) or (self.rest is not None and not self._has_rest(word)):
             return False
-        return self.language.accepts(word) and all(_keeps(word, limit) for limit in self._all_limits)
+        return all(_keeps(word, limit) for limit in self._all_limits)
+
+    @property
+    def is_hopeless(self) -> bool:
+        """Whether there is no word that could be drawn, though that proves nothing."""
+        has_none = self.words is not None and not any(map(self.allows, self.words))
+        return not self.is_exact and (self._is_contradictory or has_none)
 
     @property
     def is_empty(self) -> bool:
@@ -363,6 +400,10 @@ class Domain:
             return True
         if self.words is not None:
             return not any(map(self.allows, self.words))
+        if any(
+            self.allows(word) for base, low, _ in self.ranges for word in islice(spelled(self.language, base, low), 3)
+        ):
+            return False  # no need to look any further
         words = self._words()
         return words.is_complete and not words.lengths
 
@@ -399,6 +440,11 @@ class Domain:
         return (self.most is not None and self.least > self.most) or any(
             high is not None and low > high for _, low, high in self.ranges
         )
+
+    @property
+    def is_single(self) -> bool:
+        """Whether it is one word or one number, so that `draw` always begins with the same word."""
+        return self._single is not None or (self.words is not None and len(self.words) < 2)
 
     @property
     def _single(self) -> tuple[int, int] | None:
@@ -478,7 +524,7 @@ def _bounds(view: View, operator: str, value: float) -> tuple[int | None, int | 
     """The least and the largest n for which `times * n ** power + plus operator value` holds."""
     if view.times < 0:
         operator = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}.get(operator, operator)
-    quotient = Fraction(value - view.plus) / view.times  # exact, however large the numbers are
+    quotient = (Fraction(value) - view.plus) / view.times  # exact, however large the numbers are
     low: int | None = None
     high: int | None = None
     if operator in ("<", "<=", "=="):
@@ -519,6 +565,10 @@ def _packed(layout: str, number: int, sizes: Iterable[int]) -> Iterator[str]:
         except (OverflowError, struct.error):
             continue
         yield data.decode("latin-1")
+
+
+def _are_texts(values: Iterable[Any]) -> bool:
+    return all(isinstance(each, str) for each in values)
 
 
 def _decoded(data: bytes) -> str | None:

@@ -14,6 +14,7 @@ from palaver.chance import Chance
 from palaver.constraints.check import Failure
 from palaver.errors import ConversionError
 from palaver.solving.fuzz import Fuzz
+from palaver.solving.plan import Proof
 from palaver.solving.search import Near
 from palaver.solving.solver import Solver
 from palaver.solving.workshop import Limits, Workshop
@@ -40,8 +41,9 @@ class Explainer:
         solver = fuzz.solver
         of_all = "" if fuzz.wanted is None else f" of {fuzz.wanted}"
         found = f"only {fuzz.made}{of_all} found" if fuzz.made else "no tree found"
-        if solver.plan.proof is not None:
-            return f"{found}: {self._proof(solver.plan.proof.constraints)}"
+        proof = contradiction(self.workshop, self.constraints)
+        if proof is not None:
+            return f"{found}: {_proved(proof)}"
         within = f"{found} within {self.limits.budget} steps"
         if fuzz.always_crashes and solver.failure is not None:
             last = solver.failure.diagnose()
@@ -57,16 +59,6 @@ class Explainer:
     @property
     def _no_others(self) -> str:
         return f"{'with these constraints ' if self.constraints else ''}the grammar seems to have no others"
-
-    # --- proofs -------------------------------------------------------------------------------------------------------
-
-    def _proof(self, constraints: Sequence[Constraint]) -> str:
-        core = _without_innocent(constraints, lambda rest: self.workshop.plan(rest).proof is None, len(constraints))
-        proof = self.workshop.plan(core).proof
-        assert proof is not None, "what is left out does not matter to the proof"
-        if len(core) == 1:
-            return f"it is proved that this constraint cannot be satisfied, {proof.why}\n{_listed(core)}"
-        return f"it is proved that these constraints exclude each other, {proof.why}\n{_listed(core)}"
 
     # --- what was not found -------------------------------------------------------------------------------------------
 
@@ -109,6 +101,28 @@ class Explainer:
             if solver.solve() is not None:
                 return True
         return False
+
+
+def contradiction(workshop: Workshop, constraints: Sequence[Constraint]) -> Proof | None:
+    """A proof that no tree satisfies all of the constraints, and those that it needs; None if there is none.
+
+    It costs no search, so it is not found for everything that cannot be.
+    """
+    first = workshop.plan(constraints).proof
+    if first is None:
+        return None
+    core = _without_innocent(first.constraints, lambda rest: workshop.plan(rest).proof is None, len(first.constraints))
+    proof = workshop.plan(core).proof
+    assert proof is not None, "what is left out does not matter to the proof"
+    return replace(proof, constraints=tuple(core))
+
+
+def _proved(proof: Proof) -> str:
+    if len(proof.constraints) == 1:
+        what = "this constraint cannot be satisfied"
+    else:
+        what = "these constraints exclude each other"
+    return f"it is proved that {what}, {proof.why}\n{_listed(proof.constraints)}"
 
 
 def _without_innocent(

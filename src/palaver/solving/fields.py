@@ -20,6 +20,9 @@ from palaver.trees.tree import Tree
 _DRAWS = 12
 _SEARCHES = 4
 
+# But no node may take more than this part of all steps: if there is none that is good, a tree may do without it.
+_SHARE = 1 / 16
+
 
 @dataclass(frozen=True)
 class Field:
@@ -43,6 +46,7 @@ class Field:
             return node
         # These run the spec's own code, and inside of makers that call each other as deep as a tree goes.
         is_good, climb = shallow(self._is_good), shallow(self.search.climb)
+        enough = self.meter.spent + self.meter.limit * _SHARE
         for _ in range(_DRAWS):
             if is_good(node):
                 return node
@@ -52,6 +56,8 @@ class Field:
             assert isinstance(near.tree.node, Node), "a climb ends where it started, at a node"
             if near.distance == 0 and is_good(near.tree.node):
                 return near.tree.node
+            if self.meter.spent > enough:
+                break
             node = self._drawn(plain)
         raise Discarded(f"no {self.symbol} was found that satisfies its conditions")
 

@@ -25,15 +25,20 @@ class Placing:
 
     make: Make
     generate: Callable[[str, tuple[Node, ...]], Node]  # what the generator of a symbol makes of its sources
-    is_generated: Callable[[str], bool]
+    generated: frozenset[str]  # the symbols with generators
     dependence: Dependence
+
+    @property
+    def is_simple(self) -> bool:
+        """Whether any node can be exchanged for another, with no regard to the rest of the tree."""
+        return not self.generated and not self.dependence.fields
 
     def can_write(self, tree: Tree, frozen: Callable[[Path], bool] | None = None) -> bool:
         """Whether the node may be exchanged: not if a generator made it as a part of something."""
         if not isinstance(tree.node, Node) or isinstance(tree, SliceTree) or (frozen and frozen(tree.path)):
             return False
-        while (parent := tree.parent) is not None:
-            if tree.step >= 0 and isinstance(parent.node, Node) and self.is_generated(parent.node.symbol):
+        while self.generated and (parent := tree.parent) is not None:
+            if tree.step >= 0 and isinstance(parent.node, Node) and parent.node.symbol in self.generated:
                 return False
             tree = parent
         return True
@@ -84,7 +89,7 @@ class Placing:
         """`tree`, or the outermost generated node it is inside of (as a part or as a source)."""
         found, current = tree, tree.parent
         while current is not None:
-            if isinstance(current.node, Node) and self.is_generated(current.node.symbol):
+            if isinstance(current.node, Node) and current.node.symbol in self.generated:
                 found = current
             current = current.parent
         return found

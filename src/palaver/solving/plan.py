@@ -25,7 +25,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
 from math import prod
-from typing import Any
+from typing import Any, TypeAlias
 
 from palaver.grammar.analyse import Analysis
 from palaver.grammar.code import Function, compile_expression
@@ -46,6 +46,10 @@ _MOST_COMBINATIONS = 256
 
 # How often limits are passed on through equations. In a chain of so many equations they still arrive.
 _PASSES = 8
+
+
+# A clause, and two symbols with views of them that must be equal.
+_Pair: TypeAlias = tuple[Clause, str, View, str, View]
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,6 +117,8 @@ class Plan:
     proof: Proof | None = None
     # How each clause is used: "domain", "filter", "equation" or "search".
     uses: Mapping[Clause, str] = field(default_factory=dict)
+    # Fields that equations compute from others whose limits are such that the result is within their own.
+    computed: frozenset[str] = frozenset()
 
 
 def make_plan(
@@ -148,12 +154,16 @@ class _Planner:
         self._filters: dict[str, list[Clause]] = {}
         self._uses: dict[Clause, str] = {}
         self._proof: Proof | None = None
+        self._free: dict[str, Domain | None] = {}
+        self._computed: set[str] = set()
+        self._limited: dict[Clause, str] = {}  # the symbols whose domains the clauses limit
 
     def plan(self, constraints: Iterable[Constraint]) -> Plan:
         clauses = [clause for each in constraints for clause in clauses_of(each, self._analysis, self._names)]
         for clause in clauses:
             self._uses[clause] = "search"
         rest = [clause for clause in clauses if not self._is_domain(clause)]
+        rest += self._taken_back()
         rest = [clause for clause in rest if not self._is_filter(clause)]
         options = {clause: found for clause in rest if (found := directions_of(clause, self._reader))}
         equations = _Order(self._analysis, self._domains).equations(options)
@@ -162,17 +172,21 @@ class _Planner:
         self._pass_on(equations)
         self._prove()
         filters = {symbol: tuple(found) for symbol, found in self._filters.items()}
-        return Plan(tuple(clauses), self._domains, filters, equations, self._proof, self._uses)
+        computed = frozenset(symbol for symbol in self._computed if not self._has_gaps(symbol))
+        return Plan(tuple(clauses), self._domains, filters, equations, self._proof, self._uses, computed)
 
     # --- one clause ---------------------------------------------------------------------------------------------------
 
-    def _is_domain(self, clause: Clause) -> bool:
-        """Whether the clause compares every node of a symbol with a constant; the symbol's domain is limited by it."""
+    def _is_domain(self, clause: Clause, *, exactly: bool = False) -> bool:
+        """Whether the clause compares every node of a symbol with a constant; the symbol's domain is limited by it.
+
+        With `exactly`, only if nothing is left out that the clause allows.
+        """
         expression = clause.expression
         if expression is None:
             return False
         value = self._reader.constant(expression.python)
-        if value is not None and not value[0]:
+        if value is not None and not value[0] and not clause.quantifiers:
             self._proof = Proof((clause.constraint,), "it is false whatever the tree is")
         for relation in self._reader.relations(expression, clause.variables):
             constant = self._reader.constant(relation.other)
@@ -181,11 +195,22 @@ class _Planner:
                 continue
             domain = self._domain(symbol)
             limited = None if domain is None else domain.restricted(relation.view, relation.operator, constant[0])
-            if limited is not None:
+            if limited is not None and (limited.is_exact or not exactly):
                 self._limit(symbol, limited, clause)
                 self._uses[clause] = "domain"
+                self._limited[clause] = symbol
                 return True
         return False
+
+    def _taken_back(self) -> list[Clause]:
+        """Clauses that are no good as limits: what they leave out are all the words that there are, as it seems."""
+        hopeless = [symbol for symbol, domain in self._domains.items() if domain.is_hopeless]
+        again = [clause for clause, symbol in self._limited.items() if symbol in hopeless]
+        for symbol in hopeless:
+            del self._domains[symbol]
+        for clause in again:
+            self._uses[clause] = "search"
+        return [clause for clause in again if not self._is_domain(clause, exactly=True)]
 
     def _only_symbol(self, clause: Clause, view: View) -> str | None:
         """The symbol that a view looks at, if the clause speaks about every node of it."""
@@ -237,8 +262,10 @@ class _Planner:
     def _domain(self, symbol: str) -> Domain | None:
         if symbol in self._domains:
             return self._domains[symbol]
-        language = self._languages.of(symbol)
-        return None if language is None else Domain(symbol, language, spread=self._spread)
+        if symbol not in self._free:
+            language = self._languages.of(symbol)
+            self._free[symbol] = None if language is None else Domain(symbol, language, spread=self._spread)
+        return self._free[symbol]
 
     def _limit(self, symbol: str, domain: Domain, *clauses: Clause, reasons: Iterable[Constraint] = ()) -> None:
         causes = dict.fromkeys((*domain.reasons, *reasons, *(clause.constraint for clause in clauses)))
@@ -247,12 +274,26 @@ class _Planner:
     def _pass_on(self, equations: Sequence[Equation]) -> None:
         """Let numbers and lengths that must be equal limit each other."""
         pairs = [pair for equation in equations if (pair := self._pair(equation)) is not None]
+        waiting = pairs
         for _ in range(_PASSES):
-            changed = [self._meet(*pair) for pair in pairs]
-            if not any(changed) or self._proof is not None:
+            changed = [pair for pair in waiting if self._meet(*pair)]
+            if not changed or self._proof is not None:
                 return
+            # Others have to look again. A pair itself has not, unless words are left out for other reasons than that
+            # they are too small or too large.
+            waiting = [pair for pair in pairs if any(self._concerns(pair, other) for other in changed)]
 
-    def _pair(self, equation: Equation) -> tuple[Clause, str, View, str, View] | None:
+    def _concerns(self, pair: _Pair, changed: _Pair) -> bool:
+        symbols = (changed[1], changed[3])
+        if changed is pair:
+            return any(map(self._has_gaps, symbols))
+        return pair[1] in symbols or pair[3] in symbols
+
+    def _has_gaps(self, symbol: str) -> bool:
+        domain = self._domains.get(symbol)
+        return domain is not None and (bool(domain.limits) or domain.words is not None or domain.rest is not None)
+
+    def _pair(self, equation: Equation) -> _Pair | None:
         """Two views that must be equal in every tree."""
         views = [
             (each.relation.view, self._only_symbol(each.clause, each.relation.view)) for each in equation.directions
@@ -274,12 +315,14 @@ class _Planner:
         low = max((span[0] for span in spans if span and span[0] is not None), default=None)
         high = min((span[1] for span in spans if span and span[1] is not None), default=None)
         reasons = [each for symbol in (one, other) if symbol in self._domains for each in self._domains[symbol].reasons]
+        is_exact = all(self._domains[each].is_exact for each in (one, other) if each in self._domains)
         if low is not None and high is not None and low > high:
-            is_exact = all(self._domains[each].is_exact for each in (one, other) if each in self._domains)
             if is_exact:
                 why = f"{one} allows {_shown(spans[0])} and {other} allows {_shown(spans[1])}"
                 self._proof = Proof(tuple(dict.fromkeys((clause.constraint, *reasons))), why)
             return False
+        if other not in self._computed:
+            self._computed.add(one)
         changed = False
         for symbol, view, span in ((one, left, spans[0]), (other, right, spans[1])):
             for operator, bound, now in ((">=", low, span[0]), ("<=", high, span[1])):
@@ -288,6 +331,8 @@ class _Planner:
                     continue
                 limited = domain.restricted(view, operator, bound)
                 if limited is not None:
+                    # What one domain leaves out, the other now leaves out as well.
+                    limited = replace(limited, is_exact=limited.is_exact and is_exact)
                     self._limit(symbol, limited, clause, reasons=reasons)
                     changed = True
         return changed

@@ -182,7 +182,8 @@ class Search:
             return fresh()
         if chance.random() < rates.mutation_rate:
             target = self._descended(crossed)
-            crossed = self._changed(crossed, target) or crossed
+            changed = self._changed(crossed, target)
+            return crossed if changed is None else changed
         return crossed
 
     def _parent(self) -> Tree:

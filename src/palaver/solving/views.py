@@ -245,8 +245,8 @@ class Reader:
     ) -> View | None:
         constant = self._index(right)
         if constant is not None:
-            view = _as_number(self.view(left, kinds))
-            if view is None or view.modulus:
+            view = _operand(self.view(left, kinds), operator)
+            if view is None:
                 return None
             match operator:
                 case ast.Add():
@@ -264,8 +264,8 @@ class Reader:
             return None
         constant = self._index(left)
         if constant is not None:
-            view = _as_number(self.view(right, kinds))
-            if view is None or view.modulus:
+            view = _operand(self.view(right, kinds), operator)
+            if view is None:
                 return None
             match operator:
                 case ast.Add():
@@ -322,6 +322,13 @@ def _as_number(view: View | None) -> View | None:
     if view is None or view.kind in _NUMBERS or (view.kind is Kind.ITEM and view.is_ordinal):
         return view
     return replace(view, kind=Kind.NUMBER) if view.kind is Kind.VALUE and not view.reads_as else None
+
+
+def _operand(view: View | None, operator: ast.operator) -> View | None:
+    """A view that arithmetic can go on with. Of a text `*` makes a longer one, so there a node is no number."""
+    if view is None or view.modulus or (view.kind is Kind.VALUE and isinstance(operator, ast.Mult)):
+        return None
+    return _as_number(view)
 
 
 def _scaled(view: View | None, factor: int) -> View | None:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, Protocol
 
 from palaver.chance import Chance
 from palaver.constraints.check import Check, compile_check
@@ -26,9 +26,11 @@ from palaver.solving.placing import Placing
 from palaver.solving.plan import Plan, make_plan
 from palaver.solving.search import DEFAULT_RATES, Rates, Search
 from palaver.solving.solver import Solver
+from palaver.solving.spelling import Speller
 from palaver.solving.views import Reader
 from palaver.spec.ast import Constraint, Formula
 from palaver.trees.node import Node
+from palaver.trees.paths import Path
 from palaver.trees.tree import Tree
 
 MAX_NODES = 200  # how large a tree may grow before every choice takes its shortest way out
@@ -47,6 +49,16 @@ class Limits:
     max_repetitions: int = MAX_REPETITIONS
     budget: int = BUDGET
     rates: Rates = DEFAULT_RATES
+
+
+class Scene(Protocol):
+    """A tree with a part missing, such as a conversation before our next message."""
+
+    def completed(self, make: Callable[[str], Node]) -> Tree:
+        """The tree with a fresh part; `make` makes a node of a symbol."""
+
+    def is_frozen(self, path: Path) -> bool:
+        """Whether what stands at a path belongs to what must not change."""
 
 
 @dataclass(frozen=True)
@@ -75,18 +87,38 @@ class Workshop:
             self._plans[key] = make_plan(key[0], self.analysis, self.names, self._languages, self._changing, spread)
         return self._plans[key]
 
-    def solver(self, constraints: Sequence[Constraint], chance: Chance, turn: Chance, limits: Limits) -> Solver:
-        """A solver for these constraints. `turn` makes fresh trees, `chance` decides all else."""
+    def solver(
+        self,
+        constraints: Sequence[Constraint],
+        chance: Chance,
+        turn: Chance,
+        limits: Limits,
+        scene: Scene | None = None,
+    ) -> Solver:
+        """A solver for these constraints. `turn` makes fresh trees, `chance` decides all else.
+
+        With a scene it is not whole trees that are made, but what the scene lacks.
+        """
         plan = self.plan(constraints, limits.max_repetitions)
         meter = Meter(limits.budget)
-        symbols = frozenset(plan.domains) | frozenset(plan.filters)
+        drawn = [symbol for symbol in sorted(plan.domains) if symbol not in plan.computed]
+        symbols = frozenset(drawn) | frozenset(plan.filters)
         program = self.program(limits.max_repetitions, symbols)
         fields: dict[str, MakeField] = {}
         placing = self._placing(program, fields, chance / "mend", limits)
         measured = _MeasuredOnes(self, limits.max_repetitions, program, fields)
-        assigner = Assigner(self._languages, plan.domains, self.read, self.read_bits, measured, limits.max_repetitions)
-        constructor = Constructor(plan, assigner, placing, self._reader, chance / "construct")
-        for symbol in sorted(plan.domains):
+        assigner = Assigner(
+            self._languages,
+            self._speller,
+            plan.domains,
+            self.read,
+            self.read_bits,
+            measured,
+            limits.max_repetitions,
+        )
+        is_frozen = None if scene is None else scene.is_frozen
+        constructor = Constructor(plan, assigner, placing, self._reader, chance / "construct", is_frozen)
+        for symbol in drawn:
             fields[symbol] = Field(symbol, plan.domains[symbol], (), assigner, None, chance / symbol, meter).make
         # A field that is searched for is not made of fields that are searched for, or there might be no end.
         simple = self._placing(program, dict(fields), chance / "fields", limits)
@@ -101,8 +133,12 @@ class Workshop:
             meter,
             {symbol: each.directions[0].read for each in plan.equations for symbol in sorted(each.written)},
             limits.rates,
+            is_frozen,
         )
         fresh = partial(program.make_tree, self.analysis.grammar.start, turn, nodes=limits.max_nodes, fields=fields)
+        if scene is not None:
+            make = partial(program.make, chance=turn, nodes=limits.max_nodes, fields=fields)
+            fresh = partial(scene.completed, make)
         checks = [self.check(constraint) for constraint in constraints]
         return Solver(fresh, checks, plan, constructor, search, meter)
 
@@ -140,13 +176,17 @@ class Workshop:
             nodes = max(_FEWEST_NODES, limits.max_nodes - elsewhere)
             return program.make(symbol, chance, nodes=nodes, above=above, pins=given, fields=fields)
 
-        return Placing(make, self.generate, self._is_generated, self._dependence)
+        return Placing(make, self.generate, self._generated, self._dependence)
 
     # --- what never changes -------------------------------------------------------------------------------------------
 
     @cached_property
     def _languages(self) -> Languages:
         return Languages(self.analysis.grammar.rules, binary=self.analysis.is_binary)
+
+    @cached_property
+    def _speller(self) -> Speller:
+        return Speller(self.analysis.grammar.rules, self._languages)
 
     @cached_property
     def _functions(self) -> Mapping[str, ast.FunctionDef]:
@@ -166,8 +206,10 @@ class Workshop:
     def _dependence(self) -> Dependence:
         return Dependence(self.analysis)
 
-    def _is_generated(self, symbol: str) -> bool:
-        return self.analysis.grammar.rules[symbol].generator is not None
+    @cached_property
+    def _generated(self) -> frozenset[str]:
+        rules = self.analysis.grammar.rules
+        return frozenset(symbol for symbol, rule in rules.items() if rule.generator is not None)
 
 
 class _MeasuredOnes:

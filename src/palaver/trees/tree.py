@@ -91,6 +91,13 @@ class ProtocolMessage(NamedTuple):
     msg: Tree
 
 
+class Found(NamedTuple):
+    """The nodes of one name in a tree: all of them, and those that are not open."""
+
+    every: list[Tree]
+    complete: list[Tree]
+
+
 class Messages(list[ProtocolMessage]):
     """The messages of a tree, to index, slice and iterate; `next()` takes them one by one, as from an iterator."""
 
@@ -106,7 +113,7 @@ class Messages(list[ProtocolMessage]):
 class Tree(Forwarding):
     """A node, or a leaf, in its place."""
 
-    __slots__ = ("_children", "_leaves", "_serialised", "_sources", "node", "parent", "step")
+    __slots__ = ("_children", "_leaves", "_serialised", "_sources", "found", "node", "parent", "step")
 
     def __init__(self, part: Part, parent: Tree | None = None, index: int = 0) -> None:
         self.node = part
@@ -117,6 +124,8 @@ class Tree(Forwarding):
         self._sources: Trees | None = None
         self._serialised: str | bytes | None = None
         self._leaves: Sequence[Leaf] | None = None
+        # What constraints have found in it, by symbol; kept here, because each of them asks again.
+        self.found: dict[str, Found] | None = None
 
     @classmethod
     def with_leaves(cls, part: Part, leaves: Sequence[Leaf]) -> Self:
@@ -381,6 +390,11 @@ class Tree(Forwarding):
                 known, self._leaves = self._leaves, None
                 self._serialised = values.serialise(node) if known is None else values.joined(node, known)
         return self._serialised
+
+    def say_as(self, other: Tree) -> None:
+        """Take over what the other tree serialises to, if it is known, and if the node is the same."""
+        if self.node is other.node:
+            self._serialised = other._serialised
 
     def to_int(self) -> int:
         """The value as a number.

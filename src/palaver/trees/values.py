@@ -76,6 +76,8 @@ def flat(part: Part) -> list[Leaf]:
 
 def pieces(part: Part, lazy: list[LazyNode] | None = None) -> list[Leaf]:
     """What `part` says, left to right: leaves, and for a lazy node what it serialises to. Those met go to `lazy`."""
+    if type(part) is Node and len(part.children) == 1 and type(part.children[0]) in _LEAF_TYPES:
+        return [part.children[0]]  # type: ignore[list-item]  # it is a leaf; so most fields of text are
     found: list[Leaf] = []
     stack = [part]
     pop, extend, add = stack.pop, stack.extend, found.append

@@ -9,6 +9,7 @@ import click
 from palaver.cli.main import FINDINGS, WRONG_USE
 from palaver.cli.options import grammar_arguments, grammar_options
 from palaver.compiled import Spec, examine
+from palaver.solving.explain import contradiction
 from palaver.spec.diagnose import Reporter
 
 
@@ -31,6 +32,8 @@ def command(specs: tuple[str, ...], together: bool, strict: bool, **options: Any
 def _check(files: tuple[str, ...], options: dict[str, Any], strict: bool) -> int:
     report = Reporter()
     spec = examine(*files, report=report, **grammar_arguments(options))
+    if spec is not None:
+        _report_contradiction(spec, report)
     for diagnostic in report.diagnostics:
         click.echo(str(diagnostic))
     errors = len(report.errors)
@@ -40,6 +43,17 @@ def _check(files: tuple[str, ...], options: dict[str, Any], strict: bool) -> int
     if spec is not None:
         click.echo(f"{', '.join(files)}: {summary(spec)}")
     return WRONG_USE if errors else FINDINGS if warnings and strict else 0
+
+
+def _report_contradiction(spec: Spec, report: Reporter) -> None:
+    """Constraints that exclude each other leave no input at all; where that can be proved, it is."""
+    proof = contradiction(spec.workshop, spec.grammar.constraints)
+    if proof is None:
+        return
+    last, *others = reversed(proof.constraints)
+    places = (f"{other.text} in line {other.source.place(other.span.start)[0]}" for other in reversed(others))
+    against = f"together with {' and '.join(places)}, " if others else ""
+    report.warning(last.source, last.span, f"{against}this cannot be satisfied: {proof.why}", "no input is possible")
 
 
 def summary(spec: Spec) -> str:

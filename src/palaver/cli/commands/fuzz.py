@@ -20,6 +20,7 @@ from palaver.cli.timeout import until
 from palaver.compiled import Spec
 from palaver.compiled.data import as_bytes
 from palaver.errors import Rejected, Unsolvable
+from palaver.solving.plan import Plan
 from palaver.solving.workshop import BUDGET, MAX_NODES, MAX_REPETITIONS
 from palaver.trees.tree import Tree
 
@@ -62,6 +63,7 @@ def _no_nan(_context: click.Context, _parameter: click.Parameter, seconds: float
     metavar="N",
     help="Stop after that much time.",
 )
+@click.option("-v", "--verbose", is_flag=True, help="Show how each constraint is solved.")
 @click.option("--progress-bar", type=click.Choice(["auto", "on", "off"]), default="auto", help="Show progress.")
 @click.option(
     "--input-method", type=click.Choice(["filename", "stdin"]), default="filename", help="How COMMAND gets outputs."
@@ -88,6 +90,8 @@ def command(**options: Any) -> int:
         rates=rates(options),
         initial=seeds,
     )
+    if options["verbose"]:
+        _show_plan(trees.solver.plan)
     with _sink(options) as sink, Progress(wanted, options["progress_bar"]) as progress:
         try:
             for tree in until(trees, options["stop_after_seconds"]):
@@ -98,7 +102,27 @@ def command(**options: Any) -> int:
                 progress.advance()
         except Unsolvable:
             pass  # said below, as `shortfall`
+    if options["verbose"]:
+        searched = trees.solver.by_search
+        click.echo(f"palaver: {trees.made - searched} by construction, {searched} by search", err=True)
     return _conclude(trees.shortfall or _out_of_time(trees.made, wanted), program, refused)
+
+
+# How a clause is used, in words.
+_USES = {
+    "domain": "drawn so that it holds",
+    "filter": "searched for on its own",
+    "equation": "solved",
+    "search": "searched for",
+}
+
+
+def _show_plan(plan: Plan) -> None:
+    for clause, use in plan.uses.items():
+        source, span = clause.constraint.source, clause.constraint.span
+        line, column = source.place(span.start)
+        text = clause.expression.text if clause.expression is not None else clause.constraint.text
+        click.echo(f"palaver: {source.name}:{line}:{column}: {text}: {_USES[use]}", err=True)
 
 
 def _sink(options: dict[str, Any]) -> Sink:
@@ -114,11 +138,10 @@ def _sink(options: dict[str, Any]) -> Sink:
 
 def _validate(spec: Spec, tree: Tree, wanted: bool) -> None:
     if wanted:
-        data = bytes(tree) if spec.is_binary else str(tree)
         try:
-            spec.parse(data)
+            spec.validate(tree)
         except Rejected as error:
-            raise Rejected(f"an output does not parse: {data!r}: {error}", offset=error.offset) from error
+            raise Rejected(f"an output does not parse: {tree.serialised()!r}: {error}", offset=error.offset) from error
 
 
 def _initial(spec: Spec, place: str | None) -> tuple[list[Tree], int]:

@@ -1,0 +1,240 @@
+"""What paths from the root have selected so far in a conversation, and what a new message adds to that.
+
+What was said never changes. A new message adds nodes at the end of the tree and completes some of the nodes above it,
+so what a path selects only ever grows. Nodes are selected when they are complete; but in a node that is still open,
+what is complete is found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
+
+from palaver.constraints.select import compile_path
+from palaver.grammar.analyse import Analysis
+from palaver.grammar.ir import refs
+from palaver.spec.ast import Child, Choice, Descendant, Expr, Index, Path, Permutation, Repeat
+from palaver.spec.ast import Sequence as InOrder
+from palaver.trees.node import Node
+from palaver.trees.tree import Tree
+
+Item = TypeVar("Item")
+
+
+class Grown(NamedTuple, Generic[Item]):
+    """A sequence that is only ever added to, and shares all but its end with what it was before.
+
+    The blocks get shorter towards the end, by half or more: there are few, and seldom is a long one made anew.
+    """
+
+    blocks: tuple[tuple[Item, ...], ...] = ()
+    length: int = 0
+
+    def plus(self, items: Sequence[Item]) -> Grown[Item]:
+        if not items:
+            return self
+        last = tuple(items)
+        kept = len(self.blocks)
+        while kept and len(self.blocks[kept - 1]) < 2 * len(last):
+            kept -= 1
+            last = self.blocks[kept] + last
+        return Grown((*self.blocks[:kept], last), self.length + len(items))
+
+    def since(self, start: int) -> list[Item]:
+        """The items from a position on."""
+        wanted: list[tuple[Item, ...]] = []
+        missing = self.length - start
+        for block in reversed(self.blocks):
+            if missing <= 0:
+                break
+            wanted.append(block[-missing:] if missing < len(block) else block)
+            missing -= len(block)
+        return list(chain.from_iterable(reversed(wanted)))
+
+
+class Row(NamedTuple):
+    """What a path from the root has selected so far, in the order in which it came.
+
+    A path with a wrong index fails for good.
+    """
+
+    trees: Grown[Tree] = Grown()
+    error: BaseException | None = None
+
+    def selected(self, start: int = 0) -> list[Tree]:
+        """What was selected, from a position on.
+
+        :raises BaseException: what the path raised
+        """
+        if self.error is not None:
+            raise self.error.with_traceback(None)  # or else each time makes it longer
+        return self.trees.since(start)
+
+
+Rows: TypeAlias = tuple[Row, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Watched:
+    """A path from the root, and what it gains from a new node of one symbol."""
+
+    symbol: str
+    gain: Callable[[Tree], list[Tree]]
+
+
+class Paths:
+    """The paths from the root that are watched, by number, and which of them can be."""
+
+    def __init__(self, analysis: Analysis, names: dict[str, Any]) -> None:
+        self._analysis = analysis
+        self._names = names
+        self._may_be_open = _above_messages(analysis)
+        self._numbers: dict[Path, int] = {}
+
+    def number(self, path: Path) -> int:
+        """The number of the row of a path."""
+        return self._numbers.setdefault(path, len(self._numbers))
+
+    def watched(self) -> tuple[Watched, ...]:
+        """All paths that have a number."""
+        return tuple(map(self._watched, self._numbers))
+
+    def can_watch(self, path: Path, *, order_matters: bool) -> bool:
+        """Whether new nodes tell all that there is to know; if asked for, also that it comes in the order of the tree.
+
+        They do not for an index into a node that is still open. Arguments of generators above the messages are left
+        out because nobody tells when they come.
+        """
+        if path.base in self._may_be_open and path.steps and isinstance(path.steps[0], Index):
+            return False
+        if self._sought(path) in self._in_sources_of_states:
+            return False
+        return not order_matters or self._comes_in_order(path)
+
+    def _sought(self, path: Path) -> str:
+        """The symbol whose new nodes can be new to the path.
+
+        From a node that may be open, what the first step leads to decides: that must be complete, and from there on
+        nothing changes.
+        """
+        if path.base in self._may_be_open and path.steps:
+            step = path.steps[0]
+            assert isinstance(step, Child | Descendant), "nodes that may be open are not indexed"
+            return step.symbol
+        return path.base
+
+    def _watched(self, path: Path) -> Watched:
+        base, steps, analysis = path.base, path.steps, self._analysis
+        if not steps:
+            return Watched(base, lambda tree: [tree])
+        if base not in self._may_be_open:
+            select = compile_path(path, analysis, self._names)
+            return Watched(base, lambda tree: select(tree, {base: tree}))
+        if isinstance(steps[0], Child):
+            times = _is_child_of
+        elif base == analysis.grammar.start and not self._is_recursive(base):
+            times = _is_said
+        else:
+            times = _count_above
+        rest = compile_path(Path(base, steps[1:]), analysis, self._names)
+        return Watched(self._sought(path), lambda tree: times(tree, base) * rest(tree, {base: tree}))
+
+    @cached_property
+    def _in_sources_of_states(self) -> frozenset[str]:
+        """What may be an argument, or part of one, of the generator of a node above the messages."""
+        found: set[str] = set()
+        for symbol, arguments in self._analysis.arguments.items():
+            if symbol in self._may_be_open:
+                found.update(arguments, *map(self._analysis.below_or_source, arguments))
+        return frozenset(found)
+
+    # --- order --------------------------------------------------------------------------------------------------------
+
+    def _comes_in_order(self, path: Path) -> bool:
+        """Whether what the path selects comes in the order of the tree.
+
+        Of nested nodes the inner one is complete first, but the outer one comes first in the tree.
+        """
+        base = path.base
+        if base not in self._may_be_open:
+            return True
+        if not path.steps:
+            return not self._is_recursive(base)
+        match path.steps[0]:
+            case Child(symbol):
+                return not self._is_recursive(base) or not self._may_follow(symbol, base)
+            case Descendant(symbol):
+                is_nested = symbol in self._may_be_open and self._is_recursive(symbol)
+                return not self._is_recursive(base) and not is_nested
+            case Index():
+                return False
+
+    def _is_recursive(self, symbol: str) -> bool:
+        return symbol in self._analysis.below_or_source(symbol)
+
+    def _may_follow(self, child: str, base: str) -> bool:
+        """Whether a child of a node named `base` can come after one that holds a further `base`."""
+        rule = self._analysis.grammar.rules.get(base)
+        return rule is not None and self._may_follow_in(rule.body, child, base)
+
+    def _may_follow_in(self, expr: Expr, child: str, base: str) -> bool:
+        match expr:
+            case InOrder(parts):
+                pairs = ((one, other) for at, one in enumerate(parts) for other in parts[at + 1 :])
+            case Permutation(parts):
+                pairs = ((one, other) for one in parts for other in parts if one is not other)
+            case Choice(options):
+                return any(self._may_follow_in(option, child, base) for option in options)
+            case Repeat(body, _, most):
+                parts = (body,)
+                pairs = ((each, each) for each in parts if most != 1)
+            case _:
+                return False
+        is_between = any(self._holds(one, base) and self._has_child(other, child) for one, other in pairs)
+        return is_between or any(self._may_follow_in(part, child, base) for part in parts)
+
+    def _holds(self, expr: Expr, base: str) -> bool:
+        below = self._analysis.below_or_source
+        return any(ref.symbol == base or base in below(ref.symbol) for ref in refs(expr))
+
+    def _has_child(self, expr: Expr, child: str) -> bool:
+        return any(ref.symbol == child for ref in refs(expr))
+
+
+def _above_messages(analysis: Analysis) -> frozenset[str]:
+    """The symbols that may hold messages: the nodes that are open while the conversation goes on."""
+    rules = analysis.grammar.rules
+    direct = {name for name, rule in rules.items() if any(ref.sender is not None for ref in refs(rule.body))}
+    above = {name for name in rules if name in direct or not direct.isdisjoint(analysis.below(name))}
+    return frozenset(above | {analysis.grammar.start})
+
+
+def _is_child_of(tree: Tree, symbol: str) -> int:
+    return tree.step >= 0 and tree.parent is not None and _is_named(tree.parent, symbol)
+
+
+def _is_said(tree: Tree, symbol: str) -> int:
+    """Whether a node is no part of an argument of a generator: then it is below the one `symbol` at the top."""
+    climber: Tree | None = tree
+    while climber is not None and (not isinstance(climber.node, Node) or climber.node.parties is None):
+        if climber.step < 0:
+            return False
+        climber = climber.parent
+    return climber is None or climber.step >= 0
+
+
+def _count_above(tree: Tree, symbol: str) -> int:
+    """How many nodes of that name lead to a node, itself included: each of them selects it once."""
+    count = 0
+    climber: Tree | None = tree
+    while climber is not None:
+        count += _is_named(climber, symbol)
+        climber = climber.parent if climber.step >= 0 else None
+    return count
+
+
+def _is_named(tree: Tree, symbol: str) -> bool:
+    return isinstance(tree.node, Node) and tree.node.symbol == symbol

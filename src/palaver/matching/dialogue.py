@@ -1,0 +1,238 @@
+"""What may follow in a dialogue: stacks of positions, and the steps from one to the next.
+
+How it works
+============
+
+A *future* is a position on top of the future that follows it. Equal futures are one object: to ask whether two
+histories can go on in the same way is to compare two pointers, and what was found out about a future is found out for
+all histories and all sessions. A position with nothing left to say is never on the stack, so that of a
+right-recursive dialogue does not grow.
+
+A *step* from a future is a route from its position, or, if the position can end without another message, a step from
+the future that follows. Each future takes the answers of the following one as its own, so every question costs the same
+however high the stack is. Only a future that is *asking*, because a computed repetition may be reached from it before
+the next message, is looked at anew for each history: its own position, and those that it can come to by ending.
+
+A step is not needed if another one leads to a future that can become this one's by ending: whatever may follow this
+one may follow that one too. Where symbols are distinguished, the difference may matter, and all steps are kept.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Collection, Iterable, Iterator
+from weakref import WeakValueDictionary, ref
+
+from palaver.matching.cut import Dialogue, MessageType
+from palaver.matching.positions import Fields, Position, Positions, Route
+from palaver.matching.spine import Growth
+from palaver.matching.tables import BoundEvaluator
+
+# More ways than this to explain one history are not followed.
+MOST_HYPOTHESES = 64
+# How many futures are remembered that nobody holds.
+_MOST_KEPT = 20_000
+# How far it is looked whether one future comes to another by ending.
+_MOST_ENDS = 4
+
+
+class Future:
+    """A position, and what follows it (None: nothing, and the position is that of the whole dialogue)."""
+
+    __slots__ = ("__weakref__", "can_end", "following", "is_asking", "moves", "position", "steps")
+
+    def __init__(self, position: Position, following: Future | None, *, is_asking: bool) -> None:
+        self.position = position
+        self.following = following
+        self.is_asking = is_asking
+        # Once known, unless the future is asking:
+        self.moves: tuple[MessageType, ...] | None = None
+        self.can_end = False
+        self.steps: dict[MessageType, tuple[Step, ...]] = {}
+
+
+class Step:
+    """A message from some future on: some positions end, then a route is taken.
+
+    With `then`, the position ends as `ending` says, and that is the step to take from there. In the end `route` is
+    taken from `level`, and `closing` is how its rule ends if the message is the last of it.
+    """
+
+    __slots__ = ("closing", "ending", "future", "level", "route", "then")
+
+    def __init__(
+        self,
+        level: Future,
+        route: Route,
+        future: Future,
+        *,
+        closing: tuple[Growth, ...] | None = None,
+        ending: tuple[Growth, ...] = (),
+        then: Step | None = None,
+    ) -> None:
+        self.level = level  # where the route begins
+        self.route = route
+        # Only a hint: futures know their steps, so a step that held its future would hold all there ever were.
+        self.future = ref(future)
+        self.closing = closing
+        self.ending = ending
+        self.then = then
+
+
+class CompiledDialogue:
+    """All that can be known of a dialogue before it is held. It grows as more is asked, and all sessions share it.
+
+    `distinguished` symbols are those whose nodes matter: histories that differ in them are kept apart even if they can
+    go on in the same way.
+    """
+
+    def __init__(self, dialogue: Dialogue, bound: BoundEvaluator, distinguished: Collection[str]) -> None:
+        self.positions = Positions(dialogue, bound, distinguished)
+        self._order = {move: number for number, move in enumerate(dialogue.messages)}
+        self._futures: WeakValueDictionary[tuple[Position, Future | None], Future] = WeakValueDictionary()
+        self._kept: deque[Future] = deque(maxlen=_MOST_KEPT)
+        self.beginning = self._future(self.positions.beginning, None)
+
+    def _future(self, position: Position, following: Future | None) -> Future:
+        key = (position, following)
+        future = self._futures.get(key)
+        if future is None:
+            is_asking = self.positions.is_asking(position) or (
+                following is not None and following.is_asking and position.ending is not None
+            )
+            future = self._futures[key] = Future(position, following, is_asking=is_asking)
+            self._kept.append(future)
+        return future
+
+    # --- Questions ----------------------------------------------------------------------------------------------------
+
+    def moves(self, future: Future, fields: Fields | None) -> tuple[MessageType, ...]:
+        """What may be said next, in the order of the spec."""
+        if future.is_asking:
+            return self.in_order(
+                move for level in self._levels(future, fields) for move in self._moves_at(level, fields)
+            )
+        if future.moves is None:
+            self._find_out(future)
+        return future.moves or ()
+
+    def can_end(self, future: Future, fields: Fields | None) -> bool:
+        """Whether the dialogue may be over."""
+        if future.is_asking:
+            *_, last = self._levels(future, fields)
+            if last.is_asking:
+                return last.following is None and self.positions.ending(last.position, fields) is not None
+            return self.can_end(last, None)
+        if future.moves is None:
+            self._find_out(future)
+        return future.can_end
+
+    def steps(self, future: Future, move: MessageType, fields: Fields | None) -> tuple[Step, ...]:
+        """All ways to say a message now, the preferred first."""
+        if not future.is_asking:
+            return self._known_steps(future, move)
+        found: tuple[Step, ...] = ()
+        for level in reversed(list(self._levels(future, fields))):
+            if level.is_asking:
+                routes = self.positions.routes(level.position, fields).get(move, [])
+                found = self._merged(level, routes, self.positions.ending(level.position, fields), found)
+            else:
+                found = self._known_steps(level, move)
+        return found
+
+    def future_after(self, step: Step) -> Future:
+        """Where a step leads."""
+        future = step.future()
+        return future if future is not None else self._lead(step.level, step.route)
+
+    def covers(self, one: Future, other: Future) -> bool:
+        """Whether `one` can go on in all ways that `other` can, because it can become `other` by ending."""
+        future: Future | None = one
+        for _ in range(_MOST_ENDS):
+            if future is other:
+                return True
+            if future is None or future.is_asking or future.position.ending is None:
+                return False
+            future = future.following
+        return False
+
+    # --- Futures that are not asking ----------------------------------------------------------------------------------
+
+    def _find_out(self, future: Future) -> None:
+        """The moves from a future and whether it can end, after those of all that it comes to by ending."""
+        levels: list[Future] = []
+        level: Future | None = future
+        while level is not None and level.moves is None:
+            levels.append(level)
+            level = level.following if level.position.ending is not None else None
+        for level in reversed(levels):
+            following = level.following if level.position.ending is not None else None
+            level.can_end = level.position.ending is not None and (following is None or following.can_end)
+            more = () if following is None else following.moves or ()
+            level.moves = self.in_order((*self.positions.routes(level.position, None), *more))
+
+    def _known_steps(self, future: Future, move: MessageType) -> tuple[Step, ...]:
+        levels: list[Future] = []
+        level: Future | None = future
+        while level is not None and move not in level.steps and move in self.moves(level, None):
+            levels.append(level)
+            level = level.following if level.position.ending is not None else None
+        for level in reversed(levels):
+            later = () if level.following is None else level.following.steps.get(move, ())
+            routes = self.positions.routes(level.position, None).get(move, [])
+            level.steps[move] = self._merged(level, routes, level.position.ending, later)
+        return future.steps.get(move, ())
+
+    # --- Futures that are asking --------------------------------------------------------------------------------------
+
+    def _levels(self, future: Future, fields: Fields | None) -> Iterator[Future]:
+        """This future, and those it comes to by ending, up to the first that is not asking."""
+        level: Future | None = future
+        while level is not None:
+            yield level
+            if not level.is_asking or self.positions.ending(level.position, fields) is None:
+                return
+            level = level.following
+
+    def _moves_at(self, level: Future, fields: Fields | None) -> Iterable[MessageType]:
+        """From this very level; if it is not asking, also from all below it."""
+        return self.positions.routes(level.position, fields) if level.is_asking else self.moves(level, None)
+
+    # --- Steps --------------------------------------------------------------------------------------------------------
+
+    def in_order(self, moves: Iterable[MessageType]) -> tuple[MessageType, ...]:
+        """Each once, in the order of the spec."""
+        return tuple(sorted(dict.fromkeys(moves), key=self._order.__getitem__))
+
+    def _merged(
+        self, level: Future, routes: list[Route], ending: tuple[Growth, ...] | None, later: tuple[Step, ...]
+    ) -> tuple[Step, ...]:
+        """The steps by the routes of a level, and those after its end, without those that nobody needs."""
+        found = [(self._lead(level, route), self._step(level, route)) for route in routes]
+        if ending is not None:
+            for then in later:
+                future = self.future_after(then)
+                found.append(
+                    (future, Step(then.level, then.route, future, closing=then.closing, ending=ending, then=then))
+                )
+        if not self.positions.distinguished:
+            kept: list[tuple[Future, Step]] = []
+            for future, step in found:
+                if not any(self.covers(other, future) for other, _ in kept):
+                    kept.append((future, step))
+            found = kept
+        return tuple(step for _, step in found[:MOST_HYPOTHESES])
+
+    def _step(self, level: Future, route: Route) -> Step:
+        closing = route.after.ending if route.after.is_over else None
+        return Step(level, route, self._lead(level, route), closing=closing)
+
+    def _lead(self, level: Future, route: Route) -> Future:
+        """The future at the end of a route."""
+        future = level.following
+        for position in route.pushed:
+            future = self._future(position, future)
+        if not route.after.is_over:
+            return self._future(route.after, future)
+        assert future is not None, "the end of the whole is never over"
+        return future

@@ -1,0 +1,354 @@
+"""Which messages may come next in a dialogue, and all trees that explain what was said so far.
+
+How it works
+============
+
+The grammar is cut at its messages (`cut.py`): a message is a letter here, and what it consists of is up to others. A
+*hypothesis* is one way to explain the history: what may follow it is a `Future` (`dialogue.py`), and its tree is
+the right edge with all that is finished below (`spine.py`). A *forecast* is all hypotheses at one point of the
+dialogue. It never changes; saying a message makes another one, so many continuations can be tried from the same point.
+
+Hypotheses that can go on in the same way are one, the preferred, unless they differ in symbols that matter to whoever
+asks. Preferred is what comes first: an earlier alternative before a later one, another round of a loop before its end,
+to go on inside a node before leaving it. At most `MOST_HYPOTHESES` are kept, the preferred ones; a dialogue that can be
+understood in more ways at a time loses the others.
+
+A step costs the same at any point of the dialogue. It makes no nodes of states: trees are made when they are asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterator, Mapping
+from functools import cached_property
+from typing import NamedTuple
+
+from palaver.grammar.analyse import reachable
+from palaver.grammar.ir import refs
+from palaver.matching.cut import MessageType, cut_at_messages
+from palaver.matching.dialogue import MOST_HYPOTHESES, CompiledDialogue, Future, Step
+from palaver.matching.positions import Fields
+from palaver.matching.spine import (
+    Done,
+    Finished,
+    Growth,
+    Open,
+    closed,
+    extended,
+    grown,
+    next_path,
+    partial_tree,
+    parts_of,
+    root,
+    symbols_around,
+)
+from palaver.matching.tables import BoundEvaluator
+from palaver.matching.trails import NO_TRAIL, Trail, Trails
+from palaver.spec.ast import Expr
+from palaver.trees.node import Node, NonTerminal, Parties
+from palaver.trees.paths import Path
+
+__all__ = ["MOST_HYPOTHESES", "Forecast", "Forecaster", "Hypothesis", "MessageType", "Prediction"]
+
+
+class Prediction(NamedTuple):
+    """That a message may come: in which tree, where it will stand there, from whom, to whom, and what."""
+
+    tree: Node
+    hook: Path
+    sender: str
+    recipient: str | None
+    symbol: str
+
+
+class Forecaster:
+    """Knows the dialogues of a grammar; one serves all sessions.
+
+    `bound(expression, node)` computes a bound of a repetition from the latest node that the path in it selects. What it
+    raises rules out that repetition, and is told in `Forecast.crashes`. `distinguish` are the symbols of states that
+    matter: hypotheses that differ in where nodes of these begin and end are kept apart.
+
+    :raises UnsupportedBound: a bound cannot be followed
+    """
+
+    def __init__(
+        self,
+        rules: Mapping[str, Expr],
+        start: str,
+        *,
+        bound: BoundEvaluator,
+        distinguish: Collection[str] = frozenset(),
+    ) -> None:
+        self.start = NonTerminal(start)
+        self.dialogue = cut_at_messages(rules, start)
+        self.compiled = CompiledDialogue(self.dialogue, bound, distinguish)
+        self.positions = self.compiled.positions
+        # The messages in which a bound may find its field, and the states that are one.
+        counted = {path.names[-1] for path in self.positions.trails.paths}
+        children = {name: [ref.symbol for ref in refs(body)] for name, body in rules.items()}
+        said = (move.symbol for move in self.messages)
+        self.holding = frozenset(symbol for symbol in said if counted & reachable(symbol, children).keys())
+        self.counts_states = any(symbol in self.positions.rules for symbol in counted)
+
+    @property
+    def messages(self) -> tuple[MessageType, ...]:
+        """All there are, in the order of the spec."""
+        return self.dialogue.messages
+
+    @property
+    def texts(self) -> Mapping[str, Expr]:
+        """What the symbols stand for that are no rule of the spec: terminals between messages, said by `StdOut`."""
+        return self.dialogue.texts
+
+    def begin(self) -> Forecast:
+        """The forecast when nothing has been said."""
+        fields = None
+        if self.positions.has_computed_loops:
+            fields = Fields(self.positions, (None,) * len(self.positions.trails.paths))
+        edge = root()
+        return Forecast(self, (Hypothesis(self, self.compiled.beginning, fields, edge, edge, [], 0),))
+
+
+class Hypothesis:
+    """One way to explain what was said so far."""
+
+    __slots__ = ("_done", "_edge", "_fields", "_forecaster", "_future", "_group", "_said")
+
+    def __init__(
+        self,
+        forecaster: Forecaster,
+        future: Future,
+        fields: Fields | None,
+        edge: Open,
+        said: Open,
+        done: Done,
+        group: int,
+    ) -> None:
+        self._forecaster = forecaster
+        self._future = future
+        self._fields = fields
+        self._edge = edge
+        self._said = said  # the edge when the latest message had been added, before anything was closed by it
+        self._done = done
+        self._group = group  # the same for those that agree in all symbols that matter
+
+    @property
+    def moves(self) -> tuple[MessageType, ...]:
+        """What may come next, in the order of the spec."""
+        return self._forecaster.compiled.moves(self._future, self._fields)
+
+    @property
+    def can_end(self) -> bool:
+        """Whether this may have been all."""
+        return self._forecaster.compiled.can_end(self._future, self._fields)
+
+    @property
+    def future(self) -> Hashable:
+        """What may follow, as a key: it is the same for hypotheses that can go on in the same ways.
+
+        Where computed repetitions are ahead, the fields said so far decide as well.
+        """
+        return self._future
+
+    @property
+    def crashes(self) -> tuple[str, ...]:
+        """What went wrong when bounds were computed to find out what may come next."""
+        if self._fields is None:
+            return ()
+        self._forecaster.compiled.moves(self._future, self._fields)
+        return tuple(self._fields.crashes)
+
+    # --- The tree -----------------------------------------------------------------------------------------------------
+
+    @property
+    def closed(self) -> tuple[Node, ...]:
+        """The nodes of states that the latest message completed, in the order in which they end.
+
+        A node is complete as soon as nothing more can be said in it; otherwise, when something is said after it. A tree
+        that may still become the first child of another one is complete in this sense.
+        """
+        return tuple(_nodes_of(self._done))
+
+    @property
+    def around(self) -> Iterator[NonTerminal]:
+        """The symbols of the nodes around the latest message, the innermost first."""
+        return symbols_around(self._said)
+
+    @property
+    def latest(self) -> Path:
+        """Where the latest message stands in `tree()`.
+
+        :raises ValueError: there is none
+        """
+        if self._said.children is None:
+            raise ValueError("nothing has been said yet")
+        before, _ = self._said.children
+        return next_path(Open(self._said.place, before))
+
+    def tree(self) -> Node:
+        """The tree of what was said, in which all nodes are open that may go on.
+
+        A symbol that begins with itself grows from the bottom: what may be put around it is not there yet.
+        """
+        return partial_tree(self._edge, self._forecaster.start)
+
+    def complete_tree(self) -> Node:
+        """The whole tree, if this was all.
+
+        :raises ValueError: something must follow
+        """
+        if not self.can_end:
+            raise ValueError("the dialogue cannot end here")
+        done: Done = []
+        edge = self._edge
+        level = self._future
+        while True:
+            edge = grown(edge, self._forecaster.positions.ending(level.position, self._fields) or (), done)
+            if level.following is None:
+                break
+            edge, _ = closed(edge)
+            level = level.following
+        (tree,) = parts_of(edge.children)
+        assert isinstance(tree, Node), "the start symbol is one"
+        return tree
+
+    def predictions(self) -> tuple[Prediction, ...]:
+        """What may come next, each with the tree to which it would be added."""
+        found: list[Prediction] = []
+        for move in self.moves:
+            for step in self._steps(move):
+                edge = grown(_left(self._edge, step, []), step.route.growth, [])
+                tree = partial_tree(edge, self._forecaster.start)
+                found.append(Prediction(tree, next_path(edge), move.sender, move.recipient, move.symbol))
+        return tuple(found)
+
+    # --- Steps --------------------------------------------------------------------------------------------------------
+
+    def _steps(self, move: MessageType) -> tuple[Step, ...]:
+        return self._forecaster.compiled.steps(self._future, move, self._fields)
+
+    def _after(self, step: Step, future: Future, node: Node, groups: dict[object, int]) -> Hypothesis:
+        done: Done = []
+        edge = grown(_left(self._edge, step, done), step.route.growth, done)
+        group = self._next_group(edge, step, groups) if self._forecaster.positions.distinguished else 0
+        edge = said = extended(edge, node)
+        closing = step.closing
+        if closing is not None:
+            edge, finished = closed(grown(edge, closing, done))
+            done.append(finished)
+        fields = None if self._fields is None else self._next_fields(self._fields, said, node, done)
+        return Hypothesis(self._forecaster, future, fields, edge, said, done, group)
+
+    def _next_group(self, edge: Open, step: Step, groups: dict[object, int]) -> int:
+        """The number of all that agree in the past and in this step."""
+        marks_of = self._forecaster.positions.marks_of
+        marks = [marks for ending in _endings(step) if (marks := marks_of(ending))]
+        # How many symbols that matter have been closed can be told from how many are open.
+        key = (self._group, edge.place.level, step.route.marks, *marks)
+        return groups.setdefault(key, len(groups))
+
+    def _next_fields(self, fields: Fields, said: Open, node: Node, done: Done) -> Fields:
+        """The fields, with those that are new."""
+        trails = self._forecaster.positions.trails
+        found: dict[int, Node] = {}
+        if self._forecaster.counts_states:
+            for state in _nodes_of(done):
+                found |= dict.fromkeys(trails.descend(NO_TRAIL, state.symbol)[1], state)
+        if node.symbol in self._forecaster.holding:
+            found |= _selected(node, said.place.trail, trails)
+        if not found:
+            return fields
+        nodes = tuple(found.get(path, known) for path, known in enumerate(fields.nodes))
+        return Fields(self._forecaster.positions, nodes)
+
+
+def _nodes_of(done: Done) -> Iterator[Node]:
+    for item in done:
+        yield from item.nodes if isinstance(item, Finished) else (item,)
+
+
+def _left(edge: Open, step: Step, done: Done) -> Open:
+    """The edge after all has ended that ends before the route of a step is taken."""
+    for ending in _endings(step):
+        edge, finished = closed(grown(edge, ending, done))
+        done.append(finished)
+    return edge
+
+
+def _endings(step: Step) -> Iterator[tuple[Growth, ...]]:
+    """How positions end before the route of a step is taken, the innermost first."""
+    while step.then is not None:
+        yield step.ending
+        step = step.then
+
+
+def _selected(node: Node, trail: Trail, trails: Trails) -> dict[int, Node]:
+    """By the number of each path, the last node that it selects in a message."""
+    found: dict[int, Node] = {}
+    todo = [(node, trail)]
+    while todo:
+        # From the end to the beginning, so what is found first is the last.
+        here, trail = todo.pop()
+        below, selected = trails.descend(trail, here.symbol)
+        for path in selected:
+            found.setdefault(path, here)
+        todo += [(child, below) for child in here.children if isinstance(child, Node)]
+    return found
+
+
+class Forecast:
+    """All hypotheses at one point of a dialogue; none if they have all been ruled out."""
+
+    def __init__(self, forecaster: Forecaster, hypotheses: tuple[Hypothesis, ...]) -> None:
+        self._forecaster = forecaster
+        self.hypotheses = hypotheses  # the preferred first
+
+    @cached_property
+    def moves(self) -> tuple[MessageType, ...]:
+        """What may come next, in the order of the spec."""
+        if len(self.hypotheses) == 1:
+            return self.hypotheses[0].moves
+        return self._forecaster.compiled.in_order(move for each in self.hypotheses for move in each.moves)
+
+    @cached_property
+    def can_end(self) -> bool:
+        """Whether this may have been all."""
+        return any(hypothesis.can_end for hypothesis in self.hypotheses)
+
+    @property
+    def crashes(self) -> tuple[str, ...]:
+        """What went wrong when bounds were computed to find out what may come next."""
+        return tuple(dict.fromkeys(crash for hypothesis in self.hypotheses for crash in hypothesis.crashes))
+
+    def after(self, move: MessageType, node: Node) -> Forecast:
+        """The forecast after a message. `node` is all of it; its parties are set if they are missing.
+
+        :raises ValueError: this message may not come here
+        """
+        if node.symbol != move.symbol:
+            raise ValueError(f"{node.symbol} is not the message {move.symbol}")
+        if node.parties is None:
+            node = node._replace(parties=Parties(move.sender, move.recipient))
+        found = self._after(move, node)
+        if not found:
+            raise ValueError(f"{move.sender} may not say {move.symbol} here")
+        return Forecast(self._forecaster, tuple(found))
+
+    def _after(self, move: MessageType, node: Node) -> list[Hypothesis]:
+        compiled = self._forecaster.compiled
+        is_merging = not compiled.positions.distinguished
+        found: dict[tuple[int, Future], Hypothesis] = {}
+        groups: dict[object, int] = {}
+        for hypothesis in self.hypotheses:
+            for step in hypothesis._steps(move):
+                future = compiled.future_after(step)
+                if is_merging and any(compiled.covers(other, future) for _, other in found):
+                    continue
+                following = hypothesis._after(step, future, node, groups)
+                found.setdefault((following._group, future), following)
+                if len(found) == MOST_HYPOTHESES:
+                    return list(found.values())
+        return list(found.values())
+
+    def without(self, hypotheses: Collection[Hypothesis]) -> Forecast:
+        """The same with some hypotheses ruled out."""
+        return Forecast(self._forecaster, tuple(each for each in self.hypotheses if each not in hypotheses))

@@ -1,0 +1,304 @@
+"""The right edge of a tree that is still growing: nodes that are open, and what is finished below them.
+
+How it works
+============
+
+An `Open` is a node whose end has not been seen, with the children it has so far. It points to its parent as that was
+when the node was opened; the parent gets the node as a child only when it is closed. Nothing is ever changed: a
+child more is another `Open` of the same `Place`, so old edges stay as they were and share all they can.
+
+A node that is the last one of its parent is closed together with it, and with all above it that end there as well.
+That takes one step whatever their number: a `Finished` remembers the edge, and makes nodes of it when somebody asks.
+
+Not every place is that of a node. The root of all has none above it, and where a left-recursive symbol is wanted, its
+tree grows from the bottom: there stands a place without a symbol that holds the one node there is so far, and whatever
+that node is, or is wrapped in, will be a child of the place above.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TypeAlias
+
+from palaver.matching.trails import NO_TRAIL, Trail, Trails
+from palaver.trees.node import Node, NonTerminal, OpenNode, Part, new
+from palaver.trees.paths import Path
+
+
+class Place:
+    """Where an open node stands."""
+
+    __slots__ = ("is_last", "level", "parent", "survivor", "symbol", "tail", "trail")
+
+    def __init__(
+        self,
+        symbol: NonTerminal | None,
+        parent: Open | None,
+        *,
+        is_last: bool = False,
+        tail: tuple[Part, ...] = (),
+        level: int = 0,
+        trail: Trail = NO_TRAIL,
+    ) -> None:
+        self.symbol = symbol
+        self.parent = parent
+        # Whether the parent is closed together with this node, after adding some empty parts, the `tail`.
+        self.is_last = is_last
+        self.tail = tail
+        # The nearest above that stays open when this is closed.
+        self.survivor: Open | None = parent.place.survivor if is_last and parent is not None else parent
+        self.level = level  # how many of the symbols that matter are open here
+        self.trail = trail  # how far the paths of computed bounds have been followed
+
+
+class Open:
+    """An open node, and its children so far: the latest one, and those before."""
+
+    __slots__ = ("children", "place")
+
+    def __init__(self, place: Place, children: Children) -> None:
+        self.place = place
+        self.children = children
+
+
+class Finished:
+    """What stands at `edge`, closed, with all above it that is closed by that."""
+
+    __slots__ = ("_edge", "_made", "_part")
+
+    def __init__(self, edge: Open) -> None:
+        self._edge: Open | None = edge
+        self._part: Part | None = None
+        self._made: tuple[Node, ...] = ()
+
+    @property
+    def part(self) -> Part:
+        """What the place that survives gets as a child."""
+        if self._edge is not None:
+            _finish(self)
+        assert self._part is not None, "made just now"
+        return self._part
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """The nodes that this closed, the innermost first."""
+        if self._edge is not None:
+            _finish(self)
+        return self._made
+
+    def waits_for(self) -> list[Finished]:
+        """What must be made before this can be."""
+        found: list[Finished] = []
+        edge = self._edge
+        while edge is not None:
+            children = edge.children
+            while children is not None:
+                children, item = children
+                if isinstance(item, Finished) and item._edge is not None:
+                    found.append(item)
+            edge = edge.place.parent if edge.place.is_last else None
+        return found
+
+    def make(self) -> None:
+        """Make the nodes; what this waits for has been made."""
+        edge = self._edge
+        if edge is None:
+            return
+        made: list[Node] = []
+        parts = parts_of(edge.children)
+        while True:
+            place = edge.place
+            if place.symbol is not None:
+                made.append(new(Node, (place.symbol, tuple(parts), (), None)))
+                parts = [made[-1]]
+            if not place.is_last:
+                break
+            edge = place.parent
+            assert edge is not None, "the root is the last of nothing"
+            parts = [*parts_of(edge.children), *parts, *place.tail]
+        (self._part,) = parts
+        self._made = tuple(made)
+        self._edge = None
+
+
+Item: TypeAlias = Part | Finished
+Children: TypeAlias = "tuple[Children, Item] | None"
+
+
+def root() -> Open:
+    """The edge of a tree of which there is nothing yet."""
+    return Open(Place(None, None), None)
+
+
+def extended(edge: Open, item: Item) -> Open:
+    """The same with one child more."""
+    return Open(edge.place, (edge.children, item))
+
+
+def closed(edge: Open) -> tuple[Open, Finished]:
+    """What is open once the innermost node is closed, and what that finished."""
+    survivor = edge.place.survivor
+    assert survivor is not None, "the root is never closed"
+    finished = Finished(edge)
+    return Open(survivor.place, (survivor.children, finished)), finished
+
+
+def _finish(finished: Finished) -> None:
+    todo = [finished]
+    while todo:
+        waits_for = todo[-1].waits_for()
+        if waits_for:
+            todo += waits_for
+        else:
+            todo.pop().make()
+
+
+def items_of(children: Children) -> list[Item]:
+    items: list[Item] = []
+    while children is not None:
+        children, item = children
+        items.append(item)
+    items.reverse()
+    return items
+
+
+def parts_of(children: Children) -> list[Part]:
+    return [item.part if isinstance(item, Finished) else item for item in items_of(children)]
+
+
+def partial_tree(edge: Open, start: NonTerminal) -> Node:
+    """The tree with all that is open as open nodes."""
+    parts = parts_of(edge.children)
+    while (parent := edge.place.parent) is not None:
+        if edge.place.symbol is not None:
+            parts = [new(OpenNode, (edge.place.symbol, tuple(parts), (), None))]
+        parts = [*parts_of(parent.children), *parts]
+        edge = parent
+    match parts:
+        case [Node(symbol) as tree] if symbol == start:
+            return tree
+    # Nothing yet, or, of a start symbol that begins with itself, only what will be at its left.
+    return new(OpenNode, (start, tuple(parts), (), None))
+
+
+def next_path(edge: Open) -> Path:
+    """Where in the tree the next child of the innermost node will stand."""
+    steps: list[int] = []
+    step = _count(edge.children)
+    while (parent := edge.place.parent) is not None:
+        if edge.place.symbol is None:
+            step += _count(parent.children)
+        else:
+            steps.append(step)
+            step = _count(parent.children)
+        edge = parent
+    steps.reverse()
+    return tuple(steps)
+
+
+def _count(children: Children) -> int:
+    count = 0
+    while children is not None:
+        children, _ = children
+        count += 1
+    return count
+
+
+def symbols_around(edge: Open) -> Iterator[NonTerminal]:
+    """The symbols of the open nodes, the innermost first."""
+    place: Place | None = edge.place
+    while place is not None:
+        if place.symbol is not None:
+            yield place.symbol
+        place = place.parent.place if place.parent is not None else None
+
+
+# --- Growth -----------------------------------------------------------------------------------------------------------
+# What happens to an edge between two messages. Each `apply` returns the edge after it, and adds to `done` what it
+# finished.
+
+Done: TypeAlias = list["Finished | Node"]
+
+
+class Opening:
+    """A node is opened, or a place for a tree that grows from the bottom (no symbol)."""
+
+    __slots__ = ("is_last", "is_marked", "symbol", "tail", "trails")
+
+    def __init__(
+        self,
+        symbol: NonTerminal | None,
+        *,
+        is_last: bool,
+        tail: tuple[Part, ...],
+        is_marked: bool,
+        trails: Trails | None,
+    ) -> None:
+        self.symbol = symbol
+        self.is_last = is_last
+        self.tail = tail
+        self.is_marked = is_marked
+        self.trails = trails
+
+    def apply(self, edge: Open, done: Done) -> Open:
+        above = edge.place
+        level = above.level + 1 if self.is_marked else above.level
+        trail = above.trail
+        if self.trails is not None and self.symbol is not None:
+            trail = self.trails.descend(trail, self.symbol)[0]
+        place = Place(self.symbol, edge, is_last=self.is_last, tail=self.tail, level=level, trail=trail)
+        return Open(place, None)
+
+
+class Adding:
+    """Empty parts are added to the innermost node."""
+
+    __slots__ = ("nodes", "parts")
+
+    def __init__(self, parts: tuple[Part, ...]) -> None:
+        self.parts = parts
+        self.nodes = [part for part in parts if isinstance(part, Node)]
+
+    def apply(self, edge: Open, done: Done) -> Open:
+        children = edge.children
+        for part in self.parts:
+            children = (children, part)
+        done += self.nodes
+        return Open(edge.place, children)
+
+
+class Wrapping:
+    """The finished node at a place without a symbol becomes the first child of a new one, but for empty parts."""
+
+    __slots__ = ("before", "opening")
+
+    def __init__(self, opening: Opening, before: Adding) -> None:
+        self.opening = opening
+        self.before = before
+
+    def apply(self, edge: Open, done: Done) -> Open:
+        assert edge.children is not None, "there is something to wrap"
+        _, wrapped = edge.children
+        inner = self.opening.apply(Open(edge.place, None), done)
+        return extended(self.before.apply(inner, done), wrapped)
+
+
+class Closing:
+    """The innermost node is closed."""
+
+    __slots__ = ()
+
+    def apply(self, edge: Open, done: Done) -> Open:
+        outer, finished = closed(edge)
+        done.append(finished)
+        return outer
+
+
+Growth: TypeAlias = Opening | Adding | Wrapping | Closing
+
+
+def grown(edge: Open, growth: Iterable[Growth], done: Done) -> Open:
+    """The edge after all of this."""
+    for each in growth:
+        edge = each.apply(edge, done)
+    return edge

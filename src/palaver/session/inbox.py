@@ -1,0 +1,137 @@
+"""What one party has said and we have not yet understood.
+
+Pieces are read as they come, by one matcher for each message that may come next; what is left behind the longest match
+belongs to the message after. Datagrams keep their borders: each is one message, or none.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from palaver.matching.candidates import Candidates
+from palaver.matching.forecaster import MessageType
+from palaver.matching.matcher import Matcher, Progress
+from palaver.trees.node import Node
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where the reading of the next message stands."""
+
+    longest: int | None = None  # the length of the longest complete message
+    may_go_on: bool = True  # whether more input could make it longer, or complete
+
+
+class Inbox:
+    """The unread data of one party. `matcher` gives a fresh matcher for a message, for a stream or for a datagram."""
+
+    def __init__(self, matcher: Callable[[str, bool], Matcher]) -> None:
+        self._matcher = matcher
+        self._stream = bytearray()
+        self._datagrams: deque[bytes] = deque()
+        self._has_ended = False
+        self._moves: tuple[MessageType, ...] = ()
+        self._matchers: dict[MessageType, Matcher] = {}
+        self._candidates: Candidates[MessageType] | None = None
+        self._progress: dict[MessageType, Progress] = {}
+
+    def __len__(self) -> int:
+        """How many bytes wait to be understood."""
+        return len(self._stream) + sum(map(len, self._datagrams))
+
+    @property
+    def has_something(self) -> bool:
+        """Whether something waits to be understood; an empty datagram is something."""
+        return bool(self._stream or self._datagrams)
+
+    @property
+    def has_ended(self) -> bool:
+        return self._has_ended
+
+    def put(self, data: bytes, *, is_whole: bool) -> None:
+        """Take in what has come."""
+        if is_whole:
+            self._datagrams.append(data)
+            return
+        self._stream += data
+        if self._candidates is not None:
+            self._progress = self._candidates.feed(data)
+
+    def end(self) -> None:
+        """There will be no more."""
+        self._has_ended = True
+        if self._candidates is not None and not self._datagrams:
+            self._progress = self._candidates.finish()
+
+    def expect(self, moves: Sequence[MessageType]) -> None:
+        """Read what comes as one of these messages; what waits is read at once."""
+        if tuple(moves) == self._moves and self._candidates is not None:
+            return
+        self._moves = tuple(moves)
+        self._begin()
+
+    def _begin(self) -> None:
+        self._candidates = None
+        if not self._moves:
+            self._progress = {}
+            return
+        if self._datagrams:
+            self._matchers = {move: self._matcher(move.symbol, True) for move in self._moves}
+            self._progress = {move: each.finish(self._datagrams[0]) for move, each in self._matchers.items()}
+            return
+        self._matchers = {move: self._matcher(move.symbol, False) for move in self._moves}
+        self._candidates = Candidates(self._matchers)
+        self._progress = self._candidates.feed(bytes(self._stream)) if self._stream else {}
+        if self._has_ended:
+            self._progress = self._candidates.finish()
+
+    @property
+    def is_datagram(self) -> bool:
+        """Whether the next message is a datagram."""
+        return bool(self._datagrams)
+
+    def standing(self) -> Standing:
+        """How far the next message has come."""
+        if self._datagrams and self._candidates is not None:
+            self._begin()  # the first datagram came after the candidates were chosen
+        if not self._progress:
+            return Standing(None, not self._has_ended)
+        lengths = [progress.longest for progress in self._progress.values() if progress.longest is not None]
+        may_go_on = any(progress.may_go_on for progress in self._progress.values())
+        is_open = may_go_on and not self._has_ended and not self._datagrams
+        return Standing(max(lengths, default=None), is_open)
+
+    def readings(self, length: int) -> Iterator[tuple[MessageType, Node]]:
+        """Every way to understand the first bytes as one of the expected messages, in the order of the spec."""
+        for move, matcher in self._matchers.items():
+            if length in self._progress[move].complete:
+                for node in matcher.trees(length):
+                    yield move, node
+
+    def expected(self) -> tuple[int, tuple[str, ...]]:
+        """The offset where understanding ends, and what could have stood there."""
+        found = [(progress.dead_at, progress.expected) for progress in self._progress.values()]
+        offsets = [offset for offset, _ in found if offset is not None]
+        if not offsets:
+            return len(self), ()
+        furthest = max(offsets)
+        texts = (text for offset, expected in found if offset == furthest for text in expected)
+        return furthest, tuple(dict.fromkeys(texts))
+
+    def peek(self) -> bytes:
+        """What waits, without taking it."""
+        return self._datagrams[0] if self._datagrams else bytes(self._stream)
+
+    def take(self, length: int) -> bytes:
+        """The bytes of a message that was understood; the rest waits for the next one."""
+        if self._datagrams:
+            data = self._datagrams.popleft()
+        else:
+            data = bytes(self._stream[:length])
+            del self._stream[:length]
+        self._candidates = None
+        self._moves = ()
+        self._progress = {}
+        return data

@@ -1,0 +1,85 @@
+"""Several nodes of one tree exchanged at once, so that what is above them is made anew only once.
+
+Places are views of one tree, told apart by identity: a node in a tree has one view, and the view above keeps it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from palaver.solving.placing import keeping_parties
+from palaver.trees.node import Node, Part
+from palaver.trees.tree import Tree
+
+# A place in a tree, and the node to put there.
+Write: TypeAlias = tuple[Tree, Node]
+
+
+class Edits:
+    """Nodes that are to be put into a tree. Of two, one inside of the other, the outer one counts."""
+
+    __slots__ = ("_below", "_built", "_new", "_root", "symbols")
+
+    def __init__(self, root: Tree) -> None:
+        self.symbols: set[str] = set()  # of the nodes that are exchanged
+        self._root = root
+        self._new: dict[int, Part] = {}
+        self._built: dict[int, Part] = {}  # nodes with everything put into them, as long as that is all
+        self._below: dict[int, dict[int, Tree]] = {}  # the children of a node that change, by their steps
+
+    def __bool__(self) -> bool:
+        return bool(self._new)
+
+    def add_all(self, writes: Sequence[Write]) -> Tree:
+        """These are to be put into the tree, which stays as it is. Places are no sources, nor inside of sources."""
+        below, built = self._below, self._built
+        for place, node in writes:
+            parent = place.parent
+            # It may be a view of what will be there.
+            place = self._root if parent is None else parent.children[place.step]
+            assert isinstance(place.node, Node), "only nodes are exchanged"
+            self.symbols.add(place.node.symbol)
+            self._new[id(place)] = keeping_parties(node, place.node)
+            while parent is not None:
+                built.pop(id(parent), None)
+                below.setdefault(id(parent), {})[place.step] = place
+                place, parent = parent, parent.parent
+        return self._root
+
+    def tree(self, tree: Tree) -> Tree:
+        """A tree as it will be."""
+        if id(tree) not in self._below and id(tree) not in self._new:
+            return tree
+        return Tree(self._node(tree), tree.parent, tree.step)
+
+    def applied(self) -> Tree:
+        """The whole tree with everything put into it."""
+        if not self._new:
+            return self._root
+        changed = Tree(self._node(self._root))
+        todo = [(self._root, changed)]
+        while todo:  # what stays as it is need not be serialised again
+            before, after = todo.pop()
+            if id(before) in self._below and id(before) not in self._new:
+                pairs = list(zip(before.children, after.children, strict=True))
+                for old, fresh in pairs:
+                    fresh.say_as(old)
+                todo += [pair for pair in pairs if id(pair[0]) in self._below]
+        return changed
+
+    def _node(self, tree: Tree) -> Part:
+        new, built, below = self._new, self._built, self._below
+        order = [tree]
+        for each in order:  # which grows meanwhile, parents first
+            if id(each) not in new and id(each) not in built:
+                order.extend(below[id(each)].values())
+        for each in reversed(order):
+            if id(each) in new or id(each) in built:
+                continue
+            assert isinstance(each.node, Node), "only nodes have children"
+            children = list(each.node.children)
+            for step, child in below[id(each)].items():
+                children[step] = new[id(child)] if id(child) in new else built[id(child)]
+            built[id(each)] = each.node._replace(children=tuple(children))
+        return new[id(tree)] if id(tree) in new else built[id(tree)]

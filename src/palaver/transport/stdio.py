@@ -1,0 +1,51 @@
+"""Our own standard input and output as a peer.
+
+They are not ours alone: a shell or a terminal shares them. So they are neither made non-blocking nor closed; instead we
+look whether they are ready each time, and write no more at once than a pipe that is ready is sure to take.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+from selectors import EVENT_READ, EVENT_WRITE
+
+from palaver.transport.pipe import Ended, Pipe
+
+SURE_TO_BE_TAKEN = select.PIPE_BUF
+
+
+class StandardPipe(Pipe):
+    def __init__(self, input_fd: int = 0, output_fd: int = 1) -> None:
+        self._input = input_fd
+        self._output = output_fd
+
+    def interests(self, *, reading: bool, writing: bool) -> dict[int, int]:
+        interests = {self._input: EVENT_READ} if reading else {}
+        if writing:
+            interests[self._output] = interests.get(self._output, 0) | EVENT_WRITE
+        return interests
+
+    def receive(self, now: float, limit: int) -> bytes | Ended | None:
+        try:
+            if not select.select([self._input], [], [], 0)[0]:
+                return None
+            return os.read(self._input, limit) or Ended()
+        except OSError:  # a terminal that is gone, or a standard input that never was
+            return Ended()
+
+    def send(self, data: memoryview) -> int | None:
+        try:
+            if not select.select([], [self._output], [], 0)[1]:
+                return None
+            return os.write(self._output, data[:SURE_TO_BE_TAKEN])
+        except BlockingIOError:
+            return None
+        except OSError:  # nobody reads it
+            return len(data)
+
+    def finish(self) -> None:
+        pass  # the reader sees the end when this process ends
+
+    def abandon(self) -> None:
+        pass

@@ -1,0 +1,102 @@
+"""What may be said in a dialogue, written down as plainly as possible: the definition, without any cleverness.
+
+A history is a tuple of letters. For each symbol, and each history before which it may stand, two sets are grown until
+nothing more comes: the histories after it (`complete`), and those in the middle of it, just after some message
+(`partial`). None is longer than the horizon.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import permutations
+
+from palaver.spec.ast import Choice, Expr, Expression, Literal, Permutation, Ref, Repeat, Sequence
+
+History = tuple[str, ...]
+# The messages that are numbers: their symbol, and the values they come in.
+NUMBER = "<n>"
+NUMBERS = ("0", "1", "2")
+
+
+class NaiveDialogue:
+    def __init__(self, rules: Mapping[str, Expr], horizon: int) -> None:
+        self.rules = rules
+        self.horizon = horizon
+        self.complete: dict[tuple[str, History], frozenset[History]] = {("<start>", ()): frozenset()}
+        self.partial: dict[tuple[str, History], frozenset[History]] = {("<start>", ()): frozenset()}
+        while True:
+            before = (dict(self.complete), dict(self.partial))
+            for symbol, history in list(self.complete):
+                complete, partial = self.after(rules[symbol], history)
+                self.complete[symbol, history] = frozenset(complete)
+                self.partial[symbol, history] = frozenset(partial)
+            if (self.complete, self.partial) == before:
+                break
+        self.whole = self.complete["<start>", ()]
+        self.begun = self.partial["<start>", ()]
+
+    def moves(self, history: History) -> set[str]:
+        return {more[-1] for more in self.begun if more[:-1] == history}
+
+    def can_end(self, history: History) -> bool:
+        return history in self.whole
+
+    def after(self, expr: Expr, history: History) -> tuple[set[History], set[History]]:
+        match expr:
+            case Literal():
+                return {history}, set()
+            case Ref(symbol, None):
+                key = (symbol, history)
+                return set(self.complete.setdefault(key, frozenset())), set(self.partial.setdefault(key, frozenset()))
+            case Ref(symbol):
+                letters = NUMBERS if symbol == NUMBER else (symbol[1:-1],)
+                said = {(*history, letter) for letter in letters} if len(history) < self.horizon else set()
+                return said, set(said)
+            case Sequence(parts):
+                return self.in_a_row(parts, history)
+            case Choice(options):
+                found = [self.after(option, history) for option in options]
+            case Permutation(parts):
+                found = [self.in_a_row(order, history) for order in permutations(parts)]
+            case Repeat(body, least, most):
+                return self.repeated(body, *self.bounds(least, most, history), history)
+            case _:
+                raise AssertionError(expr)
+        return set().union(*(complete for complete, _ in found)), set().union(*(partial for _, partial in found))
+
+    def in_a_row(self, parts: tuple[Expr, ...], history: History) -> tuple[set[History], set[History]]:
+        here, partial = {history}, set[History]()
+        for part in parts:
+            found = [self.after(part, each) for each in here]
+            here = set().union(*(complete for complete, _ in found))
+            partial |= set().union(*(begun for _, begun in found))
+        return here, partial
+
+    def bounds(self, least: object, most: object, history: History) -> tuple[int, int | None]:
+        """The bounds as numbers; a computed one is the last number said, and there is no way on if there is none."""
+        if not isinstance(least, Expression):
+            return least, most
+        numbers = [int(letter) for letter in history if letter in NUMBERS]
+        least = numbers[-1] if numbers else 1 << 30
+        return least, least if isinstance(most, Expression) else most
+
+    def repeated(
+        self, body: Expr, least: int, most: int | None, history: History
+    ) -> tuple[set[History], set[History]]:
+        if least == 1 << 30 or (most is not None and least > most):
+            return set(), set()
+        complete, partial = set[History](), set[History]()
+        here = {history}
+        # After as many empty rounds as needed, more than the horizon and the bounds say nothing new.
+        for times in range((least if most is None else most) + self.horizon + 1):
+            if times >= least and (most is None or times <= most):
+                complete |= here
+            if most is not None and times >= most:
+                break
+            here, begun = self.in_a_row((body,), history) if not times else self.all_after(body, here)
+            partial |= begun
+        return complete, partial
+
+    def all_after(self, body: Expr, histories: set[History]) -> tuple[set[History], set[History]]:
+        found = [self.after(body, each) for each in histories]
+        return set().union(*(complete for complete, _ in found)), set().union(*(partial for _, partial in found))

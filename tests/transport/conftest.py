@@ -1,0 +1,45 @@
+"""Loops that are closed in the end, with nothing left open."""
+
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from palaver.transport import Loop
+
+
+def open_files() -> set[str]:
+    folder = Path("/proc/self/fd")
+    if not folder.exists():
+        return set()
+    # Names, not numbers alone: a number that was given back and taken again is no leak of the same thing.
+    found = set()
+    for entry in list(folder.iterdir()):
+        try:
+            found.add(f"{entry.name} {os.readlink(entry)}")
+        except FileNotFoundError:  # the folder itself, while it was read
+            continue
+    return found
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left_open() -> Iterator[None]:
+    before = open_files()
+    yield
+    assert open_files() <= before
+
+
+@pytest.fixture
+def loop() -> Iterator[Loop]:
+    with Loop() as loop:
+        yield loop
+
+
+@pytest.fixture
+def listening() -> Iterator[socket.socket]:
+    """A server of the test's own, in the plain way."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(10)
+        yield server

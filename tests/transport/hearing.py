@@ -1,0 +1,45 @@
+"""What tests of transports need to say often."""
+
+from typing import TypeVar
+
+from palaver.session.events import Closed, Failed, Input, Opened, Received, Secured
+from palaver.transport import Carrier
+
+Kind = TypeVar("Kind", Opened, Received, Closed, Failed, Secured)
+
+# Long enough never to be reached unless something is wrong.
+LIMIT_S = 10.0
+
+
+class Ear:
+    """Waits for what a test wants to hear, and remembers everything."""
+
+    def __init__(self, carrier: Carrier) -> None:
+        self.carrier = carrier
+        self.unheard: list[Input] = []
+
+    def wait_for(self, kind: type[Kind], link: str) -> Kind:
+        """The next input of that kind on that link; others are kept for later."""
+        give_up_at = self.carrier.clock.now() + LIMIT_S
+        while True:
+            for number, happened in enumerate(self.unheard):
+                if isinstance(happened, kind) and happened.link == link:
+                    del self.unheard[number]
+                    return happened
+            assert self.carrier.clock.now() < give_up_at, f"no {kind.__name__} on {link}, but {self.unheard}"
+            self.unheard += self.carrier.wait(give_up_at)
+
+    def bytes_on(self, link: str, count: int) -> bytes:
+        """So many bytes, however they were cut."""
+        data = b""
+        while len(data) < count:
+            data += self.wait_for(Received, link).data
+        return data
+
+    def rest_of(self, link: str) -> bytes:
+        """Everything until the peer has closed in good order."""
+        closed = self.wait_for(Closed, link)
+        assert closed.trouble is None
+        received = [each for each in self.unheard if isinstance(each, Received) and each.link == link]
+        self.unheard = [each for each in self.unheard if each not in received]
+        return b"".join(each.data for each in received)

@@ -1,0 +1,225 @@
+"""A session and the world: listening before talking, on sockets and in memory."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import pytest
+
+from palaver.session.events import (
+    Action,
+    Address,
+    Close,
+    Closed,
+    Input,
+    Open,
+    Opened,
+    Passed,
+    Received,
+    Role,
+    Send,
+)
+from palaver.transport import Carrier, Loop, ManualClock, drive
+from palaver.transport.memory import MemoryWorld, in_pieces
+
+
+@dataclass
+class Chatterbox:
+    """Says what it has to say whenever it may, hears until the other has closed, and then is over."""
+
+    link: str
+    role: Role
+    address: Address
+    to_say: list[bytes]
+    must_hear: int = 0
+    while_making: Callable[[], None] = lambda: None
+    deadline: float | None = None
+    is_over: bool = False
+    is_open: bool = False
+    heard: bytes = b""
+    log: list[str] = field(default_factory=list)
+
+    @property
+    def wants_to_speak(self) -> bool:
+        return self.is_open and bool(self.to_say) and len(self.heard) >= self.must_hear
+
+    def handle(self, happened: Input) -> Sequence[Action]:
+        self.log.append(type(happened).__name__)
+        match happened:
+            case Passed() if self.log == ["Passed"]:
+                return [Open(self.link, self.address, self.role)]
+            case Passed():
+                self.is_over = True
+            case Opened():
+                self.is_open = True
+            case Received(_, _, data):
+                self.heard += data
+            case Closed():
+                self.is_over = True
+                return [Close(self.link)]
+            case _:
+                pass
+        return []
+
+    def speak(self, at: float) -> bool:
+        self.log.append("speak")
+        self.while_making()
+        return True
+
+    def commit(self, at: float) -> Sequence[Action]:
+        self.log.append("commit")
+        said = self.to_say.pop(0)
+        if self.to_say:
+            return [Send(self.link, said)]
+        self.is_over = True
+        return [Send(self.link, said), Close(self.link)]
+
+    def discard(self) -> None:
+        self.log.append("discard")
+
+
+HERE = Address("tcp", "127.0.0.1", 4000)
+
+
+def pair_in(world: MemoryWorld, **more: object) -> tuple[Chatterbox, Chatterbox]:
+    server = Chatterbox("server", "listen", HERE, [])
+    client = Chatterbox("client", "connect", HERE, [b"one", b"two", b"three"], **more)  # type: ignore[arg-type]
+    world.add(server)
+    world.add(client)
+    return client, server
+
+
+@pytest.mark.parametrize("wire", [in_pieces(1), in_pieces(2, 0.5), in_pieces(100)])
+def test_two_sessions_talk_in_memory(wire: Callable[[str, bytes], list[tuple[float, bytes]]]) -> None:
+    world = MemoryWorld(wire=wire)
+    client, server = pair_in(world)
+    world.run()
+    assert server.heard == b"onetwothree"
+    assert client.log == ["Passed", "Opened"] + ["speak", "commit"] * 3
+
+
+def test_a_session_may_be_driven_while_others_live_in_its_world() -> None:
+    world = MemoryWorld()
+    server = Chatterbox("server", "listen", HERE, [])
+    world.add(Chatterbox("client", "connect", HERE, [b"hello"]))
+    drive(server, world.loop())
+    assert server.heard == b"hello"
+
+
+def test_a_session_is_driven_over_a_socket() -> None:
+    # The client has said everything before the server is driven; nothing is lost.
+    with Loop() as loop:
+        server = Chatterbox("server", "listen", Address("tcp"), [])
+        loop.carry_out([Open("server", Address("tcp"), "listen")])
+        address = Address("tcp", port=loop.port_of("server"))
+        loop.carry_out([Close("server")])
+        drive(Chatterbox("client", "connect", address, [b"hello"]), loop)
+        drive(server, loop)
+    assert server.heard == b"hello"
+
+
+def test_who_was_faster_goes_first() -> None:
+    clock = ManualClock()
+    world = MemoryWorld(clock, wire=in_pieces(100, 0.0))
+    loop = world.loop()
+    loop.carry_out([Open("server", HERE, "listen")])
+
+    def slowly() -> None:
+        if not clock.now():
+            clock.advance(1.0)
+            loop.carry_out([Send("server", b"I was first")])
+
+    client = Chatterbox("client", "connect", HERE, [b"reply"], while_making=slowly)
+    drive(client, world.loop())
+    assert client.log == ["Passed", "Opened", "speak", "discard", "Received", "speak", "commit"]
+
+
+@pytest.mark.parametrize("seen_at", [0, 1, 2, 3])
+def test_every_moment_for_a_message_to_be_seen(seen_at: int) -> None:
+    looks = iter(range(100))
+    world = MemoryWorld(hold=lambda link: link == "client" and next(looks) < seen_at)
+    loop = world.loop()
+    loop.carry_out([Open("server", HERE, "listen"), Send("server", b"hi")])
+    client = Chatterbox("client", "connect", HERE, [b"a", b"b"])
+    client.is_open = True
+    drive(client, world.loop())
+    assert (
+        client.log[: 2 + seen_at]
+        == {
+            0: ["Passed", "Opened"],
+            1: ["Passed", "speak", "discard"],
+            2: ["Passed", "speak", "commit", "Opened"],
+            3: ["Passed", "speak", "commit", "speak", "discard"],
+        }[seen_at]
+    )
+
+
+def test_a_session_is_woken_when_it_wants_to_be() -> None:
+    world = MemoryWorld()
+    server = Chatterbox("server", "listen", HERE, [], deadline=7.0)
+    drive(server, world.loop())
+    assert (server.log, world.clock.now()) == (["Passed", "Passed"], 7.0)
+
+
+def test_everybody_in_a_world_is_woken() -> None:
+    world = MemoryWorld()
+    client, server = pair_in(world, must_hear=1, deadline=3.0)
+    server.deadline = 5.0
+    world.run()
+    assert client.log == ["Passed", "Opened", "Passed"]
+    assert world.clock.now() == 5.0
+
+
+def test_sessions_that_wait_for_each_other_are_found_out() -> None:
+    world = MemoryWorld()
+    pair_in(world, must_hear=1)
+    with pytest.raises(RuntimeError, match="somebody waits"):
+        world.run()
+
+
+def test_everything_is_seen_in_order() -> None:
+    world = MemoryWorld()
+    seen: list[Input | Action] = []
+    world.add(Chatterbox("server", "listen", HERE, []))
+    drive(Chatterbox("client", "connect", HERE, [b"hello"]), world.loop(), seen.append)
+    kinds = [type(each).__name__ for each in seen]
+    assert kinds == ["Passed", "Open", "Opened", "Send", "Close"]
+
+
+class Reopens(Chatterbox):
+    """Opens its link anew at the first word."""
+
+    def handle(self, happened: Input) -> Sequence[Action]:
+        actions = super().handle(happened)
+        if isinstance(happened, Received) and self.heard == b"w":
+            return [Open(self.link, self.address, self.role)]
+        return actions
+
+
+def test_what_came_on_a_link_before_it_was_opened_anew_is_dropped() -> None:
+    world = MemoryWorld(wire=in_pieces(1))
+    session = Reopens("server", "listen", HERE, [], deadline=1.0)
+    world.add(Chatterbox("client", "connect", HERE, [b"word"]))
+    drive(session, world.loop())
+    assert session.heard == b"w"
+
+
+class Thoughtless(Chatterbox):
+    """Wants to speak, but nothing comes to mind."""
+
+    def speak(self, at: float) -> bool:
+        self.log.append("speak")
+        return False
+
+
+def test_who_finds_nothing_to_say_waits() -> None:
+    world = MemoryWorld()
+    world.add(Chatterbox("server", "listen", HERE, [b"hello"]))
+    client = Thoughtless("client", "connect", HERE, [b"?"])
+    drive(client, world.loop())
+    assert client.heard == b"hello"
+
+
+def test_a_loop_and_a_loop_in_memory_can_stand_for_each_other() -> None:
+    with Loop() as loop:
+        carriers: list[Carrier] = [loop, MemoryWorld().loop()]
+    assert all(carrier.clock.now() >= 0 for carrier in carriers)

@@ -1,0 +1,266 @@
+"""Programs as peers, and our own standard input and output."""
+
+import os
+import select
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hearing import Ear
+
+from palaver.session.events import Address, Close, Closed, Failed, Finish, Open, Opened, Received, Send, Tls
+from palaver.transport import Loop, ManualClock
+
+
+@pytest.fixture(params=["the system tells when a program ends", "we have to look"])
+def ways_to_know_the_end(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if request.param == "we have to look":
+        monkeypatch.delattr(os, "pidfd_open", raising=False)
+
+
+pytestmark = pytest.mark.usefixtures("ways_to_know_the_end")
+
+
+def run(*command: str) -> Open:
+    return Open("program", Address("program", command=command), "connect")
+
+
+def shell(script: str) -> Open:
+    return run("sh", "-c", script)
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_a_program_reads_and_writes(loop: Loop) -> None:
+    loop.carry_out([run("cat"), Send("program", b"\x00\xff\n")])
+    ear = Ear(loop)
+    assert ear.wait_for(Opened, "program")
+    assert ear.bytes_on("program", 3) == b"\x00\xff\n"
+    loop.carry_out([Finish("program")])
+    assert ear.wait_for(Closed, "program").exit_code == 0
+
+
+def test_plenty_of_data_goes_through_a_program(loop: Loop) -> None:
+    plenty = bytes(range(256)) * 8192
+    loop.carry_out([run("cat"), Send("program", plenty), Finish("program")])
+    ear = Ear(loop)
+    assert ear.bytes_on("program", len(plenty)) == plenty
+    assert ear.wait_for(Closed, "program").exit_code == 0
+
+
+@pytest.mark.parametrize("script, code", [("exit 3", 3), ("kill -SEGV $$", -signal.SIGSEGV), ("true", 0)])
+def test_how_a_program_has_ended(loop: Loop, script: str, code: int) -> None:
+    loop.carry_out([shell(f"echo said; {script}")])
+    ear = Ear(loop)
+    closed = ear.wait_for(Closed, "program")
+    assert (closed.exit_code, closed.trouble) == (code, None)
+    assert [happened.data for happened in ear.unheard if isinstance(happened, Received)] == [b"said\n"]
+
+
+def test_sending_to_a_program_that_has_ended_does_no_harm(loop: Loop) -> None:
+    loop.carry_out([shell("exit 0")])
+    Ear(loop).wait_for(Closed, "program")
+    loop.carry_out([Send("program", b"hello?"), Finish("program"), Close("program")])
+    assert loop.poll() == []
+
+
+def test_a_program_that_does_not_want_to_read_may_still_speak(loop: Loop, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "go on")
+    loop.carry_out([shell(f"exec <&-; echo deaf; cat '{tmp_path}/go on'")])
+    ear = Ear(loop)
+    assert ear.bytes_on("program", 5) == b"deaf\n"
+    loop.carry_out([Send("program", bytes(1_000_000))])
+    assert loop.poll() == []
+    (tmp_path / "go on").write_text("but not dumb")
+    assert ear.bytes_on("program", 12) == b"but not dumb"
+    assert ear.wait_for(Closed, "program").exit_code == 0
+
+
+def test_a_program_that_never_reads_does_not_stop_us() -> None:
+    with Loop(close_grace=0.05) as loop:
+        loop.carry_out([shell("echo $$; exec sleep 60"), Send("program", bytes(10_000_000))])
+        pid = int(Ear(loop).wait_for(Received, "program").data)
+        assert loop.poll() == []
+    assert not is_alive(pid)
+
+
+def test_a_program_that_does_not_want_to_end_is_made_to() -> None:
+    with Loop(close_grace=0.05) as loop:
+        loop.carry_out([shell("trap '' TERM; echo $$; while true; do sleep 60; done")])
+        pid = int(Ear(loop).wait_for(Received, "program").data)
+        loop.carry_out([Close("program")])
+    assert not is_alive(pid)
+
+
+def test_a_program_that_goes_by_itself_is_not_killed(tmp_path: Path) -> None:
+    with Loop(close_grace=10.0) as loop:
+        loop.carry_out([shell(f"cat >{tmp_path}/heard; echo done >{tmp_path}/end"), Send("program", b"that is all")])
+        loop.carry_out([Close("program")])
+    assert (tmp_path / "heard").read_text() == "that is all"
+    assert (tmp_path / "end").read_text() == "done\n"
+
+
+def test_a_program_that_writes_without_end_can_be_closed() -> None:
+    with Loop(close_grace=0.05) as loop:
+        loop.carry_out([run("yes")])
+        Ear(loop).wait_for(Received, "program")
+        loop.carry_out([Close("program")])
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
+def test_no_program_survives_an_exception(error: type[BaseException]) -> None:
+    pids: list[int] = []
+
+    def interrupted() -> None:
+        with Loop(close_grace=0.05) as loop:
+            loop.carry_out([shell("echo $$; exec sleep 60")])
+            pids.append(int(Ear(loop).wait_for(Received, "program").data))
+            raise error
+
+    with pytest.raises(error):
+        interrupted()
+    assert not is_alive(pids[0])
+
+
+def test_what_a_program_has_started_goes_with_it(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "held open")
+    held = os.open(tmp_path / "held open", os.O_RDONLY | os.O_NONBLOCK)
+    with Loop(close_grace=0.05) as loop:
+        loop.carry_out([shell(f"exec 3>'{tmp_path}/held open'; sleep 60 & echo started; wait")])
+        assert Ear(loop).wait_for(Received, "program").data == b"started\n"
+    # When the last one who could write has gone there is an end to be read.
+    assert select.select([held], [], [], 10)[0]
+    assert os.read(held, 1) == b""
+    os.close(held)
+
+
+def test_a_program_may_leave_others_behind_who_hold_its_output(loop: Loop, tmp_path: Path) -> None:
+    if not hasattr(os, "pidfd_open"):
+        pytest.skip("only the system knows that it has ended")
+    os.mkfifo(tmp_path / "end")
+    loop.carry_out([shell(f"cat '{tmp_path}/end' & echo started; exit 4")])
+    assert Ear(loop).wait_for(Closed, "program").exit_code == 4
+    (tmp_path / "end").write_text("")
+
+
+def test_there_is_no_such_program(loop: Loop) -> None:
+    loop.carry_out([run("/no/such/program")])
+    failed = Ear(loop).wait_for(Failed, "program")
+    assert (failed.trouble, failed.reason) == ("not found", "/no/such/program: No such file or directory")
+
+
+def test_a_program_that_cannot_be_run(loop: Loop, tmp_path: Path) -> None:
+    for command in [(), ("",), (str(tmp_path),), ("a\0b",)]:
+        loop.carry_out([run(*command)])
+        assert Ear(loop).wait_for(Failed, "program").trouble in ("not found", "other")
+
+
+def test_the_errors_of_a_program_can_be_kept() -> None:
+    with Loop(keep_errors=True) as loop:
+        loop.carry_out([shell("echo oops >&2; head -c 200000 /dev/zero >&2; echo the end >&2; exit 1")])
+        assert Ear(loop).wait_for(Closed, "program").exit_code == 1
+        errors = loop.errors_of("program")
+        assert errors.endswith(b"the end\n")
+        assert len(errors) == 65536
+
+
+def test_a_program_that_falls_silent_has_closed() -> None:
+    clock = ManualClock()
+    with Loop(clock, close_grace=0.05) as loop:
+        loop.carry_out([shell("echo last words; exec >&-; exec sleep 60")])
+        ear = Ear(loop)
+        assert ear.bytes_on("program", 11) == b"last words\n"
+        # Its output has ended, or will soon; its exit code is worth a second.
+        while loop.poll() == []:
+            clock.advance(0.25)
+        loop.carry_out([Close("program")])
+
+
+def test_encryption_over_a_program(loop: Loop) -> None:
+    loop.carry_out([Open("program", Address("program", command=("cat",)), "connect", Tls())])
+    # It echoes our greeting, which is not what a server would say.
+    assert Ear(loop).wait_for(Failed, "program").trouble == "tls"
+
+
+# --- Standard input and output ----------------------------------------------------------------------------------------
+
+STANDARD = Open("user", Address("stdio"), "connect")
+
+
+@pytest.fixture
+def pipes() -> Iterator[tuple[int, int, int, int]]:
+    """Input and output as we see them, then as the user does."""
+    in_read, in_write = os.pipe()
+    out_read, out_write = os.pipe()
+    fds = {in_read, in_write, out_read, out_write}
+    yield in_read, out_write, in_write, out_read
+    for fd in fds:
+        try:
+            os.close(fd)
+        except OSError:
+            continue
+
+
+def test_a_user_is_a_peer(pipes: tuple[int, int, int, int]) -> None:
+    our_input, our_output, keyboard, screen = pipes
+    with Loop(standard=(our_input, our_output)) as loop:
+        loop.carry_out([STANDARD, Send("user", b"name? ")])
+        ear = Ear(loop)
+        assert ear.wait_for(Opened, "user")
+        assert os.read(screen, 100) == b"name? "
+        os.write(keyboard, b"Ada\n")
+        assert ear.bytes_on("user", 4) == b"Ada\n"
+        os.close(keyboard)
+        assert ear.wait_for(Closed, "user")
+        loop.carry_out([Close("user")])
+    # They are not ours to close, nor to change.
+    assert os.get_blocking(our_input)
+    os.write(our_output, b"still open")
+
+
+def test_plenty_of_output_does_not_block(pipes: tuple[int, int, int, int]) -> None:
+    our_input, our_output, _, screen = pipes
+    plenty = bytes(range(256)) * 4096
+    seen = b""
+    with Loop(standard=(our_input, our_output)) as loop:
+        loop.carry_out([STANDARD, Send("user", plenty)])
+        while len(seen) < len(plenty):
+            loop.poll()
+            seen += os.read(screen, 65536)
+    assert seen == plenty
+
+
+def test_a_reader_that_is_gone_does_no_harm(pipes: tuple[int, int, int, int]) -> None:
+    our_input, our_output, _, screen = pipes
+    os.close(screen)
+    with Loop(standard=(our_input, our_output)) as loop:
+        loop.carry_out([STANDARD, Send("user", b"hello?")])
+        assert [type(happened) for happened in loop.poll()] == [Opened]
+
+
+def test_a_file_may_be_the_input(tmp_path: Path) -> None:
+    (tmp_path / "input").write_bytes(b"line\n" * 20_000)
+    with (
+        open(tmp_path / "input", "rb") as source,
+        open(tmp_path / "output", "wb") as target,
+        Loop(standard=(source.fileno(), target.fileno())) as loop,
+    ):
+        loop.carry_out([STANDARD, Send("user", b"x" * 10_000)])
+        assert Ear(loop).rest_of("user") == b"line\n" * 20_000
+        loop.carry_out([Close("user")])
+    assert (tmp_path / "output").stat().st_size == 10_000
+
+
+def test_python_programs_are_no_different(loop: Loop) -> None:
+    loop.carry_out([run(sys.executable, "-c", "print(input()[::-1])"), Send("program", b"stressed\n")])
+    ear = Ear(loop)
+    assert ear.wait_for(Received, "program").data == b"desserts\n"
+    assert ear.wait_for(Closed, "program").exit_code == 0
