@@ -294,6 +294,7 @@ CROSS_MESSAGE = [
     '<start>..<op> != "quit"',
     "exists <a> in <answer>: int(<a>.<no>) == 3",
     "not any(int(<a>.<no>) > 100000 for <a> in *<answer>)",
+    "forall <a> in <answer>: exists <q> in <ask>: <a>.<no> == <q>.<no>",
     'forall <a> in <exchange>.<ask>: str(<a>.<op>) != "quit" or len(*<bad_login>) == 0',
 ]
 
@@ -333,6 +334,41 @@ def test_code_of_the_spec_is_called_only_for_what_is_new() -> None:
             assert calls == [("2",), ("2", "0"), ("2", "1")]
         if number == 5:
             assert calls == [("0", "2"), ("1", "2"), ("2", "2")]
+
+
+FREE = "<start> ::= (<C:ask> | <S:reply>)*" + WORDS
+
+
+def outcomes(constraint: str, messages: str) -> str:
+    """What a watch says after each message of a free conversation: whether the constraint holds."""
+    spec = palaver.loads(FREE, constraints=[constraint])
+    watch, told = begin(spec), ""
+    said: tuple[Node, ...] = ()
+    for word in messages.split():
+        symbol, party = ("<ask>", "C") if word[0] == "a" else ("<reply>", "S")
+        no = Node(NonTerminal("<no>"), (word[1],))
+        said = (*said, Node(NonTerminal(symbol), (word[0], no), (), Parties(party)))
+        root = Tree(OpenNode(NonTerminal("<start>"), said))
+        watch, failures = watch.with_message(root.children[-1])
+        assert list(map(outline, failures)) == [outline(spec.checks[0].failure(root))] * len(failures)
+        told += "-" if failures else "+"
+    return told
+
+
+def test_what_is_missing_may_be_made_up_for() -> None:
+    constraint = "forall <a> in <ask>: exists <r> in <reply>: <a>.<no> == <r>.<no>"
+    assert outcomes(constraint, "a0 a1 a2 r0 r2 r1 r0 a1 a0") == "-----++++"
+
+
+def test_an_index_that_is_wrong_once_stays_wrong() -> None:
+    assert outcomes("forall <a> in <ask>: forall <x> in <a>[5]: len(*<ask>) > 0", "r0 a1 r1 a2") == "+---"
+    assert outcomes("forall <x> in <ask>[5]: len(*<ask>) > 0", "r0 a1 r1 a2") == "+---"
+    assert outcomes("<ask>[5] != <reply>", "r0 a1 r1 a2") == "+---"
+
+
+def test_exists_may_depend_on_what_is_still_to_come() -> None:
+    constraint = "exists <a> in <ask>: |<reply>| == int(<a>.<no>)"
+    assert outcomes(constraint, "a1 r0 r0 a2 r1 r1") == "-+-+--"
 
 
 def test_too_many_of_something_is_told_with_the_message_that_is_too_much() -> None:
@@ -379,6 +415,7 @@ def test_a_constraint_tells_whether_it_may_hold_later(constraint: str, can_recov
         ("states that go on", "str(<turn>) != ''", True),
         ("states that go on", "str(*<turn>.<ask>) != ''", True),
         ("states that go on", "str(*<turn>) != ''", False),
+        ("states that go on", "not any(int(<t>) == 1 for <t> in *<turn>)", False),
         ("states in states", "|<turn>| < 20", True),
         ("states in states", "str(*<turn>.<reply>) != ''", False),
         ("states in states", "str(*<turn>.<ask>) != ''", True),

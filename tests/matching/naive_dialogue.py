@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from itertools import permutations
 
 from palaver.spec.ast import Choice, Expr, Expression, Literal, Permutation, Ref, Repeat, Sequence
+from palaver.trees.node import Node, OpenNode, Part, Parties
 
 History = tuple[str, ...]
 # The messages that are numbers: their symbol, and the values they come in.
@@ -80,23 +81,80 @@ class NaiveDialogue:
         least = numbers[-1] if numbers else 1 << 30
         return least, least if isinstance(most, Expression) else most
 
-    def repeated(
-        self, body: Expr, least: int, most: int | None, history: History
-    ) -> tuple[set[History], set[History]]:
+    def repeated(self, body: Expr, least: int, most: int | None, history: History) -> tuple[set[History], set[History]]:
         if least == 1 << 30 or (most is not None and least > most):
             return set(), set()
         complete, partial = set[History](), set[History]()
         here = {history}
         # After as many empty rounds as needed, more than the horizon and the bounds say nothing new.
-        for times in range((least if most is None else most) + self.horizon + 1):
-            if times >= least and (most is None or times <= most):
+        for times in range(least + self.horizon + 1 if most is None else most + 1):
+            if times >= least:
                 complete |= here
-            if most is not None and times >= most:
-                break
-            here, begun = self.in_a_row((body,), history) if not times else self.all_after(body, here)
-            partial |= begun
+            if times != most:
+                found = [self.after(body, each) for each in here]
+                here = set().union(*(after for after, _ in found))
+                partial |= set().union(*(begun for _, begun in found))
         return complete, partial
 
-    def all_after(self, body: Expr, histories: set[History]) -> tuple[set[History], set[History]]:
-        found = [self.after(body, each) for each in histories]
-        return set().union(*(complete for complete, _ in found)), set().union(*(partial for _, partial in found))
+
+# --- Trees ------------------------------------------------------------------------------------------------------------
+
+
+def messages_of(tree: Node) -> History:
+    """The letters of the messages in a tree."""
+    found: list[str] = []
+    stack: list[Part] = [tree]
+    while stack:
+        part = stack.pop()
+        if isinstance(part, Node) and part.parties is not None:
+            found.append(str(part.children[0]))
+        elif isinstance(part, Node):
+            stack.extend(reversed(part.children))
+    return tuple(found)
+
+
+def is_derivation(tree: Node, rules: Mapping[str, Expr]) -> bool:
+    """Whether each node is made by its rule; an open node, by a beginning of it. Computed bounds do not count."""
+    stack: list[Part] = [tree]
+    while stack:
+        part = stack.pop()
+        if isinstance(part, Node) and part.parties is None:
+            ends, is_begun = matched(rules[part.symbol], part.children, 0)
+            if len(part.children) not in ends and not (isinstance(part, OpenNode) and is_begun):
+                return False
+            stack.extend(part.children)
+    return True
+
+
+def matched(expr: Expr, parts: tuple[Part, ...], start: int) -> tuple[set[int], bool]:
+    """Where `expr` can end among the children of a node, and whether they can end in the middle of it."""
+    match expr:
+        case Literal(value):
+            return ({start + 1}, False) if parts[start : start + 1] == (value,) else (set(), start == len(parts))
+        case Ref(symbol, sender, recipient):
+            if start == len(parts):
+                return set(), True
+            parties = None if sender is None else Parties(sender, recipient)
+            part = parts[start]
+            is_it = isinstance(part, Node) and (part.symbol, part.parties) == (symbol, parties)
+            return ({start + 1} if is_it else set()), False
+        case Sequence(items):
+            return matched_in_a_row(items, parts, start)
+        case Choice(options):
+            found = [matched(option, parts, start) for option in options]
+        case Permutation(items):
+            found = [matched_in_a_row(order, parts, start) for order in permutations(items)]
+        case Repeat(body, least, most):
+            least, most = (0, None) if isinstance(least, Expression) else (least, most)
+            rounds = least + len(parts) if most is None else most
+            found = [matched_in_a_row((body,) * times, parts, start) for times in range(least, rounds + 1)]
+    return set().union(*(ends for ends, _ in found)), any(is_begun for _, is_begun in found)
+
+
+def matched_in_a_row(items: tuple[Expr, ...], parts: tuple[Part, ...], start: int) -> tuple[set[int], bool]:
+    here, is_begun = {start}, start == len(parts)
+    for item in items:
+        found = [matched(item, parts, at) for at in here]
+        here = set().union(*(ends for ends, _ in found))
+        is_begun = is_begun or any(begun for _, begun in found)
+    return here, is_begun

@@ -9,6 +9,7 @@ from palaver.session.cast import Casting
 from palaver.session.engine import Patience, Session
 from palaver.session.events import Action, Closed, Opened, Passed, Received, Send
 from palaver.session.findings import Kind
+from palaver.session.play import Play
 from palaver.session.player import RandomPlayer
 
 ECHO = """
@@ -22,12 +23,8 @@ ECHO = """
 where forall <e> in <exchange>: <e>.<ask>.<word> == <e>.<answer>.<word>
 """
 
-CLIENT = Casting(
-    {"Client": ("tcp://127.0.0.1:1", ConnectionMode.CONNECT), "Server": ("1", ConnectionMode.EXTERNAL)}
-)
-SERVER = Casting(
-    {"Client": ("1", ConnectionMode.EXTERNAL), "Server": ("tcp://127.0.0.1:1", ConnectionMode.OPEN)}
-)
+CLIENT = Casting({"Client": ("tcp://127.0.0.1:1", ConnectionMode.CONNECT), "Server": ("1", ConnectionMode.EXTERNAL)})
+SERVER = Casting({"Client": ("1", ConnectionMode.EXTERNAL), "Server": ("tcp://127.0.0.1:1", ConnectionMode.OPEN)})
 
 
 class Scene:
@@ -40,7 +37,7 @@ class Scene:
         self.spec = palaver.loads(text)
         chance = Chance(seed)
         settings = Patience(**patience)  # type: ignore[arg-type]
-        self.session = Session(self.spec, casting, RandomPlayer(chance / "player"), chance, settings)
+        self.session = Session(Play(self.spec, casting), RandomPlayer(chance / "player"), chance, settings)
         self.now = 0.0
         self.actions: list[Action] = []
         self.do(Passed(0.0))

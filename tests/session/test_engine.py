@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -45,7 +47,7 @@ def test_how_bytes_are_cut_changes_nothing(cuts: list[int], seed: int) -> None:
         whole.hear(answer)
         assert answered(cut.talk()) == answer
         places = sorted({min(place, len(answer)) for place in cuts} | {0, len(answer)})
-        for start, end in zip(places, places[1:], strict=False):
+        for start, end in pairwise(places):
             cut.hear(answer[start:end])
     assert cut.session.verdict is whole.session.verdict is Verdict.PASS
 
@@ -164,7 +166,8 @@ def test_a_message_without_an_end_stops_at_a_limit() -> None:
 
 
 def test_a_message_that_could_go_on_waits_for_a_quiet_interval() -> None:
-    text = "<start> ::= <Client:go> <Server:word> <Client:end>\n<go> ::= 'GO\\n'\n<word> ::= r'[a-z]+'\n<end> ::= 'END\\n'\n"
+    text = "<start> ::= <Client:go> <Server:word> <Client:end>\n"
+    text += "<go> ::= 'GO\\n'\n<word> ::= r'[a-z]+'\n<end> ::= 'END\\n'\n"
     scene = Scene(text).open()
     scene.talk()
     scene.hear(b"ab")

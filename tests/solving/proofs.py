@@ -31,9 +31,6 @@ from small_worlds import Formula, Thing, World, random_world
 
 import palaver
 
-# How many sentences of a case are parsed, to see that brute force means the same as the language.
-SAMPLES = 3
-
 
 class Disagreement(Exception):
     """The solver says what is not so."""
@@ -73,6 +70,7 @@ class Run:
     seed: int
     most: int = 1_000  # trees of one case
     budget: int = 5_000
+    samples: int = 3  # how many sentences are parsed, to see that brute force means the same as the language
     tally: Tally = field(default_factory=Tally)
 
     def case(self, number: int) -> None:
@@ -108,8 +106,8 @@ class Run:
     def _agree_on_the_law(self, spec: palaver.Spec, world: World, solutions: Sequence[Thing], random: Random) -> None:
         """Brute force and the checks of the language must mean the same by a solution."""
         good = {thing.serialised for thing in solutions}
-        samples = [*_some(random, world.trees), *_some(random, solutions)]
-        for tree in samples:
+        samples = [random.sample(trees, min(self.samples, len(trees))) for trees in (world.trees, solutions)]
+        for tree in [*samples[0], *samples[1]]:
             is_good = next(spec.parses(tree.serialised), None) is not None
             if is_good != (tree.serialised in good):
                 raise Disagreement(f"{tree.serialised!r} is{'' if is_good else ' not'} a solution, says the language")
@@ -164,10 +162,6 @@ def named_in(said: str, world: World) -> list[Formula]:
     lines = [int(line) for line in re.findall(r"^  <string>:(\d+):\d+: ", said, re.MULTILINE)]
     first = 2 + len(world.grammar)  # an import and the rules come before
     return [world.conditions[line - first] for line in lines] or list(world.conditions)
-
-
-def _some(random: Random, trees: Sequence[Thing]) -> list[Thing]:
-    return random.sample(trees, min(SAMPLES, len(trees)))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -33,7 +33,8 @@ FORMS = {
     "where int(<a>) == len(bytes(<c>))\nwhere int(<b>) == 3 * int(<a>)",
     "a slice": "<start> ::= <a> '-' <b>\n<a> ::= r'[a-z]{6}'\n<b> ::= r'[a-z]{2}'\nwhere str(<a>)[2:4] == str(<b>)",
     "an item": "<start> ::= <a> <b>\n<a> ::= <octet>{4}\n<b> ::= <octet>{1,9}\nwhere bytes(<a>)[2] == len(bytes(<b>))",
-    "a character": "<start> ::= <a> '-' <b>\n<a> ::= r'[a-z]{4}'\n<b> ::= r'[a-z]{3}'\nwhere str(<a>)[0] == str(<b>)[2]",
+    "a character": "<start> ::= <a> '-' <b>\n<a> ::= r'[a-z]{4}'\n<b> ::= r'[a-z]{3}'\n"
+    "where str(<a>)[0] == str(<b>)[2]",
     # --- checksums, packing ---
     "a checksum": "<start> ::= <body> <sum>\n<body> ::= <octet>{1,30}\n<sum> ::= <octet>{4}\n"
     "where bytes(<sum>) == zlib.crc32(bytes(<body>)).to_bytes(4, 'big')",
@@ -67,13 +68,15 @@ FORMS = {
     "numbers of a set": "<start> ::= <n> <x>\n<n> ::= <digit>{5}\n<x> ::= r'[a-z]{3}'\nwhere int(<n>) in [7, 70, 700]",
     "a range": "<start> ::= <n>\n<n> ::= <digit>{1,6}\nwhere 4000 <= int(<n>) < 4100",
     "a range of bytes": "<start> ::= <n>\n<n> ::= <octet>{3}\nwhere 70000 <= int.from_bytes(bytes(<n>), 'big') < 70100",
-    "comparisons from both sides": "<start> ::= <n>\n<n> ::= <digit>{4}\nwhere 100 < int(<n>)\nwhere not int(<n>) > 200",
+    "comparisons from both sides": "<start> ::= <n>\n<n> ::= <digit>{4}\nwhere 100 < int(<n>)\n"
+    "where not int(<n>) > 200",
     "a remainder": "<start> ::= <n>\n<n> ::= <digit>{4,6}\nwhere int(<n>) % 37 == 5",
     "a large remainder": "<start> ::= <n>\n<n> ::= <digit>{6}\nwhere int(<n>) % 997 == 5",
     "a prefix, a suffix, and something inside": "<start> ::= <w>\n<w> ::= r'[a-z]{9,12}'\n"
     "where str(<w>).startswith('qu')\nwhere <w>.endswith('x')\nwhere 'zz' in str(<w>)",
     # --- lengths ---
-    "a length, the field follows": "<start> ::= <len> ':' <body>\n<len> ::= <digit>{1,3}\n<body> ::= r'[a-z]{0,40}'\n"
+    "a length, the field follows": "<start> ::= <len> ':' <body>\n<len> ::= <digit>{1,3}\n"
+    "<body> ::= r'[a-z]{0,40}'\n"
     "where int(<len>) == len(str(<body>))",
     "a length, the payload follows": "<start> ::= <len> ':' <body>\n<len> ::= '12' | '17' | '33' | '34'\n"
     "<body> ::= r'[a-z]+'\nwhere int(<len>) == len(str(<body>))",

@@ -262,5 +262,5 @@ def test_a_file_may_be_the_input(tmp_path: Path) -> None:
 def test_python_programs_are_no_different(loop: Loop) -> None:
     loop.carry_out([run(sys.executable, "-c", "print(input()[::-1])"), Send("program", b"stressed\n")])
     ear = Ear(loop)
-    assert ear.wait_for(Received, "program").data == b"desserts\n"
+    assert ear.bytes_on("program", 9) == b"desserts\n"
     assert ear.wait_for(Closed, "program").exit_code == 0

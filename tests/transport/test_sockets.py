@@ -1,6 +1,7 @@
 """Sockets that behave badly, or are not there."""
 
 import os
+import resource
 import socket
 import struct
 from pathlib import Path
@@ -176,6 +177,35 @@ def test_many_open_files_are_no_problem(loop: Loop, listening: socket.socket) ->
     finally:
         for fd in spare:
             os.close(fd)
+
+
+@pytest.mark.parametrize("kind", ["tcp", "udp", "unix"])
+@pytest.mark.parametrize("role", ["connect", "listen"])
+def test_the_system_has_no_more_sockets(loop: Loop, tmp_path: Path, kind: str, role: str) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    first_free = os.dup(0)
+    os.close(first_free)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (first_free, hard))
+    try:
+        loop.carry_out([Open("peer", Address(kind, "127.0.0.1", 9, str(tmp_path / "socket")), role)])
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert "Too many open files" in Ear(loop).wait_for(Failed, "peer").reason
+
+
+def test_places_where_nobody_listens_any_more_are_given_up(loop: Loop) -> None:
+    before = len(os.listdir("/proc/self/fd")) if Path("/proc/self/fd").exists() else 0
+    for number in range(50):
+        loop.carry_out([Open(f"server {number}", Address("tcp"), "listen"), Close(f"server {number}")])
+    after = len(os.listdir("/proc/self/fd")) if Path("/proc/self/fd").exists() else 0
+    assert after - before <= 16
+
+
+def test_closing_twice_does_no_harm(listening: socket.socket) -> None:
+    loop = Loop()
+    loop.carry_out([connect_to(listening)])
+    loop.close()
+    loop.close()
 
 
 def test_waiting_ends_when_it_should(loop: Loop, listening: socket.socket) -> None:

@@ -14,7 +14,7 @@ from typing import Any, cast
 from palaver.chance import Chance
 from palaver.compiled.data import as_bytes, as_data
 from palaver.compiled.reading import Reading
-from palaver.constraints.check import Check, compile_goal
+from palaver.constraints.check import Check, compile_check, compile_goal
 from palaver.constraints.select import indexed
 from palaver.errors import ConversionError, Diagnostic, SpecCrash
 from palaver.generation.makers import Discarded
@@ -199,7 +199,8 @@ class Spec:
     @cached_property
     def checks(self) -> tuple[Check, ...]:
         """The constraints, ready to be asked."""
-        return tuple(map(self.workshop.check, self.grammar.constraints))
+        names = self.namespace.names
+        return tuple(compile_check(constraint, self.analysis, names) for constraint in self.grammar.constraints)
 
     @cached_property
     def _goals(self) -> tuple[Callable[[Tree], float], ...]:

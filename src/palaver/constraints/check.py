@@ -17,7 +17,20 @@ from palaver.errors import Diagnostic
 from palaver.grammar.analyse import Analysis
 from palaver.grammar.code import SPEC_CODE_RAISES, Function, compile_expression, raised
 from palaver.grammar.ir import first_expression
-from palaver.spec.ast import And, Constraint, Expression, Formula, Goal, Leaf, Mention, Not, Or, Quantified
+from palaver.spec.ast import (
+    And,
+    Constraint,
+    Expression,
+    Formula,
+    Goal,
+    Index,
+    Leaf,
+    Mention,
+    Not,
+    Or,
+    Path,
+    Quantified,
+)
 from palaver.trees.tree import Tree
 from palaver.trees.values import value_of
 
@@ -74,9 +87,12 @@ class Check:
         return self.evaluate(tree, {})
 
 
-def compile_check(constraint: Constraint, analysis: Analysis, names: dict[str, Any]) -> Check:
-    """`constraint` as a function; `names` is the spec's Python namespace."""
-    return Check(constraint, _Compiler(analysis, names).formula(constraint.formula, ()))
+def compile_check(constraint: Constraint, analysis: Analysis, names: dict[str, Any], *, early: bool = False) -> Check:
+    """`constraint` as a function; `names` is the spec's Python namespace.
+
+    With `early`, quantifiers look into nodes whose end has not been seen, as far as that is safe (`looks_inside`).
+    """
+    return Check(constraint, _Compiler(analysis, names, early=early).formula(constraint.formula, ()))
 
 
 def compile_formula(
@@ -109,9 +125,10 @@ def compile_goal(goal: Goal, analysis: Analysis, names: dict[str, Any]) -> Calla
 
 
 class _Compiler:
-    def __init__(self, analysis: Analysis, names: dict[str, Any]) -> None:
+    def __init__(self, analysis: Analysis, names: dict[str, Any], *, early: bool = False) -> None:
         self._analysis = analysis
         self._names = names
+        self._early = early
 
     def formula(self, formula: Formula, variables: tuple[str, ...]) -> Evaluate:
         match formula:
@@ -126,7 +143,7 @@ class _Compiler:
             case Quantified(every, variable, path, body):
                 if not variable.startswith("<"):
                     variables = (*variables, variable)
-                select = compile_path(path, self._analysis, self._names)
+                select = compile_path(path, self._analysis, self._names, open_too=self._early and looks_inside(formula))
                 inner = self.formula(body, variables)
                 return (_for_every if every else _for_some)(variable, select, inner, first_expression(body))
 
@@ -232,6 +249,34 @@ def _for_some(variable: str, select: Select, body: Evaluate, expression: Express
         return failure
 
     return evaluate
+
+
+def looks_inside(formula: Quantified) -> bool:
+    """Whether a quantifier can be asked about a node whose end has not been seen.
+
+    It can if it only compares parts of the node with each other: what is finished of an open node stays as it is. It
+    cannot if it looks at the node as a whole, counts what is in it, or wants something to exist there.
+    """
+    if not formula.every or not formula.variable.startswith("<"):
+        return False
+    todo: list[Formula] = [formula.body]
+    while todo:
+        match todo.pop():
+            case Leaf(expression):
+                for mention in expression.mentions:
+                    if mention.kind != "each" or not _goes_on(mention.path, formula.variable):
+                        return False
+            case And(parts) | Or(parts):
+                todo.extend(parts)
+            case Quantified(True, inner, path, body) if inner[0] == "<" and _goes_on(path, formula.variable):
+                todo.append(body)
+            case _:
+                return False
+    return True
+
+
+def _goes_on(path: Path, variable: str) -> bool:
+    return path.base != variable or (bool(path.steps) and not isinstance(path.steps[0], Index))
 
 
 def _text_of(leaf: Expression, mention: Mention) -> str:

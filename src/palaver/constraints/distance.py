@@ -8,18 +8,21 @@ looked at, and functions of the spec are asked in a rewritten form.
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import product
 from math import gcd, prod
+from operator import is_
 from typing import Any, NamedTuple, TypeAlias
 
 from palaver.constraints.guided import Graded, Guide
 from palaver.constraints.select import Bindings, Select, compile_path
 from palaver.grammar.analyse import Analysis
 from palaver.grammar.code import SPEC_CODE_RAISES
-from palaver.spec.ast import And, Constraint, Expression, Formula, Leaf, Not, Or, Quantified
-from palaver.trees.node import Node
+from palaver.grammar.ir import expressions_of
+from palaver.spec.ast import And, Constraint, Expression, Formula, Leaf, Not, Or, Path, Quantified
+from palaver.trees.node import Node, Part
 from palaver.trees.tree import SliceTree, Tree
 
 # A condition that raises is farther than any that fails.
@@ -55,18 +58,74 @@ def compile_distance(
     """A function that judges trees by `constraint`; compiled when it is first asked.
 
     `names` is the spec's Python namespace, `functions` what the spec itself defines in it (`guided.own_functions`).
+    Trees that differ in nothing that the constraint looks at are not judged again once it is satisfied.
     """
+    memory = _Memory(constraint.formula, analysis, names)
 
     @cache
     def compiled() -> Evaluate:
         return _Compiler(analysis, names, functions).holding(constraint.formula, ())
 
     def judge(tree: Tree) -> Judgement:
+        if memory.knows(tree):
+            return _SATISFIED
         blamed: list[Tree] = []
         distance = compiled()(tree, {}, blamed)
-        return Judgement(distance, _without_repetition(blamed)) if distance else _SATISFIED
+        if distance:
+            return Judgement(distance, _without_repetition(blamed))
+        memory.keep()
+        return _SATISFIED
 
     return judge
+
+
+class _Memory:
+    """The nodes with which a formula was satisfied the last time.
+
+    The code of a spec may be slow. Trees never change, so what was not exchanged since is the very same node.
+    """
+
+    def __init__(self, formula: Formula, analysis: Analysis, names: Mapping[str, Any]) -> None:
+        bases = [base for base in dict.fromkeys(_bases(formula)) if base in analysis.grammar.rules]
+        # Whatever is exchanged, the root is another one. And to look at the nodes takes as long as what is builtin.
+        self._is_of_use = analysis.grammar.start not in bases and _calls_code(formula, names)
+        self._selects = [compile_path(Path(base), analysis, {}) for base in bases]
+        self._held: list[Part] | None = None
+        self._seen: list[Part] = []
+
+    def knows(self, tree: Tree) -> bool:
+        """Whether the formula was satisfied with the nodes of this tree."""
+        if not self._is_of_use:
+            return False
+        self._seen = [found.node for select in self._selects for found in select(tree, {})]
+        held = self._held
+        return held is not None and len(held) == len(self._seen) and all(map(is_, held, self._seen))
+
+    def keep(self) -> None:
+        """The formula is satisfied with the nodes that were looked at last."""
+        self._held = self._seen if self._is_of_use else None
+
+
+def _bases(formula: Formula) -> Iterator[str]:
+    """The symbols that the paths in a formula start from, and names that are bound."""
+    match formula:
+        case Leaf(expression):
+            yield from (mention.path.base for mention in expression.mentions)
+        case And(parts) | Or(parts):
+            for part in parts:
+                yield from _bases(part)
+        case Not(part):
+            yield from _bases(part)
+        case Quantified(path=path, body=body):
+            yield path.base
+            yield from _bases(body)
+
+
+def _calls_code(formula: Formula, names: Mapping[str, Any]) -> bool:
+    """Whether a formula calls anything but plain builtins."""
+    nodes = (node for expression in expressions_of(formula) for node in ast.walk(expression.python))
+    called = (node.func for node in nodes if isinstance(node, ast.Call))
+    return any(not isinstance(each, ast.Name) or each.id in names or not hasattr(builtins, each.id) for each in called)
 
 
 class _Raised(Exception):

@@ -106,6 +106,11 @@ class Watch:
         """Why constraints do not hold now, one reason for each."""
         return [memory.failure for memory in self._memories if memory is not None and memory.failure is not None]
 
+    @property
+    def outcomes(self) -> list[Failure | None]:
+        """The same, in the order of the checks; None where one holds."""
+        return [None if memory is None else memory.failure for memory in self._memories]
+
     def is_incremental(self, constraint: Constraint) -> bool:
         """Whether the constraint is evaluated only as far as a message can change it."""
         return self._program.part_of(constraint) is not None

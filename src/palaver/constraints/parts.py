@@ -278,11 +278,11 @@ class ForEvery(Quantifier):
 
 class ForSome(Quantifier):
     def bind(self, found: list[Tree], now: Rows, rows: Rows, bound: Bindings, before: Memory | None) -> Memory:
-        # Nodes for which a body of fixed outcome does not hold need not be looked at again.
-        failure = before.failure if before is not None and not self.body.reads else None
-        failure = failure or Failure(self.expression, bound=dict(bound))
-        old = [] if before is None else before.pending.since(0)
-        todo: list[tuple[Tree, Memory | None]] = old + [(tree, None) for tree in found]
+        if not self.body.reads:
+            return self._seek(found, now, rows, bound)
+        failure = Failure(self.expression, bound=dict(bound))
+        todo = [] if before is None else before.pending.since(0)
+        todo += [(tree, None) for tree in found]
         for position, (tree, last) in enumerate(todo):
             memory = self.body.ask(rows, {**bound, self.variable: tree}, last)
             if memory is SETTLED:
@@ -291,5 +291,14 @@ class ForSome(Quantifier):
             if memory.failure is None:
                 return Memory(now, None, pending=NONE_PENDING.plus(todo))
             failure = memory.failure
-        kept = todo if self.body.reads else []
-        return Memory(now, failure, pending=NONE_PENDING.plus(kept))
+        return Memory(now, failure, pending=NONE_PENDING.plus(todo))
+
+    def _seek(self, found: list[Tree], now: Rows, rows: Rows, bound: Bindings) -> Memory:
+        """The outcome where that of the body never changes: none of the nodes need be looked at again."""
+        failure = None
+        for tree in reversed(found):  # What is asked for is likely to be what was said last.
+            memory = self.body.ask(rows, {**bound, self.variable: tree}, None)
+            if memory.failure is None:
+                return SETTLED
+            failure = failure or memory.failure
+        return Memory(now, failure or Failure(self.expression, bound=dict(bound)))

@@ -22,11 +22,16 @@ Bindings: TypeAlias = Mapping[str, Tree]
 Select: TypeAlias = Callable[[Tree, Bindings], list[Tree]]
 
 
-def compile_path(path: Path, analysis: Analysis, names: dict[str, Any]) -> Select:
-    """A function from a tree (and what is bound) to the nodes that `path` selects in it."""
+def compile_path(path: Path, analysis: Analysis, names: dict[str, Any], *, open_too: bool = False) -> Select:
+    """A function from a tree (and what is bound) to the nodes that `path` selects in it.
+
+    With `open_too`, a path that is a symbol alone selects nodes whose end has not been seen as well.
+    """
     steps = [_compile_step(step, analysis, names) for step in path.steps]
     base, find = path.base, _whole_finder(path.base, analysis)
     if not steps:
+        if open_too:
+            return lambda root, bound: [bound[base]] if base in bound else list(find(root).every)
         return lambda root, bound: [bound[base]] if base in bound else list(find(root).complete)
     if len(steps) == 1:
         (only,) = steps

@@ -31,6 +31,16 @@ class deep_calls:
         sys.setrecursionlimit(self._before)
 
 
+def deep(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    """`function`, with as many frames as makers may use."""
+
+    def call(*arguments: Arguments.args, **keywords: Arguments.kwargs) -> Result:
+        with deep_calls():
+            return function(*arguments, **keywords)
+
+    return call
+
+
 def shallow(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
     """`function`, with no more than the usual number of frames.
 

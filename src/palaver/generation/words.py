@@ -351,6 +351,8 @@ class _Plain:
         return None if outline is None else _flat(outline)
 
     def draw(self, length: int, chance: Chance) -> str | None:
+        if length > _LONGEST:
+            return None
         if self.flat is None:
             return self.product.draw(length, chance) if self.has(length) else None
         row = self.flat.row(length)

@@ -19,13 +19,13 @@ A step costs the same at any point of the dialogue. It makes no nodes of states:
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterator, Mapping
-from functools import cached_property
 from typing import NamedTuple
 
 from palaver.grammar.analyse import reachable
 from palaver.grammar.ir import refs
 from palaver.matching.cut import MessageType, cut_at_messages
 from palaver.matching.dialogue import MOST_HYPOTHESES, CompiledDialogue, Future, Step
+from palaver.matching.nearby import nearby
 from palaver.matching.positions import Fields
 from palaver.matching.spine import (
     Done,
@@ -64,8 +64,9 @@ class Forecaster:
     """Knows the dialogues of a grammar; one serves all sessions.
 
     `bound(expression, node)` computes a bound of a repetition from the latest node that the path in it selects. What it
-    raises rules out that repetition, and is told in `Forecast.crashes`. `distinguish` are the symbols of states that
-    matter: hypotheses that differ in where nodes of these begin and end are kept apart.
+    raises rules out that repetition, and is told in `Forecast.crashes`. That node is a message, or in one; a state is
+    found only by its bare name, and only once nothing more can be said in it. `distinguish` are the symbols of states
+    that matter: hypotheses that differ in where nodes of these begin and end are kept apart.
 
     :raises UnsupportedBound: a bound cannot be followed
     """
@@ -104,14 +105,14 @@ class Forecaster:
         fields = None
         if self.positions.has_computed_loops:
             fields = Fields(self.positions, (None,) * len(self.positions.trails.paths))
-        edge = root()
+        edge = root(self.start)
         return Forecast(self, (Hypothesis(self, self.compiled.beginning, fields, edge, edge, [], 0),))
 
 
 class Hypothesis:
     """One way to explain what was said so far."""
 
-    __slots__ = ("_done", "_edge", "_fields", "_forecaster", "_future", "_group", "_said")
+    __slots__ = ("_done", "_edge", "_fields", "_forecaster", "_future", "_group", "_said", "origin")
 
     def __init__(
         self,
@@ -130,6 +131,7 @@ class Hypothesis:
         self._said = said  # the edge when the latest message had been added, before anything was closed by it
         self._done = done
         self._group = group  # the same for those that agree in all symbols that matter
+        self.origin = 0  # of which hypothesis, by its place in the forecast before, this one is the continuation
 
     @property
     def moves(self) -> tuple[MessageType, ...]:
@@ -187,9 +189,18 @@ class Hypothesis:
     def tree(self) -> Node:
         """The tree of what was said, in which all nodes are open that may go on.
 
-        A symbol that begins with itself grows from the bottom: what may be put around it is not there yet.
+        A symbol that begins with itself grows from the bottom: what will be put around it is not there yet.
         """
-        return partial_tree(self._edge, self._forecaster.start)
+        return partial_tree(self._edge)
+
+    def nearby(self) -> tuple[Node, Path]:
+        """A tree of what was said lately, and where the latest message stands in it; its size does not grow."""
+        return nearby(self._said, self._forecaster.start)
+
+    @property
+    def open_symbols(self) -> Iterator[NonTerminal]:
+        """The symbols of the nodes that are open now, the innermost first."""
+        return symbols_around(self._edge)
 
     def complete_tree(self) -> Node:
         """The whole tree, if this was all.
@@ -217,7 +228,7 @@ class Hypothesis:
         for move in self.moves:
             for step in self._steps(move):
                 edge = grown(_left(self._edge, step, []), step.route.growth, [])
-                tree = partial_tree(edge, self._forecaster.start)
+                tree = partial_tree(edge)
                 found.append(Prediction(tree, next_path(edge), move.sender, move.recipient, move.symbol))
         return tuple(found)
 
@@ -298,18 +309,25 @@ def _selected(node: Node, trail: Trail, trails: Trails) -> dict[int, Node]:
 class Forecast:
     """All hypotheses at one point of a dialogue; none if they have all been ruled out."""
 
+    __slots__ = ("_forecaster", "_moves", "hypotheses")
+
     def __init__(self, forecaster: Forecaster, hypotheses: tuple[Hypothesis, ...]) -> None:
         self._forecaster = forecaster
+        self._moves: tuple[MessageType, ...] | None = None
         self.hypotheses = hypotheses  # the preferred first
 
-    @cached_property
+    @property
     def moves(self) -> tuple[MessageType, ...]:
-        """What may come next, in the order of the spec."""
-        if len(self.hypotheses) == 1:
-            return self.hypotheses[0].moves
-        return self._forecaster.compiled.in_order(move for each in self.hypotheses for move in each.moves)
+        """What may come next, each once, in the order of the spec."""
+        if self._moves is None:
+            if len(self.hypotheses) == 1:
+                self._moves = self.hypotheses[0].moves
+            else:
+                moves = (move for each in self.hypotheses for move in each.moves)
+                self._moves = self._forecaster.compiled.in_order(moves)
+        return self._moves
 
-    @cached_property
+    @property
     def can_end(self) -> bool:
         """Whether this may have been all."""
         return any(hypothesis.can_end for hypothesis in self.hypotheses)
@@ -338,12 +356,13 @@ class Forecast:
         is_merging = not compiled.positions.distinguished
         found: dict[tuple[int, Future], Hypothesis] = {}
         groups: dict[object, int] = {}
-        for hypothesis in self.hypotheses:
+        for origin, hypothesis in enumerate(self.hypotheses):
             for step in hypothesis._steps(move):
                 future = compiled.future_after(step)
-                if is_merging and any(compiled.covers(other, future) for _, other in found):
+                if is_merging and found and any(compiled.covers(other, future) for _, other in found):
                     continue
                 following = hypothesis._after(step, future, node, groups)
+                following.origin = origin
                 found.setdefault((following._group, future), following)
                 if len(found) == MOST_HYPOTHESES:
                     return list(found.values())

@@ -195,9 +195,11 @@ def _times(parts: tuple[Part, ...] | None, times: int) -> tuple[Part, ...] | Non
     return None if parts is None else parts * times
 
 
-def empty_trees(rules: Mapping[NonTerminal, Item], ask: Ask) -> dict[NonTerminal, Node]:
-    """For each symbol that can be empty its smallest such tree, or the first of those."""
-    found: dict[NonTerminal, Node] = {}
+def empty_trees(
+    rules: Mapping[NonTerminal, Item], ask: Ask, known: Mapping[NonTerminal, Node] | None = None
+) -> dict[NonTerminal, Node]:
+    """For each symbol that can be empty its smallest such tree, or the first of those; and those that are known."""
+    found = dict(known or {})
     while True:
         fresh = {
             name: Node(name, parts)

@@ -122,7 +122,7 @@ class Fields:
     def empty(self) -> dict[NonTerminal, Node]:
         """The symbols that can be empty now."""
         if self._empty is None:
-            self._empty = empty_trees(self._positions.rules, self.rounds)
+            self._empty = empty_trees(self._positions.perhaps_empty, self.rounds, self._positions.empty)
         return self._empty
 
     def rounds(self, loop: ComputedLoop) -> Rounds | None:
@@ -169,8 +169,10 @@ class Positions:
         looked_at = {name for path in self.trails.paths for name in path.names}
         self.distinguished = frozenset(distinguished) | frozenset(name for name in self.rules if name in looked_at)
         self.empty = empty_trees(self.rules, lambda _: None)
-        self.perhaps_empty = empty_trees(self.rules, lambda _: (0, None)) if loops else self.empty
-        self.circles = circles(self.rules, self.perhaps_empty)
+        self._empty_perhaps = empty_trees(self.rules, lambda _: (0, None)) if loops else self.empty
+        # The rules that can be empty if the fields are right.
+        self.perhaps_empty = {name: self.rules[name] for name in self._empty_perhaps if name not in self.empty}
+        self.circles = circles(self.rules, self._empty_perhaps)
         self._positions: dict[tuple[Item, Position], Position] = {}
         self._counters: dict[tuple[Item, int, int | None], Loop] = {}
         self._permutations: dict[tuple[Item, ...], All] = {}
@@ -197,6 +199,10 @@ class Positions:
             all_parts = None if parts is None or rest.parts is None else parts + rest.parts
             self._positions[key] = Position(item, rest, is_over=is_over, parts=all_parts)
         return self._positions[key]
+
+    def is_perhaps_empty(self, item: Item) -> bool:
+        """Whether there may be fields with which nothing has to be said."""
+        return self.has_computed_loops and nothing(item, self._empty_perhaps, lambda _: (0, None)) is not None
 
     def body(self, symbol: NonTerminal) -> Position:
         """The beginning of a rule."""
@@ -298,11 +304,13 @@ class Positions:
         return _added(tuple(parts))
 
     def opening(
-        self, symbol: NonTerminal | None, *, is_last: bool = False, tail: tuple[Part, ...] | None = ()
+        self, goal: NonTerminal, *, is_node: bool = True, is_last: bool = False, tail: tuple[Part, ...] | None = ()
     ) -> Opening:
+        """A node is opened, or a place where one will grow from the bottom."""
+        symbol = goal if is_node else None
         is_marked = symbol in self.distinguished
         trails = self.trails if self.has_computed_loops else None
-        return Opening(symbol, is_last=is_last, tail=tail or (), is_marked=is_marked, trails=trails)
+        return Opening(symbol, goal, is_last=is_last, tail=tail or (), is_marked=is_marked, trails=trails)
 
     def wrapping(self, corner: Corner) -> Wrapping:
         return Wrapping(self.opening(corner.outer), Adding(corner.before))
@@ -433,8 +441,8 @@ class _Exploration:
         parts = nothing(Row(items), self._empty, self._rounds)
         if parts is not None:
             yield self._added(way, parts, rest)
-        elif self._fields is None and self._positions.has_computed_loops:
-            self._is_asking |= nothing(Row(items), self._positions.perhaps_empty, lambda _: (0, None)) is not None
+        elif self._fields is None and not self._is_asking:
+            self._is_asking = self._positions.is_perhaps_empty(Row(items))
 
     def _rounds(self, loop: ComputedLoop) -> Rounds | None:
         return None if self._fields is None else self._fields.rounds(loop)
@@ -465,7 +473,7 @@ class _Exploration:
             opening = positions.opening(symbol, is_last=rest.is_over, tail=tail)
             yield self._grown(way, (opening,))._replace(position=positions.body(symbol), frame=_Frame(pushed, symbol))
             return
-        place = positions.opening(None, is_last=rest.is_over, tail=tail)
+        place = positions.opening(symbol, is_node=False, is_last=rest.is_over, tail=tail)
         for seed in positions.seeds(symbol):
             frame = _Frame((*pushed, positions.grown(symbol, seed)), seed)
             entered = self._grown(way, (place, positions.opening(seed)))

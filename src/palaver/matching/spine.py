@@ -10,9 +10,10 @@ child more is another `Open` of the same `Place`, so old edges stay as they were
 A node that is the last one of its parent is closed together with it, and with all above it that end there as well.
 That takes one step whatever their number: a `Finished` remembers the edge, and makes nodes of it when somebody asks.
 
-Not every place is that of a node. The root of all has none above it, and where a left-recursive symbol is wanted, its
-tree grows from the bottom: there stands a place without a symbol that holds the one node there is so far, and whatever
-that node is, or is wrapped in, will be a child of the place above.
+Not every place is that of a node. Where a left-recursive symbol is wanted, its tree grows from the bottom: there stands
+a place without a symbol, only with the symbol that is its goal. It holds the one node there is so far, and whatever
+that is wrapped in will be a child of the place above in the end. Until it is what is wanted, it is shown inside an open
+node of the goal. The root of all is such a place too; its goal is the start symbol.
 """
 
 from __future__ import annotations
@@ -28,12 +29,13 @@ from palaver.trees.paths import Path
 class Place:
     """Where an open node stands."""
 
-    __slots__ = ("is_last", "level", "parent", "survivor", "symbol", "tail", "trail")
+    __slots__ = ("goal", "is_last", "level", "parent", "survivor", "symbol", "tail", "trail")
 
     def __init__(
         self,
         symbol: NonTerminal | None,
         parent: Open | None,
+        goal: NonTerminal,
         *,
         is_last: bool = False,
         tail: tuple[Part, ...] = (),
@@ -42,6 +44,7 @@ class Place:
     ) -> None:
         self.symbol = symbol
         self.parent = parent
+        self.goal = goal  # the symbol itself, if there is one
         # Whether the parent is closed together with this node, after adding some empty parts, the `tail`.
         self.is_last = is_last
         self.tail = tail
@@ -125,9 +128,9 @@ Item: TypeAlias = Part | Finished
 Children: TypeAlias = "tuple[Children, Item] | None"
 
 
-def root() -> Open:
+def root(start: NonTerminal) -> Open:
     """The edge of a tree of which there is nothing yet."""
-    return Open(Place(None, None), None)
+    return Open(Place(None, None, start), None)
 
 
 def extended(edge: Open, item: Item) -> Open:
@@ -166,32 +169,41 @@ def parts_of(children: Children) -> list[Part]:
     return [item.part if isinstance(item, Finished) else item for item in items_of(children)]
 
 
-def partial_tree(edge: Open, start: NonTerminal) -> Node:
+def partial_tree(edge: Open) -> Node:
     """The tree with all that is open as open nodes."""
     parts = parts_of(edge.children)
-    while (parent := edge.place.parent) is not None:
-        if edge.place.symbol is not None:
-            parts = [new(OpenNode, (edge.place.symbol, tuple(parts), (), None))]
-        parts = [*parts_of(parent.children), *parts]
-        edge = parent
-    match parts:
-        case [Node(symbol) as tree] if symbol == start:
-            return tree
-    # Nothing yet, or, of a start symbol that begins with itself, only what will be at its left.
-    return new(OpenNode, (start, tuple(parts), (), None))
+    while True:
+        place = edge.place
+        if place.symbol is not None or not _is_reached(place.goal, parts):
+            parts = [new(OpenNode, (place.goal, tuple(parts), (), None))]
+        if place.parent is None:
+            break
+        edge = place.parent
+        parts = [*parts_of(edge.children), *parts]
+    (tree,) = parts
+    assert isinstance(tree, Node), "just made one"
+    return tree
+
+
+def _is_reached(goal: NonTerminal, parts: list[Part]) -> bool:
+    return bool(parts) and isinstance(parts[0], Node) and parts[0].symbol == goal
 
 
 def next_path(edge: Open) -> Path:
     """Where in the tree the next child of the innermost node will stand."""
     steps: list[int] = []
     step = _count(edge.children)
-    while (parent := edge.place.parent) is not None:
-        if edge.place.symbol is None:
-            step += _count(parent.children)
-        else:
+    inner: NonTerminal | None = None
+    while True:
+        place = edge.place
+        if place.symbol is not None or inner not in (None, place.goal):
             steps.append(step)
-            step = _count(parent.children)
-        edge = parent
+            step = 0
+        inner = place.goal
+        if place.parent is None:
+            break
+        edge = place.parent
+        step += _count(edge.children)
     steps.reverse()
     return tuple(steps)
 
@@ -221,13 +233,14 @@ Done: TypeAlias = list["Finished | Node"]
 
 
 class Opening:
-    """A node is opened, or a place for a tree that grows from the bottom (no symbol)."""
+    """A node is opened, or, without a symbol, a place where a tree grows from the bottom."""
 
-    __slots__ = ("is_last", "is_marked", "symbol", "tail", "trails")
+    __slots__ = ("goal", "is_last", "is_marked", "symbol", "tail", "trails")
 
     def __init__(
         self,
         symbol: NonTerminal | None,
+        goal: NonTerminal,
         *,
         is_last: bool,
         tail: tuple[Part, ...],
@@ -235,6 +248,7 @@ class Opening:
         trails: Trails | None,
     ) -> None:
         self.symbol = symbol
+        self.goal = goal
         self.is_last = is_last
         self.tail = tail
         self.is_marked = is_marked
@@ -246,7 +260,7 @@ class Opening:
         trail = above.trail
         if self.trails is not None and self.symbol is not None:
             trail = self.trails.descend(trail, self.symbol)[0]
-        place = Place(self.symbol, edge, is_last=self.is_last, tail=self.tail, level=level, trail=trail)
+        place = Place(self.symbol, edge, self.goal, is_last=self.is_last, tail=self.tail, level=level, trail=trail)
         return Open(place, None)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any, cast
 
 from palaver.compiled import Spec
 from palaver.errors import PalaverError
@@ -25,18 +26,14 @@ class Casting:
     networks: Mapping[str, tuple[str, ConnectionMode]] = field(default_factory=dict)
     program: tuple[str, ...] = ()
 
-    def cast(self, spec: Spec, stage: Stage) -> Cast:
-        """Fresh objects for all parties, as each session gets them.
-
-        :raises PalaverError: a party is nobody we know
-        """
-        return Cast(spec, self, stage)
-
 
 class Cast:
-    """The parties of one session."""
+    """The parties of one session.
 
-    def __init__(self, spec: Spec, casting: Casting, stage: Stage) -> None:
+    :raises PalaverError: a party is nobody we know
+    """
+
+    def __init__(self, spec: Spec, casting: Casting) -> None:
         self._casting = casting
         self._spec = spec
         names = spec.namespace.names
@@ -48,6 +45,9 @@ class Cast:
         # A spec's party may have made others when it was made.
         for name, party in base.instances.items():
             self.parties.setdefault(name, party)
+
+    def join(self, stage: Stage) -> None:
+        """Let everybody take part in a session."""
         for party in self.parties.values():
             party.join(stage)
 
@@ -57,13 +57,14 @@ class Cast:
             uri, mode = self._casting.networks[name]
             # What the command line defines comes after the spec, and wins.
             network = bases["NetworkParty"]
-            party = network(f"{name}={uri.rpartition('=')[2]}", connection_mode=mode)  # type: ignore[call-arg]
+            party: Party = cast(Any, network)(f"{name}={uri.rpartition('=')[2]}", connection_mode=mode)
             if mode is not ConnectionMode.EXTERNAL:
                 party.start()
             return party
         if isinstance(kind, type) and issubclass(kind, bases["FandangoParty"]):
             existing = bases.instances.get(name)
-            return existing if existing is not None else kind()
+            # A spec's party class takes no arguments; that is how the language makes instances.
+            return existing if existing is not None else cast(Any, kind)()
         hint = "define a class of that name in the spec, or use --client or --server"
         raise PalaverError(f"nobody plays {name}: {hint}")
 

@@ -24,13 +24,11 @@ from functools import partial
 from typing import Any
 
 from palaver.chance import Chance
-from palaver.compiled import Spec
 from palaver.compiled.data import as_bytes
 from palaver.errors import ConversionError, PalaverError
 from palaver.grammar.code import SPEC_CODE_RAISES, raised
 from palaver.matching.forecaster import Forecast, MessageType
 from palaver.party import Party
-from palaver.session.cast import Cast, Casting
 from palaver.session.events import (
     Action,
     Close,
@@ -50,6 +48,7 @@ from palaver.session.events import (
 from palaver.session.findings import Finding, Kind, Said, Verdict, verdict_of
 from palaver.session.inbox import Inbox
 from palaver.session.memory import Memory
+from palaver.session.play import Play
 from palaver.session.player import Player
 from palaver.session.timers import Timers
 from palaver.trees.node import Node
@@ -88,10 +87,8 @@ _PAUSES = 4
 class Session:
     """One conversation of a spec."""
 
-    def __init__(
-        self, spec: Spec, casting: Casting, player: Player, chance: Chance, patience: Patience | None = None
-    ) -> None:
-        self.spec = spec
+    def __init__(self, play: Play, player: Player, chance: Chance, patience: Patience | None = None) -> None:
+        self.spec = play.spec
         self.said: list[Said] = []
         self.findings: list[Finding] = []
         self.is_over = False
@@ -99,9 +96,9 @@ class Session:
         self._player = player
         self._patience = patience or Patience()
         self._actions: list[Action] = []
-        self._memory = Memory(spec, chance)
+        self._memory = Memory(play, chance)
         self._forecast: Forecast = self._memory.forecast
-        self._cast: Cast = casting.cast(spec, self)
+        self._cast = play.cast(self)
         self._inboxes: dict[str, Inbox] = {}
         self._links: dict[str, str] = {}  # "opening", "open", "closed"
         self._timers = Timers()
@@ -173,7 +170,7 @@ class Session:
             return
         if event.trouble == "reset":
             self._listen()
-            if not self._forecast.can_end:
+            if not self._memory.can_end:
                 self._find(Kind.RESET, "the connection was reset", party=link)
         elif event.exit_code is not None and event.exit_code < 0:
             self._find(Kind.CRASH, f"the program was ended by signal {-event.exit_code}", party=link)
@@ -261,7 +258,7 @@ class Session:
         self._listen()
         if self.is_over:
             return
-        has_said_enough = len(self.said) >= self._patience.most_messages and self._forecast.can_end
+        has_said_enough = len(self.said) >= self._patience.most_messages and self._memory.can_end
         if has_said_enough or not self._forecast.moves:
             self._end()
         elif not self.wants_to_speak:
@@ -307,11 +304,11 @@ class Session:
         reason = ""
         move: MessageType | None = None
         for move, node in inbox.readings(length):
-            outcome = self._memory.heard(move, node)
-            if isinstance(outcome, Forecast):
+            refused = self._memory.heard(move, node)
+            if refused is None:
                 self._note(move, self._memory.newest, inbox.take(length))
                 return True
-            reason = reason or outcome
+            reason = reason or refused
         crashed = self._memory.crash
         kind = Kind.SPEC_CRASH if crashed else Kind.CONSTRAINT
         symbol = move.symbol if move is not None else "what came"
@@ -348,7 +345,7 @@ class Session:
         senders = {move.sender for move in self._forecast.moves}
         if senders and senders <= {"TimerEvent"}:
             return None
-        if self._forecast.can_end:
+        if self._memory.can_end:
             return self._quiet_at()
         return self._since + self._patience.timeout
 
@@ -356,7 +353,7 @@ class Session:
         """We wait for others. Will they speak?"""
         expected = [move for move in self._forecast.moves if not self._cast.is_ours(move.sender)]
         if self._is_cut_off(expected):
-            if self._forecast.can_end:
+            if self._memory.can_end:
                 self._end()
             else:
                 self._find(
@@ -368,7 +365,7 @@ class Session:
             return
         if any(inbox.has_something for inbox in self._inboxes.values()):
             self._stopped_short()
-        elif self._forecast.can_end:
+        elif self._memory.can_end:
             self._end()
         else:
             waited = f"{self._now - self._since:.1f} s"
@@ -464,7 +461,7 @@ class Session:
         self._now = max(self._now, at)
         moves = self._our_moves()
         while moves:
-            move = self._player.choose(moves, self._forecast)
+            move = self._player.choose(moves, self._forecast, self._memory.can_end)
             if move is None:
                 self._next = self._end
                 return True

@@ -12,7 +12,7 @@ from palaver.matching.forecaster import Forecast, MessageType
 class Player(Protocol):
     """Chooses our next message."""
 
-    def choose(self, moves: Sequence[MessageType], forecast: Forecast) -> MessageType | None:
+    def choose(self, moves: Sequence[MessageType], forecast: Forecast, can_end: bool) -> MessageType | None:
         """One of our possible messages, or None to end the conversation if it can end here."""
 
 
@@ -22,6 +22,6 @@ class RandomPlayer:
     def __init__(self, chance: Chance) -> None:
         self._chance = chance
 
-    def choose(self, moves: Sequence[MessageType], forecast: Forecast) -> MessageType | None:
-        options: list[MessageType | None] = [*moves, *((None,) if forecast.can_end else ())]
+    def choose(self, moves: Sequence[MessageType], forecast: Forecast, can_end: bool) -> MessageType | None:
+        options: list[MessageType | None] = [*moves, *((None,) if can_end else ())]
         return self._chance.pick(options)

@@ -83,6 +83,13 @@ class Assigner:
             self._free[symbol] = None if language is None else Domain(symbol, language, spread=self.spread)
         return self._free[symbol]
 
+    def numbers(self, tree: Tree, view: View) -> tuple[int, int | None]:
+        """Limits of the numbers that a node in the place of `tree` can be."""
+        assert isinstance(tree.node, Node), "only nodes are numbers"
+        domain = self.domain(tree.node.symbol)
+        known = None if domain is None else domain.numbers(view)
+        return (0, None) if known is None else known
+
     def assigned(self, tree: Tree, view: View, operator: str, value: Any, chance: Chance) -> Node | None:
         """A node in the place of `tree`, of which `view operator value` holds; None if we know none.
 

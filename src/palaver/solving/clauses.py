@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from palaver.constraints.check import CompiledLeaf, Evaluate, Failure, compile_formula, compile_leaf
+from palaver.constraints.check import CompiledLeaf, Evaluate, Failure, compile_formula, compile_leaf, looks_inside
 from palaver.constraints.select import Bindings, Select, compile_path
 from palaver.grammar.analyse import Analysis
 from palaver.grammar.code import SPEC_CODE_RAISES
@@ -49,7 +49,9 @@ class Clause:
 
     @cached_property
     def _selects(self) -> tuple[Select, ...]:
-        return tuple(compile_path(each.path, self.analysis, self.names) for each in self.quantifiers)
+        return tuple(
+            compile_path(each.path, self.analysis, self.names, open_too=looks_inside(each)) for each in self.quantifiers
+        )
 
     def bindings(self, root: Tree) -> list[Bindings]:
         """Everything the quantifiers bind in a tree, in document order; nothing if a computed index fails."""
@@ -71,6 +73,14 @@ class Clause:
     def part(self, body: Formula, variables: tuple[str, ...]) -> Clause:
         """A part of the body as a clause of its own, inside of which these Python names are bound."""
         return replace(self, body=body, variables=variables)
+
+    @property
+    def is_about_one_node(self) -> bool:
+        """Whether the condition is a function of nothing but a node of the symbol that it mentions."""
+        expression = self.expression
+        if expression is None or self.quantifiers or len(expression.mentions) != 1:
+            return False
+        return expression.mentions[0].kind == "each" and not expression.mentions[0].path.steps
 
     def as_constraint(self) -> Constraint:
         """The clause as a constraint of its own."""

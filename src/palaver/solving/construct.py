@@ -25,6 +25,7 @@ from typing import Any, TypeAlias
 from palaver.chance import Chance
 from palaver.constraints.check import Value
 from palaver.constraints.select import Bindings
+from palaver.errors import ConversionError
 from palaver.generation.makers import Discarded
 from palaver.grammar.bounds import last_symbol
 from palaver.grammar.code import SPEC_CODE_RAISES
@@ -34,7 +35,7 @@ from palaver.solving.domains import HOLDS, inverse
 from palaver.solving.edits import Edits, Write
 from palaver.solving.placing import Placing
 from palaver.solving.plan import Direction, Equation, Plan, directions_of
-from palaver.solving.views import Kind, Reader
+from palaver.solving.views import Kind, Reader, View
 from palaver.spec.ast import And, Expression, Formula, Index, Leaf, Not, Or, Quantified
 from palaver.trees.paths import Path
 from palaver.trees.tree import Tree
@@ -59,6 +60,7 @@ class Constructor:
     reader: Reader
     chance: Chance
     is_frozen: Callable[[Path], bool] | None = None
+    _repairable: dict[Clause, bool] = field(default_factory=dict, repr=False)
     _inside: dict[tuple[Equation, str], bool] = field(default_factory=dict, repr=False)
     # Conditions inside of clauses, compiled when they first need a repair.
     _parts: dict[tuple[Expression, tuple[str, ...]], tuple[Clause, list[Direction]]] = field(
@@ -154,15 +156,29 @@ class Constructor:
         if view.kind is Kind.COUNT:
             return self._counted(direction, wanted, clause, bound, root) if relation.operator == "==" else None
         if view.kind is Kind.LIST:
-            return self._listed(direction, target, wanted) if relation.operator == "==" else None
+            return self._listed(view.element, target, wanted) if relation.operator == "==" else None
+        if view.kind is Kind.SUM:
+            return self._summed(direction, target, wanted) if relation.operator == "==" else None
         if not isinstance(target, Tree) or not self.placing.can_write(target, self.is_frozen):
             return None
         node = self.assigner.assigned(target, view, relation.operator, wanted, self.chance)
         return None if node is None else ((target, node),)
 
-    def _listed(self, direction: Direction, targets: Value, wanted: Any) -> Sequence[Write] | None:
+    def _summed(self, direction: Direction, targets: Value, wanted: Any) -> Sequence[Write] | None:
+        """What is missing in a sum, or too much, is shared out among the numbers."""
+        view = direction.relation.view
+        total = inverse(view, wanted)
+        if total is None or not isinstance(targets, list) or not targets or view.element is None:
+            return None
+        limits = [self.assigner.numbers(target, view.element) for target in targets]
+        try:
+            numbers = shared_out(total, [int(target) for target in targets], limits, self.chance)
+        except ConversionError:
+            return None
+        return None if numbers is None else self._listed(view.element, targets, numbers)
+
+    def _listed(self, element: View | None, targets: Value, wanted: Any) -> Sequence[Write] | None:
         """Each of several nodes gets the value that is at its place in a list."""
-        element = direction.relation.view.element
         if not isinstance(wanted, list | tuple) or not isinstance(targets, list) or len(wanted) != len(targets):
             return None
         assert element is not None, "a list is a list of something"
@@ -194,6 +210,15 @@ class Constructor:
         return None if node is None else ((holder, node),)
 
     # --- what is no equation ------------------------------------------------------------------------------------------
+
+    def can_repair(self, clause: Clause) -> bool:
+        """Whether there may be anything in a clause that we know how to make true."""
+        if clause not in self._repairable:
+            expression = clause.expression
+            self._repairable[clause] = (
+                expression is None or _is_all_different(expression) or bool(directions_of(clause, self.reader))
+            )
+        return self._repairable[clause]
 
     def repair(self, clause: Clause, root: Tree) -> Tree:
         """The tree after each failing instance of a clause was made true, as far as we know how."""
@@ -309,6 +334,28 @@ def _found_again(value: Value, root: Tree) -> Value:
 
 def _again(bound: Bindings, root: Tree) -> dict[str, Tree]:
     return {name: root.at(tree.path) for name, tree in bound.items()}
+
+
+def shared_out(
+    total: int, numbers: Sequence[int], limits: Sequence[tuple[int, int | None]], chance: Chance
+) -> list[int] | None:
+    """Numbers within their limits with this sum, each changed by about as much; None if none are found."""
+    found = list(numbers)
+    open_ones = list(range(len(found)))
+    while open_ones and (missing := total - sum(found)):
+        share, rest = divmod(missing, len(open_ones))
+        first = chance.below(len(open_ones))
+        kept = []
+        for place, at in enumerate(open_ones[first:] + open_ones[:first]):
+            low, high = limits[at]
+            changed = found[at] + share + (place < rest)
+            found[at] = max(low, changed if high is None else min(high, changed))
+            if found[at] == changed:
+                kept.append(at)
+        if len(kept) == len(open_ones):
+            break
+        open_ones = kept
+    return found if sum(found) == total else None
 
 
 def _shuffled(count: int, chance: Chance) -> list[int]:

@@ -386,6 +386,11 @@ class Domain:
         return all(_keeps(word, limit) for limit in self._all_limits)
 
     @property
+    def is_guess(self) -> bool:
+        """Whether these are merely the words that came to mind."""
+        return self.words is not None and not self.is_exact
+
+    @property
     def is_hopeless(self) -> bool:
         """Whether there is no word that could be drawn, though that proves nothing."""
         has_none = self.words is not None and not any(map(self.allows, self.words))

@@ -38,6 +38,7 @@ from palaver.spec.ast import Constraint
 # What it costs to write through a view: how much of a tree changes, and how often that fails.
 _COSTS = {
     Kind.VALUE: 1, Kind.NUMBER: 1, Kind.LIST: 2, Kind.ITEM: 2, Kind.SLICE: 2, Kind.LENGTH: 4, Kind.COUNT: 5,
+    Kind.SUM: 6,
 }  # fmt: skip
 _COST_OF_ARITHMETIC = 4
 
@@ -216,7 +217,7 @@ class _Planner:
         """The symbol that a view looks at, if the clause speaks about every node of it."""
         path = clause.path_of(view.name)
         symbols = clause.symbols_of(path)
-        if view.kind in (Kind.COUNT, Kind.LIST) or len(symbols) != 1 or not clause.is_everywhere(path):
+        if view.kind in (Kind.COUNT, Kind.LIST, Kind.SUM) or len(symbols) != 1 or not clause.is_everywhere(path):
             return None
         (symbol,) = symbols
         return symbol if symbol in self._analysis.grammar.rules else None

@@ -17,20 +17,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from palaver.constraints.check import Check, Failure
 from palaver.generation.makers import Discarded
+from palaver.solving.clauses import Clause
 from palaver.solving.construct import Constructor
 from palaver.solving.meter import Meter
 from palaver.solving.plan import Plan
 from palaver.solving.search import Near, Search
+from palaver.spec.ast import Constraint
 from palaver.trees.tree import Tree
 
 # Rounds of construction before a tree is searched or given up; equations in a cycle need several.
 _ROUNDS = 8
 
+# What a further round is worth in steps: equations are solved, checks asked, clauses repaired.
+_STEPS_OF_A_ROUND = 2
+
 # From this round on equations that still do not hold are repaired like any other clause.
 _REPAIR_EQUATIONS_FROM = 2
+
+
+# A step of a climb takes about as long as so many of construction.
+_COST_OF_A_CLIMBS_STEP = 3
 
 
 @dataclass(slots=True)
@@ -66,7 +76,7 @@ class Solver:
         self._checks = checks
         self._constructor = constructor
         self._search = search
-        self._fresh, self._climbs = _Tally(), _Tally(1.0, 30.0)
+        self._fresh, self._climbs = _Tally(), _Tally(1.0, 100.0)
         self._generations = 0
 
     @property
@@ -110,7 +120,7 @@ class Solver:
             failing = self._failing(derived)
             if not failing:
                 return derived, True
-            self.meter.spent += 1
+            self.meter.spent += _STEPS_OF_A_ROUND if number else 0
             repaired = self._repaired(derived, failing, number >= _REPAIR_EQUATIONS_FROM)
             if repaired is derived and (derived is tree or number >= _REPAIR_EQUATIONS_FROM):
                 return derived, False
@@ -128,11 +138,19 @@ class Solver:
         return failing
 
     def _repaired(self, tree: Tree, failing: Sequence[Check], equations_too: bool) -> Tree:
-        constraints = [check.constraint for check in failing]
-        for clause in self.plan.clauses:
-            if clause.constraint in constraints and (equations_too or self.plan.uses[clause] != "equation"):
-                tree = self._constructor.repair(clause, tree)
+        for check in failing:
+            for clause in self._repairable.get(check.constraint, ()):
+                if equations_too or self.plan.uses[clause] != "equation":
+                    tree = self._constructor.repair(clause, tree)
         return tree
+
+    @cached_property
+    def _repairable(self) -> dict[Constraint, list[Clause]]:
+        found: dict[Constraint, list[Clause]] = {}
+        for clause in self.plan.clauses:
+            if self._constructor.can_repair(clause):
+                found.setdefault(clause.constraint, []).append(clause)
+        return found
 
     def _climb(self) -> Tree | None:
         before = self.meter.spent
@@ -146,7 +164,7 @@ class Solver:
                 self._search.remember(near)
                 self._note(near)
             self.by_search += is_solved
-        self._climbs.steps += self.meter.spent - before + 1
+        self._climbs.steps += (self.meter.spent - before + 1) * _COST_OF_A_CLIMBS_STEP
         self._climbs.wins += is_solved
         return tree if is_solved else None
 

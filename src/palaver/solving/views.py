@@ -30,6 +30,7 @@ class Kind(Enum):
     SLICE = auto()  # some of them
     COUNT = auto()  # how many nodes there are
     LIST = auto()  # the views of several nodes
+    SUM = auto()  # the sum of these
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,7 @@ _COMPARISONS: dict[type[ast.cmpop], str] = {
 }  # fmt: skip
 _TURNED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _NEGATED = {"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<", "in": "not in", "not in": "in"}
-_NUMBERS = (Kind.NUMBER, Kind.LENGTH, Kind.COUNT)
+_NUMBERS = (Kind.NUMBER, Kind.LENGTH, Kind.COUNT, Kind.SUM)
 _LARGEST_POWER = 8
 _NATIVE = sys.byteorder
 
@@ -126,9 +127,21 @@ class Reader:
                 return self._arithmetic(left, operator, right, kinds)
             case ast.UnaryOp(ast.USub(), operand):
                 return _scaled(self.view(operand, kinds), -1)
-            case ast.ListComp(element, [ast.comprehension(ast.Name(target), ast.Name(name), [], 0)]):
-                if kinds.get(name) == "list":
-                    return _list(name, self.view(element, {target: "each"}))
+            case ast.ListComp():
+                return self._each(side, kinds)
+        return None
+
+    def _each(self, side: ast.expr, kinds: Mapping[str, str]) -> View | None:
+        """`int(x) for x in *<x>`, or `map(int, *<x>)`."""
+        match side:
+            case ast.ListComp(element, [ast.comprehension(ast.Name(target), ast.Name(name), [], 0)]) | ast.GeneratorExp(
+                element, [ast.comprehension(ast.Name(target), ast.Name(name), [], 0)]
+            ) if kinds.get(name) == "list":
+                return _list(name, self.view(element, {target: "each"}))
+            case ast.Call(function, [of, ast.Name(name)], []) if kinds.get(name) == "list":
+                if self._resolve(function) is map:
+                    each = ast.Call(of, [ast.Name("each", ast.Load())], [])
+                    return _list(name, self.view(each, {"each": "each"}))
         return None
 
     def constant(self, node: ast.expr) -> tuple[Any] | None:
@@ -149,8 +162,10 @@ class Reader:
             return None
         if function is len and isinstance(arguments[0], ast.Name) and kinds.get(arguments[0].id) == "list":
             return View(arguments[0].id, Kind.COUNT)
-        if function is list and isinstance(arguments[0], ast.Call):
-            return self._mapped(arguments[0], kinds)
+        if function is list and len(arguments) == 1:
+            return self._each(arguments[0], kinds)
+        if function is sum and len(arguments) == 1:
+            return _sum(self._each(arguments[0], kinds))
         inner = self.view(arguments[-1] if function is struct.unpack else arguments[0], kinds)
         if inner is None or not inner.is_plain:
             return None
@@ -178,15 +193,6 @@ class Reader:
         base = self.constant(arguments[1])
         if len(arguments) == 2 and inner.reads_as == "str" and base in ((2,), (8,), (10,), (16,)):
             return replace(inner, kind=Kind.NUMBER, base=base[0])
-        return None
-
-    def _mapped(self, call: ast.Call, kinds: Mapping[str, str]) -> View | None:
-        """`list(map(int, *<x>))`."""
-        match call:
-            case ast.Call(function, [of, ast.Name(name)], []) if kinds.get(name) == "list":
-                if self._resolve(function) is map:
-                    each = ast.Call(of, [ast.Name("each", ast.Load())], [])
-                    return _list(name, self.view(each, {"each": "each"}))
         return None
 
     def _resolve(self, function: ast.expr) -> Any:
@@ -315,6 +321,12 @@ def _list(name: str, element: View | None) -> View | None:
     if element is None or element.kind not in (Kind.VALUE, Kind.NUMBER, Kind.LENGTH):
         return None
     return View(name, Kind.LIST, element=element)
+
+
+def _sum(each: View | None) -> View | None:
+    if each is None or each.element is None or each.element.kind is not Kind.NUMBER or not each.element.is_plain:
+        return None
+    return replace(each, kind=Kind.SUM)
 
 
 def _as_number(view: View | None) -> View | None:

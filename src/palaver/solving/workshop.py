@@ -119,7 +119,7 @@ class Workshop:
         is_frozen = None if scene is None else scene.is_frozen
         constructor = Constructor(plan, assigner, placing, self._reader, chance / "construct", is_frozen)
         for symbol in drawn:
-            fields[symbol] = Field(symbol, plan.domains[symbol], (), assigner, None, chance / symbol, meter).make
+            fields[symbol] = Field(symbol, plan.domains[symbol], (), (), assigner, None, chance / symbol, meter).make
         # A field that is searched for is not made of fields that are searched for, or there might be no end.
         simple = self._placing(program, dict(fields), chance / "fields", limits)
         for symbol in sorted(plan.filters):
@@ -143,16 +143,21 @@ class Workshop:
         return Solver(fresh, checks, plan, constructor, search, meter)
 
     def check(self, constraint: Constraint) -> Check:
-        """A constraint, ready to be asked; made once."""
+        """A constraint, ready to be asked, also about trees that are not finished; made once."""
         key = (constraint, constraint.formula)
         if key not in self._checks:
-            self._checks[key] = compile_check(constraint, self.analysis, self.names)
+            self._checks[key] = compile_check(constraint, self.analysis, self.names, early=True)
         return self._checks[key]
 
     def _judge(self, constraint: Constraint) -> Callable[[Tree], Judgement]:
-        if constraint not in self._judges:
-            self._judges[constraint] = compile_distance(constraint, self.analysis, self.names, self._functions)
-        return self._judges[constraint]
+        """How far trees are from satisfying a constraint; worked out when it is first asked, which is often never."""
+
+        def judge(tree: Tree) -> Judgement:
+            if constraint not in self._judges:
+                self._judges[constraint] = compile_distance(constraint, self.analysis, self.names, self._functions)
+            return self._judges[constraint](tree)
+
+        return judge
 
     def _searched(
         self,
@@ -165,10 +170,12 @@ class Workshop:
         rates: Rates,
     ) -> Field:
         """A field with conditions that are no limits."""
-        conditions = [clause.as_constraint() for clause in plan.filters[symbol]]
-        judges, filters = list(map(self._judge, conditions)), list(map(self.check, conditions))
+        clauses = plan.filters[symbol]
+        constraints = [clause.as_constraint() for clause in clauses]
+        judges, filters = list(map(self._judge, constraints)), list(map(self.check, constraints))
+        conditions = [clause.leaf.function for clause in clauses if clause.is_about_one_node]
         search = Search(judges, lambda tree: tree, placing, assigner, chance / "search", meter, {}, rates)
-        return Field(symbol, plan.domains.get(symbol), filters, assigner, search, chance, meter)
+        return Field(symbol, plan.domains.get(symbol), filters, conditions, assigner, search, chance, meter)
 
     def _placing(self, program: Program, fields: Fields, chance: Chance, limits: Limits) -> Placing:
         def make(symbol: str, above: tuple[str, ...], given: Mapping[str, Node], elsewhere: int) -> Node:

@@ -1,9 +1,9 @@
 """One link: what is being opened, what waits to be sent, and when all is over.
 
 How it works. A link first has an `Opening`, then a `Pipe`; to encrypt it turns the pipe into an opening again, the
-handshake, until a new pipe comes out. What it is told to do stands in one queue: data, `_ENCRYPT` with its handshake,
+handshake, until a new pipe comes out. What it is told to do stands in one queue: data, what makes a handshake, and
 `_FINISH`. So what was sent before the encryption leaves in clear and what was sent after it does not, however slowly
-the peer reads. `close` puts `_FINISH` into the queue and starts a time limit: in a good order if possible, and soon in
+the peer reads. `close` puts `_FINISH` into the queue and starts a time limit: in good order if possible, and soon in
 any case. A link that was closed reports nothing more.
 """
 

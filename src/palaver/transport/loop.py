@@ -25,6 +25,9 @@ from palaver.transport.tls import Handshake, context_for
 # A port that the system picks belongs to one link; any other is the same for all.
 _ListenerKey: TypeAlias = tuple[Address, str]
 
+# A session may listen at a new port each time, as FTP does; the old ones are not kept for ever.
+MOST_IDLE_LISTENERS = 16
+
 THE_PAST = float("-inf")
 
 
@@ -183,10 +186,19 @@ class Loop:
     def _listener(self, action: Open) -> Listener:
         address = action.address
         key = (address, action.link if address.kind != "unix" and not address.port else "")
-        if key not in self._listeners:
+        listener = self._listeners.pop(key, None)
+        if listener is None:
+            self._close_idle_listeners()
             listen = {"tcp": tcp.listener, "udp": udp.listener, "unix": unix.listener}[address.kind]
-            self._listeners[key] = listen(address)
-        return self._listeners[key]
+            listener = listen(address)
+        # The one that was used last stands last.
+        self._listeners[key] = listener
+        return listener
+
+    def _close_idle_listeners(self) -> None:
+        idle = [key for key, listener in self._listeners.items() if not listener.is_taken]
+        for key in idle[: max(0, len(idle) - MOST_IDLE_LISTENERS + 1)]:
+            self._listeners.pop(key).close()
 
     def _secure(self, link: Link, action: Secure) -> None:
         try:

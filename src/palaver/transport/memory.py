@@ -147,18 +147,18 @@ class MemoryWorld:
         :raises RuntimeError: they wait for each other, for ever
         """
         while not all(driver.session.is_over for driver in self._drivers):
-            if not self.go_on():
-                self.pass_time()
+            if not self._go_on():
+                self._pass_time()
 
     # --- What loops ask for -------------------------------------------------------------------------------------------
 
-    def go_on(self) -> bool:
+    def _go_on(self) -> bool:
         """Let every session do what can be done now. Whether that was anything."""
         pairs = [pair for pair in zip(self._drivers, self._loops, strict=True) if not pair[0].session.is_over]
         # Everybody gets a turn before anybody gets another.
         moved = [driver.step() for driver, _ in pairs]
         if not any(moved):
-            moved = [driver.hand_over(self.take(loop)) for driver, loop in pairs]
+            moved = [driver.hand_over(self._take(loop)) for driver, loop in pairs]
         if not any(moved):
             moved = [driver.hand_over(self._alarm(driver.session)) for driver, _ in pairs]
         return any(moved)
@@ -167,7 +167,7 @@ class MemoryWorld:
         now, deadline = self.clock.now(), session.deadline
         return [Passed(now)] if not session.is_over and deadline is not None and deadline <= now else []
 
-    def pass_time(self, until: float | None = None) -> None:
+    def _pass_time(self, until: float | None = None) -> None:
         """Make it the next moment at which something happens, or `until` if that is before.
 
         :raises RuntimeError: there is no such moment
@@ -180,12 +180,12 @@ class MemoryWorld:
             raise RuntimeError("nothing can happen, and somebody waits")
         self.clock.advance_to(min(later))
 
-    def look(self, loop: MemoryLoop) -> list[Input]:
+    def _look(self, loop: MemoryLoop) -> list[Input]:
         """What has arrived for somebody who does not wait."""
         links = dict.fromkeys(arrival.end.link for arrival in self._agenda if self._is_due(arrival, loop))
-        return self.take(loop, held=[link for link in links if self.hold(link)])
+        return self._take(loop, held=[link for link in links if self.hold(link)])
 
-    def take(self, loop: MemoryLoop, held: Collection[str] = ()) -> list[Input]:
+    def _take(self, loop: MemoryLoop, held: Collection[str] = ()) -> list[Input]:
         """What has arrived, except on some links."""
         due = [arrival for arrival in self._agenda if self._is_due(arrival, loop) and arrival.end.link not in held]
         if not due:
@@ -223,10 +223,10 @@ class MemoryWorld:
             case Received() if end.is_datagram and end.is_listening:
                 return [*self._called_by(end, arrival.sender), happened]
             case Received() if not end.is_datagram and arrival.is_encrypted != end.wants_tls:
-                self.close(end)
+                self._close(end)
                 return [Failed(now, end.link, "tls", "one end speaks in clear and the other does not")]
             case Failed() | Closed(trouble=str()):
-                self.close(end)
+                self._close(end)
             case _:
                 pass
         return [happened]
@@ -239,7 +239,7 @@ class MemoryWorld:
 
     # --- What ends do -------------------------------------------------------------------------------------------------
 
-    def open(self, end: _End) -> None:
+    def _open(self, end: _End) -> None:
         if end.is_listening:
             self._listen(end)
         elif end.is_datagram:
@@ -295,7 +295,7 @@ class MemoryWorld:
         end.is_open = True
         self._put(end, Opened(0.0, end.link, end.port))
 
-    def send(self, end: _End, data: bytes) -> None:
+    def _send(self, end: _End, data: bytes) -> None:
         if end.is_gone or end.has_finished:
             return
         if end.is_datagram and not end.is_listening:
@@ -312,28 +312,28 @@ class MemoryWorld:
                 received = Received(0.0, end.peer.link, piece, is_whole=end.is_datagram)
                 self._put(end.peer, received, delay=delay, sender=end)
 
-    def secure(self, end: _End) -> None:
+    def _secure(self, end: _End) -> None:
         end.wants_tls = True
         if end.peer is not None and end.peer.wants_tls:
             for one in (end, end.peer):
                 self._put(one, Secured(0.0, one.link))
                 self._send_the_unsent(one)
 
-    def finish(self, end: _End) -> None:
+    def _finish(self, end: _End) -> None:
         if end.has_finished:
             return
         end.has_finished = True
         if end.peer is not None and not end.is_datagram:
             self._put(end.peer, Closed(0.0, end.peer.link))
 
-    def reset(self, end: _End) -> None:
+    def _reset(self, end: _End) -> None:
         if end.peer is not None:
             self._put(end.peer, Closed(0.0, end.peer.link, "reset"))
         end.has_finished = True
-        self.close(end)
+        self._close(end)
 
-    def close(self, end: _End) -> None:
-        self.finish(end)
+    def _close(self, end: _End) -> None:
+        self._finish(end)
         end.is_gone = True
         self._agenda = [arrival for arrival in self._agenda if arrival.end is not end]
         if self._listening.get(end.address) is end:
@@ -353,42 +353,42 @@ class MemoryLoop:
             match action:
                 case Open(link, address, role, tls):
                     if link in self._ends:
-                        self._world.close(self._ends[link])
+                        self._world._close(self._ends[link])
                     self._ends[link] = _End(self, link, address, role == "listen", tls is not None)
-                    self._world.open(self._ends[link])
+                    self._world._open(self._ends[link])
                 case Send(link, data):
-                    self._world.send(self._end(link), data)
+                    self._world._send(self._end(link), data)
                 case Secure(link):
-                    self._world.secure(self._end(link))
+                    self._world._secure(self._end(link))
                 case Finish(link):
-                    self._world.finish(self._end(link))
+                    self._world._finish(self._end(link))
                 case Close(link):
-                    self._world.close(self._end(link))
+                    self._world._close(self._end(link))
 
     def poll(self) -> list[Input]:
-        return self._world.look(self)
+        return self._world._look(self)
 
     def wait(self, until: float | None) -> list[Input]:
         while True:
-            heard = self._world.take(self)
+            heard = self._world._take(self)
             if heard:
                 return heard
-            if self._world.go_on():
+            if self._world._go_on():
                 continue
             if until is not None and self.clock.now() >= until:
                 return [Passed(self.clock.now())]
-            self._world.pass_time(until)
+            self._world._pass_time(until)
 
     def port_of(self, link: str) -> int:
         return self._end(link).port
 
     def reset(self, link: str) -> None:
         """Break a link, as a peer does that crashes."""
-        self._world.reset(self._end(link))
+        self._world._reset(self._end(link))
 
     def close(self) -> None:
         for end in self._ends.values():
-            self._world.close(end)
+            self._world._close(end)
 
     def _end(self, link: str) -> _End:
         if link not in self._ends:

@@ -18,6 +18,7 @@ EXIT_PATIENCE = 1.0
 LOOK_AGAIN_AFTER = 0.01
 # What is kept of the errors a program writes: the end of it, where a crash is reported.
 ERRORS_KEPT = 65536
+READS_AT_ONCE = 16
 
 
 class ProgramPipe(Pipe):
@@ -29,7 +30,7 @@ class ProgramPipe(Pipe):
         self._stdin: IO[bytes] | None = process.stdin
         self._stdout: IO[bytes] | None = process.stdout
         self._stderr = process.stderr
-        self._exit_fd = os.pidfd_open(process.pid) if hasattr(os, "pidfd_open") else None
+        self._exit_fd = _exit_fd(process.pid)
         self._silent_since: float | None = None
         # The signals by which it will be ended, one after each period of grace.
         self._signals = [signal.SIGTERM, signal.SIGKILL]
@@ -94,9 +95,6 @@ class ProgramPipe(Pipe):
         self.deadline = self._next_signal_at
         if self._exit_fd is None:
             self.deadline = min(self.deadline, now + LOOK_AGAIN_AFTER)
-        # Nobody listens any more, but a program that cannot write cannot end either.
-        while self._read(ERRORS_KEPT):
-            pass
         return False
 
     def abandon(self) -> None:
@@ -123,7 +121,10 @@ class ProgramPipe(Pipe):
         return data
 
     def _keep_errors(self) -> None:
-        while self._stderr is not None:
+        # A pipe holds less than that; more comes only from somebody who writes faster than we read.
+        for _ in range(READS_AT_ONCE):
+            if self._stderr is None:
+                return
             try:
                 data = os.read(self._stderr.fileno(), ERRORS_KEPT)
             except BlockingIOError:
@@ -149,6 +150,14 @@ class ProgramPipe(Pipe):
         # It leads a group of its own, so that what it has started goes with it.
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, number)
+
+
+def _exit_fd(pid: int) -> int | None:
+    """What is ready to be read when the program has ended, if the system offers and allows it."""
+    try:
+        return os.pidfd_open(pid)
+    except (AttributeError, OSError):
+        return None
 
 
 def _close(*streams: IO[bytes] | None) -> None:

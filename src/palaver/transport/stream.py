@@ -134,11 +134,7 @@ class Connecting(Opening):
             family, endpoint = self._untried.pop(0)
             self._retry_at = None
             self.deadline = self._give_up_at
-            try:
-                self._socket = socket.socket(family, socket.SOCK_STREAM)
-            except OSError as error:
-                raise Broken("other", f"{self._name}: {reason_of(error)}") from None
-            self._socket.setblocking(False)
+            self._socket = new_socket(family, socket.SOCK_STREAM)
             code = _connect(self._socket, endpoint)
             if code in (0, errno.EINPROGRESS):
                 return True
@@ -170,6 +166,19 @@ class Connecting(Opening):
         return True
 
 
+def new_socket(family: int, kind: socket.SocketKind) -> socket.socket:
+    """A socket that does not block.
+
+    :raises Broken: the system has no more, or does not know that family
+    """
+    try:
+        made = socket.socket(family, kind)
+    except OSError as error:
+        raise Broken(trouble_of(error), f"no socket: {reason_of(error)}") from None
+    made.setblocking(False)
+    return made
+
+
 def _connect(unconnected: socket.socket, endpoint: object) -> int:
     try:
         return unconnected.connect_ex(endpoint)  # type: ignore[arg-type]  # its shape depends on the family
@@ -181,7 +190,6 @@ class Listener:
     """A socket that listens. It outlives its connections: clients may come between two sessions."""
 
     def __init__(self, listening: socket.socket, port: int = 0, forget: Callable[[], None] = lambda: None) -> None:
-        listening.setblocking(False)
         self.socket = listening
         self.port = port
         self.is_taken = False

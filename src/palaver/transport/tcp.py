@@ -6,7 +6,7 @@ import socket
 
 from palaver.session.events import Address
 from palaver.transport.pipe import Broken, reason_of, trouble_of
-from palaver.transport.stream import BACKLOG, Connecting, Endpoint, Listener
+from palaver.transport.stream import BACKLOG, Connecting, Endpoint, Listener, new_socket
 
 # Who says nothing about the host means this machine, and nobody else.
 DEFAULT_HOST = "127.0.0.1"
@@ -38,10 +38,7 @@ def bound(address: Address, kind: socket.SocketKind) -> socket.socket:
     :raises Broken: the port is in use, or this machine does not have the address
     """
     family, endpoint = endpoint_of(address, kind)
-    try:
-        unbound = socket.socket(family, kind)
-    except OSError as error:
-        raise Broken(trouble_of(error), f"{address}: {reason_of(error)}") from None
+    unbound = new_socket(family, kind)
     try:
         if kind == socket.SOCK_STREAM:
             # Or the port would be blocked for minutes after a session. Not for datagrams: there it means sharing.

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from palaver.session.events import Address
 from palaver.transport.pipe import Broken, Ended, Opening, Pipe, Ready, reason_of, trouble_of
-from palaver.transport.stream import Listener
+from palaver.transport.stream import Listener, new_socket
 from palaver.transport.tcp import bound, endpoint_of
 
 # No datagram is longer, and what is not read of one is lost.
@@ -95,8 +95,7 @@ class Listening(Opening):
 def connecting(address: Address) -> Opening:
     """A socket that hears nobody but the peer, and is told when there is none."""
     family, endpoint = endpoint_of(address, socket.SOCK_DGRAM)
-    connected = socket.socket(family, socket.SOCK_DGRAM)
-    connected.setblocking(False)
+    connected = new_socket(family, socket.SOCK_DGRAM)
     try:
         connected.connect(endpoint)
     except OSError as error:

@@ -9,7 +9,7 @@ import stat
 
 from palaver.session.events import Address
 from palaver.transport.pipe import Broken, reason_of, trouble_of
-from palaver.transport.stream import BACKLOG, Connecting, Listener
+from palaver.transport.stream import BACKLOG, Connecting, Listener, new_socket
 
 
 def connecting(address: Address, *, now: float, timeout: float, patience: float) -> Connecting:
@@ -23,7 +23,7 @@ def listener(address: Address) -> Listener:
     :raises Broken: somebody listens there, or the path cannot be
     """
     _remove_if_dead(address.path)
-    listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    listening = new_socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         listening.bind(address.path)
         listening.listen(BACKLOG)
@@ -40,8 +40,7 @@ def _remove_if_dead(path: str) -> None:
         return
     if not is_socket:
         return
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as caller:
-        caller.setblocking(False)
+    with new_socket(socket.AF_UNIX, socket.SOCK_STREAM) as caller:
         try:
             caller.connect(path)
         except ConnectionRefusedError:

@@ -15,6 +15,7 @@ from palaver.party import ConnectionMode
 from palaver.session.cast import Casting
 from palaver.session.engine import Patience, Session
 from palaver.session.findings import Said, Verdict, show_data
+from palaver.session.play import Play
 from palaver.session.player import RandomPlayer
 from palaver.transport.drive import drive
 from palaver.transport.loop import Loop
@@ -63,7 +64,7 @@ def command(**options: Any) -> int:
     through its standard input and output. What the peer does wrong is shown, and makes the exit code 1.
     """
     spec = load_spec(options)
-    casting = _casting(spec, options)
+    play = Play(spec, _casting(spec, options))
     patience = Patience(
         timeout=options["timeout"],
         patience=options["patience"],
@@ -76,7 +77,7 @@ def command(**options: Any) -> int:
     try:
         for number in range(options["count"]):
             stream = chance / "session" / number
-            session = Session(spec, casting, RandomPlayer(stream / "player"), stream, patience)
+            session = Session(play, RandomPlayer(stream / "player"), stream, patience)
             session.watch = tally.said
             drive(session, loop)
             tally.finished(session)

@@ -1,0 +1,49 @@
+"""The latest part of a conversation as a tree of its own: of bounded size, however long the conversation is."""
+
+from __future__ import annotations
+
+from palaver.matching.spine import Children, Finished, Open
+from palaver.trees.node import Node, NonTerminal, OpenNode, Part, new
+from palaver.trees.paths import Path
+
+# So many of the open nodes around the latest message are kept, and so many of the finished ones in each.
+_DEPTH = 8
+_WIDTH = 8
+
+
+def nearby(edge: Open, start: NonTerminal) -> tuple[Node, Path]:
+    """A tree with the latest message and what was said just before, and where the message stands in it.
+
+    Of the nodes around the message the innermost ones are there, each with its latest children; what is further away is
+    left out. The root is always one of the start symbol.
+    """
+    parts = _latest(edge.children)
+    path = [len(parts) - 1]
+    for _ in range(_DEPTH):
+        parent = edge.place.parent
+        if parent is None:
+            break
+        before = _latest(parent.children)
+        if edge.place.symbol is None:  # a tree that grows from the bottom stands among the children of what is above
+            path[-1] += len(before)
+        else:
+            parts = [new(OpenNode, (edge.place.symbol, tuple(parts), (), None))]
+            path.append(len(before))
+        parts = [*before, *parts]
+        edge = parent
+    match parts:
+        case [Node(symbol) as tree] if symbol == start:
+            path.pop()
+        case _:
+            tree = new(OpenNode, (start, tuple(parts), (), None))
+    path.reverse()
+    return tree, tuple(path)
+
+
+def _latest(children: Children) -> list[Part]:
+    found: list[Part] = []
+    while children is not None and len(found) < _WIDTH:
+        children, item = children
+        found.append(item.part if isinstance(item, Finished) else item)
+    found.reverse()
+    return found

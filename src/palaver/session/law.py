@@ -1,0 +1,119 @@
+"""What the constraints of a spec say about a conversation that goes on.
+
+Constraints are taken apart into clauses, and each is watched (`constraints.incremental`): a message costs what it can
+change, not what was said before it. Three things can be asked. Whether a clause is *broken*: it does not hold, and
+nothing that may still be said can make it hold. Whether the conversation may *end*: then all must hold. And, for
+clauses about each node of a state (`forall <e> in <exchange>: …`), whether they hold as far as the node is finished, so
+that a wrong message is noticed when it comes and not when the exchange is over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from palaver.compiled import Spec
+from palaver.constraints.check import Evaluate, Failure, compile_check, compile_formula, looks_inside
+from palaver.constraints.incremental import Watch
+from palaver.matching.forecaster import Hypothesis
+from palaver.solving.clauses import Clause, clauses_of
+from palaver.trees.node import Node, OpenNode
+from palaver.trees.tree import Tree
+
+
+@dataclass(frozen=True, slots=True)
+class _Early:
+    """A clause that is asked about nodes of a state before they are finished."""
+
+    symbol: str
+    variable: str
+    evaluate: Evaluate
+
+
+class Law:
+    """The constraints of one spec, for conversations; made once."""
+
+    def __init__(self, spec: Spec) -> None:
+        analysis, names = spec.analysis, spec.namespace.names
+        clauses = [each for constraint in spec.grammar.constraints for each in clauses_of(constraint, analysis, names)]
+        self._checks = [compile_check(clause.as_constraint(), analysis, names) for clause in clauses]
+        self.beginning = Watch.begin(self._checks, analysis, names)
+        self._lasting = [not self.beginning.can_recover(check.constraint) for check in self._checks]
+        self.is_incremental = all(self.beginning.is_incremental(check.constraint) for check in self._checks)
+        self._early = [early for clause in clauses if (early := _early(clause)) is not None]
+        self.states = frozenset(
+            symbol for clause in clauses for quantifier in clause.quantifiers
+            for symbol in clause.symbols_of(quantifier.path)
+        )  # fmt: skip
+        # Whether a conversation in which nothing is broken may end wherever the grammar lets it.
+        self.needs_an_end = not all(self._lasting)
+
+    def judge(self, before: Watch, hypothesis: Hypothesis) -> tuple[Watch, Failure | None]:
+        """What is known after the latest message, and what it has broken."""
+        if not self._checks:
+            return before, None
+        message = self._message(hypothesis)
+        after, failures = before.with_message(message, _closed(hypothesis))
+        if failures:
+            for failure, is_lasting in zip(after.outcomes, self._lasting, strict=True):
+                if failure is not None and is_lasting:
+                    return after, failure
+        return after, self._early_failure(message)
+
+    def unfinished(self, tree: Tree) -> Failure | None:
+        """What does not hold in a conversation that is over."""
+        for check in self._checks:
+            if (failure := check.failure(tree)) is not None:
+                return failure
+        return None
+
+    def _message(self, hypothesis: Hypothesis) -> Tree:
+        """The latest message in its place. Clauses that are not watched see the whole tree around it."""
+        if self.is_incremental:
+            tree, path = hypothesis.nearby()
+            return Tree(tree).at(path)
+        return Tree(hypothesis.tree()).at(hypothesis.latest)
+
+    def _early_failure(self, message: Tree) -> Failure | None:
+        if not self._early:
+            return None
+        root, around = message.get_root(), message.parent
+        while around is not None:
+            assert isinstance(around.node, Node), "what has children is a node"
+            for early in self._early:
+                if early.symbol == around.node.symbol:
+                    failure = early.evaluate(root, {early.variable: around})
+                    if failure is not None:
+                        return failure
+            around = around.parent
+        return None
+
+
+def _early(clause: Clause) -> _Early | None:
+    """The clause as one that can be asked early: one quantifier, over a state, that compares what is inside."""
+    if len(clause.quantifiers) != 1:
+        return None
+    (quantifier,) = clause.quantifiers
+    if quantifier.path.steps or not looks_inside(quantifier):
+        return None
+    evaluate = compile_formula(clause.body, clause.variables, clause.analysis, clause.names)
+    return _Early(quantifier.path.base, quantifier.variable, evaluate)
+
+
+def _closed(hypothesis: Hypothesis) -> Sequence[Tree]:
+    """The nodes that the latest message finished, each below the one it stands in."""
+    nodes = hypothesis.closed
+    if not nodes:
+        return ()
+    around = next(iter(hypothesis.open_symbols), None)
+    parent = None if around is None else Tree(OpenNode(around, ()))
+    found: list[Tree] = []
+    for node in reversed(nodes):
+        holder = found[-1] if found and _holds(found[-1], node) else parent
+        found.append(Tree(node, holder))
+    found.reverse()
+    return found
+
+
+def _holds(tree: Tree, node: Node) -> bool:
+    return isinstance(tree.node, Node) and any(child is node for child in tree.node.children)

@@ -1,0 +1,526 @@
+"""Which messages may come next, in every dialogue: agreement with the definition, trees, and what a step costs."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Callable, Iterator
+from random import Random
+from types import FrameType
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from naive_dialogue import NUMBER, NUMBERS, History, NaiveDialogue, is_derivation, messages_of
+
+from palaver.matching.forecaster import MOST_HYPOTHESES, Forecast, Forecaster, MessageType, Prediction
+from palaver.source import Source
+from palaver.spec.ast import (
+    Choice,
+    Expr,
+    Expression,
+    Literal,
+    Mention,
+    Path,
+    Permutation,
+    Ref,
+    Repeat,
+    Sequence,
+)
+from palaver.spec.diagnose import Reporter
+from palaver.spec.parse import parse_spec
+from palaver.trees.node import Node, NonTerminal, OpenNode, Parties
+from palaver.trees.paths import part_at
+
+MESSAGES = "".join(f'<{letter}> ::= "{letter}"\n' for letter in "abcxy") + '<n> ::= "0" | "1" | "2"\n'
+
+
+def rules_of(spec: str) -> dict[str, Expr]:
+    report = Reporter()
+    file = parse_spec(Source("test.fan", spec + "\n" + MESSAGES), report)
+    report.raise_if_errors()
+    return {rule.symbol: rule.body for rule in file.rules}
+
+
+def number_in(expression: Expression, node: Node | None) -> int:
+    assert node is not None
+    return int(str(node.children[0]))
+
+
+def forecaster(spec: str, **options: Any) -> Forecaster:
+    return Forecaster(rules_of(spec), "<start>", bound=number_in, **options)
+
+
+def letters_of(move: MessageType) -> tuple[str, ...]:
+    return NUMBERS if move.symbol == NUMBER else (move.symbol[1:-1],)
+
+
+def say(forecast: Forecast, letter: str) -> Forecast:
+    """Say one message; the first that may come with this letter."""
+    move = next(move for move in forecast.moves if letter in letters_of(move))
+    return forecast.after(move, Node(NonTerminal(move.symbol), (letter,)))
+
+
+def after(spec: str | Forecaster, said: str) -> Forecast:
+    forecast = (forecaster(spec) if isinstance(spec, str) else spec).begin()
+    for letter in said:
+        forecast = say(forecast, letter)
+    return forecast
+
+
+def next_letters(forecast: Forecast) -> str:
+    return "".join(letter for move in forecast.moves for letter in letters_of(move))
+
+
+def outline(part: object) -> str:
+    """A tree on one line: open nodes have no closing bracket."""
+    if not isinstance(part, Node):
+        return repr(part)
+    if part.parties is not None:
+        return part.symbol[1:-1]
+    inside = " ".join(map(outline, part.children))
+    return f"{part.symbol[1:-1]}({inside}" + ("" if isinstance(part, OpenNode) else ")")
+
+
+# --- Agreement with the definition ------------------------------------------------------------------------------------
+
+COUNT = Expression("int(<n>)", (Mention("n", Path(NUMBER)),), ast.Constant(0), Source("test.fan", "int(<n>)"))
+STATES = ("<start>", "<s>", "<t>", "<u>")
+SENDERS = {"<a>": "C", "<b>": "S", "<c>": "S"}
+BOUNDS: list[tuple[int, int | None]] = [(0, 1), (0, None), (1, None), (0, 2), (1, 2), (2, 2), (2, 3)]
+
+
+class RandomDialogue:
+    """Rules over a few states and messages: any recursion, empty rules, ambiguity, repetitions, permutations."""
+
+    def __init__(self, seed: int, *, is_computed: bool = False) -> None:
+        self.random = Random(seed)
+        self.is_computed = is_computed
+        self.states = STATES[: self.random.randint(1, len(STATES))]
+        self.rules = {state: self.expr(self.random.randint(1, 3), self.states) for state in self.states}
+        self.rules["<x>"] = self.random.choice(
+            [Sequence((Ref("<a>", "C"), Repeat(Ref("<b>", "S"), 0, 1))), Repeat(Ref(NUMBER, "C"), COUNT, COUNT)]
+        )
+        self.rules |= {symbol: Literal(symbol[1:-1]) for symbol in (*SENDERS, NUMBER)}
+
+    def expr(self, depth: int, states: tuple[str, ...]) -> Expr:
+        kind = self.random.random() if depth else 0.0
+        if kind < 0.3:
+            return self.reference(states)
+        if kind < 0.6:
+            return Sequence(self.some(depth, states))
+        if kind < 0.8:
+            return Choice(self.some(depth, states))
+        if kind < 0.95 and self.is_computed and self.random.random() < 0.5:
+            # What computed repetitions repeat must not begin with itself.
+            return Repeat(self.expr(depth - 1, ("<x>",)), COUNT, self.random.choice([COUNT, None]))
+        if kind < 0.95:
+            return Repeat(self.expr(depth - 1, states), *self.random.choice(BOUNDS))
+        return Permutation(self.some(depth, states))
+
+    def some(self, depth: int, states: tuple[str, ...]) -> tuple[Expr, ...]:
+        return tuple(self.expr(depth - 1, states) for _ in range(self.random.randint(2, 3)))
+
+    def reference(self, states: tuple[str, ...]) -> Expr:
+        kind = self.random.random()
+        if kind < 0.1:
+            return Literal("")
+        if kind < 0.45:
+            return Ref(self.random.choice(states))
+        if kind < 0.55 and self.is_computed:
+            return Ref(NUMBER, "C")
+        symbol = self.random.choice(list(SENDERS))
+        return Ref(symbol, SENDERS[symbol])
+
+
+def all_forecasts(begin: Forecast, horizon: int) -> Iterator[tuple[History, Forecast]]:
+    """Each history that can be, with its forecast; but not where hypotheses may have been lost."""
+    todo: list[tuple[History, Forecast]] = [((), begin)]
+    while todo:
+        history, forecast = todo.pop()
+        if len(forecast.hypotheses) == MOST_HYPOTHESES:
+            continue
+        yield history, forecast
+        if len(history) < horizon:
+            letters = [letter for move in forecast.moves for letter in letters_of(move)]
+            todo += [((*history, letter), say(forecast, letter)) for letter in letters]
+
+
+def check_against_the_definition(dialogue: RandomDialogue, horizon: int, distinguish: tuple[str, ...] = ()) -> None:
+    naive = NaiveDialogue(dialogue.rules, horizon)
+    begin = Forecaster(dialogue.rules, "<start>", bound=number_in, distinguish=distinguish).begin()
+    for history, forecast in all_forecasts(begin, horizon):
+        assert forecast.can_end == naive.can_end(history), history
+        if len(history) < horizon:
+            assert set(next_letters(forecast)) == naive.moves(history), history
+        for hypothesis in forecast.hypotheses:
+            assert messages_of(hypothesis.tree()) == history
+            if hypothesis.can_end:
+                tree = hypothesis.complete_tree()
+                assert messages_of(tree) == history
+                assert is_derivation(tree, dialogue.rules), outline(tree)
+
+
+SEEDS = st.integers(0, 1 << 32)
+
+
+@given(SEEDS)
+@settings(max_examples=100, deadline=None)
+def test_it_says_what_the_definition_says(seed: int) -> None:
+    check_against_the_definition(RandomDialogue(seed), 4)
+
+
+@given(SEEDS)
+@settings(max_examples=50, deadline=None)
+def test_it_says_what_the_definition_says_of_computed_repetitions(seed: int) -> None:
+    check_against_the_definition(RandomDialogue(seed, is_computed=True), 3)
+
+
+@given(SEEDS)
+@settings(max_examples=30, deadline=None)
+def test_what_is_distinguished_changes_nothing_that_may_be_said(seed: int) -> None:
+    dialogue = RandomDialogue(seed)
+    check_against_the_definition(dialogue, 3, distinguish=dialogue.states)
+
+
+@given(SEEDS)
+@settings(max_examples=30, deadline=None)
+def test_with_all_states_distinguished_no_two_hypotheses_have_the_same_tree(seed: int) -> None:
+    dialogue = RandomDialogue(seed)
+    begin = Forecaster(dialogue.rules, "<start>", bound=number_in, distinguish=dialogue.states).begin()
+    for _, forecast in all_forecasts(begin, 3):
+        ended = [outline(each.complete_tree()) for each in forecast.hypotheses if each.can_end and not each.moves]
+        assert len(set(ended)) == len(ended)
+
+
+def guarded(dialogue: RandomDialogue) -> dict[str, Expr]:
+    """The same rules, but each begins with a message, so none begins with another."""
+    bodies = {state: Sequence((Ref("<a>", "C"), dialogue.rules[state])) for state in dialogue.states}
+    return {**dialogue.rules, **bodies}
+
+
+@given(SEEDS)
+@settings(max_examples=30, deadline=None)
+def test_partial_trees_are_beginnings_of_derivations(seed: int) -> None:
+    rules = guarded(RandomDialogue(seed))
+    for _, forecast in all_forecasts(Forecaster(rules, "<start>", bound=number_in).begin(), 3):
+        for hypothesis in forecast.hypotheses:
+            assert is_derivation(hypothesis.tree(), rules), outline(hypothesis.tree())
+            for prediction in hypothesis.predictions():
+                message = Node(NonTerminal(prediction.symbol), ("?",), (), Parties(prediction.sender, None))
+                tree = added(prediction.tree, prediction.hook, message)
+                assert is_derivation(tree, rules), outline(tree)
+
+
+def added(tree: Node, hook: tuple[int, ...], message: Node) -> Node:
+    """The tree with a message at the hook, which is the next child of the innermost open node."""
+    spine = [tree]
+    for step in hook[:-1]:
+        below = spine[-1].children[step]
+        assert isinstance(below, OpenNode)
+        spine.append(below)
+    assert len(spine[-1].children) == hook[-1]
+    for node, step in zip(reversed(spine), reversed(hook), strict=True):
+        message = node._replace(children=(*node.children[:step], message))
+    return message
+
+
+@given(SEEDS)
+@settings(max_examples=30, deadline=None)
+def test_the_latest_message_stands_where_it_is_said_to(seed: int) -> None:
+    begin = Forecaster(RandomDialogue(seed).rules, "<start>", bound=number_in).begin()
+    for history, forecast in all_forecasts(begin, 3):
+        for hypothesis in forecast.hypotheses if history else ():
+            found = part_at(hypothesis.tree(), hypothesis.latest)
+            assert isinstance(found, Node)
+            assert (found.children, found.parties is None) == ((history[-1],), False)
+
+
+# --- What may come ----------------------------------------------------------------------------------------------------
+
+
+def test_moves_come_in_the_order_of_the_spec() -> None:
+    moves = forecaster("<start> ::= <t> | <C:b>\n<t> ::= <S:C:c> | <S:a>").begin().moves
+    assert moves == (MessageType("<b>", "C", None), MessageType("<c>", "S", "C"), MessageType("<a>", "S", None))
+
+
+def test_the_same_symbol_from_two_senders_is_two_messages() -> None:
+    begin = forecaster("<start> ::= <C:a> <C:b> | <S:a> <C:c>").begin()
+    client, server = begin.moves
+    assert (client.sender, server.sender) == ("C", "S")
+    assert next_letters(begin.after(server, Node(NonTerminal("<a>"), ("a",)))) == "c"
+
+
+def test_a_message_gets_its_parties_unless_it_has_them() -> None:
+    begin = forecaster("<start> ::= <C:S:a>").begin()
+    (move,) = begin.moves
+    said = begin.after(move, Node(NonTerminal("<a>"), ("a",))).hypotheses[0].complete_tree()
+    assert part_at(said, (0,)) == Node(NonTerminal("<a>"), ("a",), (), Parties("C", "S"))
+    own = Node(NonTerminal("<a>"), ("a",), (), Parties("C", "elsewhere"))
+    assert part_at(begin.after(move, own).hypotheses[0].complete_tree(), (0,)) is own
+
+
+def test_what_may_not_come_is_refused() -> None:
+    begin = forecaster("<start> ::= <C:a> <S:b>").begin()
+    with pytest.raises(ValueError, match="S may not say <b> here"):
+        begin.after(MessageType("<b>", "S", None), Node(NonTerminal("<b>"), ("b",)))
+    with pytest.raises(ValueError, match="<b> is not the message <a>"):
+        begin.after(begin.moves[0], Node(NonTerminal("<b>"), ("b",)))
+
+
+def test_an_old_forecast_stays_as_it_was() -> None:
+    first = after("<start> ::= <s>\n<s> ::= <C:a> <s> <S:b> | <S:c>", "aa")
+    tree, moves = first.hypotheses[0].tree(), first.moves
+    futures = [outline(say(first, letter).hypotheses[0].tree()) for letter in "ac"]
+    assert futures == ["start(s(a s(a s(a", "start(s(a s(a s(c)"]
+    assert (first.hypotheses[0].tree(), first.moves) == (tree, moves)
+    assert [outline(say(first, letter).hypotheses[0].tree()) for letter in "ac"] == futures
+
+
+def test_a_computed_repetition_counts_by_the_latest_field() -> None:
+    items = "<start> ::= (<C:n> <items>)* <S:c>\n<items> ::= <S:a>{int(<n>)}"
+    assert next_letters(after(items, "2")) == "a"
+    assert next_letters(after(items, "2a")) == "a"
+    assert set(next_letters(after(items, "2aa"))) == {*NUMBERS, "c"}
+    assert set(next_letters(after(items, "2aa0"))) == {*NUMBERS, "c"}
+    assert next_letters(after(items, "2aa1")) == "a"
+    tree = after(items, "2aa0c").hypotheses[0].complete_tree()
+    assert outline(tree) == "start(n items(a a) n items() c)"
+
+
+def test_a_bound_may_follow_a_path_through_states() -> None:
+    spec = "<start> ::= <head> <body>\n<head> ::= <C:n> <C:n>?\n<body> ::= <C:n> <S:a>{int(<head>.<n>)}"
+    assert next_letters(after(spec, "120")) == "a"
+    assert next_letters(after(spec, "120a")) == "a"
+    assert after(spec, "120aa").moves == ()
+
+
+def test_two_readings_may_count_by_different_fields() -> None:
+    spec = "<start> ::= (<head> <C:n> | <C:n> <head>) <S:a>{int(<head>.<n>)}\n<head> ::= <C:n>"
+    forecast = after(spec, "12")
+    assert len(forecast.hypotheses) == 2
+    assert say(forecast, "a").can_end
+    assert next_letters(say(forecast, "a")) == "a"
+
+
+def test_a_state_may_be_what_is_counted() -> None:
+    rules = rules_of("<start> ::= (<s> <S:b>{len(<s>)})* <S:c>\n<s> ::= <C:a> <C:a> | <C:x>")
+    begin = Forecaster(rules, "<start>", bound=lambda _, node: len(node.children) if node else 0)
+    assert next_letters(after(begin, "aa")) == "b"
+    assert next_letters(after(begin, "aab")) == "b"
+    assert next_letters(after(begin, "aabb")) == "cax"
+    assert next_letters(after(begin, "aabbxb")) == "cax"
+
+
+def test_a_bound_that_fails_rules_out_its_repetition_and_is_told() -> None:
+    def fails(expression: Expression, node: Node | None) -> int:
+        raise ArithmeticError("no")
+
+    begin = Forecaster(rules_of("<start> ::= <C:n> (<S:a>{int(<n>)} | <S:b>)"), "<start>", bound=fails).begin()
+    forecast = say(begin, "1")
+    assert next_letters(forecast) == "b"
+    assert forecast.crashes == ("the bound {int(<n>)} raised ArithmeticError: no",)
+
+
+# --- Hypotheses -------------------------------------------------------------------------------------------------------
+
+AMBIGUOUS = "<start> ::= <s> <C:c> | <t> <C:c>\n<s> ::= <C:a> <S:b>\n<t> ::= <C:a> <S:b>"
+
+
+def test_what_can_go_on_in_the_same_way_is_one_hypothesis() -> None:
+    forecast = after(AMBIGUOUS, "abc")
+    assert [outline(each.complete_tree()) for each in forecast.hypotheses] == ["start(s(a b) c)"]
+
+
+def test_what_differs_in_a_distinguished_symbol_is_kept_apart() -> None:
+    forecast = after(forecaster(AMBIGUOUS, distinguish={"<t>"}), "abc")
+    assert [outline(each.complete_tree()) for each in forecast.hypotheses] == ["start(s(a b) c)", "start(t(a b) c)"]
+
+
+def test_what_differs_in_the_end_of_a_distinguished_symbol_is_kept_apart() -> None:
+    spec = "<start> ::= <s> <C:a>* <S:c>\n<s> ::= <S:b> <C:a>*"
+    assert len(after(spec, "baac").hypotheses) == 1
+    trees = [outline(each.complete_tree()) for each in after(forecaster(spec, distinguish={"<s>"}), "baac").hypotheses]
+    assert trees == ["start(s(b a a) c)", "start(s(b a) a c)", "start(s(b) a a c)"]
+
+
+def test_a_hypothesis_can_be_ruled_out() -> None:
+    spec = "<start> ::= <C:a> <S:b> | <s> <S:c>\n<s> ::= <C:a>"
+    forecast = after(spec, "a")
+    first, second = forecast.hypotheses
+    assert next_letters(forecast) == "bc"
+    assert next_letters(forecast.without([first])) == "c"
+    assert next_letters(forecast.without([second])) == "b"
+    nothing_left = forecast.without([first, second])
+    assert (nothing_left.moves, nothing_left.can_end, nothing_left.hypotheses) == ((), False, ())
+
+
+def test_an_earlier_alternative_is_preferred() -> None:
+    spec = "<start> ::= <s> <C:c>\n<s> ::= <C:a> <s> <S:b>? | <t>\n<t> ::= <C:a> <S:b>"
+    assert outline(after(spec, "aabbc").hypotheses[0].complete_tree()) == "start(s(a s(t(a b)) b) c)"
+
+
+# --- Trees ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_prediction_has_a_tree_and_a_place_in_it() -> None:
+    forecast = after("<start> ::= <s> <S:C:c>\n<s> ::= <C:a> <t>? \n<t> ::= <C:S:b>", "a")
+    (hypothesis,) = forecast.hypotheses
+    found = [(outline(tree), *rest) for tree, *rest in hypothesis.predictions()]
+    assert found == [
+        ("start(s(a)", (1,), "S", "C", "<c>"),
+        ("start(s(a t(", (0, 1, 0), "C", "S", "<b>"),
+    ]
+    assert isinstance(hypothesis.predictions()[0], Prediction)
+
+
+def test_a_hypothesis_tells_what_the_latest_message_completed() -> None:
+    spec = "<start> ::= <s>*\n<s> ::= <t> <S:b>?\n<t> ::= <C:a>"
+    done = [[outline(node) for node in after(spec, said).hypotheses[0].closed] for said in ("a", "ab", "aba", "abaa")]
+    assert done == [["t(a)"], ["s(t(a) b)"], ["t(a)"], ["s(t(a))", "t(a)"]]
+
+
+def test_completed_nodes_are_those_of_the_tree() -> None:
+    forecast = after("<start> ::= <s>* <S:c>\n<s> ::= <C:a> <S:b>", "ab")
+    (hypothesis,) = forecast.hypotheses
+    (node,) = hypothesis.closed
+    assert part_at(hypothesis.tree(), (0,)) is node
+    assert part_at(say(forecast, "c").hypotheses[0].complete_tree(), (0,)) is node
+
+
+def test_a_hypothesis_tells_what_is_around_the_latest_message() -> None:
+    (hypothesis,) = after("<start> ::= <s> <S:c>\n<s> ::= <t> <S:b>\n<t> ::= <C:a>+", "aa").hypotheses
+    assert list(hypothesis.around) == ["<t>", "<s>", "<start>"]
+    assert hypothesis.latest == (0, 0, 1)
+
+
+def test_when_nothing_has_been_said_there_is_an_open_start() -> None:
+    (hypothesis,) = forecaster("<start> ::= <C:a>?").begin().hypotheses
+    assert outline(hypothesis.tree()) == "start("
+    assert (list(hypothesis.around), hypothesis.closed) == ([], ())
+    assert outline(hypothesis.complete_tree()) == "start()"
+    with pytest.raises(ValueError, match="nothing has been said"):
+        hypothesis.latest  # noqa: B018
+
+
+def test_a_dialogue_that_must_go_on_has_no_complete_tree() -> None:
+    (hypothesis,) = forecaster("<start> ::= <C:a>").begin().hypotheses
+    with pytest.raises(ValueError, match="cannot end"):
+        hypothesis.complete_tree()
+
+
+def test_empty_rules_have_empty_trees() -> None:
+    spec = '<start> ::= <e> <C:a> <s> <e>{2} <S:b>\n<s> ::= <S:c> | <e>\n<e> ::= ""'
+    tree = after(spec, "ab").hypotheses[0].complete_tree()
+    assert outline(tree) == "start(e('') a s(e('')) e('') e('') b)"
+
+
+@pytest.mark.parametrize(
+    ("rules", "said", "tree"),
+    [
+        ("<s> ::= <s> <C:a> | <S:b>", "baa", "start(s(s(s(b) a) a))"),
+        ("<s> ::= <t> <C:a> | <S:b>\n<t> ::= <s> <S:c>", "bcaca", "start(s(t(s(t(s(b) c) a) c) a))"),
+        ('<s> ::= <e> <s> <C:a> | <S:b>\n<e> ::= "" | <S:x>', "baa", "start(s(e('') s(e('') s(b) a) a))"),
+        ('<s> ::= <s> <C:a> | ""', "aa", "start(s(s(s('') a) a))"),
+        ("<s> ::= <s> | <t>\n<t> ::= <s> | <C:a>", "a", "start(s(t(a)))"),
+        ("<s> ::= <s> <s> | <C:a>", "aa", "start(s(s(a) s(a)))"),
+    ],
+    ids=["direct", "indirect", "behind an empty rule", "from nothing", "with nothing beside it", "on both sides"],
+)
+def test_a_rule_may_begin_with_itself(rules: str, said: str, tree: str) -> None:
+    forecast = after(f"<start> ::= <s>\n{rules}", said)
+    assert outline(next(each.complete_tree() for each in forecast.hypotheses if each.can_end)) == tree
+
+
+# --- What nobody is said to say ---------------------------------------------------------------------------------------
+
+
+def test_what_stands_beside_messages_is_said_by_stdout() -> None:
+    rules = {**rules_of("<start> ::= <C:a> <x> 'done' <S:b>")}
+    begin = Forecaster(rules, "<start>", bound=number_in)
+    forecast = say(begin.begin(), "a")
+    assert forecast.moves == (MessageType("<x>", "StdOut", None),)
+    (move,) = say(forecast, "x").moves
+    assert move == MessageType("<'done'>", "StdOut", None)
+    assert begin.texts == {move.symbol: Literal("done")}
+
+
+def test_a_spec_without_messages_is_one_message_of_stdout() -> None:
+    begin = Forecaster(rules_of("<start> ::= <a>"), "<start>", bound=number_in).begin()
+    assert begin.moves == (MessageType("<start>", "StdOut", None),)
+    over = begin.after(begin.moves[0], Node(NonTerminal("<start>"), ("a",)))
+    assert over.can_end
+    assert over.hypotheses[0].complete_tree().symbol == "<start>"
+    assert over.hypotheses[0].latest == ()
+
+
+# --- What it costs ----------------------------------------------------------------------------------------------------
+
+SHAPES = {
+    "right recursion": ("<s> ::= <C:a> <S:b> <s> | <C:c>", "ab"),
+    "right recursion that may end": ('<s> ::= <C:a> <S:b> <s> | ""', "ab"),
+    "right recursion with an optional tail": ("<s> ::= <C:a> <S:b> <s>?", "ab"),
+    "right recursion with something optional behind": ("<s> ::= <C:a> <s> <S:b>? | <S:c>", "a"),
+    "left recursion": ('<s> ::= <s> <C:a> <S:b> | ""', "ab"),
+    "centre recursion": ("<s> ::= <C:a> <s> <S:b> | <C:c>", "a"),
+    "repetition": ("<s> ::= (<C:a> <S:b>)*", "ab"),
+    "repetition of states": ("<s> ::= <t>*\n<t> ::= <C:a> <S:b>", "ab"),
+    "two readings": ("<s> ::= <t> <C:c> | <u> <C:x>\n<t> ::= (<C:a> <S:b>)*\n<u> ::= (<C:a> <S:b>)*", "ab"),
+    "recursion on both sides": ("<s> ::= <s> <s> | <C:a>", "a"),
+    "computed repetition": ("<s> ::= (<C:n> <S:a>{int(<n>)})*", "1a"),
+}
+
+
+def spoken(shape: str, count: int) -> Iterator[tuple[Forecast, str]]:
+    """Forecasts of a dialogue, each with the letter that is said next."""
+    rules, letters = SHAPES[shape]
+    forecast = forecaster(f"<start> ::= <s> <C:y>?\n{rules}").begin()
+    for number in range(count):
+        letter = letters[number % len(letters)]
+        yield forecast, letter
+        forecast = say(forecast, letter)
+    yield forecast, ""
+
+
+def lines_run(action: Callable[[], object]) -> int:
+    """How many lines of Python an action takes."""
+    count = 0
+
+    def trace(frame: FrameType, event: str, argument: object) -> Any:
+        nonlocal count
+        count += event == "line"
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        action()
+    finally:
+        sys.settrace(before)
+    return count
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_step_costs_the_same_at_any_point(shape: str) -> None:
+    costs: dict[int, int] = {}
+    for number, (forecast, letter) in enumerate(spoken(shape, 2004)):
+        if number % 1980 in range(20, 24):
+            cost = lines_run(lambda f=forecast, told=letter: (say(f, told).moves, say(f, told).can_end))
+            costs[number // 1980] = costs.get(number // 1980, 0) + cost
+    assert costs[1] <= 1.1 * costs[0], costs
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_long_dialogue_has_trees(shape: str) -> None:
+    *_, (forecast, _) = spoken(shape, 3000)
+    tree = forecast.hypotheses[0].tree()
+    assert len(messages_of(tree)) == 3000
+    if "y" in next_letters(forecast):
+        over = say(forecast, "y")
+        assert len(messages_of(over.hypotheses[0].complete_tree())) == 3001
+
+
+def test_to_leave_many_nodes_at_once_makes_none_of_them() -> None:
+    *_, (forecast, _) = spoken("right recursion that may end", 2000)
+    assert lines_run(lambda: say(forecast, "y")) < 300
