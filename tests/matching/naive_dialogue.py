@@ -158,3 +158,34 @@ def matched_in_a_row(items: tuple[Expr, ...], parts: tuple[Part, ...], start: in
         here = set().union(*(ends for ends, _ in found))
         is_begun = is_begun or any(begun for _, begun in found)
     return here, is_begun
+
+
+def all_trees(rules: Mapping[str, Expr], history: History) -> set[str]:
+    """Every tree of a history, on one line each. No rule may begin with itself, and no round of a loop be empty."""
+
+    def read(expr: Expr, start: int) -> set[tuple[int, str]]:
+        match expr:
+            case Ref(symbol, None):
+                return {(end, f"{symbol[1:-1]}({text.strip()}) ") for end, text in read(rules[symbol], start)}
+            case Ref(symbol):
+                is_next = start < len(history) and history[start] == symbol[1:-1]
+                return {(start + 1, f"{symbol[1:-1]} ")} if is_next else set()
+            case Sequence(parts):
+                return read_in_a_row(parts, start)
+            case Choice(options):
+                return set().union(*(read(option, start) for option in options))
+            case Permutation(parts):
+                return set().union(*(read_in_a_row(order, start) for order in permutations(parts)))
+            case Repeat(body, int(least), most):
+                most = len(history) if most is None else most
+                return set().union(*(read_in_a_row((body,) * times, start) for times in range(least, most + 1)))
+            case _:
+                raise AssertionError(expr)
+
+    def read_in_a_row(parts: tuple[Expr, ...], start: int) -> set[tuple[int, str]]:
+        found = {(start, "")}
+        for part in parts:
+            found = {(end, text + more) for at, text in found for end, more in read(part, at)}
+        return found
+
+    return {text.strip() for end, text in read(Ref("<start>"), 0) if end == len(history)}

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from naive_dialogue import NUMBER, NUMBERS, History, NaiveDialogue, is_derivation, messages_of
+from naive_dialogue import NUMBER, NUMBERS, History, NaiveDialogue, all_trees, is_derivation, messages_of
 
 from palaver.matching.forecaster import MOST_HYPOTHESES, Forecast, Forecaster, MessageType, Prediction
 from palaver.source import Source
@@ -94,8 +94,9 @@ BOUNDS: list[tuple[int, int | None]] = [(0, 1), (0, None), (1, None), (0, 2), (1
 class RandomDialogue:
     """Rules over a few states and messages: any recursion, empty rules, ambiguity, repetitions, permutations."""
 
-    def __init__(self, seed: int, *, is_computed: bool = False) -> None:
+    def __init__(self, seed: int, *, is_computed: bool = False, has_empty: bool = True) -> None:
         self.random = Random(seed)
+        self.has_empty = has_empty
         self.is_computed = is_computed
         self.states = STATES[: self.random.randint(1, len(STATES))]
         self.rules = {state: self.expr(self.random.randint(1, 3), self.states) for state in self.states}
@@ -124,7 +125,7 @@ class RandomDialogue:
 
     def reference(self, states: tuple[str, ...]) -> Expr:
         kind = self.random.random()
-        if kind < 0.1:
+        if kind < 0.1 and self.has_empty:
             return Literal("")
         if kind < 0.45:
             return Ref(self.random.choice(states))
@@ -192,6 +193,16 @@ def test_with_all_states_distinguished_no_two_hypotheses_have_the_same_tree(seed
     for _, forecast in all_forecasts(begin, 3):
         ended = [outline(each.complete_tree()) for each in forecast.hypotheses if each.can_end and not each.moves]
         assert len(set(ended)) == len(ended)
+
+
+@given(SEEDS)
+@settings(max_examples=30, deadline=None)
+def test_with_all_states_distinguished_no_tree_is_lost(seed: int) -> None:
+    rules = guarded(RandomDialogue(seed, has_empty=False))
+    begin = Forecaster(rules, "<start>", bound=number_in, distinguish=STATES).begin()
+    for history, forecast in all_forecasts(begin, 4):
+        ended = {outline(each.complete_tree()) for each in forecast.hypotheses if each.can_end}
+        assert ended == all_trees(rules, history)
 
 
 def guarded(dialogue: RandomDialogue) -> dict[str, Expr]:

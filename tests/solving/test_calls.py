@@ -34,7 +34,7 @@ def test_each_instance_of_an_equation_is_evaluated_twice() -> None:
 
 def test_repetitions_cost_no_more_than_other_outputs() -> None:
     rules = "<start> ::= <f> ':' <b>\n<f> ::= r'[a-c]*'\n<b> ::= r'[a-c]'\n"
-    spec, made, calls = outputs_and_calls(f"{REVERSED}{rules}where <f> == g(<b>)\n", count=3)
+    _, made, calls = outputs_and_calls(f"{REVERSED}{rules}where <f> == g(<b>)\n", count=3)
     assert made == 3
     assert calls <= 2 * 3 * 20  # to draw the third of three by chance takes five attempts or so
 
@@ -45,7 +45,7 @@ def test_what_always_holds_is_hardly_evaluated() -> None:
 
 
 def test_a_constraint_on_domains_only_calls_nothing() -> None:
-    spec, made, calls = outputs_and_calls(f"{HOLDS}<start> ::= <a>\n<a> ::= r'[0-9]{{5}}'\nwhere int(<a>) > 10\n")
+    _, made, calls = outputs_and_calls(f"{HOLDS}<start> ::= <a>\n<a> ::= r'[0-9]{{5}}'\nwhere int(<a>) > 10\n")
     assert (made, calls) == (20, 0)
 
 

@@ -127,7 +127,8 @@ def test_a_sum_that_its_field_has_no_room_for() -> None:
 def test_only_those_to_blame_are_named(file: str, lines: list[str]) -> None:
     name = BENCHMARKS / "unsat" / f"{file}.fan"
     *_, blamed = said_about(palaver.load(name)).split("but without any one of them they could:\n")
-    assert [line.startswith(f"  {name}:{start}") for line, start in zip(blamed.splitlines(), lines, strict=True)]
+    for line, start in zip(blamed.splitlines(), lines, strict=True):
+        assert line.startswith(f"  {name}:{start}")
 
 
 @pytest.mark.parametrize(

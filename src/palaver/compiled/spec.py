@@ -32,6 +32,7 @@ from palaver.grammar.code import (
 from palaver.grammar.ir import Grammar
 from palaver.grammar.language import packed
 from palaver.grammar.slice import slice_messages, slice_parties
+from palaver.matching.forecaster import Forecaster
 from palaver.matching.matcher import CompiledShape, Matcher, compile_matcher
 from palaver.namespace import Namespace
 from palaver.solving.explain import Explainer
@@ -335,12 +336,12 @@ class Spec:
         grammar = slice_messages(self.grammar, lambda message: _concerns(message, parties))
         return replace(self, grammar=grammar, analysis=Analysis(grammar))
 
-    @cached_property
-    def forecaster(self) -> Any:
-        """Tells which messages may come next in a conversation."""
-        from palaver.matching.forecaster import Forecaster
+    def forecaster(self, distinguish: Collection[str] = ()) -> Forecaster:
+        """What tells which messages may come next in a conversation.
 
-        return Forecaster(self.grammar.bodies, self.start, bound=self._bound)
+        Hypotheses that differ in the symbols to `distinguish` are kept apart.
+        """
+        return Forecaster(self.grammar.bodies, self.start, bound=self._bound, distinguish=distinguish)
 
 
 def _concerns(message: Ref, parties: Collection[str]) -> bool:

@@ -14,7 +14,7 @@ from itertools import chain
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 from palaver.constraints.select import compile_path
-from palaver.grammar.analyse import Analysis
+from palaver.grammar.analyse import Analysis, reachable
 from palaver.grammar.ir import refs
 from palaver.spec.ast import Child, Choice, Descendant, Expr, Index, Path, Permutation, Repeat
 from palaver.spec.ast import Sequence as InOrder
@@ -105,14 +105,27 @@ class Paths:
     def can_watch(self, path: Path, *, order_matters: bool) -> bool:
         """Whether new nodes tell all that there is to know; if asked for, also that it comes in the order of the tree.
 
-        They do not for an index into a node that is still open. Arguments of generators above the messages are left
-        out because nobody tells when they come.
+        They do not for an index into a node that is still open, nor for `..` from one if that takes a look at all that
+        is around the new node. Arguments of generators above the messages are left out because nobody tells when they
+        come.
         """
-        if path.base in self._may_be_open and path.steps and isinstance(path.steps[0], Index):
-            return False
+        if path.base in self._may_be_open and path.steps:
+            match path.steps[0]:
+                case Index():
+                    return False
+                case Descendant(symbol) if not self._is_always_inside(symbol, path.base):
+                    return False
         if self._sought(path) in self._in_sources_of_states:
             return False
         return not order_matters or self._comes_in_order(path)
+
+    def _is_always_inside(self, symbol: str, base: str) -> bool:
+        """Whether each node of a symbol has exactly one of the name `base` above it, or is one; arguments aside."""
+        start, children = self._analysis.grammar.start, self._analysis.children
+        if self._is_recursive(base) or base in self._in_sources:
+            return False
+        elsewhere = {name: inner for name, inner in children.items() if name != base}
+        return symbol == base or symbol not in reachable(start, elsewhere) or start == base
 
     def _sought(self, path: Path) -> str:
         """The symbol whose new nodes can be new to the path.
@@ -133,21 +146,24 @@ class Paths:
         if base not in self._may_be_open:
             select = compile_path(path, analysis, self._names)
             return Watched(base, lambda tree: select(tree, {base: tree}))
-        if isinstance(steps[0], Child):
-            times = _is_child_of
-        elif base == analysis.grammar.start and not self._is_recursive(base):
-            times = _is_said
-        else:
-            times = _count_above
+        times = _is_child_of if isinstance(steps[0], Child) else _is_said
         rest = compile_path(Path(base, steps[1:]), analysis, self._names)
         return Watched(self._sought(path), lambda tree: times(tree, base) * rest(tree, {base: tree}))
 
     @cached_property
+    def _in_sources(self) -> frozenset[str]:
+        """What may be an argument of a generator, or part of one."""
+        return self._in_sources_of(frozenset(self._analysis.arguments))
+
+    @cached_property
     def _in_sources_of_states(self) -> frozenset[str]:
-        """What may be an argument, or part of one, of the generator of a node above the messages."""
+        """The same, of generators of nodes above the messages."""
+        return self._in_sources_of(self._may_be_open)
+
+    def _in_sources_of(self, symbols: frozenset[str]) -> frozenset[str]:
         found: set[str] = set()
         for symbol, arguments in self._analysis.arguments.items():
-            if symbol in self._may_be_open:
+            if symbol in symbols:
                 found.update(arguments, *map(self._analysis.below_or_source, arguments))
         return frozenset(found)
 
@@ -159,6 +175,8 @@ class Paths:
         Of nested nodes the inner one is complete first, but the outer one comes first in the tree.
         """
         base = path.base
+        if self._sought(path) in self._in_and_around_messages:
+            return False
         if base not in self._may_be_open:
             return True
         if not path.steps:
@@ -171,6 +189,19 @@ class Paths:
                 return not self._is_recursive(base) and not is_nested
             case Index():
                 return False
+
+    @cached_property
+    def _in_and_around_messages(self) -> frozenset[str]:
+        """What can be part of a message, and elsewhere no part of one.
+
+        If nodes of both kinds come with one message, nobody tells which comes first.
+        """
+        rules, start = self._analysis.grammar.rules, self._analysis.grammar.start
+        unsent = {name: [ref.symbol for ref in refs(rule.body) if ref.sender is None] for name, rule in rules.items()}
+        sent = {ref.symbol for rule in rules.values() for ref in refs(rule.body) if ref.sender is not None}
+        return (
+            frozenset(sent.union(*map(self._analysis.below_or_source, sorted(sent)))) & reachable(start, unsent).keys()
+        )
 
     def _is_recursive(self, symbol: str) -> bool:
         return symbol in self._analysis.below_or_source(symbol)
@@ -217,23 +248,13 @@ def _is_child_of(tree: Tree, symbol: str) -> int:
 
 
 def _is_said(tree: Tree, symbol: str) -> int:
-    """Whether a node is no part of an argument of a generator: then it is below the one `symbol` at the top."""
+    """Whether a node is no part of an argument of a generator: then there is one node of that name around it."""
     climber: Tree | None = tree
     while climber is not None and (not isinstance(climber.node, Node) or climber.node.parties is None):
         if climber.step < 0:
             return False
         climber = climber.parent
     return climber is None or climber.step >= 0
-
-
-def _count_above(tree: Tree, symbol: str) -> int:
-    """How many nodes of that name lead to a node, itself included: each of them selects it once."""
-    count = 0
-    climber: Tree | None = tree
-    while climber is not None:
-        count += _is_named(climber, symbol)
-        climber = climber.parent if climber.step >= 0 else None
-    return count
 
 
 def _is_named(tree: Tree, symbol: str) -> bool:

@@ -16,6 +16,7 @@ Some constraints cannot be cut up like this, and are evaluated on the whole tree
 
 - whose Python code climbs from a node to what is around it (`uses`);
 - that index a node while it is still open, or look for the arguments of a generator above the messages;
+- that ask with `..` for what is in a node that may be open, but may as well be elsewhere, or in several such nodes;
 - for which the order of what is found matters (a list; what is negated), but is not the order in which it comes.
 """
 
@@ -57,7 +58,6 @@ class _Program:
     parts: tuple[Part | None, ...]  # None: the check looks at the whole tree
     watched: tuple[Watched, ...]
     leads: dict[str, bool]  # whether something that is watched can be inside, or an argument
-    recursive: frozenset[str]
 
     def part_of(self, constraint: Constraint) -> Part | None:
         for check, part in zip(self.checks, self.parts, strict=True):
@@ -83,8 +83,7 @@ class Watch:
         sought = frozenset(each.symbol for each in watched)
         rules = analysis.grammar.rules
         leads = {symbol: not sought.isdisjoint(analysis.below_or_source(symbol)) for symbol in rules}
-        recursive = frozenset(symbol for symbol in rules if symbol in analysis.below_or_source(symbol))
-        program = _Program(tuple(checks), parts, watched, leads, recursive)
+        program = _Program(tuple(checks), parts, watched, leads)
         return Watch(program, tuple(Row() for _ in watched), (None,) * len(parts))
 
     def with_message(self, message: Tree, closed: Sequence[Tree] = ()) -> tuple[Watch, list[Failure]]:
@@ -92,8 +91,8 @@ class Watch:
 
         `message` stands in its place. `closed` are the nodes above messages that are complete now and were not before,
         in the order in which they ended: what is inside first. The reasons are those which the checks give for the
-        tree of the whole conversation so far; only constraints that are not incremental look at it, by way of the
-        `message`.
+        tree of the whole conversation so far. Only constraints that are not incremental look at that tree, by way of
+        the `message`; the others see no more than the name of the node in which a message, or a closed node, stands.
         """
         return self._with(message, closed)
 
@@ -160,23 +159,11 @@ class Watch:
         found: dict[str, list[Tree]] = {watched.symbol: [] for watched in self._program.watched}
         if message is not None:
             _collect(message, found, self._program.leads)
-        ended: dict[str, list[Tree]] = {}
         for tree in closed:
             symbol = tree.nonterminal
             if symbol in found:
-                ended.setdefault(symbol, []).append(tree)
-        for name, trees in ended.items():
-            found[name] = self._in_order(name, message, found[name], trees)
+                found[symbol].append(tree)
         return found
-
-    def _in_order(self, symbol: str, message: Tree | None, inside: list[Tree], ended: list[Tree]) -> list[Tree]:
-        # Nodes of one name that are not nested end in the order of the tree. Where they are nested, nobody relies on
-        # the order.
-        if message is None or not inside or symbol in self._program.recursive:
-            return ended + inside
-        here = message.path
-        before = [tree for tree in ended if tree.path < here]
-        return before + inside + ended[len(before) :]
 
 
 def _collect(message: Tree, found: dict[str, list[Tree]], leads: dict[str, bool]) -> None:

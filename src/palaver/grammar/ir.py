@@ -11,8 +11,10 @@ from palaver.spec.ast import (
     And,
     Bit,
     Bound,
+    Child,
     Choice,
     Constraint,
+    Descendant,
     Expr,
     Expression,
     Formula,
@@ -21,6 +23,7 @@ from palaver.spec.ast import (
     Literal,
     Not,
     Or,
+    Path,
     Pattern,
     Permutation,
     Quantified,
@@ -118,6 +121,30 @@ def expressions_of(formula: Formula) -> Iterator[Expression]:
                 yield from expressions_of(part)
         case Not(part) | Quantified(body=part):
             yield from expressions_of(part)
+
+
+def symbols_of(formula: Formula) -> Iterator[str]:
+    """The symbols that paths in a formula start from or go through, in the order of the text; bound ones included."""
+    match formula:
+        case Leaf(expression):
+            for mention in expression.mentions:
+                yield from symbols_on(mention.path)
+        case And(parts) | Or(parts):
+            for part in parts:
+                yield from symbols_of(part)
+        case Not(part):
+            yield from symbols_of(part)
+        case Quantified(path=path, body=body):
+            yield from symbols_on(path)
+            yield from symbols_of(body)
+
+
+def symbols_on(path: Path) -> Iterator[str]:
+    """The symbols that a path names."""
+    yield path.base
+    for step in path.steps:
+        if isinstance(step, Child | Descendant):
+            yield step.symbol
 
 
 def first_expression(formula: Formula) -> Expression:

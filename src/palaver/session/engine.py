@@ -337,6 +337,8 @@ class Session:
 
     def _waits_until(self) -> float | None:
         """When waiting for the others ends; None: never, because only a timer or an opening link is waited for."""
+        if "opening" in self._links.values():
+            return None  # whoever opens links knows how long that may take; a client may come at any time
         waiting = [inbox for inbox in self._inboxes.values() if inbox.has_something]
         if any(inbox.standing().longest is not None for inbox in waiting):
             return self._quiet_at()

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from palaver.compiled import Spec
 from palaver.constraints.check import Evaluate, Failure, compile_check, compile_formula, looks_inside
 from palaver.constraints.incremental import Watch
+from palaver.grammar.ir import symbols_of
 from palaver.matching.forecaster import Hypothesis
 from palaver.solving.clauses import Clause, clauses_of
 from palaver.trees.node import Node, OpenNode
@@ -41,10 +42,10 @@ class Law:
         self._lasting = [not self.beginning.can_recover(check.constraint) for check in self._checks]
         self.is_incremental = all(self.beginning.is_incremental(check.constraint) for check in self._checks)
         self._early = [early for clause in clauses if (early := _early(clause)) is not None]
-        self.states = frozenset(
-            symbol for clause in clauses for quantifier in clause.quantifiers
-            for symbol in clause.symbols_of(quantifier.path)
-        )  # fmt: skip
+        # The symbols above messages that constraints speak of: hypotheses that differ in these are judged differently.
+        said = {message.symbol for message in analysis.messages}
+        spoken_of = {name for constraint in spec.grammar.constraints for name in symbols_of(constraint.formula)}
+        self.states = frozenset(name for name in spoken_of if not said.isdisjoint(analysis.below(name)))
         # Whether a conversation in which nothing is broken may end wherever the grammar lets it.
         self.needs_an_end = not all(self._lasting)
 

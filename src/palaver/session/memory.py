@@ -30,7 +30,7 @@ class Memory:
     def __init__(self, play: Play, chance: Chance) -> None:
         self._spec = spec = play.spec
         self._law = law = play.law
-        self.forecast: Forecast = spec.forecaster.begin()
+        self.forecast: Forecast = play.forecaster.begin()
         self.newest: Node
         self.reason = ""  # why the last message could not be made
         self.crash = False  # whether spec code raised when the last message was judged

@@ -18,9 +18,12 @@ class Play:
         self._casting = casting
         rehearsal = Cast(spec, casting)
         ours = [name for name in rehearsal.parties if rehearsal.is_ours(name)]
+        for party in rehearsal.parties.values():
+            rehearsal.link(party)  # who has no address, or no program, is told now and not in the first session
         # What others say to each other does not reach us.
         self.spec = spec.seen_by(ours)
         self.law = Law(self.spec)
+        self.forecaster = self.spec.forecaster(self.law.states)
 
     def cast(self, stage: Stage) -> Cast:
         """Fresh objects for all parties, as each session gets them."""

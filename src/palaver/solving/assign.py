@@ -39,9 +39,11 @@ class Assigner:
     measured: Callable[[Length | Count], Measured]
     spread: int  # how far endless fields go beyond their least
     _free: dict[str, Domain | None] = field(default_factory=dict, repr=False)
-    _bases: dict[tuple[str, View], int | None] = field(default_factory=dict, repr=False)
+    # What is remembered about symbols and views. These are told apart by identity, which is kept with the answers: to
+    # hash a view takes as long as many an answer.
+    _bases: dict[tuple[str, int], tuple[View, int | None]] = field(default_factory=dict, repr=False)
     # Many equations ask for the same few numbers again and again.
-    _assigned: dict[tuple[str, View, Any], Node | None] = field(default_factory=dict, repr=False)
+    _assigned: dict[tuple[str, int, Any], tuple[View, Node | None]] = field(default_factory=dict, repr=False)
 
     def node(self, symbol: str, word: str) -> Node | None:
         """The node of a word of the symbol's language."""
@@ -99,15 +101,16 @@ class Assigner:
         symbol = tree.node.symbol
         if operator != "==" or type(value) not in (int, str, bytes):
             return self._sought(tree, view, operator, value, chance)[0]
-        key = (symbol, view, value)
-        if key not in self._assigned:
+        key = (symbol, id(view), value)
+        known = self._assigned.get(key)
+        if known is None:
             node, is_only = self._sought(tree, view, operator, value, chance)
             if not is_only:
                 return node
             if len(self._assigned) > _MOST_ASSIGNED:
                 self._assigned.clear()
-            self._assigned[key] = node
-        return self._assigned[key]
+            known = self._assigned[key] = (view, node)
+        return known[1]
 
     def _sought(self, tree: Tree, view: View, operator: str, value: Any, chance: Chance) -> tuple[Node | None, bool]:
         """The node, and whether it would be the same another time, with whatever tree."""
@@ -119,10 +122,10 @@ class Assigner:
                 return node, True
         domain = self.domain(symbol)
         if domain is not None and operator == "==" and isinstance(value, int):
-            key = (symbol, view)
-            if key not in self._bases:
-                self._bases[key] = domain.simple_base(view)
-            base = self._bases[key]
+            known = self._bases.get((symbol, id(view)))
+            if known is None:
+                known = self._bases[symbol, id(view)] = (view, domain.simple_base(view))
+            base = known[1]
             if base is not None:
                 word = domain.first_spelling(view, base, value)
                 return (None if word is None else self.node(symbol, word)), True

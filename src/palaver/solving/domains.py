@@ -417,6 +417,8 @@ class Domain:
         if self.words is not None:
             found = sorted(len(word) for word in self.words if self.allows(word))
             return (found[0], found[-1]) if found else (1, 0)
+        if self.is_free and self.language.outline is not None:
+            return self.language.shortest, self.language.longest
         words = self._words()
         if not words.lengths:
             return (1, 0) if words.is_complete else (self.least, self.most)

@@ -114,6 +114,8 @@ class Fuzz(Iterator[Tree]):
         return None
 
     def _count_crash(self, tree: Tree | None) -> None:
+        if self._can_do_without_crashing:
+            return
         failure = self.solver.failure
         if tree is not None or (failure is not None and failure.error is None):
             self._can_do_without_crashing = True

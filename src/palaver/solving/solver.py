@@ -26,7 +26,6 @@ from palaver.solving.construct import Constructor
 from palaver.solving.meter import Meter
 from palaver.solving.plan import Plan
 from palaver.solving.search import Near, Search
-from palaver.spec.ast import Constraint
 from palaver.trees.tree import Tree
 
 # Rounds of construction before a tree is searched or given up; equations in a cycle need several.
@@ -128,29 +127,28 @@ class Solver:
         tree = self._constructor.derive(tree)
         return tree, not self._failing(tree)
 
-    def _failing(self, tree: Tree) -> list[Check]:
+    def _failing(self, tree: Tree) -> list[int]:
+        """The checks that fail, by their positions."""
         failing = []
-        for check in self._checks:
+        for at, check in enumerate(self._checks):
             failure = check.failure(tree)
             if failure is not None:
                 self.meter.failure = failure
-                failing.append(check)
+                failing.append(at)
         return failing
 
-    def _repaired(self, tree: Tree, failing: Sequence[Check], equations_too: bool) -> Tree:
-        for check in failing:
-            for clause in self._repairable.get(check.constraint, ()):
+    def _repaired(self, tree: Tree, failing: Sequence[int], equations_too: bool) -> Tree:
+        for at in failing:
+            for clause in self._repairable[at]:
                 if equations_too or self.plan.uses[clause] != "equation":
                     tree = self._constructor.repair(clause, tree)
         return tree
 
     @cached_property
-    def _repairable(self) -> dict[Constraint, list[Clause]]:
-        found: dict[Constraint, list[Clause]] = {}
-        for clause in self.plan.clauses:
-            if self._constructor.can_repair(clause):
-                found.setdefault(clause.constraint, []).append(clause)
-        return found
+    def _repairable(self) -> list[list[Clause]]:
+        """The clauses of each check that we know something about."""
+        clauses = [clause for clause in self.plan.clauses if self._constructor.can_repair(clause)]
+        return [[clause for clause in clauses if clause.constraint == check.constraint] for check in self._checks]
 
     def _climb(self) -> Tree | None:
         before = self.meter.spent

@@ -87,11 +87,16 @@ class Reader:
     def __init__(self, names: Mapping[str, Any], changing: Collection[str] = ()) -> None:
         self._names = names
         self._changing = changing  # global names that functions of the spec assign to
+        # By identity, because equal expressions may stand in different places; each is kept with what it says.
+        self._known: dict[tuple[int, tuple[str, ...]], tuple[Expression, list[Relation]]] = {}
 
     def relations(self, expression: Expression, variables: Collection[str]) -> list[Relation]:
         """What a condition says about each node that one of its sides is a view of."""
-        kinds = {mention.name: mention.kind for mention in expression.mentions} | dict.fromkeys(variables, "each")
-        return list(self._relations(expression.python, kinds, negated=False))
+        key = (id(expression), tuple(variables))
+        if key not in self._known:
+            kinds = {mention.name: mention.kind for mention in expression.mentions} | dict.fromkeys(variables, "each")
+            self._known[key] = (expression, list(self._relations(expression.python, kinds, negated=False)))
+        return self._known[key][1]
 
     def _relations(self, node: ast.expr, kinds: Mapping[str, str], *, negated: bool) -> Iterator[Relation]:
         match node:

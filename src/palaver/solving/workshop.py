@@ -121,7 +121,7 @@ class Workshop:
         for symbol in drawn:
             fields[symbol] = Field(symbol, plan.domains[symbol], (), (), assigner, None, chance / symbol, meter).make
         # A field that is searched for is not made of fields that are searched for, or there might be no end.
-        simple = self._placing(program, dict(fields), chance / "fields", limits)
+        simple = self._placing(program, dict(fields), chance / "fields", limits) if plan.filters else placing
         for symbol in sorted(plan.filters):
             fields[symbol] = self._searched(symbol, plan, simple, assigner, chance / symbol, meter, limits.rates).make
         search = Search(

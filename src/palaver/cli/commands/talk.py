@@ -11,6 +11,7 @@ from palaver.chance import Chance
 from palaver.cli.main import FINDINGS, WRONG_USE
 from palaver.cli.options import load_spec, talk_options
 from palaver.compiled import Spec
+from palaver.errors import PalaverError
 from palaver.party import ConnectionMode
 from palaver.session.cast import Casting
 from palaver.session.engine import Patience, Session
@@ -64,7 +65,10 @@ def command(**options: Any) -> int:
     through its standard input and output. What the peer does wrong is shown, and makes the exit code 1.
     """
     spec = load_spec(options)
-    play = Play(spec, _casting(spec, options))
+    try:
+        play = Play(spec, _casting(spec, options))
+    except PalaverError as error:
+        raise click.UsageError(str(error)) from error
     patience = Patience(
         timeout=options["timeout"],
         patience=options["patience"],
@@ -105,6 +109,8 @@ def _casting(spec: Spec, options: dict[str, Any]) -> Casting:
                 networks.setdefault(name, (uri, ConnectionMode.EXTERNAL))
     if not spec.analysis.messages:
         raise click.UsageError("the spec has no messages: nobody says anything in it, as in <Client:Server:request>")
+    if options["program"] and not {"In", "Out"} & set(spec.analysis.parties):
+        raise click.UsageError("a COMMAND is talked to through the parties In and Out, and the spec has neither")
     return Casting(networks, tuple(options["program"]))
 
 
@@ -138,8 +144,8 @@ class _Tally:
         """The summary, and the exit code."""
         sessions = sum(self._verdicts.values())
         findings = ", ".join(f"{count} {label}" for label, count in sorted(self._findings.items())) or "no findings"
-        plural = "" if sessions == 1 else "s"
-        click.echo(f"{sessions} session{plural}, {self._ours} messages sent, {self._theirs} received, {findings}")
+        sent = f"{self._ours} message{'s' * (self._ours != 1)} sent"
+        click.echo(f"{sessions} session{'s' * (sessions != 1)}, {sent}, {self._theirs} received, {findings}")
         if self._verdicts[Verdict.ERROR]:
             return WRONG_USE
         return 0 if self._verdicts[Verdict.PASS] == sessions else FINDINGS

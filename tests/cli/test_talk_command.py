@@ -1,0 +1,68 @@
+"""`palaver talk`: exit codes, what is shown, and what is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+ECHO = """
+<start> ::= <exchange>{3}
+<exchange> ::= <In:ask> <Out:answer>
+<ask> ::= <word> "\\n"
+<answer> ::= <word> "\\n"
+<word> ::= r"[a-z]{1,8}"
+where forall <e> in <exchange>: <e>.<ask>.<word> == <e>.<answer>.<word>
+"""
+
+
+@pytest.fixture
+def talk(palaver: Any) -> Any:
+    palaver.write(echo_fan=ECHO)
+    return lambda *arguments: palaver("talk", "-f", "echo.fan", *arguments)
+
+
+def test_a_good_program_gives_a_summary_and_nothing_else(talk: Any) -> None:
+    talked = talk("-n", "2", "--seed", "1", "cat")
+    assert (talked.code, talked.said) == (0, "")
+    assert talked.text == "2 sessions, 6 messages sent, 6 received, no findings\n"
+
+
+def test_the_conversation_is_shown_on_demand(talk: Any) -> None:
+    lines = talk("-v", "--seed", "1", "cat").text.splitlines()
+    assert len(lines) == 7
+    assert lines[0].startswith("In: '")
+    assert lines[1] == lines[0].replace("In", "Out")
+
+
+def test_the_same_seed_gives_the_same_conversation(talk: Any) -> None:
+    assert talk("-v", "--seed", "3", "cat").text == talk("-v", "--seed", "3", "cat").text
+    assert talk("-v", "--seed", "3", "cat").text != talk("-v", "--seed", "4", "cat").text
+
+
+def test_findings_make_the_exit_code_1_and_the_next_session_goes_on(talk: Any) -> None:
+    talked = talk("-n", "2", "--seed", "1", "tr", "a-z", "b")
+    assert talked.code == 1
+    assert talked.text.startswith("2 sessions, 2 messages sent, 0 received, 2 ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ([], "no COMMAND was given"),
+        (["--client", "Nobody=80", "cat"], "nobody in the spec is called Nobody; the parties are: In, Out"),
+        (["-n", "0", "cat"], "0 is not in the range"),
+    ],
+    ids=str,
+)
+def test_wrong_use_is_told(talk: Any, arguments: list[str], complaint: str) -> None:
+    talked = talk(*arguments)
+    assert talked.code == 2
+    assert complaint in talked.said
+
+
+def test_a_spec_without_messages_cannot_talk(palaver: Any) -> None:
+    palaver.write(plain_fan='<start> ::= "a"\n')
+    talked = palaver("talk", "-f", "plain.fan", "cat")
+    assert talked.code == 2
+    assert "the spec has no messages" in talked.said
