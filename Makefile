@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo test lint types tests nightly bench bench-matching bench-solving clean
+.PHONY: demo test lint types tests nightly nightly-solving bench bench-matching bench-solving clean
 
 demo: $(INSTALLED)
 	@BIN=$(BIN) sh examples/demo.sh
@@ -26,6 +26,10 @@ tests: $(INSTALLED)
 SEED ?= 1
 nightly: $(INSTALLED)
 	$(BIN)/python tests/matching/differential.py --checks 100000 --seed $(SEED)
+
+# The same for solving, against brute force: whether what is proved is so, and what there is is found.
+nightly-solving: $(INSTALLED)
+	$(BIN)/python tests/solving/proofs.py --cases 2500 --seed $(SEED)
 
 # Measures palaver against the reference implementation, which goes into a venv of its own.
 bench: $(INSTALLED)

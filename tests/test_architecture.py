@@ -19,7 +19,7 @@ FLOORS = [
     ["solving", "namespace"],
     ["compiled"],
     ["session"],
-    ["transport"],
+    ["transport", "navigation"],
     ["cli", "testing"],
 ]
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

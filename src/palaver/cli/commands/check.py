@@ -9,6 +9,7 @@ import click
 from palaver.cli.main import FINDINGS, WRONG_USE
 from palaver.cli.options import grammar_arguments, grammar_options
 from palaver.compiled import Spec, examine
+from palaver.navigation.kpaths import KPaths
 from palaver.solving.explain import contradiction
 from palaver.spec.diagnose import Reporter
 
@@ -18,18 +19,19 @@ from palaver.spec.diagnose import Reporter
 @click.option(
     "--together", is_flag=True, help="Read all the files as one spec, later ones replacing rules of earlier ones."
 )
+@click.option("--k", "k", type=click.IntRange(1), help="Tell how many k-paths the grammar has, for this k.")
 @click.option("--strict", is_flag=True, help="Exit with 1 if there are warnings.")
 @grammar_options
-def command(specs: tuple[str, ...], together: bool, strict: bool, **options: Any) -> int:
+def command(specs: tuple[str, ...], together: bool, strict: bool, k: int | None, **options: Any) -> int:
     """Find what is wrong with each SPEC, and tell its size.
 
     Every mistake is shown with its place and a hint. Exit code 0: no errors; 2: errors; with --strict, 1: warnings.
     """
-    outcomes = [_check(group, options, strict) for group in ([specs] if together else [(spec,) for spec in specs])]
+    outcomes = [_check(group, options, strict, k) for group in ([specs] if together else [(spec,) for spec in specs])]
     return max(outcomes)
 
 
-def _check(files: tuple[str, ...], options: dict[str, Any], strict: bool) -> int:
+def _check(files: tuple[str, ...], options: dict[str, Any], strict: bool, k: int | None) -> int:
     report = Reporter()
     spec = examine(*files, report=report, **grammar_arguments(options))
     if spec is not None:
@@ -41,7 +43,8 @@ def _check(files: tuple[str, ...], options: dict[str, Any], strict: bool) -> int
     if report.diagnostics:
         click.echo(f"{_counted(errors, 'error')}, {_counted(warnings, 'warning')}")
     if spec is not None:
-        click.echo(f"{', '.join(files)}: {summary(spec)}")
+        paths = "" if k is None else f", {_counted(KPaths(spec.grammar, k).count(), f'{k}-path')}"
+        click.echo(f"{', '.join(files)}: {summary(spec)}{paths}")
     return WRONG_USE if errors else FINDINGS if warnings and strict else 0
 
 

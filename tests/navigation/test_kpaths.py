@@ -1,0 +1,96 @@
+"""k-paths are counted as they are made, and covered as trees are seen."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import palaver
+from palaver.navigation.kpaths import Coverage, KPaths
+from palaver.trees.node import Node
+
+EXPRESSION = """
+<start> ::= <sum>
+<sum>   ::= <term> ("+" <sum>)?
+<term>  ::= <digit>+ | "(" <sum> ")"
+<digit> ::= r"[0-9]" | "x"{0} "y"
+"""
+
+
+def naive(node: Node, paths: KPaths) -> set[tuple[str, ...]]:
+    """Every path in a tree, by walking down from every node."""
+    found: set[tuple[str, ...]] = set()
+    chains: list[tuple[str, ...]] = []
+    todo: list[tuple[object, tuple[str, ...]]] = [(node, ())]
+    while todo:
+        part, above = todo.pop()
+        if isinstance(part, Node):
+            chain = (*above, str(part.symbol))
+            todo += [(child, chain) for child in part.children]
+        else:
+            chain = (*above, paths.label(above[-1], part))  # type: ignore[arg-type]
+        chains.append(chain)
+    for chain in chains:
+        for length in range(1, paths.k + 1):
+            if length <= len(chain):
+                found.add(chain[-length:])
+    return found
+
+
+@pytest.mark.parametrize("k", range(1, 7))
+def test_as_many_paths_are_made_as_are_counted(k: int) -> None:
+    paths = KPaths(palaver.loads(EXPRESSION).grammar, k)
+    made = list(paths)
+    assert len(made) == len(set(made)) == paths.count()
+
+
+def test_what_stands_there_zero_times_is_not_there() -> None:
+    paths = KPaths(palaver.loads(EXPRESSION).grammar, 2)
+    assert ("<digit>", "'y'") in set(paths)
+    assert ("<digit>", "'x'") not in set(paths)
+
+
+@given(seed=st.integers(0, 10_000), k=st.integers(1, 6))
+@settings(max_examples=40, deadline=None)
+def test_coverage_is_what_a_naive_walk_finds(seed: int, k: int) -> None:
+    spec = palaver.loads(EXPRESSION)
+    paths = KPaths(spec.grammar, k)
+    coverage, expected = Coverage(paths), set()
+    for tree in spec.fuzz(3, seed=seed):
+        assert isinstance(tree.node, Node)
+        expected |= naive(tree.node, paths)
+        coverage.add(tree.node)
+        assert set(coverage.covered()) == expected
+    assert expected <= set(paths)
+    assert set(coverage.missing()) == set(paths) - expected
+
+
+def test_a_part_below_others_covers_the_paths_that_lead_into_it() -> None:
+    spec = palaver.loads("<start> ::= <a>\n<a> ::= <b>\n<b> ::= 'x'\n")
+    (tree,) = spec.fuzz(1, seed=1)
+    whole, piecemeal = Coverage(KPaths(spec.grammar, 3)), Coverage(KPaths(spec.grammar, 3))
+    assert isinstance(tree.node, Node)
+    whole.add(tree.node)
+    piecemeal.add_path(["<start>"])
+    piecemeal.add_path(["<start>", "<a>"])
+    inner = tree.children[0].children[0].node
+    piecemeal.add(inner, ["<start>", "<a>"])
+    assert set(piecemeal.covered()) == set(whole.covered())
+
+
+def test_what_was_seen_before_is_not_new() -> None:
+    spec = palaver.loads(EXPRESSION)
+    (tree,) = spec.fuzz(1, seed=1)
+    coverage = Coverage(KPaths(spec.grammar))
+    assert coverage.add(tree.node) > 0
+    assert coverage.add(tree.node) == 0
+
+
+def test_text_in_a_binary_tree_is_told_by_its_bytes() -> None:
+    spec = palaver.loads("<start> ::= 'ab' <n> b'\\x00'\n<n> ::= r'[0-9]' | 0 1 0 1 0 1 0 1\n")
+    coverage = Coverage(KPaths(spec.grammar, 2))
+    for tree in spec.fuzz(11, seed=1):
+        coverage.add(tree.node)
+    assert list(coverage.missing()) == []
+    assert len(coverage) == coverage.total
