@@ -8,6 +8,7 @@ only note what is wanted. In a session they, `send` and `receive` go to its `Sta
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from enum import Enum
 from typing import Any, ClassVar
 from typing import Protocol as Protocol_
@@ -15,7 +16,9 @@ from typing import Protocol as Protocol_
 from palaver.errors import PalaverError
 
 RE_PARTY = re.compile(
-    r"(?:(?P<name>[A-Za-z_]\w*)=)?(?:(?P<protocol>tcp|udp):)?(?://)?(?:(?P<host>\[[^\]]*\]|[^:/\[\]]+):)?(?P<port>[0-9]+)",
+    r"(?:(?P<name>[A-Za-z_]\w*)=)?"
+    r"(?:unix:(?P<path>.+)|"
+    r"(?:(?P<protocol>tcp|udp|tls):)?(?://)?(?:(?P<host>\[[^\]]*\]|[^:/\[\]]+):)?(?P<port>[0-9]+))",
     re.IGNORECASE,
 )
 
@@ -31,6 +34,8 @@ class ConnectionMode(Enum):
 class Protocol(Enum):
     TCP = "tcp"
     UDP = "udp"
+    TLS = "tls"  # TCP, encrypted from the start
+    UNIX = "unix"  # a socket with a path in the file system
 
 
 class IpType(Enum):
@@ -125,14 +130,16 @@ def _all_subclasses(kind: type[Party]) -> list[type[Party]]:
 
 
 class NetworkParty(Party):
-    """A party with an address: `[NAME=][tcp:|udp:][//][HOST:]PORT`."""
+    """A party with an address: `[NAME=][tcp:|udp:|tls:][//][HOST:]PORT` or `[NAME=]unix:PATH`."""
 
     def __init__(self, uri: str, *, connection_mode: ConnectionMode = ConnectionMode.CONNECT) -> None:
         name, protocol, host, port = split_party_spec(uri)
         super().__init__(connection_mode=connection_mode, party_name=name)
         self.protocol_type = protocol
-        self.ip = host
+        self.ip = host  # or the path of a unix socket
         self.port = port
+        # The options of `start_tls` for a connection that is encrypted from the start; None if it is not.
+        self.tls: Mapping[str, str] | None = {} if protocol is Protocol.TLS else None
 
     def start_tls(self, **options: str) -> None:
         """Encrypt the connection from here on. The options are those of `session.events.Tls`."""
@@ -145,13 +152,16 @@ class NetworkParty(Party):
 
 
 def split_party_spec(uri: str) -> tuple[str | None, Protocol, str, int]:
-    """Name, protocol, host and port of a party's address.
+    """Name, protocol, host and port of a party's address; of a unix socket the host is the path, and the port is 0.
 
     :raises PalaverError: it is no such address
     """
     found = RE_PARTY.fullmatch(uri.strip())
     if found is None:
-        raise PalaverError(f"{uri!r} is no address of a party: write [NAME=][tcp:|udp:][//][HOST:]PORT")
+        ways = "[NAME=][tcp:|udp:|tls:][//][HOST:]PORT or [NAME=]unix:PATH"
+        raise PalaverError(f"{uri!r} is no address of a party: write {ways}")
+    if found["path"] is not None:
+        return found["name"], Protocol.UNIX, found["path"], 0
     protocol = Protocol((found["protocol"] or "tcp").lower())
     host = (found["host"] or "127.0.0.1").strip("[]")
     return found["name"], protocol, host, int(found["port"])
@@ -217,9 +227,9 @@ class PartyNames(dict[str, type[Party]]):
         """The objects that play parties of this spec now, by name."""
         return self["FandangoParty"]._registry
 
-    def forget(self) -> None:
-        """Let new objects be made: a session begins."""
-        self.instances.clear()
+    def play(self, instances: dict[str, Party]) -> None:
+        """Let these objects play from now on; those that are made join them. Sessions of one spec take turns so."""
+        self["FandangoParty"]._registry = instances
 
     def classes_in(self, names: dict[str, Any]) -> list[str]:
         """The names in a spec's namespace that are party classes."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from palaver.compiled import Spec
 from palaver.errors import PalaverError
-from palaver.party import ConnectionMode, NetworkParty, Party, Protocol, Stage
+from palaver.party import ConnectionMode, NetworkParty, Party, Protocol, Stage, split_party_spec
 from palaver.session.events import Address, Role
 
 # Parties that palaver plays without a link.
@@ -37,14 +37,18 @@ class Cast:
         self._casting = casting
         self._spec = spec
         names = spec.namespace.names
-        base = spec.namespace.parties
-        base.forget()
+        self._instances: dict[str, Party] = {}
+        self.take_the_stage()
         self.parties: dict[str, Party] = {}
         for name in spec.analysis.parties:
             self.parties[name] = self._made(name, names.get(name))
         # A spec's party may have made others when it was made.
-        for name, party in base.instances.items():
+        for name, party in self._instances.items():
             self.parties.setdefault(name, party)
+
+    def take_the_stage(self) -> None:
+        """From here on `instance()` means these objects, whichever session of the spec went on in between."""
+        self._spec.namespace.parties.play(self._instances)
 
     def join(self, stage: Stage) -> None:
         """Let everybody take part in a session."""
@@ -57,12 +61,12 @@ class Cast:
             uri, mode = self._casting.networks[name]
             # What the command line defines comes after the spec, and wins.
             network = bases["NetworkParty"]
-            party: Party = cast(Any, network)(f"{name}={uri.rpartition('=')[2]}", connection_mode=mode)
+            party: Party = cast(Any, network)(f"{name}={_without_name(uri)}", connection_mode=mode)
             if mode is not ConnectionMode.EXTERNAL:
                 party.start()
             return party
         if isinstance(kind, type) and issubclass(kind, bases["FandangoParty"]):
-            existing = bases.instances.get(name)
+            existing = self._instances.get(name)
             # A spec's party class takes no arguments; that is how the language makes instances.
             return existing if existing is not None else cast(Any, kind)()
         hint = "define a class of that name in the spec, or use --client or --server"
@@ -77,9 +81,11 @@ class Cast:
         if party.party_name in _LINKLESS or not party.is_fuzzer_controlled():
             return None
         if isinstance(party, NetworkParty):
-            kind = "udp" if party.protocol_type is Protocol.UDP else "tcp"
             role: Role = "listen" if party.connection_mode is ConnectionMode.OPEN else "connect"
-            return Address(kind, host=party.ip, port=int(party.port)), role  # type: ignore[arg-type]
+            if party.protocol_type is Protocol.UNIX:
+                return Address("unix", path=party.ip), role
+            kind: Literal["udp", "tcp"] = "udp" if party.protocol_type is Protocol.UDP else "tcp"
+            return Address(kind, host=party.ip, port=int(party.port)), role
         if party.party_name == "In":
             return Address("program", command=self.program), "connect"
         return None
@@ -104,3 +110,8 @@ class Cast:
         ]
         found = list(dict.fromkeys(names))
         return found or [name for name in self.parties if not self.is_ours(name)]
+
+
+def _without_name(uri: str) -> str:
+    name = split_party_spec(uri)[0]
+    return uri if name is None else uri.partition("=")[2]

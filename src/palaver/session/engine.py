@@ -100,11 +100,13 @@ class Session:
         self._forecast: Forecast = self._memory.forecast
         self._cast = play.cast(self)
         self._inboxes: dict[str, Inbox] = {}
-        self._links: dict[str, str] = {}  # "opening", "open", "closed"
+        # "opening"; "open"; "ended": the peer says no more, and may still listen; "reset"; "closed"
+        self._links: dict[str, str] = {}
         self._timers = Timers()
         self._now = 0.0
         self._since = 0.0  # the last time that something was said or heard
         self._longest_pause = 0.0
+        self._heard_in_a_row = 0  # messages since we said something
         self._has_begun = False
         self._next: Callable[[], None] | None = None  # what is done when it is committed
         self._incoming: tuple[str, bool] | None = None  # the link that data is coming from just now
@@ -114,6 +116,7 @@ class Session:
     def handle(self, event: Input) -> list[Action]:
         """Take in what has happened; what is to be done. The first input, whatever it is, begins the conversation."""
         self._now = max(self._now, event.at)
+        self._cast.take_the_stage()
         if not self._has_begun:
             self._begin()
         if self.is_over:
@@ -139,7 +142,7 @@ class Session:
         self._since = self._now
         for party in list(self._cast.parties.values()):
             if party.is_started or party.party_name == "In":
-                self.start(party)
+                self._guarded(f"{party.party_name}.start", self.start, party)
 
     @property
     def deadline(self) -> float | None:
@@ -163,14 +166,16 @@ class Session:
 
     def _closed(self, event: Closed) -> None:
         link = event.link
-        self._links[link] = "closed"
+        # Who will say no more may still listen, and who does not has broken no rule: we say what is left to be said.
+        is_in_order = event.trouble is None and event.exit_code is None
+        self._links[link] = "ended" if is_in_order else "reset" if event.trouble == "reset" else "closed"
         party = self._cast.parties["Out" if link == "In" else link]
         self._guarded(f"{party.party_name}.receive", party.receive, None, None)
         if self.is_over:
             return
         if event.trouble == "reset":
             self._listen()
-            if not self._memory.can_end:
+            if not self.is_over and not self._memory.can_end:
                 self._find(Kind.RESET, "the connection was reset", party=link)
         elif event.exit_code is not None and event.exit_code < 0:
             self._find(Kind.CRASH, f"the program was ended by signal {-event.exit_code}", party=link)
@@ -190,7 +195,8 @@ class Session:
         place = self._cast.link(party)
         if place is not None and self._links.get(party.party_name) not in ("opening", "open"):
             self._links[party.party_name] = "opening"
-            self._actions.append(Open(party.party_name, *place, tls=getattr(party, "tls", None)))
+            options = getattr(party, "tls", None)
+            self._actions.append(Open(party.party_name, *place, tls=None if options is None else Tls(**options)))
 
     def stop(self, party: Party) -> None:
         if self._links.pop(party.party_name, None) is not None:
@@ -261,11 +267,14 @@ class Session:
         has_said_enough = len(self.said) >= self._patience.most_messages and self._memory.can_end
         if has_said_enough or not self._forecast.moves:
             self._end()
+        elif self._heard_in_a_row > self._patience.most_messages:
+            self._talked_down()
         elif not self.wants_to_speak:
             self._check_waiting()
 
     def _listen(self) -> None:
-        while not self.is_over and self._understand():
+        # What comes without end is not heard to the end.
+        while not self.is_over and self._heard_in_a_row <= self._patience.most_messages and self._understand():
             pass
 
     def _understand(self) -> bool:
@@ -323,6 +332,7 @@ class Session:
             self._now, move.sender, move.recipient, move.symbol, data, node, is_ours=self._cast.is_ours(move.sender)
         )
         self.said.append(said)
+        self._heard_in_a_row = 0 if said.is_ours else self._heard_in_a_row + 1
         if self.watch is not None:
             self.watch(said)
 
@@ -337,7 +347,8 @@ class Session:
 
     def _waits_until(self) -> float | None:
         """When waiting for the others ends; None: never, because only a timer or an opening link is waited for."""
-        if "opening" in self._links.values():
+        states = self._links.values()
+        if "opening" in states and "open" not in states:
             return None  # whoever opens links knows how long that may take; a client may come at any time
         waiting = [inbox for inbox in self._inboxes.values() if inbox.has_something]
         if any(inbox.standing().longest is not None for inbox in waiting):
@@ -369,6 +380,9 @@ class Session:
             self._stopped_short()
         elif self._memory.can_end:
             self._end()
+        elif not expected:
+            names = _names(self._forecast.moves)
+            self._find(Kind.UNREACHABLE, f"{names} had no link for {self._now - self._since:.1f} s", party=names)
         else:
             waited = f"{self._now - self._since:.1f} s"
             what = " or ".join(dict.fromkeys(move.symbol for move in expected))
@@ -378,7 +392,7 @@ class Session:
 
     def _is_cut_off(self, expected: Sequence[MessageType]) -> bool:
         """Whether nobody that we wait for can reach us any more."""
-        if not self._links or any(state != "closed" for state in self._links.values()):
+        if not self._links or any(state in ("opening", "open") for state in self._links.values()):
             return False
         return all(move.sender != "TimerEvent" for move in expected)
 
@@ -403,7 +417,9 @@ class Session:
         got = inbox.peek()
         kind = Kind.UNPARSEABLE
         if inbox.has_ended and offset >= len(got):
-            kind, what = Kind.CLOSED, f"{name} closed the connection in the middle of a message"
+            is_reset = "reset" in self._links.values()
+            kind = Kind.RESET if is_reset else Kind.CLOSED
+            what = f"{name} {'reset' if is_reset else 'closed'} the connection in the middle of a message"
         else:
             what = f"what {name} said cannot go on at offset {offset}"
         self._find(kind, what, party=name, expected=expected, got=got)
@@ -417,6 +433,11 @@ class Session:
             expected=tuple(dict.fromkeys(ours)),
             got=inbox.peek(),
         )
+
+    def _talked_down(self) -> None:
+        last = self.said[-1].sender
+        most = self._patience.most_messages
+        self._find(Kind.LIMIT, f"{last} has said more than {most} messages, and nobody else anything", party=last)
 
     def _find(
         self, kind: Kind, message: str, *, party: str = "", expected: Sequence[str] = (), got: bytes = b""
@@ -456,11 +477,12 @@ class Session:
         return [move for move in self._forecast.moves if self._cast.is_ours(move.sender) and self._can_speak(move)]
 
     def _can_speak(self, move: MessageType) -> bool:
-        return self._links.get(move.sender, "open") == "open"
+        return self._links.get(move.sender, "open") in ("open", "ended")
 
     def speak(self, at: float) -> bool:
         """Make what we say next. Until it is committed nobody hears of it, and it can be discarded."""
         self._now = max(self._now, at)
+        self._cast.take_the_stage()
         moves = self._our_moves()
         while moves:
             move = self._player.choose(moves, self._forecast, self._memory.can_end)
@@ -482,6 +504,7 @@ class Session:
     def commit(self, at: float) -> list[Action]:
         """Say what was made."""
         self._now = max(self._now, at)
+        self._cast.take_the_stage()
         do, self._next = self._next, None
         assert do is not None, "only what was made can be said"
         do()

@@ -110,7 +110,7 @@ def _closed(hypothesis: Hypothesis) -> Sequence[Tree]:
     parent = None if around is None else Tree(OpenNode(around, ()))
     found: list[Tree] = []
     for node in reversed(nodes):
-        holder = found[-1] if found and _holds(found[-1], node) else parent
+        holder = next((tree for tree in reversed(found) if _holds(tree, node)), parent)
         found.append(Tree(node, holder))
     found.reverse()
     return found

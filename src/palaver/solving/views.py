@@ -254,38 +254,27 @@ class Reader:
     def _arithmetic(
         self, left: ast.expr, operator: ast.operator, right: ast.expr, kinds: Mapping[str, str]
     ) -> View | None:
-        constant = self._index(right)
-        if constant is not None:
-            view = _operand(self.view(left, kinds), operator)
-            if view is None:
-                return None
-            match operator:
-                case ast.Add():
-                    return replace(view, plus=view.plus + constant)
-                case ast.Sub():
-                    return replace(view, plus=view.plus - constant)
-                case ast.Mult():
-                    return _scaled(view, constant)
-                case ast.LShift() if 0 <= constant < 64:
-                    return _scaled(view, 1 << constant)
-                case ast.Mod() if constant > 0:
-                    return replace(view, modulus=constant)
-                case ast.Pow() if view.is_plain and 0 < constant <= _LARGEST_POWER:
-                    return replace(view, power=constant)
+        """A view and a constant, either way round."""
+        is_left = self._index(right) is not None
+        constant = self._index(right if is_left else left)
+        view = _as_number(self.view(left if is_left else right, kinds))
+        if constant is None or view is None or view.modulus:
             return None
-        constant = self._index(left)
-        if constant is not None:
-            view = _operand(self.view(right, kinds), operator)
-            if view is None:
-                return None
-            match operator:
-                case ast.Add():
-                    return replace(view, plus=view.plus + constant)
-                case ast.Sub():
-                    turned = _scaled(view, -1)
-                    return None if turned is None else replace(turned, plus=turned.plus + constant)
-                case ast.Mult():
-                    return _scaled(view, constant)
+        match operator:
+            case ast.Add():
+                return replace(view, plus=view.plus + constant)
+            case ast.Mult():
+                return _scaled(view, constant)
+            case ast.Sub() if is_left:
+                return replace(view, plus=view.plus - constant)
+            case ast.Sub():
+                return replace(view, times=-view.times, plus=constant - view.plus)
+            case ast.LShift() if is_left and 0 <= constant < 64:
+                return _scaled(view, 1 << constant)
+            case ast.Mod() if is_left and constant > 0:
+                return replace(view, modulus=constant)
+            case ast.Pow() if is_left and view.is_plain and 0 < constant <= _LARGEST_POWER:
+                return replace(view, power=constant)
         return None
 
     # --- constants ----------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from palaver.cli.main import FINDINGS, WRONG_USE
 from palaver.cli.options import load_spec, talk_options
 from palaver.compiled import Spec
 from palaver.errors import PalaverError
-from palaver.party import ConnectionMode
+from palaver.party import ConnectionMode, split_party_spec
 from palaver.session.cast import Casting
 from palaver.session.engine import Patience, Session
 from palaver.session.findings import Said, Verdict, show_data
@@ -95,7 +95,7 @@ def _casting(spec: Spec, options: dict[str, Any]) -> Casting:
     roles = [("Client", uri, ConnectionMode.CONNECT) for uri in options["clients"]]
     roles += [("Server", uri, ConnectionMode.OPEN) for uri in options["servers"]]
     for default, uri, mode in roles:
-        name = uri.partition("=")[0] if "=" in uri else default
+        name = split_party_spec(uri)[0] or default
         networks[name] = (uri, mode)
         if name not in spec.analysis.parties:
             known = ", ".join(spec.analysis.parties) or "none"
