@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo test lint types tests nightly nightly-solving bench bench-matching bench-solving clean
+.PHONY: demo test lint types tests nightly nightly-solving bench bench-matching bench-solving bench-talking clean
 
 demo: $(INSTALLED)
 	@BIN=$(BIN) sh examples/demo.sh
@@ -42,6 +42,10 @@ bench-matching: $(INSTALLED)
 # The same for solving constraints; most of an hour.
 bench-solving: $(INSTALLED)
 	$(BIN)/python benchmarks/solving.py
+
+# The same for conversations with real servers, also against plain sockets; three minutes.
+bench-talking: $(INSTALLED)
+	$(BIN)/python benchmarks/talking.py
 
 $(INSTALLED): pyproject.toml
 	$(PYTHON) -m venv $(VENV)

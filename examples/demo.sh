@@ -25,8 +25,8 @@ expect() {
     fi
 }
 
-say "Three specs: a text format, a binary one, and a conversation. Is anything wrong with them?"
-expect 0 "palaver check ledger.fan frames.fan mail.fan"
+say "A text format, a binary one, and two conversations. Is anything wrong with them?"
+expect 0 "palaver check ledger.fan frames.fan mail.fan echo.fan"
 
 say "Inputs from the first: the last line always tells the right count and sum."
 expect 0 "palaver fuzz -f ledger.fan -n 2 --seed 1"
@@ -41,6 +41,10 @@ expect 0 "palaver parse -f frames.fan frames/*.bin"
 say "A whole conversation, and then only what the client says in one."
 expect 0 "palaver fuzz -f mail.fan -n 1 --seed 1"
 expect 0 "palaver fuzz -f mail.fan -n 1 --seed 1 --party Client"
+
+say "A real conversation, with a program that says everything back; and with one that gets a letter wrong."
+expect 0 "palaver talk -f echo.fan --seed 1 -v cat"
+expect 1 "palaver talk -f echo.fan --seed 1 sed -u 's/[a-m]/z/'"
 
 say "An input with a wrong sum is rejected, and the reason given."
 expect 0 "printf 'BOOK cash 10\nBOOK bank 20\nCLOSE 2 31\n' > wrong_sum.txt"

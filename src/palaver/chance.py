@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from random import Random
-from typing import TypeVar
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
@@ -19,12 +19,20 @@ class Chance:
 
     __slots__ = ("_key", "random", "stream")
 
+    stream: Random
+    random: Callable[[], float]  # a float in [0, 1); bound once, because generators call it for every decision
+
     def __init__(self, seed: int | bytes) -> None:
         self._key = seed if isinstance(seed, bytes) else str(seed).encode()
+
+    def __getattr__(self, name: str) -> Any:
+        """The stream is made when it is first used: many are only the beginning of others' names."""
+        if name not in ("random", "stream"):
+            raise AttributeError(name)
         # blake2b, not hash(): str hashes change with PYTHONHASHSEED.
         self.stream = Random(blake2b(self._key, digest_size=16).digest())
-        # A float in [0, 1). Bound once: generators call it for every decision they make.
         self.random = self.stream.random
+        return self.random if name == "random" else self.stream
 
     @classmethod
     def fresh(cls) -> Chance:

@@ -64,6 +64,18 @@ _ERRORS = {
 }
 
 
+# What the reference has and palaver does not: what to use instead.
+_INSTEAD = {
+    "ProcessManager": "set_program_command(), In and Out",
+    "ProtocolImplementation": "a class derived from NetworkParty",
+    "UdpTcpProtocolImplementation": "a class derived from NetworkParty",
+    "EnvKey": "instance() of a party, which is that of the session",
+    "EnvContext": "instance() of a party, which is that of the session",
+    "CURRENT_ENV_KEY": "instance() of a party, which is that of the session",
+    "Fandango": "palaver.load() and palaver.loads(), outside of a spec",
+}
+
+
 @dataclass(slots=True, eq=False)
 class Turn:
     """How far one user of a spec has come with the numbers of its `random`."""
@@ -78,13 +90,13 @@ class Namespace:
         self.parties = party.PartyNames()
         self._random = Random(0)
         self._turn = Turn(self._random.getstate())
-        self._importer = _Importer(self._random, {**_reference_names(), **self.parties}, folders)
+        reference = {**_reference_names(), **self.parties, "FandangoIO": self.parties.io}
+        self._importer = _Importer(self._random, reference, folders)
         self.names: dict[str, Any] = {
             "__name__": "__main__",
             "__file__": file,
             "__builtins__": {**vars(builtins), "__import__": self._importer},
-            **_reference_names(),
-            **self.parties,
+            **reference,
             "set_program_command": self._set_program_command,
             **_unimported(code),
         }
@@ -127,7 +139,30 @@ def _reference_names() -> dict[str, Any]:
         "get_index_within": get_index_within,
         "LOGGER": logging.getLogger("palaver.spec"),
         **_ERRORS,
+        **{name: _absent(name) for name in _INSTEAD if name != "Fandango"},  # which has to be imported
     }
+
+
+class _Absent(type):
+    """The kind of a class that can be named, in an import or an annotation, but not used."""
+
+    def __getattr__(cls, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise PalaverError(_missing(cls))
+
+    def __call__(cls, *arguments: Any, **options: Any) -> Any:
+        raise PalaverError(_missing(cls))
+
+
+def _missing(kind: type) -> str:
+    name = kind.__mro__[-2].__name__  # the one that a class of the spec is derived from
+    instead = f"; use {_INSTEAD[name]}" if name in _INSTEAD else ""
+    return f"palaver has nothing that stands for {name} of the reference implementation{instead}"
+
+
+def _absent(name: str) -> type:
+    return _Absent(name, (), {})
 
 
 def _unimported(code: Iterable[ast.AST]) -> dict[str, Any]:
@@ -210,9 +245,13 @@ class _ReferenceModule(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name in self._names:
             return self._names[name]
-        if name.startswith("_") or not name.islower():
-            raise AttributeError(f"palaver has nothing that stands for {name!r} of the reference implementation")
-        return self  # a module inside the package
+        if name.startswith("_"):
+            raise AttributeError(name)
+        # A module inside the package, or what can be imported but not used.
+        return self if name.islower() else self._names.setdefault(name, _absent(name))
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        raise PalaverError("palaver has nothing that stands for this function of the reference implementation")
 
 
 # --- functions that specs may call ------------------------------------------------------------------------------------

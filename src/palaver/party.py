@@ -65,10 +65,12 @@ class Stage(Protocol_):
 class Party:
     """One side of a conversation. `FandangoParty` is another name for it."""
 
-    _stage: Stage | None = None  # only while a session runs
+    # The session that runs. Each spec gets classes with a stage and a registry of their own.
+    _stage: ClassVar[Stage | None] = None
 
-    # The instances of one spec by name; each spec gets classes with a registry of their own.
+    # The instances of one spec by name.
     _registry: ClassVar[dict[str, Party]] = {}
+    io_instance: ClassVar[PartyIo]
 
     def __init__(self, *, connection_mode: ConnectionMode, party_name: str | None = None) -> None:
         self.connection_mode = connection_mode
@@ -80,11 +82,14 @@ class Party:
     def instance(cls, party_name: str | None = None) -> Party:
         """The object that plays this party now (or the party of that name); made when first asked for."""
         name = party_name or cls.__name__
-        if name not in cls._registry:
-            kinds = [kind for kind in _all_subclasses(cls) if kind.__name__ == name] or [cls]
-            # A spec's party class takes no arguments; that is how the language makes instances.
-            kinds[-1]()  # type: ignore[call-arg]
-        return cls._registry[name]
+        if name in cls._registry:
+            return cls._registry[name]
+        kinds = [kind for kind in _all_subclasses(cls) if kind.__name__ == name]
+        if not kinds:
+            raise PalaverError(f"nobody is called {name}")
+        called_otherwise = [party for party in cls._registry.values() if type(party).__name__ == name]
+        # A spec's party class takes no arguments; that is how the language makes instances.
+        return called_otherwise[0] if called_otherwise else kinds[-1]()  # type: ignore[call-arg]
 
     def is_fuzzer_controlled(self) -> bool:
         """Whether we play this party."""
@@ -115,10 +120,6 @@ class Party:
         if self._stage is not None:
             self._stage.hear(self, message, sender)
 
-    def join(self, stage: Stage) -> None:
-        """Take part in a session."""
-        self._stage = stage
-
 
 def _all_subclasses(kind: type[Party]) -> list[type[Party]]:
     found: list[type[Party]] = []
@@ -133,13 +134,18 @@ class NetworkParty(Party):
     """A party with an address: `[NAME=][tcp:|udp:|tls:][//][HOST:]PORT` or `[NAME=]unix:PATH`."""
 
     def __init__(self, uri: str, *, connection_mode: ConnectionMode = ConnectionMode.CONNECT) -> None:
-        name, protocol, host, port = split_party_spec(uri)
-        super().__init__(connection_mode=connection_mode, party_name=name)
-        self.protocol_type = protocol
-        self.ip = host  # or the path of a unix socket
-        self.port = port
+        super().__init__(connection_mode=connection_mode, party_name=split_party_spec(uri)[0])
         # The options of `start_tls` for a connection that is encrypted from the start; None if it is not.
-        self.tls: Mapping[str, str] | None = {} if protocol is Protocol.TLS else None
+        self.tls: Mapping[str, str] | None = None
+        self.move(uri)
+
+    def move(self, uri: str) -> None:
+        """Be found at another address from the next start on; the name stays."""
+        _, self.protocol_type, self.ip, self.port = split_party_spec(uri)  # of a unix socket, `ip` is the path
+        if self.protocol_type is not Protocol.TLS:
+            self.tls = None
+        elif self.tls is None:
+            self.tls = {}
 
     def start_tls(self, **options: str) -> None:
         """Encrypt the connection from here on. The options are those of `session.events.Tls`."""
@@ -213,12 +219,35 @@ class TimerEvent(_Plain):
     mode = ConnectionMode.EXTERNAL
 
 
+class PartyIo:
+    """The parties that play now, for specs that ask for the reference's `FandangoIO`."""
+
+    _base: ClassVar[type[Party]] = Party
+
+    @classmethod
+    def instance(cls) -> PartyIo:
+        return cls()
+
+    @property
+    def parties(self) -> dict[str, Party]:
+        return dict(self._base._registry)
+
+    def transmit(self, sender: str, recipient: str | None, message: Any) -> None:
+        """Let a party say something that is no part of the conversation."""
+        self._base.instance(sender).send(message, recipient)
+
+    def __getattr__(self, name: str) -> Any:
+        raise PalaverError(f"FandangoIO has no {name} here: use instance() of a party, and its send() and receive()")
+
+
 class PartyNames(dict[str, type[Party]]):
     """The party classes as one spec sees them: with a registry that no other spec shares."""
 
     def __init__(self) -> None:
-        base = type("FandangoParty", (Party,), {"_registry": {}})
+        base: type[Party] = type("FandangoParty", (Party,), {"_registry": {}, "_stage": None})
         super().__init__(FandangoParty=base, Party=base)
+        self.io = type("FandangoIO", (PartyIo,), {"_base": base})
+        base.io_instance = self.io()
         for kind in (NetworkParty, In, Out, StdIn, StdOut, TimerControl, TimerEvent):
             self[kind.__name__] = type(kind.__name__, (kind, base), {})
 
@@ -227,9 +256,10 @@ class PartyNames(dict[str, type[Party]]):
         """The objects that play parties of this spec now, by name."""
         return self["FandangoParty"]._registry
 
-    def play(self, instances: dict[str, Party]) -> None:
+    def play(self, instances: dict[str, Party], stage: Stage | None) -> None:
         """Let these objects play from now on; those that are made join them. Sessions of one spec take turns so."""
-        self["FandangoParty"]._registry = instances
+        base = self["FandangoParty"]
+        base._registry, base._stage = instances, stage
 
     def classes_in(self, names: dict[str, Any]) -> list[str]:
         """The names in a spec's namespace that are party classes."""

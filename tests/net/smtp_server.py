@@ -1,7 +1,12 @@
-"""A real SMTP server on a free port of the loopback interface: python smtp_server.py; it prints the port."""
+"""A real SMTP server on a free port of the loopback interface: python smtp_server.py [CERTIFICATE]; it prints the port.
+
+With a certificate it takes letters only after STARTTLS.
+"""
 
 import asyncio
 import signal
+import ssl
+import sys
 
 from aiosmtpd.smtp import SMTP
 
@@ -11,9 +16,21 @@ class Sink:
         return "250 2.0.0 Message accepted"
 
 
-async def main() -> None:
+def context_from(certificate: str) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    return context
+
+
+async def main(certificate: str | None) -> None:
     loop = asyncio.get_running_loop()
-    server = await loop.create_server(lambda: SMTP(Sink(), hostname="localhost", timeout=30, loop=loop), "127.0.0.1", 0)
+    context = context_from(certificate) if certificate else None
+
+    def protocol() -> SMTP:
+        options = {"tls_context": context, "require_starttls": True} if context else {}
+        return SMTP(Sink(), hostname="localhost", timeout=30, loop=loop, **options)
+
+    server = await loop.create_server(protocol, "127.0.0.1", 0)
     stop = asyncio.Event()
     for name in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(name, stop.set)
@@ -22,4 +39,4 @@ async def main() -> None:
     server.close()
 
 
-asyncio.run(main())
+asyncio.run(main(sys.argv[1] if len(sys.argv) > 1 else None))

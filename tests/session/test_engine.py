@@ -149,6 +149,35 @@ def test_a_reset_is_a_finding_of_its_own_kind() -> None:
     assert scene.kinds == [Kind.RESET]
 
 
+def test_a_reset_in_the_middle_of_a_message_is_one_finding() -> None:
+    scene = Scene().open()
+    scene.talk()
+    scene.hear(b"SAY hel")
+    scene.close("reset")
+    (finding,) = scene.session.findings
+    assert (finding.kind, finding.got) == (Kind.RESET, b"SAY hel")
+
+
+def test_who_says_no_more_may_still_be_answered() -> None:
+    scene = Scene(casting=SERVER, link="Server").open()
+    scene.hear(b"ASK hello\n")
+    assert scene.talk() == b"SAY hello\n"
+    scene.hear(b"QUIT\n")
+    scene.close()
+    assert scene.talk() == b"BYE\n"
+    assert scene.session.verdict is Verdict.PASS
+
+
+def test_who_never_lets_us_speak_is_stopped() -> None:
+    text = "<start> ::= <Client:go> <Server:line>* <Server:end>\n"
+    text += "<go> ::= 'GO\\n'\n<line> ::= 'x\\n'\n<end> ::= '.\\n'\n"
+    scene = Scene(text, most_messages=100).open()
+    scene.talk()
+    scene.hear(b"x\n" * 1000)
+    assert scene.kinds == [Kind.LIMIT]
+    assert len(scene.session.said) == 102
+
+
 def test_who_refuses_was_not_tested() -> None:
     scene = Scene()
     scene.do(Failed(0.0, "Client", "refused", "connection refused"))

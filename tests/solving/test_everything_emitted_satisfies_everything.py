@@ -69,7 +69,8 @@ BINARY_SECTIONS = [
     ("<body#> <sum#>", "<body#> ::= <raw>{1,20}\n<sum#> ::= <byte>{4}",
      "bytes(<sum#>) == zlib.crc32(bytes(<body#>)).to_bytes(4, 'big')"),
     ("<tlv#>", "<tlv#> ::= <t#> <l#> <v#>\n<t#> ::= rb'[\\x01-\\x05]'\n<l#> ::= <byte>\n"
-     "<v#> ::= rb'[a-z]{0,8}' | b'(' <tlv#>{1,2}", "forall <x> in <tlv#>: bytes(<x>.<l#>)[0] == len(bytes(<x>.<v#>))"),
+     "<v#> ::= rb'[a-z]{0,8}' | b'(' <tlv#>{1,2} b')'",
+     "forall <x> in <tlv#>: bytes(<x>.<l#>)[0] == len(bytes(<x>.<v#>))"),
     ("<n#> <item#>{0,6} b'.'", "<n#> ::= <byte>\n<item#> ::= b'i' <byte>", "bytes(<n#>)[0] == len(*<item#>)"),
     ("<n#> <item#>{bytes(<n#>)[0]}", "<n#> ::= rb'[\\x00-\\x09]'\n<item#> ::= <byte>", "bytes(<n#>)[0] > @"),
     ("<a#> <b#>", "<a#> ::= <byte>{2}\n<b#> ::= <byte>{2}",

@@ -92,7 +92,7 @@ def test_one_constraint_with_its_nearest_miss() -> None:
             <m> ::= r'[0-9]'
             where int(<n>) * int(<m>) == 101
         """),
-        "no tree found within 500 steps; the nearest was VALUE, where this does not hold:",
+        "no tree found within 500 steps; the nearest was VALUE, off by 20, where this does not hold:",
         "<string>:4:7: error: int(<n>) * int(<m>) == 101 does not hold (<n> = VALUE, <m> = VALUE)",
         "  where int(<n>) * int(<m>) == 101",
         "        ^^^^^^^^^^^^^^^^^^^^^^^^^^",

@@ -150,7 +150,8 @@ class _Compiler:
     def leaf(self, expression: Expression, variables: tuple[str, ...]) -> CompiledLeaf:
         selects = tuple(compile_path(mention.path, self._analysis, self._names) for mention in expression.mentions)
         function = compile_expression(expression, self._names, variables)
-        return CompiledLeaf(expression, selects, function, variables)
+        is_simple = not variables and all(mention.kind == "each" for mention in expression.mentions)
+        return CompiledLeaf(expression, selects, function, variables, is_simple)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,15 +162,17 @@ class CompiledLeaf:
     selects: tuple[Select, ...]
     function: Function
     variables: tuple[str, ...]
+    is_simple: bool  # whether it is about single nodes, and nothing else
 
     def combinations(self, root: Tree, bound: Bindings) -> Iterable[tuple[Value, ...]]:
         """Every combination of what the mentions select, followed by the Python variables in scope."""
-        if not self.variables and len(self.selects) == 1 and self.expression.mentions[0].kind == "each":
-            return [(tree,) for tree in self.selects[0](root, bound)]  # as most conditions are
+        found = [select(root, bound) for select in self.selects]
+        if self.is_simple:
+            return product(*found)
         options: list[Sequence[Value]] = []
-        for mention, select in zip(self.expression.mentions, self.selects, strict=True):
-            found, kind = select(root, bound), mention.kind
-            options.append(found if kind == "each" else [found] if kind == "list" else [len(found)])
+        for mention, trees in zip(self.expression.mentions, found, strict=True):
+            kind = mention.kind
+            options.append(trees if kind == "each" else [trees] if kind == "list" else [len(trees)])
         options += [[bound[name]] for name in self.variables]
         return product(*options)
 

@@ -52,7 +52,12 @@ def compile_path(path: Path, analysis: Analysis, names: dict[str, Any], *, open_
 def _compile_step(step: Step, analysis: Analysis, names: dict[str, Any]) -> Callable[[Tree], list[Tree]]:
     match step:
         case Child(symbol):
-            return lambda tree: [child for child in tree.children if _is(child, symbol)]
+            # The type that most nodes have comes first, because to ask for others takes longer.
+            return lambda tree: [
+                child
+                for child in tree.children
+                if (child.node.symbol == symbol if type(child.node) is Node else _is(child, symbol))
+            ]
         case Descendant(symbol):
             leads = _Leads(frozenset((symbol,)), analysis.below)
             return lambda tree: _found(tree, leads, sources=False)[symbol].complete

@@ -179,7 +179,7 @@ def _byte_table(chars: CharSet) -> bytes | None:
     if not size or chars - BYTES:
         return None
     pool = bytes(code for low, high in chars.pairs() for code in range(low, high + 1))
-    return bytes(pool[at % size] for at in range(256))
+    return (pool * -(-256 // size))[:256]
 
 
 def _run_of(table: bytes, least: int, spread: int, *, unbounded: bool, binary: bool) -> Draw:

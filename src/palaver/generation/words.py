@@ -90,6 +90,9 @@ _MANY = 1 << 64
 # Tables that do not depend on limits are kept for so many alphabets.
 _MOST_ALPHABETS = 32
 
+# The lengths within limits are kept for so many limits.
+_MOST_LENGTHS = 64
+
 # A stretch of several characters is written out so many times.
 _MOST_COPIES = 100
 
@@ -330,7 +333,7 @@ class _Plain:
         self.language = language
         self._alphabets: dict[tuple[CharSet, ...], _Alphabet] = {}
         self._masks: dict[int, int] = {}
-        self._found: dict[int, tuple[tuple[int, ...], bool]] = {}
+        self._found: dict[tuple[int, int | None, int], tuple[tuple[int, ...], bool]] = {}
 
     def alphabet(self, cuts: tuple[CharSet, ...]) -> _Alphabet:
         """The classes of characters, if these sets are to be told apart too."""
@@ -389,11 +392,12 @@ class _Plain:
         if language.outline is not None and language.shortest == language.longest:
             is_within = least <= language.shortest and (most is None or language.shortest <= most)
             return (language.shortest,) if is_within else (), True
-        if least > 0 or most is not None:
-            return _find_lengths(language, self.mask, lambda length: False, least, most, spread)
-        if spread not in self._found:
-            self._found[spread] = _find_lengths(language, self.mask, lambda length: False, 0, None, spread)
-        return self._found[spread]
+        key = (least, most, spread)
+        if key not in self._found:
+            if len(self._found) >= _MOST_LENGTHS:
+                self._found.clear()
+            self._found[key] = _find_lengths(language, self.mask, lambda length: False, least, most, spread)
+        return self._found[key]
 
     def mask(self, upto: int) -> int:
         """The possible lengths as bits of a number, at least up to a certain one."""

@@ -81,6 +81,17 @@ def raised(error: BaseException) -> str:
         return "raised an error that cannot be shown"
 
 
+def place_in(names: Mapping[str, Any], error: BaseException) -> str:
+    """The line of spec code, with these globals, that was running when an error came; "" if there was none."""
+    place = ""
+    traceback = error.__traceback__
+    while traceback is not None:
+        if traceback.tb_frame.f_globals is names:
+            place = f"{traceback.tb_frame.f_code.co_filename}:{traceback.tb_lineno}"
+        traceback = traceback.tb_next
+    return place
+
+
 def shorten(value: object) -> str:
     """How what spec code gave back is shown in a sentence."""
     try:

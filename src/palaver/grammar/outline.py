@@ -164,15 +164,19 @@ def can_be_empty(outline: Outline) -> bool:
             return least == 0 or can_be_empty(body)
 
 
+# As plain numbers: to combine flags of `re` takes longer than all the rest.
+_DOTALL, _IGNORECASE, _ASCII = int(re.DOTALL), int(re.IGNORECASE), int(re.ASCII)
+
+
 def characters(kind: Any, value: Any, flags: int) -> CharSet:
     """The set that one character of a pattern stands for."""
     if kind is op.ANY:
-        return EVERY if flags & re.DOTALL else EVERY - CharSet.of("\n")
-    if kind is op.LITERAL and not flags & re.IGNORECASE:
+        return EVERY if flags & _DOTALL else EVERY - CharSet.of("\n")
+    if kind is op.LITERAL and not flags & _IGNORECASE:
         return CharSet((value, value + 1))
-    if kind is op.NOT_LITERAL and not flags & re.IGNORECASE:
+    if kind is op.NOT_LITERAL and not flags & _IGNORECASE:
         return EVERY - CharSet((value, value + 1))
-    if kind is op.IN and not flags & re.IGNORECASE and not any(item[0] is op.CATEGORY for item in value):
+    if kind is op.IN and not flags & _IGNORECASE and not any(item[0] is op.CATEGORY for item in value):
         pairs = [item[1] if item[0] is op.RANGE else (item[1], item[1]) for item in value if item[0] is not op.NEGATE]
         members = CharSet.ranges(pairs)
         return EVERY - members if value[0][0] is op.NEGATE else members
@@ -180,7 +184,7 @@ def characters(kind: Any, value: Any, flags: int) -> CharSet:
         value = [(op.LITERAL, value)]
     elif kind is op.NOT_LITERAL:
         value = [(op.NEGATE, None), (op.LITERAL, value)]
-    return _ask_python("".join(map(_class_item, value)), flags & (re.IGNORECASE | re.ASCII))
+    return _ask_python("".join(map(_class_item, value)), flags & (_IGNORECASE | _ASCII))
 
 
 _CATEGORY_TEXT = {

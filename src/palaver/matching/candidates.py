@@ -27,7 +27,7 @@ class Candidates(Generic[Name]):
         self._sources = {matcher.binary: matcher.source for matcher in self._matchers.values()}
         for matcher in self._matchers.values():
             matcher.source = self._sources[matcher.binary]
-        self._progress = {name: matcher.progress for name, matcher in self._matchers.items()}
+        self._progress: dict[Name, Progress] = {}  # nothing before the first piece, which may well be all there is
 
     def feed(self, data: str | bytes) -> dict[Name, Progress]:
         """Read a further piece; where each candidate stands.
@@ -42,14 +42,16 @@ class Candidates(Generic[Name]):
         return self._read({binary: source.finish() for binary, source in self._sources.items()}, ended=True)
 
     def _read(self, texts: dict[bool, str], *, ended: bool) -> dict[Name, Progress]:
-        for name, progress in self._progress.items():
-            matcher = self._matchers[name]
+        for name, matcher in self._matchers.items():
+            progress = self._progress.get(name)
             # Only what is complete right here can die of more.
-            if progress.may_go_on or progress.complete_here:
+            if progress is None or progress.may_go_on or progress.complete_here:
                 self._progress[name] = matcher.read_text(texts[matcher.binary], ended=ended)
         return dict(self._progress)
 
     @property
     def possible(self) -> list[Name]:
         """Those that can go on, or are complete."""
+        if not self._progress:
+            self._progress = {name: matcher.progress for name, matcher in self._matchers.items()}
         return [name for name, progress in self._progress.items() if progress.may_go_on or progress.complete]

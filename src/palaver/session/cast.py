@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
 from palaver.compiled import Spec
 from palaver.errors import PalaverError
+from palaver.grammar.code import SPEC_CODE_RAISES, place_in, raised, shorten
 from palaver.party import ConnectionMode, NetworkParty, Party, Protocol, Stage, split_party_spec
 from palaver.session.events import Address, Role
 
-# Parties that palaver plays without a link.
-_LINKLESS = ("TimerControl",)
+# Who comes in pairs: the two ends of a program.
+_PAIRS = {"In": "Out", "Out": "In"}
+
+# Who is heard in a way of their own, and never over a link to somebody else.
+_OTHERWISE = ("Out", "StdIn", "TimerEvent")
+
+# Who is linked to something without being told to.
+SELF_STARTING = ("In", "StdIn", "StdOut")
 
 
 @dataclass(frozen=True)
@@ -27,65 +35,132 @@ class Casting:
     program: tuple[str, ...] = ()
 
 
+class Nobody(PalaverError):
+    """There is nobody to play a party."""
+
+
 class Cast:
     """The parties of one session.
+
+    `faults` tell which of them could not be made, or stopped, and why.
 
     :raises PalaverError: a party is nobody we know
     """
 
-    def __init__(self, spec: Spec, casting: Casting) -> None:
+    def __init__(self, spec: Spec, casting: Casting, stage: Stage | None = None) -> None:
         self._casting = casting
         self._spec = spec
-        names = spec.namespace.names
+        self._stage = stage
         self._instances: dict[str, Party] = {}
-        self.take_the_stage()
-        self.parties: dict[str, Party] = {}
-        for name in spec.analysis.parties:
-            self.parties[name] = self._made(name, names.get(name))
-        # A spec's party may have made others when it was made.
-        for name, party in self._instances.items():
-            self.parties.setdefault(name, party)
+        self._played: dict[str, Party] = {}
+        self._speakers: dict[str, list[str]] = {}
+        self.faults: list[str] = []
+        bases = spec.namespace.parties
+        # Whoever wants to start now is started when the session begins.
+        bases.play(self._instances, None)
+        parties = spec.analysis.parties
+        pairs = [_PAIRS[name] for name in parties if name in _PAIRS]
+        for name in dict.fromkeys([*parties, *pairs]):
+            try:
+                self._played[name] = self._made(name, spec.namespace.names.get(name))
+            except SPEC_CODE_RAISES as error:
+                if isinstance(error, Nobody):
+                    raise
+                self.faults.append(self.told(f"{name}.__init__", error))
+
+    @property
+    def parties(self) -> dict[str, Party]:
+        """Everybody by name: those the spec names, and those that these have made."""
+        return self._instances | self._played
+
+    @property
+    def players(self) -> list[Party]:
+        """Everybody once."""
+        return list({party.party_name: party for party in self.parties.values()}.values())
 
     def take_the_stage(self) -> None:
         """From here on `instance()` means these objects, whichever session of the spec went on in between."""
-        self._spec.namespace.parties.play(self._instances)
+        self._spec.namespace.parties.play(self._instances, self._stage)
 
-    def join(self, stage: Stage) -> None:
-        """Let everybody take part in a session."""
-        for party in self.parties.values():
-            party.join(stage)
+    def stop(self) -> None:
+        """Tell everybody that it is over."""
+        for party in self.players:
+            try:
+                party.stop()
+            except NotImplementedError:
+                pass  # as the reference's own `stop` does
+            except SPEC_CODE_RAISES as error:
+                self.faults.append(self.told(f"{party.party_name}.stop", error))
+
+    def told(self, what: str, error: BaseException) -> str:
+        """That code of the spec raised, in words, with the place in the spec."""
+        text = f"{what}: {error}" if isinstance(error, PalaverError) else f"{what} {raised(error)}"
+        place = place_in(self._spec.namespace.names, error)
+        return f"{text} ({place})" if place else text
 
     def _made(self, name: str, kind: object) -> Party:
         bases = self._spec.namespace.parties
         if name in self._casting.networks:
-            uri, mode = self._casting.networks[name]
-            # What the command line defines comes after the spec, and wins.
-            network = bases["NetworkParty"]
-            party: Party = cast(Any, network)(f"{name}={_without_name(uri)}", connection_mode=mode)
-            if mode is not ConnectionMode.EXTERNAL:
-                party.start()
-            return party
+            return self._placed(name, kind, *self._casting.networks[name])
         if isinstance(kind, type) and issubclass(kind, bases["FandangoParty"]):
-            existing = self._instances.get(name)
-            # A spec's party class takes no arguments; that is how the language makes instances.
-            return existing if existing is not None else cast(Any, kind)()
+            return self._instance(name, kind)
+        if name not in ("Client", "Server") and not self._is_told(name):
+            return bases["StdOut"].instance()
         hint = "define a class of that name in the spec, or use --client or --server"
-        raise PalaverError(f"nobody plays {name}: {hint}")
+        raise Nobody(f"nobody plays {name}: {hint}")
+
+    def _is_told(self, name: str) -> bool:
+        return any(message.recipient == name for message in self._spec.analysis.messages)
+
+    def _placed(self, name: str, kind: object, uri: str, mode: ConnectionMode) -> Party:
+        """A party that the command line has an address for. That wins over what the spec says about it; what a class
+        of the spec does with messages stays."""
+        network: Any = self._spec.namespace.parties["NetworkParty"]
+        if isinstance(kind, type) and issubclass(kind, network) and kind is not network:
+            party: Party = self._instance(name, kind)
+            cast(NetworkParty, party).move(uri)
+            party.connection_mode = mode
+        else:
+            party = network(f"{name}={_without_name(uri)}", connection_mode=mode)
+        if mode is ConnectionMode.EXTERNAL:
+            party.stop()
+        else:
+            party.start()
+        return party
+
+    def _instance(self, name: str, kind: type) -> Party:
+        existing = self._instances.get(name)
+        # A spec's party class takes no arguments; that is how the language makes instances.
+        return existing if existing is not None else cast(Any, kind)()
 
     def is_ours(self, name: str) -> bool:
         """Whether we play this party."""
-        return self.parties[name].is_fuzzer_controlled()
+        return self.party(name).is_fuzzer_controlled()
+
+    def is_known(self, name: str) -> bool:
+        return name in self._played or name in self._instances
+
+    def party(self, name: str) -> Party:
+        """Who plays a party.
+
+        :raises KeyError: nobody
+        """
+        return self._played.get(name) or self._instances[name]
 
     def link(self, party: Party) -> tuple[Address, Role] | None:
-        """Where a party that we play is to be linked to; None if it needs no link."""
-        if party.party_name in _LINKLESS or not party.is_fuzzer_controlled():
+        """Where a party is to be linked to; None if it needs no link, as most that we do not play."""
+        if party.party_name == "StdIn":
+            return Address("stdin"), "connect"
+        if party.party_name == "StdOut":
+            return Address("stdout"), "connect"
+        if not party.is_fuzzer_controlled():
             return None
         if isinstance(party, NetworkParty):
             role: Role = "listen" if party.connection_mode is ConnectionMode.OPEN else "connect"
             if party.protocol_type is Protocol.UNIX:
                 return Address("unix", path=party.ip), role
             kind: Literal["udp", "tcp"] = "udp" if party.protocol_type is Protocol.UDP else "tcp"
-            return Address(kind, host=party.ip, port=int(party.port)), role
+            return Address(kind, host=party.ip, port=_port_of(party)), role
         if party.party_name == "In":
             return Address("program", command=self.program), "connect"
         return None
@@ -99,17 +174,49 @@ class Cast:
         chosen = self._casting.program or self._spec.namespace.program
         if not chosen:
             raise PalaverError("the spec talks to a program through In and Out, but no COMMAND was given")
-        return tuple(chosen.split()) if isinstance(chosen, str) else tuple(chosen)
+        return tuple(shlex.split(chosen)) if isinstance(chosen, str) else tuple(chosen)
 
     def speakers_to(self, party: Party) -> Sequence[str]:
         """Who, of those we do not play, says something to a party."""
+        if party.party_name not in self._speakers:
+            self._speakers[party.party_name] = self._find_speakers(party)
+        return self._speakers[party.party_name]
+
+    def _find_speakers(self, party: Party) -> list[str]:
+        name = "Out" if party.party_name == "In" else party.party_name
+        if not self.is_ours(name):
+            return [name]
         names = [
             ref.sender
             for ref in self._spec.analysis.messages
-            if ref.sender is not None and ref.recipient in (party.party_name, None) and not self.is_ours(ref.sender)
+            if ref.sender is not None and ref.recipient in (name, None) and not self.is_ours(ref.sender)
         ]
-        found = list(dict.fromkeys(names))
-        return found or [name for name in self.parties if not self.is_ours(name)]
+        found = dict.fromkeys(names) or [each for each in self.parties if not self.is_ours(each)]
+        return [each for each in found if each not in _OTHERWISE]
+
+    def link_from(self, sender: str, recipient: str | None) -> str | None:
+        """The link that a message of somebody else comes by; None if that cannot be told."""
+        if sender in ("Out", "StdIn"):
+            return "In" if sender == "Out" else sender
+        if recipient is not None:
+            return self.party(recipient).party_name
+        ways = [party.party_name for party in self.players if party.is_fuzzer_controlled()]
+        ways = [name for name in ways if name not in ("StdOut", "TimerControl")]
+        return ways[0] if len(ways) == 1 else None
+
+
+def _port_of(party: NetworkParty) -> int:
+    """The port, to which spec code may have assigned anything.
+
+    :raises PalaverError: it is none
+    """
+    try:
+        port = int(party.port)
+    except (TypeError, ValueError):
+        port = -1
+    if not 0 <= port <= 65535:
+        raise PalaverError(f"the port of {party.party_name} is {shorten(party.port)}: it must be from 0 to 65535")
+    return port
 
 
 def _without_name(uri: str) -> str:

@@ -18,6 +18,7 @@ What was said never changes. Whoever drives the session calls `handle(Passed(…
 
 from __future__ import annotations
 
+from codecs import getincrementaldecoder
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -26,19 +27,23 @@ from typing import Any
 from palaver.chance import Chance
 from palaver.compiled.data import as_bytes
 from palaver.errors import ConversionError, PalaverError
-from palaver.grammar.code import SPEC_CODE_RAISES, raised
+from palaver.grammar.code import SPEC_CODE_RAISES
 from palaver.matching.forecaster import Forecast, MessageType
 from palaver.party import Party
+from palaver.session.cast import SELF_STARTING
 from palaver.session.events import (
     Action,
+    Address,
     Close,
     Closed,
     Failed,
+    Finish,
     Input,
     Open,
     Opened,
     Passed,
     Received,
+    Role,
     Secure,
     Secured,
     Send,
@@ -83,6 +88,9 @@ _LEAST_QUIET = 0.05
 _MOST_QUIET = 2.0
 _PAUSES = 4
 
+# How long a program may take to end, in seconds, when everything has been said: it may crash only then.
+_FAREWELL = 1.0
+
 
 class Session:
     """One conversation of a spec."""
@@ -98,10 +106,15 @@ class Session:
         self._actions: list[Action] = []
         self._memory = Memory(play, chance)
         self._forecast: Forecast = self._memory.forecast
+        self._turn = self.spec.namespace.turn(chance)
+        self.spec.namespace.take(self._turn)
         self._cast = play.cast(self)
         self._inboxes: dict[str, Inbox] = {}
         # "opening"; "open"; "ended": the peer says no more, and may still listen; "reset"; "closed"
         self._links: dict[str, str] = {}
+        self._places: dict[str, tuple[Address, Role]] = {}  # what they were opened for
+        self._finished: set[str] = set()  # links on which we said that we say no more
+        self._leaves_at: float | None = None  # when we no longer wait for a program to end, once all is said
         self._timers = Timers()
         self._now = 0.0
         self._since = 0.0  # the last time that something was said or heard
@@ -109,6 +122,7 @@ class Session:
         self._heard_in_a_row = 0  # messages since we said something
         self._has_begun = False
         self._next: Callable[[], None] | None = None  # what is done when it is committed
+        self._heard = getincrementaldecoder("utf-8")("surrogateescape")  # of a program, as text
         self._incoming: tuple[str, bool] | None = None  # the link that data is coming from just now
 
     # --- what happens -------------------------------------------------------------------------------------------------
@@ -116,10 +130,12 @@ class Session:
     def handle(self, event: Input) -> list[Action]:
         """Take in what has happened; what is to be done. The first input, whatever it is, begins the conversation."""
         self._now = max(self._now, event.at)
-        self._cast.take_the_stage()
+        self._take_the_stage()
         if not self._has_begun:
             self._begin()
-        if self.is_over:
+        if self._leaves_at is not None:
+            self._part(event, self._leaves_at)
+        if self.is_over or self._leaves_at is not None:
             return self._flush()
         match event:
             case Opened(_, link):
@@ -140,16 +156,25 @@ class Session:
     def _begin(self) -> None:
         self._has_begun = True
         self._since = self._now
-        for party in list(self._cast.parties.values()):
-            if party.is_started or party.party_name == "In":
+        for fault in self._cast.faults:
+            self._find(Kind.SPEC_CRASH, fault)
+        for party in self._cast.players:
+            if not self.is_over and (party.is_started or party.party_name in SELF_STARTING):
                 self._guarded(f"{party.party_name}.start", self.start, party)
+
+    def _take_the_stage(self) -> None:
+        """From here on spec code means this session, whichever other one went on in between."""
+        self._cast.take_the_stage()
+        self.spec.namespace.take(self._turn)
 
     @property
     def deadline(self) -> float | None:
         """When the session wants to be woken if nothing happens."""
         if self.is_over:
             return None
-        times = [self._timers.next_at]
+        if self._leaves_at is not None:
+            return self._leaves_at
+        times = [self._timers.next_at] if self._awaits_a_timer else []
         if not self.wants_to_speak:
             times.append(self._waits_until())
         return min((at for at in times if at is not None), default=None)
@@ -159,44 +184,69 @@ class Session:
         return verdict_of(self.findings)
 
     def _receive(self, link: str, data: bytes, is_whole: bool) -> None:
-        party = self._cast.parties["Out" if link == "In" else link]
-        self._incoming = (link, is_whole)
-        self._guarded(f"{party.party_name}.receive", party.receive, data, None)
+        party = self._cast.party("Out" if link == "In" else link)
+        self._incoming = (party.party_name, is_whole)
+        piece = self._heard.decode(data) if self._wants_text(party) else data
+        if piece or not data:  # an empty datagram is something
+            self._guarded(f"{party.party_name}.receive", party.receive, piece, self._only_speaker(party))
         self._incoming = None
+
+    def _wants_text(self, party: Party) -> bool:
+        """Whether code of the spec sees what a program says as text; only then it can be cut between characters."""
+        is_changed = type(party).receive is not Party.receive
+        return is_changed and party.party_name == "Out" and self.spec.namespace.program_speaks_text
 
     def _closed(self, event: Closed) -> None:
         link = event.link
         # Who will say no more may still listen, and who does not has broken no rule: we say what is left to be said.
         is_in_order = event.trouble is None and event.exit_code is None
         self._links[link] = "ended" if is_in_order else "reset" if event.trouble == "reset" else "closed"
-        party = self._cast.parties["Out" if link == "In" else link]
-        self._guarded(f"{party.party_name}.receive", party.receive, None, None)
+        party = self._cast.party("Out" if link == "In" else link)
+        speaker = self._only_speaker(party)
+        self._guarded(f"{party.party_name}.receive", party.receive, None, speaker)
         if self.is_over:
             return
+        if speaker in self._inboxes:
+            self._inboxes[speaker].end()  # whatever the party has made of it
         if event.trouble == "reset":
             self._listen()
             if not self.is_over and not self._memory.can_end:
                 self._find(Kind.RESET, "the connection was reset", party=link)
         elif event.exit_code is not None and event.exit_code < 0:
-            self._find(Kind.CRASH, f"the program was ended by signal {-event.exit_code}", party=link)
+            self._find(Kind.CRASH, f"the program was ended by signal {-event.exit_code}", party="Out")
+        elif event.exit_code and not self._memory.can_end:
+            self._listen()
+            if not self.is_over and not self._memory.can_end:
+                self._find(Kind.CRASH, f"the program ended with exit code {event.exit_code}", party="Out")
+
+    def _part(self, event: Input, leaves_at: float) -> None:
+        """All is said; has the program ended well?"""
+        if isinstance(event, Closed) and event.link == "In":
+            self._closed(event)
+            self._end()
+        elif self._now >= leaves_at:
+            self._end()
 
     def _guarded(self, what: str, function: Callable[..., Any], *arguments: Any) -> None:
         """Call code of the spec."""
         try:
             function(*arguments)
-        except PalaverError as error:
-            self._find(Kind.SPEC_CRASH, f"{what}: {error}")
         except SPEC_CODE_RAISES as error:
-            self._find(Kind.SPEC_CRASH, f"{what} {raised(error)}")
+            self._find(Kind.SPEC_CRASH, self._cast.told(what, error))
 
     # --- the stage that parties act on --------------------------------------------------------------------------------
 
     def start(self, party: Party) -> None:
-        place = self._cast.link(party)
-        if place is not None and self._links.get(party.party_name) not in ("opening", "open"):
-            self._links[party.party_name] = "opening"
-            options = getattr(party, "tls", None)
-            self._actions.append(Open(party.party_name, *place, tls=None if options is None else Tls(**options)))
+        name, place = party.party_name, self._cast.link(party)
+        is_up = self._links.get(name) in ("opening", "open")
+        if place is None or self.is_over or (is_up and self._places[name] == place):
+            return
+        # There is always somewhere to print to.
+        self._links[name] = "open" if name == "StdOut" else "opening"
+        self._places[name] = place
+        self._finished.discard(name)
+        options = getattr(party, "tls", None)
+        self._actions.append(Open(name, *place, tls=None if options is None else Tls(**options)))
 
     def stop(self, party: Party) -> None:
         if self._links.pop(party.party_name, None) is not None:
@@ -208,23 +258,32 @@ class Session:
             self._actions.append(Secure(party.party_name, place[1], Tls(**options)))
 
     def say(self, party: Party, message: Any, recipient: str | None) -> None:
-        data = _as_bytes(message)
-        if party.party_name == "TimerControl":
+        data, name = _as_bytes(message), party.party_name
+        if name == "TimerControl":
             self._timers.control(data.decode("latin-1"), self._now)
-        elif self._cast.link(party) is not None:
-            self._actions.append(Send(party.party_name, data))
+            return
+        if self._cast.link(party) is None:
+            return
+        if name not in self._links:
+            raise PalaverError(f"{name} has nobody to say it to: start() was not called, or stop() was")
+        self._actions.append(Send(name, data))
+        if getattr(party, "close_post_transmit", False):
+            self._finished.add(name)
+            self._actions.append(Finish(name))
 
     def hear(self, party: Party, message: Any, sender: str | None) -> None:
+        if message is None and sender is None and self._only_speaker(party) is None:
+            return  # nobody in particular will say no more
         speaker = sender or self._speaker(party)
-        if self._cast.parties.get(speaker) is None:
+        if not self._cast.is_known(speaker):
             raise PalaverError(f"{party.party_name} was told something by {speaker}, whom nobody knows")
         inbox = self._inbox(speaker)
         if message is None:
             inbox.end()
             return
         data = _as_bytes(message)
-        # An answer that a party gives itself is whole, like a datagram: it knows what it says.
-        is_whole = self._incoming is None or self._incoming[1]
+        # An answer that a party gives itself, or another one, is whole, like a datagram: it knows what it says.
+        is_whole = self._incoming is None or self._incoming != (party.party_name, False)
         if inbox.has_something and not is_whole:
             self._longest_pause = max(self._longest_pause, self._now - self._since)
         self._since = self._now
@@ -238,18 +297,29 @@ class Session:
             )
 
     def _speaker(self, party: Party) -> str:
-        if not party.is_fuzzer_controlled():
-            return party.party_name
-        speakers = self._cast.speakers_to(party)
-        if len(speakers) != 1:
-            known = ", ".join(speakers) or "none"
+        speaker = self._only_speaker(party)
+        if speaker is None:
+            known = ", ".join(self._cast.speakers_to(party)) or "none"
             raise PalaverError(f"who speaks to {party.party_name}? Name the sender in receive(); possible are: {known}")
-        return speakers[0]
+        return speaker
+
+    def _only_speaker(self, party: Party) -> str | None:
+        """Who speaks to a party, if there is only one who can: ever, or now."""
+        speakers = self._cast.speakers_to(party)
+        if len(speakers) > 1:
+            told = (party.party_name, None)
+            now = (move.sender for move in self._forecast.moves if move.sender in speakers and move.recipient in told)
+            speakers = list(dict.fromkeys(now))
+        return speakers[0] if len(speakers) == 1 else None
 
     def _inbox(self, name: str) -> Inbox:
-        if name not in self._inboxes:
-            self._inboxes[name] = Inbox(self._matcher)
-        return self._inboxes[name]
+        """The inbox of a party. They stand in the order in which what waits in them has come."""
+        inbox = self._inboxes.get(name)
+        if inbox is None:
+            inbox = self._inboxes[name] = Inbox(self._matcher)
+        elif not inbox.has_something:
+            self._inboxes[name] = self._inboxes.pop(name)
+        return inbox
 
     def _matcher(self, symbol: str, is_whole: bool) -> Any:
         return self.spec.matcher(symbol, binary=self.spec.is_binary, whole=is_whole)
@@ -258,15 +328,16 @@ class Session:
 
     def _go_on(self) -> None:
         """Understand what can be understood, and find out whether the conversation is over."""
-        for name, text in self._timers.expired(self._now):
-            self._inbox(name).put(text.encode(), is_whole=True)
-            self._since = self._now
         self._listen()
-        if self.is_over:
+        while not self.is_over and self._awaits_a_timer and (text := self._timers.expired(self._now)) is not None:
+            self._inbox("TimerEvent").put(text.encode(), is_whole=True)
+            self._since = self._now
+            self._listen()
+        if self.is_over or self._leaves_at is not None:
             return
         has_said_enough = len(self.said) >= self._patience.most_messages and self._memory.can_end
         if has_said_enough or not self._forecast.moves:
-            self._end()
+            self._finish()
         elif self._heard_in_a_row > self._patience.most_messages:
             self._talked_down()
         elif not self.wants_to_speak:
@@ -278,9 +349,12 @@ class Session:
             pass
 
     def _understand(self) -> bool:
-        """Take one message out of an inbox, if one is there for sure; whether that was so."""
-        for name, inbox in self._inboxes.items():
-            if not inbox.has_something:
+        """Take one message out of an inbox, if one is there for sure; whether that was so.
+
+        Who began to speak first is heard first, and to the end, unless it is another's turn.
+        """
+        for name, inbox in list(self._inboxes.items()):
+            if not self._is_waiting(name):
                 continue
             moves = [move for move in self._forecast.moves if move.sender == name]
             if not moves:
@@ -293,21 +367,21 @@ class Session:
             if standing.longest is None:
                 if not standing.may_go_on:
                     self._unparseable(name, inbox)
-                    return False
-                continue
+                return False
             if standing.may_go_on and self._now < self._quiet_at():
-                continue
+                return False
             return self._accept(name, inbox, standing.longest)
         return False
 
-    def _is_out_of_turn(self, name: str) -> bool:
-        """Whether somebody has spoken who cannot be meant to: others may be late, and have to be heard first."""
-        others = [move for move in self._forecast.moves if move.sender != name and not self._cast.is_ours(move.sender)]
-        several = len({ref.sender for ref in self.spec.analysis.messages if not self._is_ours(ref.sender)}) > 1
-        return not others and not several
+    def _is_waiting(self, name: str) -> bool:
+        """Whether somebody waits to be heard. What stands in our standard input has time until it is asked for."""
+        if not self._inboxes[name].has_something:
+            return False
+        return name != "StdIn" or any(move.sender == name for move in self._forecast.moves)
 
-    def _is_ours(self, name: str | None) -> bool:
-        return name is not None and self._cast.is_ours(name)
+    def _is_out_of_turn(self, name: str) -> bool:
+        """Whether somebody has spoken who was not meant to: unless others may, who are late and to be heard first."""
+        return all(move.sender == name or self._cast.is_ours(move.sender) for move in self._forecast.moves)
 
     def _accept(self, name: str, inbox: Inbox, length: int) -> bool:
         reason = ""
@@ -347,16 +421,15 @@ class Session:
 
     def _waits_until(self) -> float | None:
         """When waiting for the others ends; None: never, because only a timer or an opening link is waited for."""
-        states = self._links.values()
+        states = self._peer_states
         if "opening" in states and "open" not in states:
             return None  # whoever opens links knows how long that may take; a client may come at any time
-        waiting = [inbox for inbox in self._inboxes.values() if inbox.has_something]
-        if any(inbox.standing().longest is not None for inbox in waiting):
-            return self._quiet_at()
-        if waiting:
-            return self._since + self._patience.patience
         senders = {move.sender for move in self._forecast.moves}
-        if senders and senders <= {"TimerEvent"}:
+        waiting = [inbox for name, inbox in self._inboxes.items() if inbox.has_something and name in senders]
+        if waiting:
+            is_complete = waiting[0].standing().longest is not None
+            return self._quiet_at() if is_complete else self._since + self._patience.patience
+        if self._awaits_a_timer and self._timers.next_at is not None:
             return None
         if self._memory.can_end:
             return self._quiet_at()
@@ -365,21 +438,22 @@ class Session:
     def _check_waiting(self) -> None:
         """We wait for others. Will they speak?"""
         expected = [move for move in self._forecast.moves if not self._cast.is_ours(move.sender)]
-        if self._is_cut_off(expected):
+        if self._is_cut_off() and not any(map(self._is_waiting, self._inboxes)):
+            names = _names(expected or self._forecast.moves)
             if self._memory.can_end:
-                self._end()
+                self._finish()
+            elif names == "TimerEvent":
+                self._find(Kind.SPEC_CRASH, "TimerEvent is waited for, but no timer runs", party=names)
             else:
-                self._find(
-                    Kind.CLOSED, "the connection was closed before the conversation was over", party=_names(expected)
-                )
+                self._find(Kind.CLOSED, "the connection was closed before the conversation was over", party=names)
             return
         until = self._waits_until()
         if until is None or self._now < until:
             return
-        if any(inbox.has_something for inbox in self._inboxes.values()):
+        if any(map(self._is_waiting, self._inboxes)):
             self._stopped_short()
         elif self._memory.can_end:
-            self._end()
+            self._finish()
         elif not expected:
             names = _names(self._forecast.moves)
             self._find(Kind.UNREACHABLE, f"{names} had no link for {self._now - self._since:.1f} s", party=names)
@@ -390,25 +464,48 @@ class Session:
                 Kind.SILENCE, f"{_names(expected)} said nothing for {waited}", party=_names(expected), expected=(what,)
             )
 
-    def _is_cut_off(self, expected: Sequence[MessageType]) -> bool:
-        """Whether nobody that we wait for can reach us any more."""
-        if not self._links or any(state in ("opening", "open") for state in self._links.values()):
-            return False
-        return all(move.sender != "TimerEvent" for move in expected)
+    @property
+    def _peer_states(self) -> list[str]:
+        """How the links are that somebody may talk to us on."""
+        return [state for link, state in self._links.items() if link != "StdOut"]
+
+    @property
+    def _awaits_a_timer(self) -> bool:
+        return any(move.sender == "TimerEvent" for move in self._forecast.moves)
+
+    def _is_cut_off(self) -> bool:
+        """Whether nobody can say any more what may come next."""
+        return all(self._is_out_of_reach(move) for move in self._forecast.moves)
+
+    def _is_out_of_reach(self, move: MessageType) -> bool:
+        if move.sender == "TimerEvent":
+            return self._timers.next_at is None
+        if self._cast.is_ours(move.sender):
+            link = self._cast.party(move.sender).party_name
+            return link in self._finished or self._links.get(link) in ("closed", "reset")
+        way = self._cast.link_from(move.sender, move.recipient)
+        if way in self._links:
+            return self._links[way] not in ("opening", "open")
+        # It is said by code of the spec, when something happens elsewhere.
+        states = self._peer_states
+        return bool(states) and not any(state in ("opening", "open") for state in states)
 
     def _stopped_short(self) -> None:
-        """Somebody has begun a message and not ended it."""
-        for name, inbox in self._inboxes.items():
-            if inbox.has_something:
-                _, expected = inbox.expected()
-                self._find(
-                    Kind.SILENCE,
-                    f"{name} stopped in the middle of a message for {self._now - self._since:.1f} s",
-                    party=name,
-                    expected=expected,
-                    got=inbox.peek(),
-                )
-                return
+        """Somebody has begun a message and not ended it, or has spoken while we waited for another."""
+        senders = {move.sender for move in self._forecast.moves}
+        waiting = filter(self._is_waiting, self._inboxes)
+        name = min(waiting, key=lambda each: each not in senders)
+        inbox = self._inboxes[name]
+        if name not in senders:
+            self._unexpected(name, inbox)
+            return
+        self._find(
+            Kind.SILENCE,
+            f"{name} stopped in the middle of a message for {self._now - self._since:.1f} s",
+            party=name,
+            expected=inbox.expected()[1],
+            got=inbox.peek(),
+        )
 
     # --- findings -----------------------------------------------------------------------------------------------------
 
@@ -445,19 +542,25 @@ class Session:
         self.findings.append(Finding(kind, self._now, message, party, tuple(expected), got, tuple(self.said)))
         self._end()
 
+    def _finish(self) -> None:
+        """Everything has been said; a program may still show how it ends."""
+        if not self._memory.can_end and self._forecast.crashes:
+            self._find(Kind.SPEC_CRASH, self._forecast.crashes[0])
+        elif self._links.get("In") == "open":
+            self._leaves_at = self._now + _FAREWELL
+            self._actions.append(Finish("In"))
+        else:
+            self._end()
+
     def _end(self) -> None:
         """Close everything; nothing more is said or heard."""
         if self.is_over:
             return
         self.is_over = True
-        for party in list(self._cast.parties.values()):
-            try:
-                party.stop()
-            except SPEC_CODE_RAISES as error:
-                if not isinstance(error, NotImplementedError):
-                    self.findings.append(
-                        Finding(Kind.SPEC_CRASH, self._now, f"{party.party_name}.stop {raised(error)}")
-                    )
+        told = len(self._cast.faults)
+        self._cast.stop()
+        for fault in self._cast.faults[told:]:
+            self.findings.append(Finding(Kind.SPEC_CRASH, self._now, fault, conversation=tuple(self.said)))
         for link in list(self._links):
             self._actions.append(Close(link))
         self._links.clear()
@@ -467,27 +570,31 @@ class Session:
     @property
     def wants_to_speak(self) -> bool:
         """Whether it is our turn, as far as we know; what has come in may change that."""
-        if self.is_over or not self._has_begun:
+        if self.is_over or not self._has_begun or self._leaves_at is not None:
             return False
-        if any(inbox.has_something for inbox in self._inboxes.values()):
+        if any(map(self._is_waiting, self._inboxes)):
             return False
-        return bool(self._our_moves())
+        return any(map(self._can_say, self._forecast.moves))
 
     def _our_moves(self) -> list[MessageType]:
-        return [move for move in self._forecast.moves if self._cast.is_ours(move.sender) and self._can_speak(move)]
+        return list(filter(self._can_say, self._forecast.moves))
 
-    def _can_speak(self, move: MessageType) -> bool:
-        return self._links.get(move.sender, "open") in ("open", "ended")
+    def _can_say(self, move: MessageType) -> bool:
+        party = self._cast.party(move.sender)
+        if not party.is_fuzzer_controlled():
+            return False
+        link = party.party_name
+        return self._links.get(link, "open") in ("open", "ended") and link not in self._finished
 
     def speak(self, at: float) -> bool:
         """Make what we say next. Until it is committed nobody hears of it, and it can be discarded."""
         self._now = max(self._now, at)
-        self._cast.take_the_stage()
+        self._take_the_stage()
         moves = self._our_moves()
         while moves:
             move = self._player.choose(moves, self._forecast, self._memory.can_end)
             if move is None:
-                self._next = self._end
+                self._next = self._finish
                 return True
             try:
                 node = self._memory.made(move)
@@ -504,7 +611,7 @@ class Session:
     def commit(self, at: float) -> list[Action]:
         """Say what was made."""
         self._now = max(self._now, at)
-        self._cast.take_the_stage()
+        self._take_the_stage()
         do, self._next = self._next, None
         assert do is not None, "only what was made can be said"
         do()
@@ -517,10 +624,10 @@ class Session:
         self._next = None
 
     def _say(self, move: MessageType, node: Node) -> None:
-        self._memory.say(move, node)
+        self._memory.say(node)
         tree = Tree(self._memory.newest)
         self._note(move, self._memory.newest, _as_bytes(tree))
-        self._guarded(f"{move.sender}.send", self._cast.parties[move.sender].send, tree, move.recipient)
+        self._guarded(f"{move.sender}.send", self._cast.party(move.sender).send, tree, move.recipient)
 
     def _flush(self) -> list[Action]:
         actions, self._actions = self._actions, []

@@ -21,7 +21,7 @@ Trouble: TypeAlias = Literal["refused", "unreachable", "timed out", "in use", "t
 class Address:
     """Where a peer is. `kind` says what the other fields mean."""
 
-    kind: Literal["tcp", "udp", "unix", "program", "stdio"]
+    kind: Literal["tcp", "udp", "unix", "program", "stdio", "stdin", "stdout"]
     host: str = ""
     port: int = 0
     path: str = ""  # of a unix socket
@@ -38,6 +38,10 @@ class Address:
                 return " ".join(self.command)
             case "stdio":
                 return "standard input and output"
+            case "stdin":
+                return "standard input"
+            case "stdout":
+                return "standard output"
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +150,7 @@ class Finish:
 @dataclass(frozen=True, slots=True)
 class Close:
     link: str
+    abruptly: bool = False  # as a program does that crashes: the peer sees a reset, and what has not left is lost
 
 
 Action: TypeAlias = Open | Send | Secure | Finish | Close

@@ -77,7 +77,11 @@ class Finding:
     def show(self) -> str:
         """The finding with its conversation, for people."""
         lines = [f"{self.kind.label}: {self.message}"]
-        lines += [f"  {show_said(said)}" for said in self.conversation]
+        said = [f"  {show_said(each)}" for each in self.conversation]
+        if len(said) > 2 * _MOST_SHOWN:
+            left_out = len(said) - 2 * _MOST_SHOWN
+            said[_MOST_SHOWN:-_MOST_SHOWN] = [f"  … {left_out} messages …"]
+        lines += said
         if self.got:
             lines.append(f"  {self.party or 'got'}: {show_data(self.got)}  <- here")
         if self.expected:
@@ -86,6 +90,9 @@ class Finding:
 
 
 _LONGEST = 200
+
+# Of a long conversation so many messages are shown at its beginning, and at its end.
+_MOST_SHOWN = 20
 
 
 def show_said(said: Said) -> str:

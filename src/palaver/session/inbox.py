@@ -52,6 +52,9 @@ class Inbox:
 
     def put(self, data: bytes, *, is_whole: bool) -> None:
         """Take in what has come."""
+        if self._has_ended:  # a connection that is used again
+            self._has_ended = False
+            self._candidates = None
         if is_whole:
             self._datagrams.append(data)
             return

@@ -18,6 +18,7 @@ from palaver.constraints.incremental import Watch
 from palaver.grammar.ir import symbols_of
 from palaver.matching.forecaster import Hypothesis
 from palaver.solving.clauses import Clause, clauses_of
+from palaver.spec.ast import And, Formula, Not, Or, Quantified
 from palaver.trees.node import Node, OpenNode
 from palaver.trees.tree import Tree
 
@@ -38,28 +39,48 @@ class Law:
         analysis, names = spec.analysis, spec.namespace.names
         clauses = [each for constraint in spec.grammar.constraints for each in clauses_of(constraint, analysis, names)]
         self._checks = [compile_check(clause.as_constraint(), analysis, names) for clause in clauses]
-        self.beginning = Watch.begin(self._checks, analysis, names)
+        self.beginning, _ = Watch.begin(self._checks, analysis, names).with_end(())
         self._lasting = [not self.beginning.can_recover(check.constraint) for check in self._checks]
         self.is_incremental = all(self.beginning.is_incremental(check.constraint) for check in self._checks)
         self._early = [early for clause in clauses if (early := _early(clause)) is not None]
+        # Whether `judge` asks everything that can be asked about nodes that are not finished.
+        self.is_thorough = all(_is_asked_early(clause) for clause in clauses)
         # The symbols above messages that constraints speak of: hypotheses that differ in these are judged differently.
         said = {message.symbol for message in analysis.messages}
         spoken_of = {name for constraint in spec.grammar.constraints for name in symbols_of(constraint.formula)}
         self.states = frozenset(name for name in spoken_of if not said.isdisjoint(analysis.below(name)))
+        self._spoken_of = frozenset(spoken_of)
+        # The messages in which there is nothing that constraints speak of.
+        self._idle = frozenset(name for name in said if spoken_of.isdisjoint({name} | analysis.below_or_source(name)))
+        if not self.is_incremental or self._broken(self.beginning) is not None:
+            self._idle = frozenset()
         # Whether a conversation in which nothing is broken may end wherever the grammar lets it.
         self.needs_an_end = not all(self._lasting)
 
-    def judge(self, before: Watch, hypothesis: Hypothesis) -> tuple[Watch, Failure | None]:
-        """What is known after the latest message, and what it has broken."""
+    def judge(self, before: Watch, hypothesis: Hypothesis, symbol: str) -> tuple[Watch, Failure | None]:
+        """What is known after the latest message, one of this symbol, and what it has broken.
+
+        If it changes nothing, what is known is the same object as before.
+        """
         if not self._checks:
             return before, None
+        closed = hypothesis.closed
+        if self._changes_nothing(symbol, closed):
+            return before, None
         message = self._message(hypothesis)
-        after, failures = before.with_message(message, _closed(hypothesis))
-        if failures:
-            for failure, is_lasting in zip(after.outcomes, self._lasting, strict=True):
-                if failure is not None and is_lasting:
-                    return after, failure
-        return after, self._early_failure(message)
+        after, failures = before.with_message(message, _in_their_places(closed, hypothesis))
+        broken = self._broken(after) if failures else None
+        return after, broken or self._early_failure(message)
+
+    def _broken(self, watch: Watch) -> Failure | None:
+        for failure, is_lasting in zip(watch.outcomes, self._lasting, strict=True):
+            if failure is not None and is_lasting:
+                return failure
+        return None
+
+    def _changes_nothing(self, symbol: str, closed: Sequence[Node]) -> bool:
+        """Whether no constraint can see a message, or what it has finished."""
+        return symbol in self._idle and not any(node.symbol in self._spoken_of for node in closed)
 
     def unfinished(self, tree: Tree) -> Failure | None:
         """What does not hold in a conversation that is over."""
@@ -71,8 +92,12 @@ class Law:
     def _message(self, hypothesis: Hypothesis) -> Tree:
         """The latest message in its place. Clauses that are not watched see the whole tree around it."""
         if self.is_incremental:
-            tree, path = hypothesis.nearby()
-            return Tree(tree).at(path)
+            root, path = hypothesis.nearby()
+            tree = Tree(root)
+            for step in path:  # as `at`, but without the neighbours, of which nobody asks
+                assert isinstance(tree.node, Node), "messages stand in nodes"
+                tree = Tree(tree.node.children[step], tree, step)
+            return tree
         return Tree(hypothesis.tree()).at(hypothesis.latest)
 
     def _early_failure(self, message: Tree) -> Failure | None:
@@ -101,9 +126,25 @@ def _early(clause: Clause) -> _Early | None:
     return _Early(quantifier.path.base, quantifier.variable, evaluate)
 
 
-def _closed(hypothesis: Hypothesis) -> Sequence[Tree]:
+def _is_asked_early(clause: Clause) -> bool:
+    """Whether nothing more can be asked about nodes that are not finished than is asked early."""
+    is_early = _early(clause) is not None
+    todo: list[Formula] = [clause.body if is_early else clause.as_constraint().formula]
+    while todo:
+        match todo.pop():
+            case Quantified(path=path, body=body) as quantifier:
+                if not path.steps and looks_inside(quantifier):
+                    return False
+                todo.append(body)
+            case And(parts) | Or(parts):
+                todo.extend(parts)
+            case Not(part):
+                todo.append(part)
+    return True
+
+
+def _in_their_places(nodes: Sequence[Node], hypothesis: Hypothesis) -> Sequence[Tree]:
     """The nodes that the latest message finished, each below the one it stands in."""
-    nodes = hypothesis.closed
     if not nodes:
         return ()
     around = next(iter(hypothesis.open_symbols), None)

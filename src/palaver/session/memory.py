@@ -8,10 +8,12 @@ constraints, with everything said before as it is.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from palaver.chance import Chance
 from palaver.constraints.check import Failure
 from palaver.constraints.incremental import Watch
+from palaver.generation.makers import Discarded
 from palaver.matching.forecaster import Forecast, Hypothesis, MessageType
 from palaver.session.play import Play
 from palaver.solving.sources import NoSource
@@ -35,6 +37,7 @@ class Memory:
         self.reason = ""  # why the last message could not be made
         self.crash = False  # whether spec code raised when the last message was judged
         self._watches = [law.beginning]  # one for each hypothesis
+        self._made: _Judged | None = None  # the last message that was made
         self._may_end: bool | None = None  # None: not asked yet
         self._scene = _Scene(self)
         limits = Limits(budget=_BUDGET)
@@ -67,48 +70,58 @@ class Memory:
         return failure.tell()
 
     def _remember(self, move: MessageType, node: Node) -> Failure | None:
-        node = node._replace(parties=Parties(move.sender, move.recipient))
-        forecast, watches, failure = self._judged(self.forecast.after(move, node))
-        if forecast is None:
-            return failure
-        self.forecast, self._watches, self.newest = forecast, watches, node
-        self._may_end = None
+        judged = self._judged(move, node)
+        if isinstance(judged, Failure):
+            return judged
+        self._accept(judged)
         return None
 
-    def _judged(self, forecast: Forecast) -> tuple[Forecast | None, list[Watch], Failure | None]:
-        """The forecast with those hypotheses only that break no constraint; None if there is none."""
+    def _accept(self, judged: _Judged) -> None:
+        self.newest, self.forecast, self._watches = judged.node, judged.forecast, judged.watches
+        self._may_end = None
+        self._made = None
+
+    def _judged(self, move: MessageType, node: Node) -> _Judged | Failure:
+        """What is known after a message, with those hypotheses only that break no constraint; or why there is none."""
+        node = node._replace(parties=Parties(move.sender, move.recipient))
+        forecast = self.forecast.after(move, node)
         first: Failure | None = None
         refuted: list[Hypothesis] = []
         watches: list[Watch] = []
         for hypothesis in forecast.hypotheses:
-            watch, failure = self._law.judge(self._watches[hypothesis.origin], hypothesis)
+            watch, failure = self._law.judge(self._watches[hypothesis.origin], hypothesis, move.symbol)
             if failure is None:
                 watches.append(watch)
             else:
                 refuted.append(hypothesis)
                 first = first or failure
         if not watches:
-            return None, [], first
-        return (forecast.without(refuted) if refuted else forecast), watches, first
+            assert first is not None, "who is refuted has failed"
+            return first
+        return _Judged(node, forecast.without(refuted) if refuted else forecast, watches)
 
     # --- speaking -----------------------------------------------------------------------------------------------------
 
     def made(self, move: MessageType) -> Node | None:
         """A message of ours that can be said now; None if none was found, and then `reason` says why."""
         solver, scene = self._solver, self._scene
-        scene.move = move
+        scene.move, scene.sees_all = move, False
         solver.begin()
+        solver.forget()
+        if (made := self._made_at_once(move)) is not None:
+            return made
         while not solver.is_exhausted:
             tree = solver.solve()
             if tree is None:
                 continue
             node = tree.at(scene.hook).node
             assert isinstance(node, Node), "a message is a node"
-            if self._judged(self.forecast.after(move, node))[0] is not None:
-                return node
+            judged = self._judged(move, node)
+            if isinstance(judged, _Judged):
+                self._made = judged
+                return judged.node
             # What was said long ago forbids it, and has to be looked at, too.
             scene.sees_all = True
-        scene.sees_all = False
         failure = solver.failure
         self.reason = f"no {move.symbol} was found that satisfies the constraints"
         if failure is not None:
@@ -117,10 +130,42 @@ class Memory:
             self.reason += f": {solver.discarded}"
         return None
 
-    def say(self, move: MessageType, node: Node) -> None:
-        """Remember what we say."""
-        failure = self._remember(move, node)
-        assert failure is None, "what was made was judged before"
+    def _made_at_once(self, move: MessageType) -> Node | None:
+        """A message as it comes, if everything holds with it, or as before: then there is nothing to solve."""
+        try:
+            node = self._scene.make(move.symbol)
+        except Discarded:
+            return None
+        judged = self._judged(move, node)
+        if isinstance(judged, Failure):
+            return None
+        if not self._is_unchanged(judged) and not self._is_fine(judged):
+            return None
+        self._made = judged
+        return judged.node
+
+    def _is_unchanged(self, judged: _Judged) -> bool:
+        """Whether no constraint saw the message, and those that do not hold yet may do so later."""
+        return bool(judged.forecast.moves) and all(watch in self._watches for watch in judged.watches)
+
+    def _is_fine(self, judged: _Judged) -> bool:
+        """Whether every constraint holds now, as far as a solver would see."""
+        return self._law.is_thorough and not any(watch.failures for watch in judged.watches)
+
+    def say(self, node: Node) -> None:
+        """Remember what we say: the message that was made last."""
+        assert self._made is not None, "only what was made, and judged, is said"
+        assert self._made.node is node, "of what was made, only the last is said"
+        self._accept(self._made)
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """A message that breaks no constraint, and what is known after it."""
+
+    node: Node
+    forecast: Forecast
+    watches: list[Watch]  # one for each hypothesis
 
 
 class _Scene:
@@ -131,9 +176,10 @@ class _Scene:
         self.move: MessageType
         self.hook: Path = ()
         self.sees_all = False
+        self.make: Callable[[str], Node]
 
-    def completed(self, make: Callable[[str], Node]) -> Tree:
-        after = self._memory.forecast.after(self.move, make(self.move.symbol))
+    def completed(self) -> Tree:
+        after = self._memory.forecast.after(self.move, self.make(self.move.symbol))
         hypothesis = after.hypotheses[0]
         if self.sees_all:
             tree, self.hook = hypothesis.tree(), hypothesis.latest

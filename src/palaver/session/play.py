@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from types import MappingProxyType
+
 from palaver.compiled import Spec
+from palaver.errors import PalaverError
+from palaver.grammar.analyse import Analysis
+from palaver.matching.cut import cut_at_messages
 from palaver.party import Stage
 from palaver.session.cast import Cast, Casting
 from palaver.session.law import Law
+from palaver.spec.ast import Rule
 
 
 class Play:
     """A spec with a casting.
 
-    :raises PalaverError: a party is nobody we know
+    :raises PalaverError: a party is nobody we know, or cannot be made
     """
 
     def __init__(self, spec: Spec, casting: Casting) -> None:
         self._casting = casting
+        spec = _spoken(spec)
         rehearsal = Cast(spec, casting)
+        rehearsal.stop()
+        if rehearsal.faults:
+            raise PalaverError(rehearsal.faults[0])
         ours = [name for name in rehearsal.parties if rehearsal.is_ours(name)]
         for party in rehearsal.parties.values():
             rehearsal.link(party)  # who has no address, or no program, is told now and not in the first session
@@ -27,6 +38,16 @@ class Play:
 
     def cast(self, stage: Stage) -> Cast:
         """Fresh objects for all parties, as each session gets them."""
-        cast = Cast(self.spec, self._casting)
-        cast.join(stage)
-        return cast
+        return Cast(self.spec, self._casting, stage)
+
+
+def _spoken(spec: Spec) -> Spec:
+    """The same spec, in which everything beside messages is a message of `StdOut`, as it is in a conversation."""
+    dialogue = cut_at_messages(spec.grammar.bodies, spec.start)
+    rules = dict(spec.grammar.rules)
+    rules |= {name: replace(rules[name], body=body) for name, body in dialogue.states.items()}
+    rules |= {name: Rule(name, body) for name, body in dialogue.texts.items()}
+    if rules == spec.grammar.rules:
+        return spec
+    grammar = replace(spec.grammar, rules=MappingProxyType(rules))
+    return replace(spec, grammar=grammar, analysis=Analysis(grammar))

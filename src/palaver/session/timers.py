@@ -29,9 +29,11 @@ class Timers:
         elif cancelled := _CANCEL.fullmatch(text):
             self._due.pop(cancelled["number"], None)
 
-    def expired(self, now: float) -> list[tuple[str, str]]:
-        """Who says what because time has passed."""
-        over = sorted((at, number) for number, at in self._due.items() if at <= now)
-        for _, number in over:
-            del self._due[number]
-        return [("TimerEvent", f"expired: {number}\n") for _, number in over]
+    def expired(self, now: float) -> str | None:
+        """What `TimerEvent` says if a timer is over: of several, the one that was over first. Each is told of once."""
+        over = [(at, int(number), number) for number, at in self._due.items() if at <= now]
+        if not over:
+            return None
+        _, _, number = min(over)
+        del self._due[number]
+        return f"expired: {number}\n"

@@ -17,7 +17,7 @@ tree instead, and the nodes that later instances need are found again by their p
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, TypeAlias
@@ -297,20 +297,27 @@ class Constructor:
 
 def _instances(equation: Equation, root: Tree) -> list[_Instance]:
     """What an equation speaks about, in the order in which to look at it."""
-    found = list(islice(_all_instances(equation.clause, root), _MOST_INSTANCES))
+    clause = equation.clause
+    if clause.quantifiers:
+        found = list(islice(_all_instances(clause, root), _MOST_INSTANCES))
+    else:
+        found = [({}, values) for values in islice(_combinations(clause, root, {}), _MOST_INSTANCES)]
     if equation.is_self_dependent:
         found.reverse()  # what is inside comes after what is around it, and has to be right before
     return found
 
 
 def _all_instances(clause: Clause, root: Tree) -> Iterator[_Instance]:
-    leaf = clause.leaf
     for bound in clause.bindings(root):
-        try:
-            for values in leaf.combinations(root, bound):
-                yield bound, values
-        except SPEC_CODE_RAISES:  # a computed index
-            continue
+        for values in _combinations(clause, root, bound):
+            yield bound, values
+
+
+def _combinations(clause: Clause, root: Tree, bound: Bindings) -> Iterable[tuple[Value, ...]]:
+    try:
+        return clause.leaf.combinations(root, bound)
+    except SPEC_CODE_RAISES:  # a computed index
+        return ()
 
 
 def _holds(direction: Direction, values: Sequence[Value], wanted: Any) -> bool:

@@ -52,6 +52,9 @@ _MOST_WORDS = 4096
 
 _LARGEST_MODULUS = 100_000
 
+# Of words that are the same number, with more and more zeros in front, so many are taken into account.
+_SPELLINGS = 4
+
 # How often numbers are drawn without more leading zeros than they need.
 _USUAL = 0.9
 
@@ -369,11 +372,35 @@ class Domain:
                 yield word
                 word = of_length(self.language, self.least, chance)
         else:
+            yield from self._numbers_drawn(chance)
             for _ in range(_TRIES):
                 word = self._words(usual=chance.random() < _USUAL).draw(chance)
                 if word is None:
                     return
                 yield word
+
+    def _numbers_drawn(self, chance: Chance) -> Iterator[str]:
+        """Words to try, if a range of numbers is all that is asked for: then nothing needs to be counted.
+
+        As with words, the numbers of each length are equally likely. It ends with the first number that is no word.
+        """
+        longest = self.language.longest
+        if len(self.ranges) != 1 or self.limits or not self._any_length or longest is None:
+            return
+        ((base, low, high),) = self.ranges
+        if base == 16 or not self.language.shortest:
+            return  # there are more spellings than come to mind
+        top = base**longest - 1 if high is None else min(high, base**longest - 1)
+        is_fixed = self.language.shortest == longest
+        lengths = range(max(1, len(digits_of(low, base))), max(1, len(digits_of(top, base))) + 1)
+        for _ in range(_TRIES if low <= top else 0):
+            length = lengths[0] if is_fixed else chance.pick(lengths)
+            first = low if is_fixed or length == 1 else max(low, base ** (length - 1))
+            last = top if is_fixed else min(top, base**length - 1)
+            words = list(islice(spelled(self.language, base, chance.stream.randint(first, last)), _SPELLINGS))
+            if not words:
+                return
+            yield words[0] if chance.random() < _USUAL else chance.pick(words)
 
     def allows(self, word: str) -> bool:
         """Whether a word of the language is in the domain."""
@@ -487,9 +514,13 @@ class Domain:
         longest = max(possible_lengths(self.language)[0], default=0)
         top = base**longest - 1 if high is None else min(high, base**longest - 1)
         for _ in range(_TRIES if allowed and low <= top else 0):
-            number = low + int(chance.random() * (top - low + 1))
+            number = low + chance.stream.randrange(top - low + 1)
             number += chance.pick(allowed) - number % modulus
             yield from (word for word in spelled(self.language, base, number) if number >= 0 and self.allows(word))
+            # Where few numbers are words, it is easier to come from that side.
+            other = self._words().draw(chance)
+            if other is not None and self.allows(other):
+                yield other
 
     def _has_rest(self, word: str) -> bool:
         assert self.rest is not None, "somebody asked for a remainder"

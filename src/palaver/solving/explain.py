@@ -27,6 +27,9 @@ _MOST_ATTEMPTS = 12
 
 _LONGEST_TREE = 120
 
+# From here on gaps are not told apart exactly, and the sum of several says nothing.
+_FAR = 1_000
+
 
 @dataclass(frozen=True)
 class Explainer:
@@ -69,7 +72,8 @@ class Explainer:
             return f"; the last attempt failed here:\n{solver.failure.diagnose()}"
         failures = self._failures(solver.nearest.tree)
         shown = "\n".join(str(failure.diagnose()) for failure in failures)
-        return f"; the nearest was {_brief(solver.nearest)}, where this does not hold:\n{shown}"
+        near = f"{_brief(solver.nearest)}, {_off(solver.nearest.distance)}"
+        return f"; the nearest was {near}, where this does not hold:\n{shown}"
 
     def _failures(self, tree: Tree) -> list[Failure]:
         checks = map(self.workshop.check, self.constraints)
@@ -143,6 +147,12 @@ def _listed(constraints: Iterable[Constraint]) -> str:
         line, column = constraint.source.place(constraint.span.start)
         lines.append(f"  {constraint.source.name}:{line}:{column}: {constraint.text}")
     return "\n".join(lines)
+
+
+def _off(distance: float) -> str:
+    """A distance as what it was before it was made comparable: how much a number or a text is off."""
+    gap = distance / (1 - distance) if distance < 1 else _FAR
+    return f"off by {gap:.4g}" if gap < _FAR else "far off"
 
 
 def _brief(near: Near) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from palaver.chance import Chance
@@ -23,10 +24,13 @@ _DRAWS = 300
 _SEARCHES = 4
 
 # If so many draws in a row made the spec's own code raise, and no other did anything else, we look no further.
-_MOST_CRASHES = 12
+_MOST_CRASHES = 3
 
 # How often a node is not drawn from its domain, if that may have left out what is allowed.
 _BEYOND = 0.1
+
+# Of so many ways to write one number, one is chosen.
+_SPELLINGS = 20
 
 # But no node may take more than this part of all steps: if there is none that is good, a tree may do without it.
 _SHARE = 1 / 16
@@ -101,10 +105,17 @@ class Field:
     def _drawn(self, plain: Callable[[], Node]) -> Node:
         if self.domain is None or (self.domain.is_guess and self.chance.random() < _BEYOND):
             return plain()
-        node = self.assigner.draw(self.domain, self.chance)
+        node = self._other_spelling() if self.domain.is_single and self.search else None
+        node = node or self.assigner.draw(self.domain, self.chance)
         if node is None:
             raise Discarded(f"no {self.symbol} satisfies its conditions")
         return node
+
+    def _other_spelling(self) -> Node | None:
+        """A node from a domain that always comes up with the same word first, which may not be good."""
+        assert self.domain is not None, "it is the domain that does so"
+        words = list(islice(self.domain.draw(self.chance), _SPELLINGS))
+        return self.assigner.node(self.symbol, self.chance.pick(words)) if words else None
 
     def _is_good(self, node: Node) -> bool:
         self.meter.spent += 1

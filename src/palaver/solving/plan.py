@@ -384,6 +384,10 @@ def directions_of(clause: Clause, reader: Reader) -> list[Direction]:
     return found
 
 
+def _reads_directly(direction: Direction, others: Iterable[Direction]) -> int:
+    return sum(not direction.read.isdisjoint(other.written) for other in others)
+
+
 # --- the order of equations -------------------------------------------------------------------------------------------
 
 
@@ -427,7 +431,8 @@ class _Order:
             ready = next((each for each, before in needs.items() if not before), None)
             if ready is None:
                 cycles += 1
-                ready = min(needs, key=lambda each: len(needs[each]))
+                # What only reads something around it, its length say, can do without the rest more often than others.
+                ready = min(needs, key=lambda each: (_reads_directly(each, needs[each]), len(needs[each])))
             order.append(ready)
             del needs[ready]
             for before in needs.values():

@@ -147,6 +147,8 @@ class Search:
         return self.is_frozen is not None and self.is_frozen(tree.path)
 
     def _changed(self, tree: Tree, target: Tree) -> Tree | None:
+        if self._is_fixed(target):
+            return None
         try:
             if self.placing.can_write(target, self.is_frozen):
                 node = mutated(target, self.assigner, self.chance)

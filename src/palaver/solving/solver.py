@@ -75,7 +75,7 @@ class Solver:
         self._checks = checks
         self._constructor = constructor
         self._search = search
-        self._fresh, self._climbs = _Tally(), _Tally(1.0, 100.0)
+        self._fresh, self._climbs = _Tally(), _Tally(1.0, 50.0)
         self._generations = 0
 
     @property
@@ -87,6 +87,11 @@ class Solver:
         """Another tree is wanted; all steps may be spent on it."""
         self.meter.spent = 0
         self._generations = 0
+
+    def forget(self) -> None:
+        """The next tree is to stand in another scene: what was tried so far is of no use for it."""
+        self._search.population.clear()
+        self.nearest = None
 
     @property
     def is_exhausted(self) -> bool:

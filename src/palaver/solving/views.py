@@ -257,7 +257,7 @@ class Reader:
         """A view and a constant, either way round."""
         is_left = self._index(right) is not None
         constant = self._index(right if is_left else left)
-        view = _as_number(self.view(left if is_left else right, kinds))
+        view = _operand(self.view(left if is_left else right, kinds), operator)
         if constant is None or view is None or view.modulus:
             return None
         match operator:

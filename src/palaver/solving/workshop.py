@@ -54,8 +54,10 @@ class Limits:
 class Scene(Protocol):
     """A tree with a part missing, such as a conversation before our next message."""
 
-    def completed(self, make: Callable[[str], Node]) -> Tree:
-        """The tree with a fresh part; `make` makes a node of a symbol."""
+    make: Callable[[str], Node]  # makes nodes of a symbol for it; whoever makes the solver sets it
+
+    def completed(self) -> Tree:
+        """The tree with a fresh part."""
 
     def is_frozen(self, path: Path) -> bool:
         """Whether what stands at a path belongs to what must not change."""
@@ -135,10 +137,11 @@ class Workshop:
             limits.rates,
             is_frozen,
         )
+        fresh: Callable[[], Tree]
         fresh = partial(program.make_tree, self.analysis.grammar.start, turn, nodes=limits.max_nodes, fields=fields)
         if scene is not None:
-            make = partial(program.make, chance=turn, nodes=limits.max_nodes, fields=fields)
-            fresh = partial(scene.completed, make)
+            scene.make = partial(program.make, chance=turn, nodes=limits.max_nodes, fields=fields)
+            fresh = scene.completed
         checks = [self.check(constraint) for constraint in constraints]
         return Solver(fresh, checks, plan, constructor, search, meter)
 

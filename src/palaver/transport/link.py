@@ -99,6 +99,12 @@ class Link:
             self.finish()
             self._leave_by = leave_by
 
+    def reset(self) -> None:
+        """Close at once, and let the peer see that this was not in good order."""
+        if self._opening is None and self._pipe is not None and not self.is_gone:
+            self._pipe.reset()
+        self.abandon()
+
     def abandon(self) -> None:
         """Close at once."""
         if self.is_gone:

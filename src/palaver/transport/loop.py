@@ -96,8 +96,10 @@ class Loop:
                     self._secure(self._link(action.link), action)
                 case Finish():
                     self._link(action.link).finish()
-                case Close():
-                    self._close(self._link(action.link))
+                case Close(link, abruptly):
+                    if abruptly:
+                        self._link(link).reset()
+                    self._close(self._link(link))
             self._advance(self._links[action.link], self.clock.now())
 
     def port_of(self, link: str) -> int:
@@ -177,6 +179,10 @@ class Loop:
                 return program.starting(address, grace=self._close_grace, keep_errors=self._keep_errors)
             case "stdio", _:
                 return Ready(StandardPipe(*self._standard))
+            case "stdin", _:
+                return Ready(StandardPipe(self._standard[0], None))
+            case "stdout", _:
+                return Ready(StandardPipe(None, self._standard[1]))
             case _:
                 return Accepting(self._listener(action))
 

@@ -362,8 +362,11 @@ class MemoryLoop:
                     self._world._secure(self._end(link))
                 case Finish(link):
                     self._world._finish(self._end(link))
-                case Close(link):
-                    self._world._close(self._end(link))
+                case Close(link, abruptly):
+                    if abruptly:
+                        self.reset(link)
+                    else:
+                        self._world._close(self._end(link))
 
     def poll(self) -> list[Input]:
         return self._world._look(self)

@@ -93,6 +93,10 @@ class Pipe(ABC):
         self.abandon()
         return True
 
+    def reset(self) -> None:
+        """Close at once, so that the peer sees a failure if it can see one."""
+        self.abandon()
+
     @abstractmethod
     def abandon(self) -> None:
         """Close at once, whatever is going on. May be called twice."""

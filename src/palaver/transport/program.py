@@ -1,4 +1,8 @@
-"""A program as a peer: we write what it reads, and read what it writes."""
+"""A program as a peer: we write what it reads, and read what it writes.
+
+Its output is a terminal if the system has one to give, as most programs answer at once only there: into a pipe they
+write when they have much to say, or nothing more.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ import contextlib
 import os
 import signal
 import subprocess
+import tty
 from selectors import EVENT_READ, EVENT_WRITE
 from typing import IO
 
@@ -22,13 +27,12 @@ READS_AT_ONCE = 16
 
 
 class ProgramPipe(Pipe):
-    def __init__(self, process: subprocess.Popen[bytes], *, grace: float) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], output: IO[bytes], *, grace: float) -> None:
         assert process.stdin is not None, "it was started so"
-        assert process.stdout is not None, "it was started so"
         self._process = process
         self._grace = grace
         self._stdin: IO[bytes] | None = process.stdin
-        self._stdout: IO[bytes] | None = process.stdout
+        self._stdout: IO[bytes] | None = output
         self._stderr = process.stderr
         self._exit_fd = _exit_fd(process.pid)
         self._silent_since: float | None = None
@@ -115,6 +119,8 @@ class ProgramPipe(Pipe):
             data = os.read(self._stdout.fileno(), limit)
         except BlockingIOError:
             return None
+        except OSError:  # a terminal ends so when nobody writes to it any more
+            data = b""
         if not data:
             _close(self._stdout)
             self._stdout = None
@@ -173,18 +179,32 @@ def starting(address: Address, *, grace: float, keep_errors: bool) -> Opening:
     """
     if not address.command:
         raise Broken("not found", "no program was named")
+    output, theirs = _output()
     try:
         # Killed by us and not by a Ctrl-C that was meant for us: the session has to end first.
         process = subprocess.Popen(
             address.command,
             stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
+            stdout=theirs,
             stderr=subprocess.PIPE if keep_errors else None,
             bufsize=0,
             start_new_session=True,
         )
     except (OSError, ValueError) as error:
+        output.close()
         trouble = trouble_of(error) if isinstance(error, OSError) else "other"
         reason = reason_of(error) if isinstance(error, OSError) else str(error)
         raise Broken(trouble, f"{address.command[0]}: {reason}") from None
-    return Ready(ProgramPipe(process, grace=grace))
+    finally:
+        os.close(theirs)
+    return Ready(ProgramPipe(process, output, grace=grace))
+
+
+def _output() -> tuple[IO[bytes], int]:
+    """Two ends of what a program writes to: ours, and its own."""
+    try:
+        ours, theirs = os.openpty()
+        tty.setraw(theirs)  # what is written is what is read
+    except OSError:
+        ours, theirs = os.pipe()
+    return os.fdopen(ours, "rb", buffering=0), theirs

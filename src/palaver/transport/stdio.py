@@ -1,4 +1,4 @@
-"""Our own standard input and output as a peer.
+"""Our own standard input and output as a peer, or one of them.
 
 They are not ours alone: a shell or a terminal shares them. So they are neither made non-blocking nor closed; instead we
 look whether they are ready each time, and write no more at once than a pipe that is ready is sure to take.
@@ -16,17 +16,19 @@ SURE_TO_BE_TAKEN = select.PIPE_BUF
 
 
 class StandardPipe(Pipe):
-    def __init__(self, input_fd: int = 0, output_fd: int = 1) -> None:
+    def __init__(self, input_fd: int | None = 0, output_fd: int | None = 1) -> None:
         self._input = input_fd
         self._output = output_fd
 
     def interests(self, *, reading: bool, writing: bool) -> dict[int, int]:
-        interests = {self._input: EVENT_READ} if reading else {}
-        if writing:
+        interests = {self._input: EVENT_READ} if reading and self._input is not None else {}
+        if writing and self._output is not None:
             interests[self._output] = interests.get(self._output, 0) | EVENT_WRITE
         return interests
 
     def receive(self, now: float, limit: int) -> bytes | Ended | None:
+        if self._input is None:
+            return None
         try:
             if not select.select([self._input], [], [], 0)[0]:
                 return None
@@ -35,6 +37,8 @@ class StandardPipe(Pipe):
             return Ended()
 
     def send(self, data: memoryview) -> int | None:
+        if self._output is None:
+            return len(data)
         try:
             if not select.select([], [self._output], [], 0)[1]:
                 return None

@@ -6,6 +6,7 @@ import contextlib
 import errno
 import os
 import socket
+import struct
 from collections.abc import Callable, Sequence
 from selectors import EVENT_READ, EVENT_WRITE
 from typing import Any, TypeAlias
@@ -79,6 +80,11 @@ class SocketPipe(Pipe):
                 break
         self.abandon()
         return True
+
+    def reset(self) -> None:
+        with contextlib.suppress(OSError):
+            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.abandon()
 
     def abandon(self) -> None:
         self._socket.close()

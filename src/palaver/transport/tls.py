@@ -184,6 +184,9 @@ class TlsPipe(Pipe):
     def leave(self, now: float) -> bool:
         return self._channel.pipe.leave(now)
 
+    def reset(self) -> None:
+        self._channel.pipe.reset()
+
     def abandon(self) -> None:
         self._channel.pipe.abandon()
 

@@ -113,6 +113,8 @@ def to_bytes(part: Part, encoding: str = "utf-8") -> bytes:
     :raises ConversionError: bits fill no whole bytes, or the encoding lacks a character
     """
     found = pieces(part)
+    if found and type(found[0]) is bytes and encoding == "utf-8":
+        return _utf8(part, found)
     try:
         return encode(part, "".join(found), encoding)  # type: ignore[arg-type]  # tried, not known
     except TypeError:
@@ -139,6 +141,8 @@ def serialise(part: Part) -> str | bytes:
 
 def joined(part: Part, found: Sequence[Leaf]) -> str | bytes:
     """What `serialise` gives, for a part whose leaves or pieces are known already."""
+    if found and type(found[0]) is bytes:
+        return _utf8(part, found)  # so it would end; this saves the detour
     try:
         return "".join(found)  # type: ignore[arg-type]  # tried, not known
     except TypeError:
@@ -375,11 +379,11 @@ def _utf8(part: Part, found: Sequence[Leaf]) -> bytes:
 
 def _bytes(part: Part, found: Sequence[Leaf], encoding: str) -> bytes:
     try:
-        return encode(part, "".join(found), encoding)  # type: ignore[arg-type]  # tried, not known
+        return b"".join(found)  # type: ignore[arg-type]  # tried, not known
     except TypeError:
         pass
     try:
-        return b"".join(found)  # type: ignore[arg-type]  # tried, not known
+        return encode(part, "".join(found), encoding)  # type: ignore[arg-type]  # tried, not known
     except TypeError:
         return _packed(part, found, encoding)
 

@@ -1,0 +1,27 @@
+"""For tests: sessions that talk to each other, peers that follow a script, and worlds for both to meet in."""
+
+from palaver.testing.conversations import Pair, converse
+from palaver.testing.peers import Encrypt, HangUp, Hear, Pause, Reset, Say, ScriptedPeer, Step, StopTalking
+from palaver.testing.sockets import SocketLoop, SocketWorld
+from palaver.transport.memory import Hold, MemoryWorld, Wire, in_pieces, straight
+
+__all__ = [
+    "Encrypt",
+    "HangUp",
+    "Hear",
+    "Hold",
+    "MemoryWorld",
+    "Pair",
+    "Pause",
+    "Reset",
+    "Say",
+    "ScriptedPeer",
+    "SocketLoop",
+    "SocketWorld",
+    "Step",
+    "StopTalking",
+    "Wire",
+    "converse",
+    "in_pieces",
+    "straight",
+]

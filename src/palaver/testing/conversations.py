@@ -1,0 +1,89 @@
+"""Two sessions that talk to each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from palaver.chance import Chance
+from palaver.compiled import Spec
+from palaver.errors import PalaverError
+from palaver.party import ConnectionMode, split_party_spec
+from palaver.session.cast import Casting
+from palaver.session.engine import Patience, Session
+from palaver.session.events import Open
+from palaver.session.play import Play
+from palaver.session.player import RandomPlayer
+from palaver.testing.sockets import SocketWorld
+from palaver.transport.memory import MemoryWorld
+
+# Parties that are no side of a conversation between two: each session plays its own.
+_HOUSEHOLD = ("StdIn", "StdOut", "TimerControl", "TimerEvent")
+
+
+class Pair(NamedTuple):
+    """Two sessions that have talked to each other."""
+
+    caller: Session
+    listener: Session
+
+
+def converse(
+    spec: Spec,
+    other: Spec | None = None,
+    *,
+    pairs: Mapping[str, str] | None = None,
+    world: MemoryWorld | SocketWorld | None = None,
+    address: str = "tcp://127.0.0.1:0",
+    seed: int = 0,
+    patience: Patience | None = None,
+) -> Pair:
+    """Let two sessions of a spec talk to each other until both are over.
+
+    One plays the parties that call, the other those that listen. `pairs` tells who calls whom; without it the spec has
+    two parties, and `Client`, or else the first one, calls. An `other` spec, if given, is that of those who listen.
+    The `world`, with its wire, is one in memory unless given.
+
+    :raises PalaverError: it is not clear who talks to whom
+    """
+    world = world or MemoryWorld()
+    pairs = pairs or _pair_of(spec)
+    chance = Chance(seed)
+    listener = _session(other or spec, chance / "listener", patience, _casting(pairs, address, calls=False))
+    opened: list[Open] = []
+    driver = world.add(listener, watch=lambda seen: opened.append(seen) if isinstance(seen, Open) else None)
+    if not opened:
+        driver.step()
+    ports = {open_.link: driver.carrier.port_of(open_.link) for open_ in opened}  # type: ignore[attr-defined]  # both have it
+    caller = _session(spec, chance / "caller", patience, _casting(pairs, address, calls=True, ports=ports))
+    world.add(caller)
+    world.run()
+    return Pair(caller, listener)
+
+
+def _pair_of(spec: Spec) -> dict[str, str]:
+    sides = [name for name in spec.analysis.parties if name not in _HOUSEHOLD]
+    if len(sides) != 2:
+        raise PalaverError(f"who talks to whom? Name the pairs; the parties are: {', '.join(sides) or 'none'}")
+    first, second = sides if sides[1] != "Client" else reversed(sides)
+    return {first: second}
+
+
+def _session(spec: Spec, chance: Chance, patience: Patience | None, casting: Casting) -> Session:
+    return Session(Play(spec, casting), RandomPlayer(chance / "player"), chance, patience)
+
+
+def _casting(pairs: Mapping[str, str], address: str, *, calls: bool, ports: Mapping[str, int] | None = None) -> Casting:
+    networks: dict[str, tuple[str, ConnectionMode]] = {}
+    for caller, listener in pairs.items():
+        place = _with_port(address, ports[listener]) if ports and listener in ports else address
+        networks[caller] = (place, ConnectionMode.CONNECT if calls else ConnectionMode.EXTERNAL)
+        networks[listener] = (place, ConnectionMode.EXTERNAL if calls else ConnectionMode.OPEN)
+    return Casting(networks)
+
+
+def _with_port(address: str, port: int) -> str:
+    if not port:
+        return address  # a unix socket has none
+    _, protocol, host, _ = split_party_spec(address)
+    return f"{protocol.value}://{f'[{host}]' if ':' in host else host}:{port}"

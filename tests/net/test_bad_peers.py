@@ -1,0 +1,132 @@
+"""Whatever a peer does, a session ends soon, with a finding of the right kind, and the next one goes on."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from palaver.session.events import Tls
+from palaver.testing import HangUp, Hear, Pause, Reset, Say, ScriptedPeer, SocketWorld, Step, StopTalking
+
+SPEC = """
+<start> ::= <Server:hello> (<Client:ask> <Server:answer>){2} <Client:quit> <Server:bye>
+<hello> ::= "HI\\n"
+<ask> ::= "ASK\\n"
+<answer> ::= "250 " r"[a-z]{1,8}" "\\n"
+<quit> ::= "QUIT\\n"
+<bye> ::= "BYE\\n"
+"""
+
+# What a good server says.
+HELLO = Say(b"HI\n")
+ANSWER: list[Step] = [Hear(b"ASK\n"), Say(b"250 well\n")]
+GOODBYE: list[Step] = [Hear(b"QUIT\n"), Say(b"BYE\n")]
+GOOD: list[Step] = [HELLO, *ANSWER, *ANSWER, *GOODBYE]
+
+BAD: dict[str, tuple[list[Step], str]] = {
+    "closes after connect": ([HangUp()], "closed early"),
+    "closes in the middle of a message": ([Say(b"H"), HangUp()], "closed early"),
+    "closes between messages": ([HELLO, *ANSWER, Hear(b"ASK\n"), HangUp()], "closed early"),
+    "stops talking": ([HELLO, StopTalking()], "closed early"),
+    "resets after connect": ([Reset()], "reset"),
+    "resets in the middle of a message": ([HELLO, Hear(), Say(b"250 "), Pause(0.02), Reset()], "reset"),
+    "resets between messages": ([HELLO, *ANSWER, Hear(b"ASK\n"), Reset()], "reset"),
+    "never says anything": ([], "silence"),
+    "never answers": ([HELLO, *ANSWER], "silence"),
+    "says half a reply": ([HELLO, Hear(), Say(b"250 we")], "silence"),
+    "says garbage": ([Say(bytes(range(256)))], "unparseable"),
+    "says garbage in the middle": ([HELLO, Hear(), Say(b"250 \xff\xfe\n")], "unparseable"),
+    "says garbage without end": ([HELLO, Hear(), Say(b"\x00\xff" * 10_000, endlessly=True)], "unparseable"),
+    "answers before it is asked": ([Say(b"HI\n250 well\n")], "unexpected message"),
+    "answers twice at once": ([HELLO, Hear(), Say(b"250 well\n250 well\n")], "unexpected message"),
+    "is slower than we are patient": ([Say(b"HI\n", size=1, every=2.0)], "silence"),
+}
+
+
+@pytest.mark.parametrize("behaviour", BAD)
+def test_a_bad_peer_is_found_out(behaviour: str, talk_to: Callable[..., Any], world: SocketWorld) -> None:
+    script, label = BAD[behaviour]
+    begun = world.clock.now()
+    talked = talk_to(ScriptedPeer(script, times=2), SPEC, "-n", "2", "--timeout", "0.2", "--patience", "0.15")
+    assert talked.code == 1, talked.said
+    assert talked.text.startswith("2 sessions, ")
+    assert talked.text.endswith(f"received, 2 {label}\n")
+    assert talked.said.count(f"{label}: ") == 2
+    assert world.clock.now() - begun < 3.0
+
+
+@pytest.mark.parametrize("every", [0.05, 0.2])
+def test_a_slow_peer_is_no_bad_peer(every: float, talk_to: Callable[..., Any]) -> None:
+    script = [Say(b"HI\n", size=1, every=every), *GOOD[1:]]
+    talked = talk_to(ScriptedPeer(script, times=2), SPEC, "-n", "2", "--timeout", "0.3", "--patience", "0.4")
+    assert (talked.code, talked.said) == (0, "")
+
+
+def test_who_hangs_up_before_our_last_word_has_broken_no_rule(
+    talk: Callable[..., Any], world: SocketWorld, tmp_path: Path
+) -> None:
+    spec = '<start> ::= <Client:quit> <Server:bye>\n<quit> ::= "QUIT\\n"\n<bye> ::= "BYE\\n"\n'
+    address = f"unix:{tmp_path / 'socket'}"
+    world.add(ScriptedPeer([Say(b"QUIT\n"), HangUp()], role="connect", address=address, times=2))
+    talked = talk(spec, "--server", address, "-n", "2")
+    assert (talked.code, talked.said) == (0, "")
+
+
+# --- too much ---------------------------------------------------------------------------------------------------------
+
+LINES = """
+<start> ::= <Client:list> <Server:item>* <Server:end>
+<list> ::= "LIST\\n"
+<item> ::= r"[a-z]+" "\\n"
+<end> ::= ".\\n"
+"""
+
+
+@pytest.mark.parametrize(
+    ("much", "complaint"),
+    [(b"well\n" * 1000, "more than 100 messages"), (b"w" * 65536, "more than 1048576 bytes without an end")],
+    ids=["lines", "a line"],
+)
+def test_what_has_no_end_stops_at_a_limit(much: bytes, complaint: str, talk_to: Callable[..., Any]) -> None:
+    peer = ScriptedPeer([Hear(b"LIST\n"), Say(much, endlessly=True)], times=2)
+    talked = talk_to(peer, LINES, "-n", "2", "--max-messages", "100")
+    assert talked.code == 1
+    assert talked.text.endswith("2 limit\n")
+    assert complaint in talked.said
+
+
+# --- nobody, or somebody else -----------------------------------------------------------------------------------------
+
+
+def test_a_port_where_nobody_listens_was_not_tested(palaver: Any) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    palaver.write(talk_fan=SPEC)
+    talked = palaver("talk", "-f", "talk.fan", "-n", "2", "--client", str(port))
+    assert talked.code == 1
+    assert talked.text == "2 sessions, 0 messages sent, 0 received, 2 refused\n"
+
+
+def test_a_port_that_is_taken_is_our_own_failure(talk: Callable[..., Any]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        talked = talk(SPEC, "-n", "2", "--server", str(server.getsockname()[1]))
+    assert talked.code == 2
+    assert talked.text == "2 sessions, 0 messages sent, 0 received, 2 address in use\n"
+
+
+@pytest.mark.parametrize(
+    "script", [[Say(b"HI, how are you?\n")], [HangUp()], [Hear(), Say(b"\x15\x03\x03\x00\x02\x02\x28")]]
+)
+def test_a_peer_that_does_not_encrypt_is_found_out(script: list[Step], talk_to: Callable[..., Any]) -> None:
+    talked = talk_to(ScriptedPeer(script, times=2), SPEC, "-n", "2", scheme="tls")
+    assert talked.code == 1
+    assert talked.text == "2 sessions, 0 messages sent, 0 received, 2 tls failure\n"
+
+
+def test_a_peer_that_encrypts_is_talked_to(talk_to: Callable[..., Any]) -> None:
+    talked = talk_to(ScriptedPeer(GOOD, times=2, tls=Tls()), SPEC, "-n", "2", scheme="tls")
+    assert (talked.code, talked.said) == (0, "")

@@ -1,0 +1,72 @@
+"""Parties that call `start_tls()` in the middle of a conversation, as either side."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from processes import HERE, smtp_server
+
+import palaver as palaver_
+from palaver.session.findings import Verdict
+from palaver.testing import Encrypt, Hear, MemoryWorld, Say, ScriptedPeer, SocketWorld, converse, in_pieces
+from palaver.transport.certificate import make_certificate
+
+pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="certificates are made by openssl")
+
+SPEC = HERE / "starttls.fan"
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("certificates") / "server.pem"
+    with make_certificate() as made:
+        shutil.copy(made, path)
+    return str(path)
+
+
+def test_two_sessions_encrypt_in_the_middle(world: SocketWorld) -> None:
+    pair = converse(palaver_.load(SPEC), world=world, seed=1)
+    assert [session.verdict for session in pair] == [Verdict.PASS, Verdict.PASS]
+
+
+@pytest.mark.parametrize("size", [1, 7, 100])
+def test_two_sessions_agree_on_it_in_memory(size: int) -> None:
+    pair = converse(palaver_.load(SPEC), world=MemoryWorld(wire=in_pieces(size, 0.01)), seed=1)
+    assert [session.verdict for session in pair] == [Verdict.PASS, Verdict.PASS]
+
+
+def test_the_client_encrypts(talk_to: Callable[..., Any]) -> None:
+    script = [Say(b"220 \r\n"), Hear(b"\r\n"), Say(b"250 \r\n"), Hear(b"STARTTLS\r\n"), Say(b"220 go\r\n"), Encrypt()]
+    script += [Hear(b"EHLO"), Say(b"250 \r\n"), Hear(b"MAIL"), Say(b"250 \r\n"), Hear(b"QUIT\r\n"), Say(b"221 \r\n")]
+    talked = talk_to(ScriptedPeer(script, times=2), SPEC.read_text(), "-n", "2")
+    assert (talked.code, talked.said) == (0, "")
+
+
+def test_the_server_encrypts(talk: Callable[..., Any], world: SocketWorld, tmp_path: Path) -> None:
+    script = [Hear(b"\r\n"), Say(b"EHLO a.example\r\n"), Hear(b"\r\n"), Say(b"STARTTLS\r\n"), Hear(b"\r\n"), Encrypt()]
+    script += [Say(b"EHLO a.example\r\n"), Hear(b"\r\n"), Say(b"MAIL FROM:<a@a.example>\r\n"), Hear(b"\r\n")]
+    address = f"unix:{tmp_path / 'socket'}"
+    client = ScriptedPeer([*script, Say(b"QUIT\r\n")], role="connect", address=address, times=2)
+    world.add(client)
+    # One line is all the features there are, so that the script can tell where they end.
+    talked = talk(SPEC.read_text(), "--server", address, "-n", "2", "-c", "len(*<more>) == 0")
+    assert (talked.code, talked.said) == (0, "")
+    assert not client.failed
+
+
+def test_a_server_that_does_not_encrypt_after_all_is_found_out(talk_to: Callable[..., Any]) -> None:
+    script = [Say(b"220 \r\n"), Hear(b"\r\n"), Say(b"250 \r\n"), Hear(b"STARTTLS\r\n"), Say(b"220 go\r\n")]
+    script += [Hear(), Say(b"502 what is this?\r\n")]
+    talked = talk_to(ScriptedPeer(script, times=2), SPEC.read_text(), "-n", "2")
+    assert talked.code == 1
+    assert talked.text.endswith("2 tls failure\n")
+
+
+def test_a_real_server_takes_letters_only_in_secret(palaver: Any, certificate: str) -> None:
+    with smtp_server(certificate) as port:
+        talked = palaver("talk", "-f", str(SPEC), "--client", str(port), "-n", "3", "--seed", "1")
+    assert (talked.code, talked.said) == (0, "")

@@ -1,0 +1,195 @@
+"""Conversations with real programs, and with whoever sits at our own standard input and output."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+import pytest
+
+from palaver import loads
+from palaver.chance import Chance
+from palaver.session.cast import Casting
+from palaver.session.engine import Patience, Session
+from palaver.session.findings import Kind, Verdict
+from palaver.session.play import Play
+from palaver.session.player import RandomPlayer
+from palaver.transport.drive import drive
+from palaver.transport.loop import Loop
+
+ECHO = """
+<start> ::= <exchange>{2} <In:quit>
+<exchange> ::= <In:ask> <Out:answer>
+<ask> ::= "ASK " <word> "\\n"
+<answer> ::= "SAY " <word> "\\n"
+<word> ::= r"[a-z]{1,8}"
+<quit> ::= "QUIT\\n"
+where forall <e> in <exchange>: <e>.<ask>.<word> == <e>.<answer>.<word>
+"""
+
+ANSWERS = """
+import os, sys
+for line in sys.stdin:
+    if line.startswith("QUIT"):
+        QUIT
+    LINE
+    print("SAY " + line[4:], end="", flush=True)
+"""
+
+
+def python(code: str) -> tuple[str, ...]:
+    return (sys.executable, "-c", code)
+
+
+def program(*, quit: str = "break", line: str = "pass") -> tuple[str, ...]:
+    return python(ANSWERS.replace("QUIT\n", f"{quit}\n").replace("LINE", line))
+
+
+def talked(
+    text: str, command: tuple[str, ...] = (), *, seed: int = 1, standard: tuple[int, int] = (0, 1), timeout: float = 5.0
+) -> Session:
+    """A session that is over."""
+    chance = Chance(seed)
+    play = Play(loads(text), Casting(program=command))
+    session = Session(play, RandomPlayer(chance / "player"), chance, Patience(timeout=timeout))
+    with Loop(standard=standard) as loop:
+        drive(session, loop)
+    return session
+
+
+def test_a_program_is_talked_to_through_its_standard_input_and_output() -> None:
+    session = talked(ECHO, program())
+    assert session.verdict is Verdict.PASS
+    assert len(session.said) == 5
+
+
+def test_what_a_program_says_wrong_is_a_finding() -> None:
+    session = talked(ECHO, program(line="line = 'ASK nothing\\n'"))
+    assert [finding.kind for finding in session.findings] == [Kind.CONSTRAINT]
+
+
+@pytest.mark.parametrize("when", ["quit", "line"])
+def test_a_program_that_is_ended_by_a_signal_has_crashed(when: str) -> None:
+    session = talked(ECHO, program(**{when: "os.kill(os.getpid(), 9)"}))
+    (finding,) = session.findings
+    assert (finding.kind, finding.party) == (Kind.CRASH, "Out")
+    assert "ended by signal 9" in finding.message
+    assert len(finding.conversation) == (5 if when == "quit" else 1)
+
+
+def test_a_program_that_gives_up_too_soon_is_told_of_with_its_exit_code() -> None:
+    session = talked(ECHO, program(line="sys.exit(3)"))
+    (finding,) = session.findings
+    assert finding.kind is Kind.CRASH
+    assert "exit code 3" in finding.message
+
+
+def test_a_program_that_ends_too_soon_has_closed_early() -> None:
+    session = talked(ECHO, program(line="sys.exit(0)"))
+    assert [finding.kind for finding in session.findings] == [Kind.CLOSED]
+
+
+def test_what_a_program_gives_back_after_all_was_said_does_not_matter() -> None:
+    assert talked(ECHO, program(quit="sys.exit(3)")).verdict is Verdict.PASS
+
+
+def test_a_program_that_writes_late_into_pipes_answers_at_once() -> None:
+    hurried = program()
+    assert talked(ECHO, python(hurried[-1].replace(", flush=True", "")), timeout=2.0).verdict is Verdict.PASS
+
+
+def test_a_program_that_does_not_end_by_itself_is_ended() -> None:
+    session = talked(ECHO, program(quit="import signal; signal.pause()"))
+    assert session.verdict is Verdict.PASS
+
+
+def test_there_is_no_such_program() -> None:
+    session = talked(ECHO, ("/no/such/program",))
+    (finding,) = session.findings
+    assert finding.kind is Kind.UNREACHABLE
+    assert "/no/such/program" in finding.message
+
+
+def test_the_input_of_a_program_may_be_closed_after_what_was_said() -> None:
+    text = """
+class In(In):
+    close_post_transmit = True
+<start> ::= <In:numbers> <Out:sorted>
+<numbers> ::= "3\\n1\\n2\\n"
+<sorted> ::= "1\\n2\\n3\\n"
+"""
+    assert talked(text, ("sort",)).verdict is Verdict.PASS
+
+
+def test_a_program_may_only_speak_or_only_listen() -> None:
+    only_out = "<start> ::= <Out:hello>\n<hello> ::= 'hello\\n'\n"
+    assert talked(only_out, ("echo", "hello")).verdict is Verdict.PASS
+    only_in = "<start> ::= <In:hello>\n<hello> ::= 'hello\\n'\n"
+    assert talked(only_in, ("cat",)).verdict is Verdict.PASS
+    assert talked(only_in, python("import os; os.abort()")).findings[0].kind is Kind.CRASH
+
+
+@pytest.mark.parametrize("command", ["\"echo 'two words'\"", '["echo", "two words"]'])
+def test_a_spec_may_name_its_program(command: str) -> None:
+    text = f"set_program_command({command}, text=False)\n<start> ::= <Out:hello>\n<hello> ::= b'two words\\n'\n"
+    assert talked(text).verdict is Verdict.PASS
+
+
+@pytest.mark.parametrize(("text", "prefix"), [(True, ""), (False, "b")])
+def test_code_of_the_spec_sees_what_a_program_says_as_text_unless_told_otherwise(text: bool, prefix: str) -> None:
+    command = python(r"import os; [os.write(1, bytes([byte])) for byte in 'h\u00e9llo\r\n'.encode()]")
+    spec = f"""
+set_program_command({list(command)!r}, text={text})
+class Out(Out):
+    def receive(self, message, sender):
+        super().receive(message and message.replace({prefix}"\\r", {prefix}""), sender)
+<start> ::= <Out:hello>
+<hello> ::= "h\u00e9llo\\n"
+"""
+    assert talked(spec).verdict is Verdict.PASS
+
+
+def test_bytes_that_are_no_text_are_read_as_well() -> None:
+    text = "<start> ::= <Out:hello>\n<hello> ::= b'\\xff\\x00\\n'\n"
+    assert talked(text, python(r"import sys; sys.stdout.buffer.write(b'\xff\x00\n')")).verdict is Verdict.PASS
+
+
+def test_what_stdout_says_is_printed_and_what_stdin_says_is_read() -> None:
+    text = "<start> ::= <StdOut:ask> <StdIn:name> 'Hello ' <who>\n<ask> ::= 'Who?\\n'\n<name> ::= r'[a-z]+\\n'\n"
+    text += "<who> ::= <name>\nwhere str(<who>) == str(<start>.<name>)\n"
+    typed, our_input = os.pipe()
+    our_output, printed = os.pipe()
+    os.write(our_input, b"anna\n")
+    session = talked(text, standard=(typed, printed))
+    assert session.verdict is Verdict.PASS
+    assert os.read(our_output, 100) == b"Who?\nHello anna\n"
+    for fd in (typed, our_input, our_output, printed):
+        os.close(fd)
+
+
+def test_standard_input_is_left_alone_by_who_only_prints() -> None:
+    typed, our_input = os.pipe()
+    our_output, printed = os.pipe()
+    os.write(our_input, b"for somebody else\n")
+    session = talked("<start> ::= <StdOut:word> <StdOut:word>\n<word> ::= 'word '\n", standard=(typed, printed))
+    assert session.verdict is Verdict.PASS
+    assert os.read(our_output, 100) == b"word word "
+    assert os.read(typed, 100) == b"for somebody else\n"
+    for fd in (typed, our_input, our_output, printed):
+        os.close(fd)
+
+
+def test_the_command_line_names_the_program(palaver: Any) -> None:
+    palaver.write(echo_fan=ECHO)
+    outcome = palaver("talk", "-f", "echo.fan", "--seed", "1", *program())
+    assert (outcome.code, outcome.text) == (0, "1 session, 3 messages sent, 2 received, no findings\n")
+
+
+def test_spec_code_that_raises_in_each_session_is_told_without_a_traceback(palaver: Any) -> None:
+    palaver.write(echo_fan="class In(In):\n    def send(self, m, r):\n        return {}[m]\n" + ECHO)
+    outcome = palaver("talk", "-n", "2", "-f", "echo.fan", "--seed", "1", *program())
+    assert outcome.code == 2
+    assert outcome.said.count("spec crash: In.send raised KeyError") == 2
+    assert outcome.said.count("(echo.fan:3)") == 2
+    assert "Traceback" not in outcome.said
