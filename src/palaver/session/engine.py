@@ -544,8 +544,11 @@ class Session:
 
     def _finish(self) -> None:
         """Everything has been said; a program may still show how it ends."""
-        if not self._memory.can_end and self._forecast.crashes:
+        missing = self._memory.unfinished
+        if missing is not None and self._forecast.crashes:
             self._find(Kind.SPEC_CRASH, self._forecast.crashes[0])
+        elif missing:
+            self._find(Kind.UNSOLVED, f"nothing more can be said, but {missing}")
         elif self._links.get("In") == "open":
             self._leaves_at = self._now + _FAREWELL
             self._actions.append(Finish("In"))

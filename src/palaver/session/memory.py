@@ -25,6 +25,8 @@ from palaver.trees.tree import Tree
 # Steps of search that a message is worth. A conversation cannot wait as long as a user who asked for one input.
 _BUDGET = 1_000
 
+_NOT_ASKED = "nobody has asked yet"
+
 
 class Memory:
     """The conversation so far."""
@@ -38,7 +40,7 @@ class Memory:
         self.crash = False  # whether spec code raised when the last message was judged
         self._watches = [law.beginning]  # one for each hypothesis
         self._made: _Judged | None = None  # the last message that was made
-        self._may_end: bool | None = None  # None: not asked yet
+        self._unfinished: str | None = _NOT_ASKED
         self._scene = _Scene(self)
         limits = Limits(budget=_BUDGET)
         constraints = spec.grammar.constraints
@@ -47,13 +49,28 @@ class Memory:
     @property
     def can_end(self) -> bool:
         """Whether the conversation may end here, by the grammar and by the constraints."""
-        if self._may_end is None:
-            ends = [hypothesis for hypothesis in self.forecast.hypotheses if hypothesis.can_end]
-            self._may_end = bool(ends) and (
-                not self._law.needs_an_end
-                or any(self._law.unfinished(Tree(hypothesis.complete_tree())) is None for hypothesis in ends)
-            )
-        return self._may_end
+        return self.unfinished is None
+
+    @property
+    def unfinished(self) -> str | None:
+        """Why the conversation may not end here; None if it may. By the grammar alone there is no more to say."""
+        if self._unfinished is _NOT_ASKED:
+            self._unfinished = self._what_is_missing()
+        return self._unfinished
+
+    def _what_is_missing(self) -> str | None:
+        ends = [hypothesis for hypothesis in self.forecast.hypotheses if hypothesis.can_end]
+        if not ends:
+            return ""
+        if not self._law.needs_an_end:
+            return None
+        reasons = []
+        for hypothesis in ends:
+            failure = self._law.unfinished(Tree(hypothesis.complete_tree()))
+            if failure is None:
+                return None
+            reasons.append(failure.tell())
+        return reasons[0]
 
     # --- hearing ------------------------------------------------------------------------------------------------------
 
@@ -78,7 +95,7 @@ class Memory:
 
     def _accept(self, judged: _Judged) -> None:
         self.newest, self.forecast, self._watches = judged.node, judged.forecast, judged.watches
-        self._may_end = None
+        self._unfinished = _NOT_ASKED
         self._made = None
 
     def _judged(self, move: MessageType, node: Node) -> _Judged | Failure:
