@@ -50,6 +50,7 @@ def palaver() -> dict[str, Callable[..., Any]]:
     def talk(spec: str, port: int, sessions: int, seed: int) -> dict[str, Any]:
         """Have conversations with a server; how long they took, and what was said."""
         play_of(spec, port)
+        gc.freeze()  # as the command does
         with Loop() as loop:
             finished: list[Session] = []
             began = time.perf_counter()
@@ -58,6 +59,7 @@ def palaver() -> dict[str, Callable[..., Any]]:
                 drive(session, loop)
                 finished.append(session)
             seconds = time.perf_counter() - began
+        gc.unfreeze()
         findings = [finding.show() for session in finished for finding in session.findings]
         said = [[(each.is_ours, each.data.decode("latin-1")) for each in session.said] for session in finished]
         return {"seconds": seconds, "sessions": said, "findings": findings}

@@ -116,6 +116,7 @@ class Session:
         self._finished: set[str] = set()  # links on which we said that we say no more
         self._leaves_at: float | None = None  # when we no longer wait for a program to end, once all is said
         self._timers = Timers()
+        self._has_timers = any(message.sender == "TimerEvent" for message in self.spec.analysis.messages)
         self._now = 0.0
         self._since = 0.0  # the last time that something was said or heard
         self._longest_pause = 0.0
@@ -471,7 +472,7 @@ class Session:
 
     @property
     def _awaits_a_timer(self) -> bool:
-        return any(move.sender == "TimerEvent" for move in self._forecast.moves)
+        return self._has_timers and any(move.sender == "TimerEvent" for move in self._forecast.moves)
 
     def _is_cut_off(self) -> bool:
         """Whether nobody can say any more what may come next."""
