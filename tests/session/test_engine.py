@@ -273,3 +273,29 @@ def test_constraints_decide_between_hypotheses(answer: bytes, state: str) -> Non
     assert f"('{state}'" in str(hypothesis.tree()) or state in str(hypothesis.tree())
     assert scene.talk() == b"QUIT\n"
     assert scene.session.verdict is Verdict.PASS
+
+
+LETTER = """
+<start> ::= <letter> <Client:end>
+<letter> ::= <Client:from> <Server:ok> <recipient>{6}
+<recipient> ::= <Client:to> <Server:ok>
+<from> ::= "FROM " <address> "\\n"
+<to> ::= "TO " <address> "\\n"
+<ok> ::= "OK\\n"
+<end> ::= "END\\n"
+<address> ::= r"[a-d]"
+where forall <l> in <letter>: <l>.<from>.<address> != <l>.<recipient>.<to>.<address>
+"""
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_we_say_is_right_before_what_it_is_a_part_of_is_finished(seed: int) -> None:
+    scene = Scene(LETTER, seed=seed).open()
+    while not scene.session.is_over:
+        scene.talk()
+        if not scene.session.is_over:
+            scene.hear(b"OK\n")
+    assert scene.session.verdict is Verdict.PASS
+    addresses = [said.data[-2:] for said in scene.session.said if said.symbol in ("<from>", "<to>")]
+    assert len(addresses) == 7
+    assert addresses[0] not in addresses[1:]

@@ -96,17 +96,22 @@ def compile_check(constraint: Constraint, analysis: Analysis, names: dict[str, A
 
 
 def compile_formula(
-    formula: Formula, variables: tuple[str, ...], analysis: Analysis, names: dict[str, Any]
+    formula: Formula, variables: tuple[str, ...], analysis: Analysis, names: dict[str, Any], *, early: bool = False
 ) -> Evaluate:
-    """A part of a constraint as a function; `variables` are the Python names bound around it."""
-    return _Compiler(analysis, names).formula(formula, variables)
+    """A part of a constraint as a function; `variables` are the Python names bound around it. `early` as above."""
+    return _Compiler(analysis, names, early=early).formula(formula, variables)
 
 
 def compile_leaf(
-    expression: Expression, variables: tuple[str, ...], analysis: Analysis, names: dict[str, Any]
+    expression: Expression,
+    variables: tuple[str, ...],
+    analysis: Analysis,
+    names: dict[str, Any],
+    *,
+    early: bool = False,
 ) -> CompiledLeaf:
-    """A condition; `variables` are the Python names bound around it."""
-    return _Compiler(analysis, names).leaf(expression, variables)
+    """A condition; `variables` are the Python names bound around it. `early` as above."""
+    return _Compiler(analysis, names, early=early).leaf(expression, variables)
 
 
 def compile_goal(goal: Goal, analysis: Analysis, names: dict[str, Any]) -> Callable[[Tree], float]:
@@ -143,12 +148,17 @@ class _Compiler:
             case Quantified(every, variable, path, body):
                 if not variable.startswith("<"):
                     variables = (*variables, variable)
-                select = compile_path(path, self._analysis, self._names, open_too=self._early and looks_inside(formula))
+                early, open_too = self._early, self._early and looks_inside(formula)
+                select = compile_path(path, self._analysis, self._names, open_too=open_too, early=early)
                 inner = self.formula(body, variables)
                 return (_for_every if every else _for_some)(variable, select, inner, first_expression(body))
 
     def leaf(self, expression: Expression, variables: tuple[str, ...]) -> CompiledLeaf:
-        selects = tuple(compile_path(mention.path, self._analysis, self._names) for mention in expression.mentions)
+        # How many there are in a node that is still open is not known, so lists are not looked for there.
+        selects = tuple(
+            compile_path(mention.path, self._analysis, self._names, early=self._early and mention.kind == "each")
+            for mention in expression.mentions
+        )
         function = compile_expression(expression, self._names, variables)
         is_simple = not variables and all(mention.kind == "each" for mention in expression.mentions)
         return CompiledLeaf(expression, selects, function, variables, is_simple)

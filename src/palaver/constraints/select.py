@@ -22,12 +22,16 @@ Bindings: TypeAlias = Mapping[str, Tree]
 Select: TypeAlias = Callable[[Tree, Bindings], list[Tree]]
 
 
-def compile_path(path: Path, analysis: Analysis, names: dict[str, Any], *, open_too: bool = False) -> Select:
+def compile_path(
+    path: Path, analysis: Analysis, names: dict[str, Any], *, open_too: bool = False, early: bool = False
+) -> Select:
     """A function from a tree (and what is bound) to the nodes that `path` selects in it.
 
-    With `open_too`, a path that is a symbol alone selects nodes whose end has not been seen as well.
+    With `early`, nodes whose end has not been seen are looked through wherever the path comes through them, not only
+    where it starts. With `open_too`, a path that is a symbol alone even selects such nodes.
     """
-    steps = [_compile_step(step, analysis, names) for step in path.steps]
+    last = len(path.steps) - 1
+    steps = [_compile_step(step, analysis, names, early and at < last) for at, step in enumerate(path.steps)]
     base, find = path.base, _whole_finder(path.base, analysis)
     if not steps:
         if open_too:
@@ -49,8 +53,14 @@ def compile_path(path: Path, analysis: Analysis, names: dict[str, Any], *, open_
     return select
 
 
-def _compile_step(step: Step, analysis: Analysis, names: dict[str, Any]) -> Callable[[Tree], list[Tree]]:
+def _compile_step(
+    step: Step, analysis: Analysis, names: dict[str, Any], open_too: bool
+) -> Callable[[Tree], list[Tree]]:
     match step:
+        case Child(symbol) if open_too:
+            return lambda tree: [
+                child for child in tree.children if isinstance(child.node, Node) and child.node.symbol == symbol
+            ]
         case Child(symbol):
             # The type that most nodes have comes first, because to ask for others takes longer.
             return lambda tree: [
@@ -60,6 +70,8 @@ def _compile_step(step: Step, analysis: Analysis, names: dict[str, Any]) -> Call
             ]
         case Descendant(symbol):
             leads = _Leads(frozenset((symbol,)), analysis.below)
+            if open_too:
+                return lambda tree: _found(tree, leads, sources=False)[symbol].every
             return lambda tree: _found(tree, leads, sources=False)[symbol].complete
         case Index(Expression() as expression):
             computed = compile_expression(expression, names)

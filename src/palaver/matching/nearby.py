@@ -8,7 +8,7 @@ from palaver.trees.paths import Path
 
 # So many of the open nodes around the latest message are kept, and so many of the finished ones in each.
 _DEPTH = 8
-_WIDTH = 8
+_WIDTH = 32
 
 
 def nearby(edge: Open, start: NonTerminal) -> tuple[Node, Path]:

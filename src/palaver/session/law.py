@@ -122,7 +122,7 @@ def _early(clause: Clause) -> _Early | None:
     (quantifier,) = clause.quantifiers
     if quantifier.path.steps or not looks_inside(quantifier):
         return None
-    evaluate = compile_formula(clause.body, clause.variables, clause.analysis, clause.names)
+    evaluate = compile_formula(clause.body, clause.variables, clause.analysis, clause.names, early=True)
     return _Early(quantifier.path.base, quantifier.variable, evaluate)
 
 

@@ -40,17 +40,18 @@ class Clause:
     def leaf(self) -> CompiledLeaf:
         """The condition, compiled."""
         assert isinstance(self.body, Leaf), "only those who know that there is one ask for it"
-        return compile_leaf(self.body.expression, self.variables, self.analysis, self.names)
+        return compile_leaf(self.body.expression, self.variables, self.analysis, self.names, early=True)
 
     @cached_property
     def evaluate(self) -> Evaluate:
         """The body, compiled."""
-        return compile_formula(self.body, self.variables, self.analysis, self.names)
+        return compile_formula(self.body, self.variables, self.analysis, self.names, early=True)
 
     @cached_property
     def _selects(self) -> tuple[Select, ...]:
         return tuple(
-            compile_path(each.path, self.analysis, self.names, open_too=looks_inside(each)) for each in self.quantifiers
+            compile_path(each.path, self.analysis, self.names, open_too=looks_inside(each), early=True)
+            for each in self.quantifiers
         )
 
     def bindings(self, root: Tree) -> list[Bindings]:
