@@ -10,6 +10,7 @@ import click
 
 from palaver.compiled import Spec, load
 from palaver.solving.search import DEFAULT_RATES, Rates
+from palaver.solving.workshop import MAX_NODES, MAX_REPETITIONS
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -49,6 +50,16 @@ _USE_OPTIONS = [
     click.option("--validate", is_flag=True, help="Parse every output again and compare."),
 ]  # fmt: skip
 
+
+_SIZE_OPTIONS = [
+    click.option(
+        "--max-nodes", type=click.IntRange(1), default=MAX_NODES, show_default=True, help="How large a tree may grow."
+    ),
+    click.option(
+        "--max-repetitions", type=click.IntRange(0), default=MAX_REPETITIONS, show_default=True,
+        help="How far * and + go beyond their least.",
+    ),
+]  # fmt: skip
 
 _RATE = click.FloatRange(0, 1)
 _SEARCH_OPTIONS = [
@@ -92,6 +103,18 @@ def spec_options(command: F) -> F:
 def talk_options(command: F) -> F:
     """The options that say what the spec is, for conversations."""
     return _with([_FILES, *_GRAMMAR_OPTIONS, _USE_OPTIONS[0]], command)
+
+
+def size_options(command: F) -> F:
+    """How large trees may become."""
+    return _with(_SIZE_OPTIONS, command)
+
+
+def budget_option(default: int, what: str) -> Callable[[F], F]:
+    """How long one of something is searched for."""
+    return click.option(
+        "--budget", type=click.IntRange(1), default=default, show_default=True, help=f"Steps of search for one {what}."
+    )
 
 
 def search_options(command: F) -> F:

@@ -17,13 +17,9 @@ from palaver.generation.makers import Discarded
 from palaver.matching.forecaster import Forecast, Hypothesis, MessageType
 from palaver.session.play import Play
 from palaver.solving.sources import NoSource
-from palaver.solving.workshop import Limits
 from palaver.trees.node import Node, Parties
 from palaver.trees.paths import Path
 from palaver.trees.tree import Tree
-
-# Steps of search that a message is worth. A conversation cannot wait as long as a user who asked for one input.
-_BUDGET = 1_000
 
 _NOT_ASKED = "nobody has asked yet"
 
@@ -42,9 +38,8 @@ class Memory:
         self._made: _Judged | None = None  # the last message that was made
         self._unfinished: str | None = _NOT_ASKED
         self._scene = _Scene(self)
-        limits = Limits(budget=_BUDGET)
         constraints = spec.grammar.constraints
-        self._solver = spec.workshop.solver(constraints, chance, chance / "fuzz", limits, self._scene)
+        self._solver = spec.workshop.solver(constraints, chance, chance / "fuzz", play.limits, self._scene)
 
     @property
     def can_end(self) -> bool:

@@ -12,17 +12,22 @@ from palaver.matching.cut import cut_at_messages
 from palaver.party import Stage
 from palaver.session.cast import Cast, Casting
 from palaver.session.law import Law
+from palaver.solving.workshop import Limits
 from palaver.spec.ast import Rule
+
+# Steps of search that a message is worth. A conversation cannot wait as long as a user who asked for one input.
+BUDGET = 1_000
 
 
 class Play:
-    """A spec with a casting.
+    """A spec with a casting. `limits` are those of our own messages.
 
     :raises PalaverError: a party is nobody we know, or cannot be made
     """
 
-    def __init__(self, spec: Spec, casting: Casting) -> None:
+    def __init__(self, spec: Spec, casting: Casting, limits: Limits | None = None) -> None:
         self._casting = casting
+        self.limits = limits or Limits(budget=BUDGET)
         spec = _spoken(spec)
         rehearsal = Cast(spec, casting)
         rehearsal.stop()

@@ -12,7 +12,15 @@ from typing import Any
 import click
 
 from palaver.cli.main import FINDINGS
-from palaver.cli.options import is_binary, load_spec, rates, search_options, spec_options
+from palaver.cli.options import (
+    budget_option,
+    is_binary,
+    load_spec,
+    rates,
+    search_options,
+    size_options,
+    spec_options,
+)
 from palaver.cli.output import Folder, Nowhere, OneFile, Sink, Stdout, formatter
 from palaver.cli.program import Program, start_with
 from palaver.cli.progress import Progress
@@ -21,7 +29,7 @@ from palaver.compiled import Spec
 from palaver.compiled.data import as_bytes
 from palaver.errors import Rejected, Unsolvable
 from palaver.solving.plan import Plan
-from palaver.solving.workshop import BUDGET, MAX_NODES, MAX_REPETITIONS
+from palaver.solving.workshop import BUDGET
 from palaver.trees.tree import Tree
 
 
@@ -42,19 +50,8 @@ def _no_nan(_context: click.Context, _parameter: click.Parameter, seconds: float
     "-x", "--filename-extension", "extension", default=".txt", show_default=True, help="The ending of files in DIR."
 )
 @click.option("-i", "--initial-population", "initial", metavar="SEEDS", help="A folder or ZIP of inputs to start from.")
-@click.option(
-    "--max-nodes", type=click.IntRange(1), default=MAX_NODES, show_default=True, help="How large a tree may grow."
-)
-@click.option(
-    "--max-repetitions",
-    type=click.IntRange(0),
-    default=MAX_REPETITIONS,
-    show_default=True,
-    help="How far * and + go beyond their least.",
-)
-@click.option(
-    "--budget", type=click.IntRange(1), default=BUDGET, show_default=True, help="Steps of search for one output."
-)
+@size_options
+@budget_option(BUDGET, "output")
 @search_options
 @click.option(
     "--stop-after-seconds",

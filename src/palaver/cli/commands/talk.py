@@ -10,15 +10,16 @@ import click
 
 from palaver.chance import Chance
 from palaver.cli.main import FINDINGS, WRONG_USE
-from palaver.cli.options import load_spec, talk_options
+from palaver.cli.options import budget_option, load_spec, rates, search_options, size_options, talk_options
 from palaver.compiled import Spec
 from palaver.errors import PalaverError
 from palaver.party import ConnectionMode, split_party_spec
 from palaver.session.cast import Casting
 from palaver.session.engine import Patience, Session
 from palaver.session.findings import Said, Verdict, show_data
-from palaver.session.play import Play
+from palaver.session.play import BUDGET, Play
 from palaver.session.player import RandomPlayer
+from palaver.solving.workshop import Limits
 from palaver.transport.drive import drive
 from palaver.transport.loop import Loop
 
@@ -57,6 +58,9 @@ _COLOURS = ("cyan", "green", "yellow", "magenta", "blue")
 @click.option(
     "--max-messages", type=click.IntRange(1), default=1000, show_default=True, help="End a conversation after so many."
 )
+@size_options
+@budget_option(BUDGET, "message")
+@search_options
 @click.option("-v", "--verbose", is_flag=True, help="Show the conversation.")
 @click.argument("program", nargs=-1, metavar="[COMMAND ARGS…]")
 def command(**options: Any) -> int:
@@ -67,7 +71,8 @@ def command(**options: Any) -> int:
     """
     spec = load_spec(options)
     try:
-        play = Play(spec, _casting(spec, options))
+        limits = Limits(options["max_nodes"], options["max_repetitions"], options["budget"], rates(options))
+        play = Play(spec, _casting(spec, options), limits)
     except PalaverError as error:
         raise click.UsageError(str(error)) from error
     patience = Patience(
