@@ -16,6 +16,7 @@ from palaver.trees.values import flat
 
 One: TypeAlias = "Callable[[Run], Part]"
 Many: TypeAlias = "Callable[[Run, list[Part]], None]"
+Several: TypeAlias = "Callable[[Run, list[Part], int], None]"
 Body: TypeAlias = "Callable[[Run], tuple[Part, ...]]"
 # Makes a node; what it is given makes one as the rule says.
 MakeField: TypeAlias = Callable[[Callable[[], Node]], Node]
@@ -195,14 +196,41 @@ def exactly_from(pool: tuple[Node, ...], count: int) -> Many:
     return so_many
 
 
-def between(once: Many, further: Many, least: int, most: int, spread: int, cost: int) -> Many:
+def times(once: Many) -> Several:
+    def so_many(run: Run, out: list[Part], count: int) -> None:
+        for _ in range(count):
+            once(run, out)
+
+    return so_many
+
+
+def times_from(pool: tuple[Node, ...]) -> Several:
+    """So many nodes from a pool, without a call for each."""
+    size = len(pool)
+    said: list[list[Leaf] | None] = [None] * size
+
+    def so_many(run: Run, out: list[Part], count: int) -> None:
+        run.left -= count
+        random, leaves = run.random, run.leaves
+        for _ in range(count):
+            at = int(random() * size) if size > 1 else 0
+            out.append(pool[at])
+            here = said[at]
+            if here is None:
+                here = said[at] = flat(pool[at])
+            leaves += here
+
+    return so_many
+
+
+def between(first: Several, further: Several, least: int, most: int, spread: int, cost: int) -> Many:
     counts = min(most - least, max(spread, 1) * 4) + 1
 
     def some(run: Run, out: list[Part]) -> None:
-        for _ in range(least):
-            once(run, out)
-        for _ in range(int(run.random() * counts) if run.left >= cost else 0):
-            further(run, out)
+        if least:
+            first(run, out, least)
+        if run.left >= cost:
+            further(run, out, int(run.random() * counts))
 
     return some
 

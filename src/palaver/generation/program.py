@@ -434,7 +434,11 @@ class _Compiler:
             further = plain.if_not_empty(once) if can_be_empty(expr.body, self._nullable) else once
             if most is None:
                 return plain.unbounded(once, further, least, self._most, cost)
-            return plain.between(once, further, least, most, self._most, cost)
+            pool = self._pool_for(expr.body)
+            if pool is not None and further is once:
+                several = plain.times_from(pool)
+                return plain.between(several, several, least, most, self._most, cost)
+            return plain.between(plain.times(once), plain.times(further), least, most, self._most, cost)
         return self._computed(least, most, once)
 
     def _computed(self, least: Bound, most: Bound | None, once: Many) -> Many:

@@ -98,6 +98,10 @@ class Equation:
     def written(self) -> frozenset[str]:
         return self.directions[0].written
 
+    def compile(self) -> None:
+        """Compile what every tree needs, so that the first one does not have to wait for it."""
+        _ = self.clause.leaf, self.directions[0].side, self.directions[0].other
+
 
 @dataclass(frozen=True, slots=True)
 class Proof:

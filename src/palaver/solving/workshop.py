@@ -106,6 +106,8 @@ class Workshop:
         drawn = [symbol for symbol in sorted(plan.domains) if symbol not in plan.computed]
         symbols = frozenset(drawn) | frozenset(plan.filters)
         program = self.program(limits.max_repetitions, symbols)
+        for equation in plan.equations:
+            equation.compile()
         fields: dict[str, MakeField] = {}
         placing = self._placing(program, fields, chance / "mend", limits)
         measured = _MeasuredOnes(self, limits.max_repetitions, program, fields)
