@@ -19,6 +19,10 @@ from palaver.trees.tree import Tree
 # Larger lengths and counts are not tried: the tree would be larger than any that is asked for.
 _LARGEST_AMOUNT = 10_000
 
+# Longer texts are not made to be part of a field: two that must begin with each other would grow with every step.
+_PARTS = ("startswith", "endswith", "contains")
+_LONGEST_PART = 64
+
 # How many values are remembered with their nodes; then all are forgotten.
 _MOST_ASSIGNED = 4096
 
@@ -99,6 +103,8 @@ class Assigner:
         """
         assert isinstance(tree.node, Node), "only nodes are exchanged"
         symbol = tree.node.symbol
+        if operator in _PARTS and isinstance(part := _plain(value), str | bytes) and len(part) > _LONGEST_PART:
+            return None
         if operator != "==" or type(value) not in (int, str, bytes):
             return self._sought(tree, view, operator, value, chance)[0]
         key = (symbol, id(view), value)
