@@ -167,26 +167,26 @@ SEEDS = st.integers(0, 1 << 32)
 
 
 @given(SEEDS)
-@settings(max_examples=100, deadline=None)
+@settings(derandomize=True, max_examples=100, deadline=None)
 def test_it_says_what_the_definition_says(seed: int) -> None:
     check_against_the_definition(RandomDialogue(seed), 4)
 
 
 @given(SEEDS)
-@settings(max_examples=50, deadline=None)
+@settings(derandomize=True, max_examples=50, deadline=None)
 def test_it_says_what_the_definition_says_of_computed_repetitions(seed: int) -> None:
     check_against_the_definition(RandomDialogue(seed, is_computed=True), 3)
 
 
 @given(SEEDS)
-@settings(max_examples=30, deadline=None)
+@settings(derandomize=True, max_examples=30, deadline=None)
 def test_what_is_distinguished_changes_nothing_that_may_be_said(seed: int) -> None:
     dialogue = RandomDialogue(seed)
     check_against_the_definition(dialogue, 3, distinguish=dialogue.states)
 
 
 @given(SEEDS)
-@settings(max_examples=30, deadline=None)
+@settings(derandomize=True, max_examples=30, deadline=None)
 def test_with_all_states_distinguished_no_two_hypotheses_have_the_same_tree(seed: int) -> None:
     dialogue = RandomDialogue(seed)
     begin = Forecaster(dialogue.rules, "<start>", bound=number_in, distinguish=dialogue.states).begin()
@@ -196,7 +196,7 @@ def test_with_all_states_distinguished_no_two_hypotheses_have_the_same_tree(seed
 
 
 @given(SEEDS)
-@settings(max_examples=30, deadline=None)
+@settings(derandomize=True, max_examples=30, deadline=None)
 def test_with_all_states_distinguished_no_tree_is_lost(seed: int) -> None:
     rules = guarded(RandomDialogue(seed, has_empty=False))
     begin = Forecaster(rules, "<start>", bound=number_in, distinguish=STATES).begin()
@@ -212,7 +212,7 @@ def guarded(dialogue: RandomDialogue) -> dict[str, Expr]:
 
 
 @given(SEEDS)
-@settings(max_examples=30, deadline=None)
+@settings(derandomize=True, max_examples=30, deadline=None)
 def test_partial_trees_are_beginnings_of_derivations(seed: int) -> None:
     rules = guarded(RandomDialogue(seed))
     for _, forecast in all_forecasts(Forecaster(rules, "<start>", bound=number_in).begin(), 3):
@@ -238,7 +238,7 @@ def added(tree: Node, hook: tuple[int, ...], message: Node) -> Node:
 
 
 @given(SEEDS)
-@settings(max_examples=30, deadline=None)
+@settings(derandomize=True, max_examples=30, deadline=None)
 def test_the_latest_message_stands_where_it_is_said_to(seed: int) -> None:
     begin = Forecaster(RandomDialogue(seed).rules, "<start>", bound=number_in).begin()
     for history, forecast in all_forecasts(begin, 3):
