@@ -20,7 +20,7 @@ from palaver.session.events import Address
         ("Keeper=udp://[::1]:4711", ("Keeper", Protocol.UDP, "::1", 4711)),
         ("tls://example.org:443", (None, Protocol.TLS, "example.org", 443)),
         ("TLS:443", (None, Protocol.TLS, "127.0.0.1", 443)),
-        ("unix:/tmp/a=b:1", (None, Protocol.UNIX, "/tmp/a=b:1", 0)),
+        ("unix:/a=b:1", (None, Protocol.UNIX, "/a=b:1", 0)),
         ("Keeper=unix:relative", ("Keeper", Protocol.UNIX, "relative", 0)),
     ],
 )
