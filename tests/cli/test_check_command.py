@@ -79,3 +79,26 @@ def test_checking_opens_no_socket(palaver: Any) -> None:
     palaver.write(party_fan=spec)
     assert palaver("check", "--strict", "party.fan").code == 0
     assert palaver("fuzz", "-f", "party.fan", "-n", "1").text == "?\n"
+
+
+def test_constraints_that_exclude_each_other_are_named(palaver: Any) -> None:
+    spec = "<start> ::= <n> <k>\n<n> ::= r'[0-9]{2}'\n<k> ::= 'A' | 'B'\n"
+    palaver.write(spec_fan=f"{spec}where int(<n>) > 50\nwhere <k> == 'A'\nwhere int(<n>) < 40\n")
+    checked = palaver("check", "spec.fan")
+    assert checked.code == 0
+    assert checked.text.startswith(
+        "spec.fan:6:7: warning: together with int(<n>) > 50 in line 4, this cannot be satisfied: "
+        "no <n> satisfies them all\n"
+    )
+    assert palaver("check", "--strict", "spec.fan").code == 1
+
+
+def test_a_constraint_that_is_always_false_is_named(palaver: Any) -> None:
+    palaver.write(spec_fan="<start> ::= 'a'\nwhere 1 == 2\n")
+    assert "this cannot be satisfied: it is false whatever the tree is" in palaver("check", "spec.fan").text
+
+
+def test_paths_are_counted_on_demand(palaver: Any) -> None:
+    palaver.write(spec_fan="<start> ::= <a>\n<a> ::= 'x' | 'y'\n")
+    assert palaver("check", "--k", "2", "spec.fan").text.endswith(", 7 2-paths\n")
+    assert "paths" not in palaver("check", "spec.fan").text

@@ -307,3 +307,26 @@ def test_a_text_that_is_no_utf_8_cannot_be_written(palaver: Any) -> None:
     made = palaver("fuzz", "-f", "spec.fan", "-n", "1")
     assert (made.code, made.out) == (1, b"")
     assert made.said == "palaver: '\\ud800' cannot be written as UTF-8: surrogates not allowed\n"
+
+
+def test_how_constraints_are_solved_is_shown_on_demand(palaver: Any) -> None:
+    palaver.write(
+        spec_fan="<start> ::= <len> ':' <text>\n<len> ::= r'[0-9]{1,2}'\n<text> ::= r'[a-z]{1,30}'\n"
+        "where int(<len>) == len(str(<text>))\nwhere int(<len>) < 20\n"
+    )
+    made = palaver("fuzz", "-f", "spec.fan", "-n", "3", "--seed", "1", "-v")
+    assert made.said.splitlines() == [
+        "palaver: spec.fan:4:7: int(<len>) == len(str(<text>)): solved",
+        "palaver: spec.fan:5:7: int(<len>) < 20: drawn so that it holds",
+        "palaver: 3 by construction, 0 by search",
+    ]
+    assert palaver("fuzz", "-f", "spec.fan", "-n", "3", "--seed", "1").said == ""
+
+
+def test_outputs_that_can_be_read_in_very_many_ways_are_validated(palaver: Any) -> None:
+    palaver.write(
+        spec_fan="<start> ::= <tlv>\n<tlv> ::= <tag> <len> <val>\n<tag> ::= rb'[\\x01-\\x04]'\n<len> ::= <octet>\n"
+        "<val> ::= <octet>{0,4} | <tlv>{1,2}\n<octet> ::= rb'(?s:.)'\n"
+        "where forall <t> in <tlv>: <t>.<len> == bytes([len(bytes(<t>.<val>))])\n"
+    )
+    assert palaver("fuzz", "-f", "spec.fan", "-n", "5", "--seed", "1", "--validate", "-o", "out").code == 0
