@@ -10,7 +10,7 @@ from types import FrameType
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from naive_dialogue import NUMBER, NUMBERS, History, NaiveDialogue, all_trees, is_derivation, messages_of
 
@@ -173,6 +173,7 @@ def test_it_says_what_the_definition_says(seed: int) -> None:
 
 
 @given(SEEDS)
+@example(8628)  # a part of a permutation that is empty now, and would not be later
 @settings(derandomize=True, max_examples=50, deadline=None)
 def test_it_says_what_the_definition_says_of_computed_repetitions(seed: int) -> None:
     check_against_the_definition(RandomDialogue(seed, is_computed=True), 3)

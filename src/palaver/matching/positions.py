@@ -429,6 +429,9 @@ class _Exploration:
                 for number, part in enumerate(items):
                     if part.can_talk:
                         yield self._round(way, part, at(self._positions.without(every, number), rest))
+                    # A part that is empty by what was said so far need not be when more was said: now is not later.
+                    if len(items) > 1 and self._positions.is_perhaps_empty(part):
+                        yield from self._passed(way, (part,), at(self._positions.without(every, number), rest))
                 yield from self._passed(way, items, rest)
 
     def _round(self, way: _Way, body: Item, then: Position) -> _Way:
