@@ -20,6 +20,7 @@ FLOORS = [
     ["compiled"],
     ["session"],
     ["transport", "navigation"],
+    ["campaign"],
     ["cli", "testing"],
 ]
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

@@ -240,6 +240,21 @@ class PartyIo:
         raise PalaverError(f"FandangoIO has no {name} here: use instance() of a party, and its send() and receive()")
 
 
+class Named:
+    """What code of a spec means by the name of a party that has no class: whoever plays it."""
+
+    def __init__(self, base: type[Party], name: str) -> None:
+        self._base = base
+        self._name = name
+
+    def instance(self, party_name: str | None = None) -> Party:
+        """The object that plays this party now, or the party of that name."""
+        name = party_name or self._name
+        if name not in self._base._registry:
+            raise PalaverError(f"nobody plays {name} now: give it a class, or use --client or --server of palaver talk")
+        return self._base._registry[name]
+
+
 class PartyNames(dict[str, type[Party]]):
     """The party classes as one spec sees them: with a registry that no other spec shares."""
 
@@ -260,6 +275,10 @@ class PartyNames(dict[str, type[Party]]):
         """Let these objects play from now on; those that are made join them. Sessions of one spec take turns so."""
         base = self["FandangoParty"]
         base._registry, base._stage = instances, stage
+
+    def named(self, name: str) -> Named:
+        """What the name of a party stands for if there is no class of that name."""
+        return Named(self["FandangoParty"], name)
 
     def classes_in(self, names: dict[str, Any]) -> list[str]:
         """The names in a spec's namespace that are party classes."""

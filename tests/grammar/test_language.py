@@ -89,6 +89,12 @@ def test_what_is_beside_something_irregular_is_regular_nevertheless() -> None:
     assert found.of("<x>") is not None
 
 
+def test_what_is_beside_something_known_to_be_irregular_need_not_be_known() -> None:
+    found = languages('<start> ::= <x> | <y>\n<x> ::= "a" <x> "b" | ""\n<y> ::= <z> <x>\n<z> ::= "z"\n')
+    assert found.of("<x>") is None
+    assert found.of("<y>") is None
+
+
 def test_a_permutation_of_few_parts_comes_in_any_order() -> None:
     found = language('[["a" "b" "c"]]')
     assert found.accepts("bca")

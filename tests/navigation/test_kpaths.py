@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import palaver
-from palaver.navigation.kpaths import Coverage, KPaths
+from palaver.navigation.coverage import Coverage
+from palaver.navigation.kpaths import KPaths
 from palaver.trees.node import Node
 
 EXPRESSION = """

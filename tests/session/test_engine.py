@@ -88,6 +88,28 @@ def test_a_broken_constraint_is_named_with_the_values_it_saw() -> None:
     assert "nonsense" in finding.show()
 
 
+@pytest.mark.parametrize("inner", ["forall <w> in <v>..<found>.<word>: <w> ==", "<v>..<found>.<word> =="])
+def test_a_wrong_answer_is_noticed_when_it_comes_though_the_state_it_stands_in_goes_on(inner: str) -> None:
+    text = f"""
+<start> ::= <visit>
+<visit> ::= <Client:add> <Server:ok> <look>+ <Client:quit>
+<look> ::= <Client:get> <Server:found>
+<add> ::= "ADD " <word> "\\n"
+<ok> ::= "OK\\n"
+<get> ::= "GET\\n"
+<found> ::= "GOT " <word> "\\n"
+<quit> ::= "QUIT\\n"
+<word> ::= r"[a-z]+"
+where forall <v> in <visit>: {inner} <v>.<add>.<word>
+"""
+    scene = Scene(text).open()
+    added = scene.talk().removeprefix(b"ADD ")
+    scene.hear(b"OK\n")
+    scene.talk()
+    scene.hear(b"GOT not" + added)
+    assert scene.kinds == [Kind.CONSTRAINT]
+
+
 def test_what_cannot_be_read_is_shown_with_what_was_expected() -> None:
     scene = Scene().open()
     scene.talk()

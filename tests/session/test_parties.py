@@ -170,6 +170,41 @@ class Server(Party):
     assert scene.session.verdict is Verdict.PASS
 
 
+RAISING = """
+class Client(Party):
+    def __init__(self):
+        super().__init__(connection_mode=ConnectionMode.CONNECT)
+    def send(self, message, recipient):
+        {code}
+class Server(Party):
+    def __init__(self):
+        super().__init__(connection_mode=ConnectionMode.EXTERNAL)
+"""
+
+
+@pytest.mark.parametrize(
+    "code, kind",
+    [
+        ("raise ConnectionRefusedError", Kind.REFUSED),
+        ("raise ConnectionResetError", Kind.RESET),
+        ("raise BrokenPipeError", Kind.RESET),
+        ("raise TimeoutError", Kind.SILENCE),
+        ("raise ValueError from ConnectionRefusedError()", Kind.REFUSED),
+        ("try: raise ConnectionRefusedError\n        except OSError: raise ValueError", Kind.REFUSED),
+        ("try: raise ConnectionRefusedError\n        except OSError: raise ValueError from None", Kind.REFUSED),
+        ("raise FileNotFoundError", Kind.SPEC_CRASH),
+        ("raise ValueError from KeyError()", Kind.SPEC_CRASH),
+        ("error = ValueError(); raise error from error", Kind.SPEC_CRASH),
+    ],
+)
+def test_what_happens_to_a_connection_that_a_party_has_itself_is_the_doing_of_the_peer(code: str, kind: Kind) -> None:
+    scene = Scene(RAISING.format(code=code) + ASK, NOBODY)
+    scene.talk()
+    (finding,) = scene.session.findings
+    assert finding.kind is kind
+    assert "Client.send raised" in finding.message
+
+
 CHANGING = """
 import zlib
 class Client(NetworkParty):

@@ -3,7 +3,8 @@
 import pytest
 
 import palaver
-from palaver.navigation.kpaths import Coverage, KPaths
+from palaver.navigation.coverage import Coverage
+from palaver.navigation.kpaths import KPaths
 
 JSON = r"""
 <start>  ::= <value>

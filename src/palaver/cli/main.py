@@ -25,6 +25,7 @@ _COMMANDS = {
     "check": "Find what is wrong with a spec, and tell its size.",
     "convert": "Print a spec's grammar back as a spec, or as a state diagram.",
     "fuzz": "Make inputs that satisfy a spec.",
+    "graph": "Draw the states of a spec, and what of them was covered.",
     "parse": "Tell whether inputs conform to a spec.",
     "talk": "Talk to a server, a client or a program as a spec says.",
 }

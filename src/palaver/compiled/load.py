@@ -98,6 +98,8 @@ def _build(
     if ran:
         grammar = _fold_bounds(grammar, namespace, report)
     analysis = Analysis(grammar)
+    for name in analysis.parties:
+        namespace.names.setdefault(name, namespace.parties.named(name))
     check_grammar(analysis, report, party_classes=namespace.party_classes if ran else None, is_whole=could_be_read)
     if report.errors:
         return None

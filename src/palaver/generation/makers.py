@@ -6,8 +6,8 @@ a `Many`, which appends what it made to a list. A `Run` is one tree in the makin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol, TypeAlias, cast
 
 from palaver.chance import Chance
 from palaver.spec.ast import Path
@@ -20,6 +20,8 @@ Several: TypeAlias = "Callable[[Run, list[Part], int], None]"
 Body: TypeAlias = "Callable[[Run], tuple[Part, ...]]"
 # Makes a node; what it is given makes one as the rule says.
 MakeField: TypeAlias = Callable[[Callable[[], Node]], Node]
+MakeNode: TypeAlias = Callable[[], Node]
+Attempts: TypeAlias = "Callable[[Run], MakeNode]"
 Fields: TypeAlias = Mapping[str, MakeField]
 
 # How many groups of small nodes are kept ready: all bytes' worth of bits, or all single bytes.
@@ -37,10 +39,38 @@ class Discarded(Exception):
         super().__init__(reason)
 
 
+class Steering(Protocol):
+    """Says what is worth making, because it was never made in such a place.
+
+    Places are *states*, numbers that stand for whatever the steering has to know of the symbols above a node. Names
+    are those of symbols, with their brackets, and the labels of terminals (`grammar.names`).
+    """
+
+    @property
+    def state(self) -> int:
+        """The state of the node above what is made next."""
+
+    def begin(self) -> None:
+        """A tree is made, or made again because the last one was no good."""
+
+    def enter(self, state: int, name: str) -> int | None:
+        """Something of this name is made below a node in `state`: its own state. None: any way to make it will do."""
+
+    def worth(self, state: int, names: Sequence[str]) -> float:
+        """What it is worth to make things of these names below a node in `state`; 0 if it does not matter."""
+
+    def invites(self, state: int, names: Sequence[str]) -> bool:
+        """Whether to make things of these names once more, or at all, below a node in `state`."""
+
+
 class Run:
     """One tree in the making."""
 
-    __slots__ = ("above", "chance", "fields", "last", "leaves", "left", "pins", "random", "say")
+    __slots__ = ("above", "chance", "fields", "last", "leaves", "left", "pins", "random", "say", "state", "steering")
+
+    # Set only if the tree is steered, and only makers that steer look at them.
+    steering: Steering
+    state: int  # of the node whose children are made
 
     def __init__(self, chance: Chance, nodes: int, fields: Fields) -> None:
         self.chance = chance
@@ -70,6 +100,10 @@ def drawn(draw: Callable[[Chance], str | bytes]) -> One:
         return leaf
 
     return make
+
+
+def as_the_rule_says(expand: One) -> Attempts:
+    return lambda run: lambda: cast(Node, expand(run))
 
 
 def too_large(symbol: str) -> One:

@@ -1,92 +1,53 @@
-"""Rules become functions that make trees.
-
-How it works
-============
-
-`compile_program` turns each rule, once, into functions, put together from those in `makers`. Each is called with a
-`Run`, one tree in the making: its chance, the nodes it may still spend, and what computed repetitions and generators
-need to know about the tree so far. The grammar is never looked at again.
-
-Four things keep it fast. A rule that can only be one thing is one shared node. A symbol that is one of a few small
-things (`<bit>`, `<byte>`, `<digit>`) is a pool of shared nodes. Leaves are collected as they are said. And who is above
-a node is only kept where a generator or a computed repetition asks for it.
-
-Where the budget of nodes is spent, every choice takes its cheapest way out, so recursion ends.
-"""
+"""Programs: all makers of a grammar, ready to make trees of any of its symbols."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import MappingProxyType
-from typing import cast
 
 from palaver.chance import Chance
-from palaver.generation import makers as plain
 from palaver.generation import settings as wrong
-from palaver.generation.depth import deep_calls, shallow
-from palaver.generation.fields import remember, selects
-from palaver.generation.makers import MOST_NODES, Body, Discarded, Fields, Many, One, Run
-from palaver.generation.patterns import NoSuchString, compile_draw, drawn_from
-from palaver.grammar.analyse import generator_arguments, least_size, reachable
-from palaver.grammar.bounds import last_symbol, tracked_paths
-from palaver.grammar.empty import can_be_empty, cyclic_symbols, nullable_symbols
-from palaver.grammar.ir import Grammar, refs
-from palaver.grammar.regex import compile_pattern
-from palaver.spec.ast import (
-    Bit,
-    Bound,
-    Choice,
-    Expr,
-    Expression,
-    Literal,
-    Pattern,
-    Permutation,
-    Ref,
-    Repeat,
-    Rule,
-    Sequence,
-)
-from palaver.trees.node import Leaf, Node, NonTerminal, Part, Parties, new
+from palaver.generation.compiler import Compiler, SpecCode, Task
+from palaver.generation.depth import deep_calls
+from palaver.generation.makers import Discarded, Fields, One, Run, Steering
+from palaver.generation.patterns import NoSuchString
+from palaver.generation.steered import SteeredCompiler
+from palaver.grammar.ir import Grammar
+from palaver.trees.node import Node
 from palaver.trees.tree import Tree
-from palaver.trees.values import flat
 
-# A count that a field asks for (`{int(<n>)}`) beyond this is not tried: the tree is thrown away and another one made.
-MOST_COMPUTED = 2_000
+__all__ = ["NO_FIELDS", "Program", "SpecCode", "compile_program"]
 
 NO_FIELDS: Fields = MappingProxyType({})
 
-# Pools of more nodes than this cost more to build than they save.
-_POOL_LIMIT = 256
 
-
-@dataclass(frozen=True, slots=True)
-class SpecCode:
-    """The spec's own Python, as the generator calls it.
-
-    `bound` computes a repetition's bound from the node its path selects (None: the bound mentions no symbol);
-    `generate` evaluates a rule's generator and reads the result as the rule's symbol; both raise `Discarded` if this
-    attempt is lost.
-    """
-
-    bound: Callable[[Expression, Node | None], int]
-    generate: Callable[[Rule, tuple[Node, ...]], Node]
-
-
-@dataclass(slots=True)
+@dataclass
 class Program:
     """The makers of one grammar."""
 
-    _makers: Mapping[str, One] = field(repr=False)
+    _task: Task = field(repr=False)
+    _compiler: Compiler = field(repr=False)
     _follows_the_grammar: bool  # or breaks it now and then, as settings say
 
-    def make_tree(self, symbol: str, chance: Chance, *, nodes: int, fields: Fields = NO_FIELDS) -> Tree:
-        """A random tree of `symbol` that spends about `nodes` nodes. `fields` make the nodes of their symbols.
+    def make_tree(
+        self,
+        symbol: str,
+        chance: Chance,
+        *,
+        nodes: int,
+        fields: Fields = NO_FIELDS,
+        steering: Steering | None = None,
+    ) -> Tree:
+        """A random tree of `symbol` that spends about `nodes` nodes.
+
+        `fields` make the nodes of their symbols; `steering` says which choices are worth more than others.
 
         :raises Discarded: a generator, a field or a computed repetition could not be satisfied this time
         """
         run = Run(chance, nodes, fields)
-        node = self._make(symbol, run)
+        node = self._make(symbol, run, steering)
         # What breaks the grammar does so after the leaf was said.
         return Tree.with_leaves(node, run.leaves) if self._follows_the_grammar else Tree(node)
 
@@ -99,8 +60,9 @@ class Program:
         above: tuple[str, ...] = (),
         pins: Mapping[str, Node] = MappingProxyType({}),
         fields: Fields = NO_FIELDS,
+        steering: Steering | None = None,
     ) -> Node:
-        """A random node of `symbol`, as a part of a larger tree. `fields` make the nodes of their symbols.
+        """A random node of `symbol`, as a part of a larger tree; `fields` and `steering` as for `make_tree`.
 
         `above` are the symbols it will stand below. `pins` are nodes to be used where their symbols are first due; this
         works for fields that a repetition counts by, and what contains them.
@@ -110,18 +72,29 @@ class Program:
         run = Run(chance, nodes, fields)
         run.above.extend(above)
         run.pins.update(pins)
-        return self._make(symbol, run)
+        return self._make(symbol, run, steering)
 
-    def _make(self, symbol: str, run: Run) -> Node:
+    def _make(self, symbol: str, run: Run, steering: Steering | None) -> Node:
+        makers: Mapping[str, One] = self._compiler.makers
+        if steering is not None:
+            makers = self._steered_makers
+            steering.begin()
+            run.steering, run.state = steering, steering.state
         try:
             with deep_calls():
-                node = self._makers[symbol](run)
+                node = makers[symbol](run)
         except NoSuchString:
             raise Discarded("a regular expression could not be instantiated") from None
         except RecursionError:
             raise Discarded("the tree became too deep") from None
         assert isinstance(node, Node), "the maker of a symbol makes a node"
         return node
+
+    @cached_property
+    def _steered_makers(self) -> Mapping[str, One]:
+        """The makers that ask what is worth more; most programs never need them."""
+        with deep_calls():
+            return SteeredCompiler(self._task, self._compiler).compile()
 
 
 def compile_program(
@@ -137,344 +110,8 @@ def compile_program(
 
     `fields` are the symbols that may be made otherwise than by their rule, if those who run the program say how.
     """
+    task = Task(grammar, sizes, code, binary, most, fields)
+    compiler = Compiler(task)
     with deep_calls():
-        makers = _Compiler(grammar, sizes, code, binary, most, fields).compile()
-    return Program(makers, not wrong.Wrongness(grammar.settings))
-
-
-class _Compiler:
-    def __init__(
-        self,
-        grammar: Grammar,
-        sizes: Mapping[str, int],
-        code: SpecCode,
-        binary: bool,
-        most: int,
-        fields: frozenset[str],
-    ) -> None:
-        self._rules = grammar.rules
-        self._fields = fields
-        self._sizes = sizes
-        self._code = SpecCode(shallow(code.bound), shallow(code.generate))
-        self._binary = binary
-        self._most = most
-        self._wrongness = wrong.Wrongness(grammar.settings)
-        self._tracked = tracked_paths(grammar)
-        with_arguments = any(generator_arguments(rule) for rule in grammar.rules.values())
-        self._keep_above = with_arguments or any(path.steps for path in self._tracked)
-        counted = {last_symbol(path) for path in self._tracked}
-        children = {name: [ref.symbol for ref in refs(rule.body)] for name, rule in grammar.rules.items()}
-        # Fields that are counted by, and all that can contain one.
-        self._pinnable = {
-            name for name in grammar.rules if counted and not counted.isdisjoint(reachable(name, children))
-        }
-        self._pools: dict[str, tuple[Node, ...] | None] = {}
-        self._nullable = nullable_symbols(grammar.rules)
-        self._cyclic = cyclic_symbols(grammar.rules, self._nullable)
-        # Rules mention each other, so functions look these up when they run; both are complete by then.
-        self._bodies: dict[str, Body] = {}
-        self._makers: dict[str, One] = {}
-
-    def compile(self) -> Mapping[str, One]:
-        """A maker for each symbol."""
-        for symbol, rule in self._rules.items():
-            self._bodies[symbol] = self._body(rule.body, symbol)
-            self._makers[symbol] = self._symbol(Ref(symbol), symbol)
-        return self._makers
-
-    # --- symbols ------------------------------------------------------------------------------------------------------
-
-    def _symbol(self, ref: Ref, rule: str) -> One:
-        """A maker for a reference that stands in `rule`."""
-        if self._sizes[ref.symbol] > MOST_NODES:
-            return plain.too_large(ref.symbol)
-        pool = self._pool_for(ref)
-        if pool is not None:
-            return plain.from_pool(pool)
-        make = self._generated(ref) or self._given(ref) or self._expanded(ref)
-        make = self._track(ref.symbol, plain.without_rounds(make) if ref.symbol in self._cyclic else make)
-        other = self._wrongness.rates(ref, rule).get("non_terminal_use_other_rule", 0)
-        return wrong.one_while_it_may_grow(other, self._other_rule(ref), make) if other else make
-
-    def _expanded(self, ref: Ref) -> One:
-        symbol, parties, bodies = NonTerminal(ref.symbol), _parties(ref), self._bodies
-
-        def expand(run: Run) -> Node:
-            run.left -= 1
-            return new(Node, (symbol, bodies[symbol](run), (), parties))
-
-        def expand_below(run: Run) -> Node:
-            run.left -= 1
-            run.above.append(symbol)
-            node = new(Node, (symbol, bodies[symbol](run), (), parties))
-            run.above.pop()
-            return node
-
-        return expand_below if self._keep_above else expand
-
-    def _generated(self, ref: Ref) -> One | None:
-        rule = self._rules[ref.symbol]
-        if rule.generator is None:
-            return None
-        arguments, parties = generator_arguments(rule), _parties(ref)
-        expand, generate, makers = self._expanded(ref), self._code.generate, self._makers
-
-        def run_generator(run: Run) -> Part:
-            # A generator whose argument is being made just now is the inverse of that one; the rule alone decides then.
-            if any(symbol in run.above for symbol in arguments):
-                return expand(run)
-            run.left -= 1
-            run.above.append(rule.symbol)
-            said = len(run.leaves)
-            made = [makers[symbol](run) for symbol in arguments]
-            del run.leaves[said:]  # arguments are not said
-            run.above.pop()
-            sources = tuple(source for source in made if isinstance(source, Node))
-            node = generate(rule, sources)
-            run.leaves += flat(node)
-            return Node(node.symbol, node.children, sources, parties)
-
-        return run_generator
-
-    def _given(self, ref: Ref) -> One | None:
-        """A maker that does as the run says, if it says something."""
-        if ref.symbol not in self._fields:
-            return None
-        symbol, parties, expand = ref.symbol, _parties(ref), self._expanded(ref)
-
-        def give(run: Run) -> Part:
-            field = run.fields.get(symbol)
-            if field is None:
-                return expand(run)
-            said, left = len(run.leaves), run.left
-            node = field(lambda: cast(Node, expand(run)))
-            run.left = left - 1
-            del run.leaves[said:]  # what was tried is not said
-            run.leaves += flat(node)
-            return node if node.parties == parties else node._replace(parties=parties)
-
-        return give
-
-    def _other_rule(self, ref: Ref) -> One:
-        symbol, parties = NonTerminal(ref.symbol), _parties(ref)
-        names, bodies = list(self._rules), self._bodies
-
-        def expand_another(run: Run) -> Part:
-            run.left -= 1
-            return Node(symbol, bodies[names[int(run.random() * len(names))]](run), (), parties)
-
-        return expand_another
-
-    def _track(self, symbol: str, make: One) -> One:
-        """`make`, which also remembers its node for the bounds that mention it, and can be told which node to use."""
-        if symbol not in self._pinnable:
-            return make
-        tracked = self._tracked
-        paths = [path for path in tracked if last_symbol(path) == symbol]
-
-        def remembered(run: Run) -> Part:
-            pinned = run.pins.pop(symbol, None)
-            if pinned is not None:
-                remember(pinned, tracked, run)
-                run.leaves += flat(pinned)
-                return pinned
-            node = make(run)
-            assert isinstance(node, Node), "the maker of a symbol makes a node"
-            for path in paths:
-                if selects(path, [*run.above, symbol]):
-                    run.last[path] = node
-            return node
-
-        return remembered
-
-    # --- pools --------------------------------------------------------------------------------------------------------
-
-    def _pool_for(self, expr: Expr) -> tuple[Node, ...] | None:
-        return self._pool(expr.symbol) if isinstance(expr, Ref) and expr.sender is None else None
-
-    def _pool(self, symbol: str) -> tuple[Node, ...] | None:
-        """All trees of a symbol that is one of a few small things, each as likely as the others; else None."""
-        if symbol not in self._pools:
-            self._pools[symbol] = None  # a symbol that contains itself has no pool
-            self._pools[symbol] = self._build_pool(symbol)
-        return self._pools[symbol]
-
-    def _build_pool(self, symbol: str) -> tuple[Node, ...] | None:
-        rule = self._rules[symbol]
-        if rule.generator is not None or symbol in self._pinnable or symbol in self._fields or self._wrongness:
-            return None
-        choices = self._alternatives(rule.body)
-        if choices is None or len(choices) > _POOL_LIMIT:
-            return None
-        name = NonTerminal(symbol)
-        return tuple(Node(name, children) for children in choices)
-
-    def _alternatives(self, expr: Expr) -> list[tuple[Part, ...]] | None:
-        match expr:
-            case Literal() | Bit():
-                return [(self._leaf(expr),)]
-            case Pattern(source):
-                chars = drawn_from(compile_pattern(source), binary=self._binary)
-                return None if not chars else [(self._text(char),) for char in chars]
-            case Ref(symbol, None):
-                pool = self._pool(symbol)
-                return None if pool is None else [(node,) for node in pool]
-            case Choice(options):
-                each = [self._alternatives(option) for option in options]
-                # Only if every option is one thing are the things as likely as the options.
-                return [one[0] for one in each if one] if all(one and len(one) == 1 for one in each) else None
-            case Sequence(parts):
-                each = [self._alternatives(part) for part in parts]
-                if all(one and len(one) == 1 for one in each):
-                    return [tuple(part for one in each if one for part in one[0])]
-        return None
-
-    # --- expressions --------------------------------------------------------------------------------------------------
-
-    def _body(self, expr: Expr, rule: str) -> Body:
-        """A maker for all children of a node."""
-        parts = expr.parts if isinstance(expr, Sequence) else (expr,)
-        ones = [one for part in parts if (one := self._one(part, rule)) is not None]
-        if len(ones) == len(parts):
-            return plain.all_of(ones)
-        several = self._many(expr, rule)
-
-        def body(run: Run) -> tuple[Part, ...]:
-            out: list[Part] = []
-            several(run, out)
-            return tuple(out)
-
-        return body
-
-    def _one(self, expr: Expr, rule: str) -> One | None:
-        """A maker for an expression that is always exactly one part; None for any other."""
-        match expr:
-            case Ref():
-                return self._symbol(expr, rule)
-            case Literal() | Bit() | Pattern() if not self._wrongness:
-                return self._terminal(expr)
-            case Choice(options) if not self._wrongness:
-                ones = [one for option in options if (one := self._one(option, rule)) is not None]
-                return plain.choice_of_ones(ones, self._costs(options)) if len(ones) == len(options) else None
-            case _:
-                return None
-
-    def _many(self, expr: Expr, rule: str) -> Many:
-        """A maker for any expression."""
-        one = self._one(expr, rule)
-        if one is not None:
-            return plain.appending(one)
-        match expr:
-            case Literal() | Bit() | Pattern():
-                return self._wrong_terminal(expr, rule)
-            case Sequence(parts):
-                return plain.in_turn([self._many(part, rule) for part in parts])
-            case Choice(options):
-                makers = [self._many(option, rule) for option in options]
-                choose = plain.choice_of_many(makers, self._costs(options))
-                rate = self._wrongness.rates(expr, rule).get("alternatives_should_concatenate", 0)
-                return wrong.while_it_may_grow(rate, wrong.several_of(makers), choose) if rate else choose
-            case Repeat():
-                return self._repeat(expr, rule)
-            case Permutation(parts):
-                return plain.shuffled([self._many(part, rule) for part in parts])
-            case Ref():
-                raise AssertionError("a reference is always one part")
-
-    def _costs(self, options: tuple[Expr, ...]) -> list[int]:
-        return [least_size(option, self._sizes) for option in options]
-
-    # --- terminals ----------------------------------------------------------------------------------------------------
-
-    def _terminal(self, expr: Literal | Bit | Pattern) -> One:
-        if not isinstance(expr, Pattern):
-            return plain.constant(self._leaf(expr))
-        draw = compile_draw(compile_pattern(expr.source), binary=self._binary, most=self._most)
-        return plain.drawn(draw)
-
-    def _leaf(self, expr: Literal | Bit) -> Leaf:
-        if isinstance(expr, Bit) or isinstance(expr.value, bytes):
-            return expr.value
-        return expr.value.encode() if self._binary else expr.value
-
-    def _text(self, text: str) -> Leaf:
-        return text.encode("latin-1") if self._binary else text
-
-    def _wrong_terminal(self, expr: Literal | Bit | Pattern, rule: str) -> Many:
-        """A terminal that the settings make wrong now and then."""
-        make, rates = plain.appending(self._terminal(expr)), self._wrongness.rates(expr, rule)
-        if isinstance(expr, Pattern) and (rate := rates.get("invert_regex", 0)):
-            tries = int(rates.get("max_out_of_regex_tries", 10_000))
-            make = wrong.now_and_then(rate, wrong.outside(compile_pattern(expr.source).matches, make, tries), make)
-        if rate := rates.get("terminal_should_repeat", 0):
-            make = wrong.now_and_then(rate, wrong.dropped_or_multiplied(make), make)
-        if rate := rates.get("havoc_probability", 0):
-            make = wrong.now_and_then(rate, wrong.havoc(make, int(rates.get("max_stack_pow", 7))), make)
-        return make
-
-    # --- repetition ---------------------------------------------------------------------------------------------------
-
-    def _repeat(self, expr: Repeat, rule: str) -> Many:
-        once = self._many(expr.body, rule)
-        repeat = self._counted(expr, once)
-        kind, rates = wrong.node_type(expr), self._wrongness.rates(expr, rule)
-        if kind == "Plus" and (rate := rates.get("plus_should_return_nothing", 0)):
-            return wrong.now_and_then(rate, wrong.nothing, repeat)
-        if kind == "Option" and (rate := rates.get("option_should_return_multiple", 0)):
-            return wrong.while_it_may_grow(rate, wrong.several_times(once), repeat)
-        return repeat
-
-    def _counted(self, expr: Repeat, once: Many) -> Many:
-        least, most = expr.least, expr.most
-        if isinstance(least, int) and (most is None or isinstance(most, int)):
-            if least == most:
-                pool = self._pool_for(expr.body)
-                return plain.exactly(once, least) if pool is None else plain.exactly_from(pool, least)
-            cost = least_size(expr.body, self._sizes)
-            further = plain.if_not_empty(once) if can_be_empty(expr.body, self._nullable) else once
-            if most is None:
-                return plain.unbounded(once, further, least, self._most, cost)
-            pool = self._pool_for(expr.body)
-            if pool is not None and further is once:
-                several = plain.times_from(pool)
-                return plain.between(several, several, least, most, self._most, cost)
-            return plain.between(plain.times(once), plain.times(further), least, most, self._most, cost)
-        return self._computed(least, most, once)
-
-    def _computed(self, least: Bound, most: Bound | None, once: Many) -> Many:
-        lowest = self._bound(least)
-        highest = None if most is None else lowest if most == least else self._bound(most)
-        spread = self._most
-
-        def computed(run: Run, out: list[Part]) -> None:
-            low = lowest(run)
-            high = low + spread if highest is None else low if highest is lowest else highest(run)
-            if low > MOST_COMPUTED:
-                raise Discarded(f"a repetition of more than {MOST_COMPUTED} times was asked for")
-            if low > high:
-                raise Discarded(f"a repetition of {low} to {high} times was asked for")
-            high = min(high, low + spread)
-            for _ in range(low + int(run.random() * (high - low + 1))):
-                once(run, out)
-
-        return computed
-
-    def _bound(self, bound: Bound) -> Callable[[Run], int]:
-        if isinstance(bound, int):
-            return lambda run: bound
-        evaluate = self._code.bound
-        if not bound.mentions:
-            return lambda run: evaluate(bound, None)
-        path = bound.mentions[0].path
-
-        def from_field(run: Run) -> int:
-            node = run.last.get(path)
-            if node is None:
-                raise Discarded(f"nothing precedes {{{bound.text}}} that it could count")
-            return evaluate(bound, node)
-
-        return from_field
-
-
-def _parties(ref: Ref) -> Parties | None:
-    return None if ref.sender is None else Parties(ref.sender, ref.recipient)
+        compiler.compile()
+    return Program(task, compiler, not wrong.Wrongness(grammar.settings))

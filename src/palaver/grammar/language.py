@@ -156,13 +156,10 @@ class Languages:
                 pieces[name] = None
                 continue
             below = dict.fromkeys(ref.symbol for ref in refs(rule.body))
-            missing = (
-                []
-                if any(pieces.get(each, _DEAD) is None for each in below)
-                else [each for each in below if each not in pieces]
-            )
-            if any(each in opened for each in missing):
-                pieces[name] = None  # it contains itself
+            missing = [each for each in below if each not in pieces]
+            is_irregular = any(pieces.get(each, _DEAD) is None for each in below)
+            if is_irregular or any(each in opened for each in missing):  # the second: it contains itself
+                pieces[name] = None
             elif missing:
                 opened.add(name)
                 todo += missing

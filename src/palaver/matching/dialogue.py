@@ -143,7 +143,7 @@ class CompiledDialogue:
     def future_after(self, step: Step) -> Future:
         """Where a step leads."""
         future = step.future()
-        return future if future is not None else self._lead(step.level, step.route)
+        return future if future is not None else self.lead(step.level, step.route)
 
     def covers(self, one: Future, other: Future) -> bool:
         """Whether `one` can go on in all ways that `other` can, because it can become `other` by ending."""
@@ -208,7 +208,7 @@ class CompiledDialogue:
         self, level: Future, routes: list[Route], ending: tuple[Growth, ...] | None, later: tuple[Step, ...]
     ) -> tuple[Step, ...]:
         """The steps by the routes of a level, and those after its end, without those that nobody needs."""
-        found = [(self._lead(level, route), self._step(level, route)) for route in routes]
+        found = [(self.lead(level, route), self._step(level, route)) for route in routes]
         if ending is not None:
             for then in later:
                 future = self.future_after(then)
@@ -225,9 +225,9 @@ class CompiledDialogue:
 
     def _step(self, level: Future, route: Route) -> Step:
         closing = route.after.ending if route.after.is_over else None
-        return Step(level, route, self._lead(level, route), closing=closing)
+        return Step(level, route, self.lead(level, route), closing=closing)
 
-    def _lead(self, level: Future, route: Route) -> Future:
+    def lead(self, level: Future, route: Route) -> Future:
         """The future at the end of a route."""
         future = level.following
         for position in route.pushed:

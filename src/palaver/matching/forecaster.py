@@ -18,7 +18,7 @@ A step costs the same at any point of the dialogue. It makes no nodes of states:
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple
 
 from palaver.grammar.analyse import reachable
@@ -144,12 +144,17 @@ class Hypothesis:
         return self._forecaster.compiled.can_end(self._future, self._fields)
 
     @property
-    def future(self) -> Hashable:
+    def future(self) -> Future:
         """What may follow, as a key: it is the same for hypotheses that can go on in the same ways.
 
         Where computed repetitions are ahead, the fields said so far decide as well.
         """
         return self._future
+
+    @property
+    def fields(self) -> Fields | None:
+        """What computed repetitions count by, if there are such."""
+        return self._fields
 
     @property
     def crashes(self) -> tuple[str, ...]:
@@ -354,16 +359,17 @@ class Forecast:
     def _after(self, move: MessageType, node: Node) -> list[Hypothesis]:
         compiled = self._forecaster.compiled
         is_merging = not compiled.positions.distinguished
-        found: dict[tuple[int, Future], Hypothesis] = {}
+        found: dict[tuple[int, int, Future], Hypothesis] = {}
         groups: dict[object, int] = {}
         for origin, hypothesis in enumerate(self.hypotheses):
             for step in hypothesis._steps(move):
                 future = compiled.future_after(step)
-                if is_merging and found and any(compiled.covers(other, future) for _, other in found):
+                if is_merging and found and any(compiled.covers(other, future) for *_, other in found):
                     continue
                 following = hypothesis._after(step, future, node, groups)
                 following.origin = origin
-                found.setdefault((following._group, future), following)
+                # The same future may close nodes that matter at different times.
+                found.setdefault((following._group, following._edge.place.shape, future), following)
                 if len(found) == MOST_HYPOTHESES:
                     return list(found.values())
         return list(found.values())

@@ -214,8 +214,9 @@ def empty_trees(
 # --- Beginnings -------------------------------------------------------------------------------------------------------
 
 
-# For each symbol that can begin with itself, all that it can begin with and that can begin with it.
-Circles: TypeAlias = dict[NonTerminal, tuple[NonTerminal, ...]]
+# Symbols that can begin with each other, for each that can begin with itself.
+Circle: TypeAlias = tuple[NonTerminal, ...]
+Circles: TypeAlias = dict[NonTerminal, Circle]
 
 
 def circles(rules: Mapping[NonTerminal, Item], can_be_empty: Mapping[NonTerminal, Node]) -> Circles:

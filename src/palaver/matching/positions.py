@@ -19,7 +19,9 @@ below it on the stack is the position `Grown(goal, symbol)`. When the symbol end
 rule that can begin with this symbol, of which it then is the first child, or it ends itself if this is the goal.
 
 Computed repetition. How often `{int(<n>)}` goes round is known when it is reached. Routes from positions where that
-may happen before the next message depend on the fields said so far, so they are found anew when those change.
+may happen before the next message depend on the fields said so far, so they are found anew when those change. Which
+rules can begin with which may depend on them, too. There the fields count as they are when the tree begins to grow, so
+what it may grow into (`Growing`) is found out then, and stays with it.
 """
 
 from __future__ import annotations
@@ -33,6 +35,7 @@ from palaver.grammar.code import SPEC_CODE_RAISES, raised
 from palaver.matching.cut import Dialogue, MessageType
 from palaver.matching.items import (
     All,
+    Circle,
     ComputedLoop,
     End,
     Enter,
@@ -69,7 +72,7 @@ _CLOSING = Closing()
 class Position:
     """What is left to do of a rule."""
 
-    __slots__ = ("ending", "found", "is_over", "item", "parts", "rest")
+    __slots__ = ("ending", "found", "growing", "is_over", "item", "parts", "rest")
 
     def __init__(self, item: Item, rest: Position | None, *, is_over: bool, parts: tuple[Part, ...] | None) -> None:
         self.item = item
@@ -78,6 +81,7 @@ class Position:
         self.parts = parts  # what is added if nothing is said; None if something must be
         self.ending: tuple[Growth, ...] | None = None if parts is None else _added(parts)
         self.found: Found | None = None
+        self.growing: Growing | None = None  # of a `Grown`: what the tree may grow into
 
 
 class Route(NamedTuple):
@@ -99,6 +103,35 @@ class Corner(NamedTuple):
     after: Position
 
 
+class Growing:
+    """What the trees of a circle may grow into: all its corners, as the fields have them when the first tree begins."""
+
+    def __init__(self, circle: Circle, corners: tuple[Corner, ...], *, is_asking: bool = False) -> None:
+        self.is_asking = is_asking  # whether there may be others that only the fields tell
+        self._corners: dict[str, list[Corner]] = {name: [] for name in circle}
+        for corner in corners:
+            self._corners[corner.symbol].append(corner)
+        self._circle = circle
+        self._seeds: dict[NonTerminal, tuple[NonTerminal, ...]] = {}
+
+    def corners(self, symbol: NonTerminal) -> list[Corner]:
+        """The rules that can begin with `symbol`."""
+        return self._corners[symbol]
+
+    def corners_towards(self, goal: NonTerminal, symbol: NonTerminal) -> list[Corner]:
+        """Those of them from whose trees one of `goal` can grow."""
+        seeds = self.seeds(goal)
+        return [corner for corner in self._corners[symbol] if corner.outer in seeds]
+
+    def seeds(self, goal: NonTerminal) -> tuple[NonTerminal, ...]:
+        """The symbols from whose trees one of `goal` can grow, itself first."""
+        if goal not in self._seeds:
+            edges = {name: [corner.outer for corner in corners] for name, corners in self._corners.items()}
+            others = (name for name in self._circle if name != goal and goal in reachable(name, edges))
+            self._seeds[goal] = (goal, *others)
+        return self._seeds[goal]
+
+
 class Found(NamedTuple):
     """All routes from a position, the preferred first, and whether there are more that only the fields tell."""
 
@@ -115,6 +148,7 @@ class Fields:
         self.nodes = nodes  # by the numbers of the paths that bounds follow
         self.crashes: list[str] = []  # what bounds raised
         self.found: dict[Position, Found] = {}
+        self.growing: dict[Circle, Growing] = {}
         self._rounds: dict[ComputedLoop, Rounds | None] = {}
         self._empty: dict[NonTerminal, Node] | None = None
 
@@ -169,16 +203,16 @@ class Positions:
         looked_at = {name for path in self.trails.paths for name in path.names}
         self.distinguished = frozenset(distinguished) | frozenset(name for name in self.rules if name in looked_at)
         self.empty = empty_trees(self.rules, lambda _: None)
-        self._empty_perhaps = empty_trees(self.rules, lambda _: (0, None)) if loops else self.empty
+        self.empty_perhaps = empty_trees(self.rules, lambda _: (0, None)) if loops else self.empty
         # The rules that can be empty if the fields are right.
-        self.perhaps_empty = {name: self.rules[name] for name in self._empty_perhaps if name not in self.empty}
-        self.circles = circles(self.rules, self._empty_perhaps)
+        self.perhaps_empty = {name: self.rules[name] for name in self.empty_perhaps if name not in self.empty}
+        self.circles = circles(self.rules, self.empty_perhaps)
         self._positions: dict[tuple[Item, Position], Position] = {}
         self._counters: dict[tuple[Item, int, int | None], Loop] = {}
         self._permutations: dict[tuple[Item, ...], All] = {}
-        self._grown: dict[tuple[NonTerminal, NonTerminal], Position] = {}
-        self._corners: dict[NonTerminal, tuple[Corner, ...]] = {}
-        self._seeds: dict[NonTerminal, tuple[NonTerminal, ...]] = {}
+        self._grown: dict[tuple[Growing, NonTerminal, NonTerminal], Position] = {}
+        self._growing: dict[Circle, Growing] = {}
+        self._growing_by_fields: dict[tuple[Circle, tuple[Corner, ...]], Growing] = {}
         self._end = Position(End(), None, is_over=True, parts=())
         # Nothing ends together with the whole, so its end stays on the stack.
         self.beginning = self.at(start_item(dialogue), Position(End(), None, is_over=False, parts=()))
@@ -202,7 +236,7 @@ class Positions:
 
     def is_perhaps_empty(self, item: Item) -> bool:
         """Whether there may be fields with which nothing has to be said."""
-        return self.has_computed_loops and nothing(item, self._empty_perhaps, lambda _: (0, None)) is not None
+        return self.has_computed_loops and nothing(item, self.empty_perhaps, lambda _: (0, None)) is not None
 
     def body(self, symbol: NonTerminal) -> Position:
         """The beginning of a rule."""
@@ -227,50 +261,48 @@ class Positions:
             self._permutations[parts] = All(parts)
         return self._permutations[parts]
 
-    def grown(self, goal: NonTerminal, symbol: NonTerminal) -> Position:
+    def grown(self, growing: Growing, goal: NonTerminal, symbol: NonTerminal) -> Position:
         """Where a tree of `symbol` has been finished on the way to one of `goal`."""
-        key = (goal, symbol)
+        key = (growing, goal, symbol)
         if key not in self._grown:
-            position = Position(Grown(goal, symbol), None, is_over=False, parts=None)
-            position.ending = self._growth_to_goal(goal, symbol)
+            item = Grown(goal, symbol)
+            position = Position(item, None, is_over=False, parts=None)
+            position.growing = growing
+            position.ending = self._growth_to_goal(growing, item, None)
             self._grown[key] = position
         return self._grown[key]
 
-    def _growth_to_goal(self, goal: NonTerminal, symbol: NonTerminal) -> tuple[Growth, ...] | None:
-        """What makes a tree of `goal` of one of `symbol` if nothing is said in between; None if nothing does."""
-        growths: dict[NonTerminal, tuple[Growth, ...]] = {symbol: ()}
-        todo = deque([symbol])
-        while todo and goal not in growths:
+    def _growth_to_goal(self, growing: Growing, item: Grown, fields: Fields | None) -> tuple[Growth, ...] | None:
+        """What makes a tree of the goal of a finished one if nothing is said in between; None if nothing does."""
+        growths: dict[NonTerminal, tuple[Growth, ...]] = {item.symbol: ()}
+        todo = deque([item.symbol])
+        while todo and item.goal not in growths:
             inner = todo.popleft()
-            for corner in self.corners(inner):
-                if corner.after.ending is not None and corner.outer not in growths:
-                    growths[corner.outer] = growths[inner] + self.wrapped(corner, corner.after.ending)
+            for corner in growing.corners_towards(item.goal, inner):
+                ending = self.ending(corner.after, fields)
+                if ending is not None and corner.outer not in growths:
+                    growths[corner.outer] = growths[inner] + self.wrapped(corner, ending)
                     todo.append(corner.outer)
-        return growths.get(goal)
+        return growths.get(item.goal)
 
-    def corners(self, symbol: NonTerminal) -> tuple[Corner, ...]:
-        """The rules of its circle that can begin with `symbol`."""
-        if symbol not in self._corners:
-            circle = self.circles[symbol]
-            found = [
-                corner for name in circle for corner in _Exploration(self, None).run(self.body(name), name).corners
-            ]
-            self._corners |= {name: tuple(corner for corner in found if corner.symbol == name) for name in circle}
-        return self._corners[symbol]
+    def growing(self, circle: Circle, fields: Fields | None) -> Growing:
+        """What trees of a circle may grow into that begin now."""
+        if circle not in self._growing:
+            found = self._explored(circle, None)
+            is_asking = any(each.is_asking for each in found)
+            self._growing[circle] = Growing(circle, _corners_of(found), is_asking=is_asking)
+        always = self._growing[circle]
+        if fields is None or not always.is_asking:
+            return always
+        if circle not in fields.growing:
+            corners = _corners_of(self._explored(circle, fields))
+            # What may grow into the same is the same, so that histories with different fields can be taken for one.
+            growing = self._growing_by_fields.setdefault((circle, corners), Growing(circle, corners))
+            fields.growing[circle] = growing
+        return fields.growing[circle]
 
-    def seeds(self, goal: NonTerminal) -> tuple[NonTerminal, ...]:
-        """The symbols from whose trees one of `goal` can grow, itself first.
-
-        That is all of its circle, but for those that could grow only through a computed repetition: how often that goes
-        round would have to be known before its first round is over.
-        """
-        if goal not in self._seeds:
-            edges: dict[str, list[NonTerminal]] = {
-                name: [corner.outer for corner in self.corners(name)] for name in self.circles[goal]
-            }
-            others = (name for name in self.circles[goal] if name != goal and goal in reachable(name, edges))
-            self._seeds[goal] = (goal, *others)
-        return self._seeds[goal]
+    def _explored(self, circle: Circle, fields: Fields | None) -> list[Found]:
+        return [_Exploration(self, fields).run(self.body(name), name) for name in circle]
 
     def routes(self, position: Position, fields: Fields | None) -> dict[MessageType, list[Route]]:
         """All routes from a position, the preferred first."""
@@ -291,8 +323,10 @@ class Positions:
 
     def ending(self, position: Position, fields: Fields | None) -> tuple[Growth, ...] | None:
         """How a position ends if nothing is said any more; None if something must be."""
-        if fields is None or not self.is_asking(position) or isinstance(position.item, Grown):
+        if fields is None or not self.is_asking(position):
             return position.ending
+        if isinstance(position.item, Grown) and position.growing is not None:
+            return self._growth_to_goal(position.growing, position.item, fields)
         parts: list[Part] = []
         here: Position | None = position
         while here is not None:
@@ -341,8 +375,18 @@ class Positions:
                         todo += part.children
 
 
+def _corners_of(found: Iterable[Found]) -> tuple[Corner, ...]:
+    return tuple(corner for each in found for corner in each.corners)
+
+
 def _added(parts: tuple[Part, ...]) -> tuple[Growth, ...]:
     return (Adding(parts),) if parts else ()
+
+
+def _opened(growth: tuple[Growth, ...]) -> tuple[NonTerminal, ...]:
+    """The symbols of the nodes that are opened, which is all that tells apart two ways to the same future."""
+    openings = (each.opening if isinstance(each, Wrapping) else each for each in growth)
+    return tuple(each.goal for each in openings if isinstance(each, Opening))
 
 
 # --- Routes -----------------------------------------------------------------------------------------------------------
@@ -399,14 +443,14 @@ class _Exploration:
     def _ways_from(self, way: _Way, *, is_first: bool) -> Iterator[_Way]:
         at = self._positions.at
         rest = way.position.rest
-        if isinstance(way.position.item, Grown):
-            yield from self._wrapped(way, way.position.item)
+        if isinstance(way.position.item, Grown) and way.position.growing is not None:
+            yield from self._wrapped(way, way.position.item, way.position.growing)
         if rest is None:
             return
         match way.position.item:
             case Say(move=move):
                 route = Route(move, way.frame.pushed, rest, way.growth, way.marks)
-                self._routes.setdefault((move, route.pushed, rest, way.marks), route)
+                self._routes.setdefault((move, route.pushed, rest, way.marks, _opened(way.growth)), route)
             case Enter() as item:
                 yield from self._entered(way, item, rest, is_first=is_first)
                 yield from self._passed(way, (item,), rest)
@@ -477,17 +521,19 @@ class _Exploration:
             yield self._grown(way, (opening,))._replace(position=positions.body(symbol), frame=_Frame(pushed, symbol))
             return
         place = positions.opening(symbol, is_node=False, is_last=rest.is_over, tail=tail)
-        for seed in positions.seeds(symbol):
-            frame = _Frame((*pushed, positions.grown(symbol, seed)), seed)
+        growing = positions.growing(circle, self._fields)
+        self._is_asking = self._is_asking or growing.is_asking
+        for seed in growing.seeds(symbol):
+            frame = _Frame((*pushed, positions.grown(growing, symbol, seed)), seed)
             entered = self._grown(way, (place, positions.opening(seed)))
             yield entered._replace(position=positions.body(seed), frame=frame)
 
-    def _wrapped(self, way: _Way, item: Grown) -> Iterator[_Way]:
+    def _wrapped(self, way: _Way, item: Grown, growing: Growing) -> Iterator[_Way]:
         """On with the rules that can begin with what has been finished."""
         positions = self._positions
         blocked = (*way.blocked, way.position)
-        for corner in positions.corners(item.symbol):
-            outer = positions.grown(item.goal, corner.outer)
+        for corner in growing.corners_towards(item.goal, item.symbol):
+            outer = positions.grown(growing, item.goal, corner.outer)
             inside = self._grown(way, (positions.wrapping(corner),))
             yield inside._replace(
                 position=corner.after, frame=_Frame((*way.frame.pushed, outer), None), blocked=blocked

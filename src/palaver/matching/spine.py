@@ -29,7 +29,7 @@ from palaver.trees.paths import Path
 class Place:
     """Where an open node stands."""
 
-    __slots__ = ("goal", "is_last", "level", "parent", "survivor", "symbol", "tail", "trail")
+    __slots__ = ("goal", "height", "is_last", "level", "parent", "shape", "survivor", "symbol", "tail", "trail")
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class Place:
         *,
         is_last: bool = False,
         tail: tuple[Part, ...] = (),
-        level: int = 0,
+        is_marked: bool = False,
         trail: Trail = NO_TRAIL,
     ) -> None:
         self.symbol = symbol
@@ -50,7 +50,15 @@ class Place:
         self.tail = tail
         # The nearest above that stays open when this is closed.
         self.survivor: Open | None = parent.place.survivor if is_last and parent is not None else parent
-        self.level = level  # how many of the symbols that matter are open here
+        above = None if parent is None else parent.place
+        # How many times something has to be closed until all is.
+        self.height: int = (above.height if above else 0) + (not is_last)
+        # How many of the symbols that matter are open here, and which of them will be closed together: a number that
+        # is the same where that is the same.
+        self.level: int = (above.level if above else 0) + is_marked
+        self.shape: int = above.shape if above else 0
+        if is_marked:
+            self.shape = hash((self.shape, self.height))
         self.trail = trail  # how far the paths of computed bounds have been followed
 
 
@@ -255,12 +263,11 @@ class Opening:
         self.trails = trails
 
     def apply(self, edge: Open, done: Done) -> Open:
-        above = edge.place
-        level = above.level + 1 if self.is_marked else above.level
-        trail = above.trail
+        trail = edge.place.trail
         if self.trails is not None and self.symbol is not None:
             trail = self.trails.descend(trail, self.symbol)[0]
-        place = Place(self.symbol, edge, self.goal, is_last=self.is_last, tail=self.tail, level=level, trail=trail)
+        is_last, is_marked = self.is_last, self.is_marked
+        place = Place(self.symbol, edge, self.goal, is_last=is_last, tail=self.tail, is_marked=is_marked, trail=trail)
         return Open(place, None)
 
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from codecs import getincrementaldecoder
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -29,7 +29,7 @@ from palaver.compiled.data import as_bytes
 from palaver.errors import ConversionError, PalaverError
 from palaver.grammar.code import SPEC_CODE_RAISES
 from palaver.matching.forecaster import Forecast, MessageType
-from palaver.party import Party
+from palaver.party import NetworkParty, Party
 from palaver.session.cast import SELF_STARTING
 from palaver.session.events import (
     Action,
@@ -39,6 +39,7 @@ from palaver.session.events import (
     Failed,
     Finish,
     Input,
+    Listening,
     Open,
     Opened,
     Passed,
@@ -54,7 +55,7 @@ from palaver.session.findings import Finding, Kind, Said, Verdict, verdict_of
 from palaver.session.inbox import Inbox
 from palaver.session.memory import Memory
 from palaver.session.play import Play
-from palaver.session.player import Player
+from palaver.session.player import WAIT, Player
 from palaver.session.timers import Timers
 from palaver.trees.node import Node
 from palaver.trees.tree import Tree
@@ -88,8 +89,15 @@ _LEAST_QUIET = 0.05
 _MOST_QUIET = 2.0
 _PAUSES = 4
 
+# Where a message may end is tried at so many places, from the last one back.
+_MOST_LENGTHS = 256
+
 # How long a program may take to end, in seconds, when everything has been said: it may crash only then.
 _FAREWELL = 1.0
+
+# How many errors may stand between one that spec code raised and what happened. Libraries wrap an error three or four
+# times; without a limit, one that is its own cause would be followed for ever.
+_DEEPEST_CAUSE = 10
 
 
 class Session:
@@ -104,7 +112,7 @@ class Session:
         self._player = player
         self._patience = patience or Patience()
         self._actions: list[Action] = []
-        self._memory = Memory(play, chance)
+        self._memory = Memory(play, chance, player.steering)
         self._forecast: Forecast = self._memory.forecast
         self._turn = self.spec.namespace.turn(chance)
         self.spec.namespace.take(self._turn)
@@ -121,6 +129,7 @@ class Session:
         self._since = 0.0  # the last time that something was said or heard
         self._longest_pause = 0.0
         self._heard_in_a_row = 0  # messages since we said something
+        self._holds_until: float | None = None  # when a pause is over in which we let the others speak
         self._has_begun = False
         self._next: Callable[[], None] | None = None  # what is done when it is committed
         self._heard = getincrementaldecoder("utf-8")("surrogateescape")  # of a program, as text
@@ -139,6 +148,8 @@ class Session:
         if self.is_over or self._leaves_at is not None:
             return self._flush()
         match event:
+            case Listening(_, link, port):
+                self._settle(link, port)
             case Opened(_, link):
                 self._links[link] = "open"
                 self._since = self._now
@@ -156,6 +167,7 @@ class Session:
 
     def _begin(self) -> None:
         self._has_begun = True
+        self._player.begin()
         self._since = self._now
         for fault in self._cast.faults:
             self._find(Kind.SPEC_CRASH, fault)
@@ -176,7 +188,9 @@ class Session:
         if self._leaves_at is not None:
             return self._leaves_at
         times = [self._timers.next_at] if self._awaits_a_timer else []
-        if not self.wants_to_speak:
+        if self._is_holding:
+            times.append(self._holds_until)
+        elif not self.wants_to_speak:
             times.append(self._waits_until())
         return min((at for at in times if at is not None), default=None)
 
@@ -212,13 +226,15 @@ class Session:
         if event.trouble == "reset":
             self._listen()
             if not self.is_over and not self._memory.can_end:
-                self._find(Kind.RESET, "the connection was reset", party=link)
+                self._find(Kind.RESET, "the connection was reset", party=link, expected=_symbols(self._forecast.moves))
         elif event.exit_code is not None and event.exit_code < 0:
-            self._find(Kind.CRASH, f"the program was ended by signal {-event.exit_code}", party="Out")
+            what, expected = f"the program was ended by signal {-event.exit_code}", _symbols(self._forecast.moves)
+            self._find(Kind.CRASH, what, party="Out", expected=expected)
         elif event.exit_code and not self._memory.can_end:
             self._listen()
             if not self.is_over and not self._memory.can_end:
-                self._find(Kind.CRASH, f"the program ended with exit code {event.exit_code}", party="Out")
+                what, expected = f"the program ended with exit code {event.exit_code}", _symbols(self._forecast.moves)
+                self._find(Kind.CRASH, what, party="Out", expected=expected)
 
     def _part(self, event: Input, leaves_at: float) -> None:
         """All is said; has the program ended well?"""
@@ -233,7 +249,7 @@ class Session:
         try:
             function(*arguments)
         except SPEC_CODE_RAISES as error:
-            self._find(Kind.SPEC_CRASH, self._cast.told(what, error))
+            self._find(_kind_of_error(error), self._cast.told(what, error))
 
     # --- the stage that parties act on --------------------------------------------------------------------------------
 
@@ -248,6 +264,13 @@ class Session:
         self._finished.discard(name)
         options = getattr(party, "tls", None)
         self._actions.append(Open(name, *place, tls=None if options is None else Tls(**options)))
+
+    def _settle(self, link: str, port: int) -> None:
+        """A party that listens at any port learns which one it is."""
+        party, (address, role) = self._cast.party(link), self._places[link]
+        if isinstance(party, NetworkParty):
+            party.port = port
+        self._places[link] = (replace(address, port=port), role)
 
     def stop(self, party: Party) -> None:
         if self._links.pop(party.party_name, None) is not None:
@@ -294,6 +317,7 @@ class Session:
                 Kind.LIMIT,
                 f"{speaker} has said more than {self._patience.largest_message} bytes without an end of the message",
                 party=speaker,
+                expected=_symbols([move for move in self._forecast.moves if move.sender == speaker]),
                 got=inbox.peek(),
             )
 
@@ -341,7 +365,7 @@ class Session:
             self._finish()
         elif self._heard_in_a_row > self._patience.most_messages:
             self._talked_down()
-        elif not self.wants_to_speak:
+        elif not self.wants_to_speak and not self._is_holding:
             self._check_waiting()
 
     def _listen(self) -> None:
@@ -359,7 +383,7 @@ class Session:
                 continue
             moves = [move for move in self._forecast.moves if move.sender == name]
             if not moves:
-                if self._is_out_of_turn(name):
+                if self._is_out_of_turn(name, self._forecast):
                     self._unexpected(name, inbox)
                     return False
                 continue
@@ -369,9 +393,9 @@ class Session:
                 if not standing.may_go_on:
                     self._unparseable(name, inbox)
                 return False
-            if standing.may_go_on and self._now < self._quiet_at():
+            if self._now < self._quiet_at() and (standing.may_go_on or self._is_open(name, inbox)):
                 return False
-            return self._accept(name, inbox, standing.longest)
+            return self._accept(name, inbox)
         return False
 
     def _is_waiting(self, name: str) -> bool:
@@ -380,33 +404,72 @@ class Session:
             return False
         return name != "StdIn" or any(move.sender == name for move in self._forecast.moves)
 
-    def _is_out_of_turn(self, name: str) -> bool:
+    def _is_out_of_turn(self, name: str, forecast: Forecast) -> bool:
         """Whether somebody has spoken who was not meant to: unless others may, who are late and to be heard first."""
-        return all(move.sender == name or self._cast.is_ours(move.sender) for move in self._forecast.moves)
+        return all(move.sender == name or self._cast.is_ours(move.sender) for move in forecast.moves)
 
-    def _accept(self, name: str, inbox: Inbox, length: int) -> bool:
-        reason = ""
-        move: MessageType | None = None
-        for move, node in inbox.readings(length):
-            refused = self._memory.heard(move, node)
-            if refused is None:
-                self._note(move, self._memory.newest, inbox.take(length))
-                return True
-            reason = reason or refused
-        crashed = self._memory.crash
-        kind = Kind.SPEC_CRASH if crashed else Kind.CONSTRAINT
-        symbol = move.symbol if move is not None else "what came"
-        self._find(kind, f"{symbol}: {reason}", party=name, got=inbox.peek()[:length])
+    def _accept(self, name: str, inbox: Inbox) -> bool:
+        """Take the longest message that suits what was said before and what stands behind it; whether there is one."""
+        lengths = inbox.lengths()[:_MOST_LENGTHS]
+        refusals: list[tuple[Kind, str]] = []
+        # If what stands behind suits none of them, it is what is wrong, and not the message.
+        for looks_ahead in (True, False) if len(lengths) > 1 else (False,):
+            refusals.clear()
+            for length in lengths:
+                refusal = self._take(name, inbox, length, looks_ahead=looks_ahead)
+                if refusal is None:
+                    return True
+                refusals.append(refusal)
+        kind, message = refusals[0]
+        self._find(kind, message, party=name, got=inbox.peek()[: lengths[0]])
         return False
+
+    def _take(self, name: str, inbox: Inbox, length: int, *, looks_ahead: bool) -> tuple[Kind, str] | None:
+        """Take a message of this length, if it suits; otherwise, why it does not."""
+        refusal: tuple[Kind, str] | None = None
+        for move, node in inbox.readings(length):
+            judged = self._memory.weigh(move, node)
+            if isinstance(judged, str):
+                kind = Kind.SPEC_CRASH if self._memory.crash else Kind.CONSTRAINT
+                refusal = refusal or (kind, f"{move.symbol}: {judged}")
+            elif not looks_ahead or self._can_follow(name, inbox.behind(length), judged.forecast):
+                self._memory.accept(judged)
+                self._note(move, self._memory.newest, inbox.take(length))
+                return None
+        return refusal or (Kind.CONSTRAINT, "what came has no tree")
+
+    def _is_open(self, name: str, inbox: Inbox) -> bool:
+        """Whether a message that cannot go on may also be a shorter one, and the beginning of the next."""
+        lengths = inbox.lengths()[1:_MOST_LENGTHS]
+        if not lengths or inbox.has_ended or inbox.behind(inbox.lengths()[0]).has_something:
+            return False
+        readings = ((length, self._memory.weigh(*reading)) for length in lengths for reading in inbox.readings(length))
+        return any(
+            self._can_follow(name, inbox.behind(length), judged.forecast)
+            for length, judged in readings
+            if not isinstance(judged, str)
+        )
+
+    def _can_follow(self, name: str, left: Inbox, forecast: Forecast) -> bool:
+        """Whether what stands behind a message can be what comes next."""
+        if not left.has_something:
+            return True
+        moves = [move for move in forecast.moves if move.sender == name]
+        if not moves:
+            return not self._is_out_of_turn(name, forecast)
+        left.expect(moves)
+        standing = left.standing()
+        return standing.longest is not None or standing.may_go_on
 
     def _note(self, move: MessageType, node: Node, data: bytes) -> None:
         """Let a message be part of the conversation."""
-        self._forecast = self._memory.forecast
+        before, self._forecast = self._forecast, self._memory.forecast
         self._since = self._now
-        said = Said(
-            self._now, move.sender, move.recipient, move.symbol, data, node, is_ours=self._cast.is_ours(move.sender)
-        )
+        self._holds_until = None
+        is_ours = self._cast.is_ours(move.sender)
+        said = Said(self._now, move.sender, move.recipient, move.symbol, data, node, is_ours=is_ours)
         self.said.append(said)
+        self._player.said(move, node, before, self._forecast, is_ours)
         self._heard_in_a_row = 0 if said.is_ours else self._heard_in_a_row + 1
         if self.watch is not None:
             self.watch(said)
@@ -415,10 +478,14 @@ class Session:
 
     def _quiet_at(self) -> float:
         """When a message that could go on counts as complete."""
+        return self._since + self._quiet_interval
+
+    @property
+    def _quiet_interval(self) -> float:
         if self._patience.quiet is not None:
-            return self._since + self._patience.quiet
+            return self._patience.quiet
         rhythm = _PAUSES * self._longest_pause
-        return self._since + min(max(rhythm, _LEAST_QUIET if rhythm else _FIRST_QUIET), _MOST_QUIET)
+        return min(max(rhythm, _LEAST_QUIET if rhythm else _FIRST_QUIET), _MOST_QUIET)
 
     def _waits_until(self) -> float | None:
         """When waiting for the others ends; None: never, because only a timer or an opening link is waited for."""
@@ -446,7 +513,8 @@ class Session:
             elif names == "TimerEvent":
                 self._find(Kind.SPEC_CRASH, "TimerEvent is waited for, but no timer runs", party=names)
             else:
-                self._find(Kind.CLOSED, "the connection was closed before the conversation was over", party=names)
+                what, missing = "the connection was closed before the conversation was over", self._forecast.moves
+                self._find(Kind.CLOSED, what, party=names, expected=_symbols(missing))
             return
         until = self._waits_until()
         if until is None or self._now < until:
@@ -459,11 +527,9 @@ class Session:
             names = _names(self._forecast.moves)
             self._find(Kind.UNREACHABLE, f"{names} had no link for {self._now - self._since:.1f} s", party=names)
         else:
-            waited = f"{self._now - self._since:.1f} s"
-            what = " or ".join(dict.fromkeys(move.symbol for move in expected))
-            self._find(
-                Kind.SILENCE, f"{_names(expected)} said nothing for {waited}", party=_names(expected), expected=(what,)
-            )
+            names = _names(expected)
+            what = f"{names} said nothing for {self._now - self._since:.1f} s"
+            self._find(Kind.SILENCE, what, party=names, expected=_symbols(expected))
 
     @property
     def _peer_states(self) -> list[str]:
@@ -500,6 +566,7 @@ class Session:
         if name not in senders:
             self._unexpected(name, inbox)
             return
+        inbox.end()  # only then it is known what is missing
         self._find(
             Kind.SILENCE,
             f"{name} stopped in the middle of a message for {self._now - self._since:.1f} s",
@@ -523,19 +590,15 @@ class Session:
         self._find(kind, what, party=name, expected=expected, got=got)
 
     def _unexpected(self, name: str, inbox: Inbox) -> None:
-        ours = [move.symbol for move in self._forecast.moves]
-        self._find(
-            Kind.UNEXPECTED,
-            f"{name} spoke out of turn",
-            party=name,
-            expected=tuple(dict.fromkeys(ours)),
-            got=inbox.peek(),
-        )
+        expected = _symbols(self._forecast.moves)
+        self._find(Kind.UNEXPECTED, f"{name} spoke out of turn", party=name, expected=expected, got=inbox.peek())
 
     def _talked_down(self) -> None:
         last = self.said[-1].sender
         most = self._patience.most_messages
-        self._find(Kind.LIMIT, f"{last} has said more than {most} messages, and nobody else anything", party=last)
+        ours = [move for move in self._forecast.moves if move.sender != last]
+        what = f"{last} has said more than {most} messages, and nobody else anything"
+        self._find(Kind.LIMIT, what, party=last, expected=_symbols(ours))
 
     def _find(
         self, kind: Kind, message: str, *, party: str = "", expected: Sequence[str] = (), got: bytes = b""
@@ -561,6 +624,7 @@ class Session:
         if self.is_over:
             return
         self.is_over = True
+        self._player.ended(not self.findings and self._memory.can_end)
         told = len(self._cast.faults)
         self._cast.stop()
         for fault in self._cast.faults[told:]:
@@ -576,9 +640,14 @@ class Session:
         """Whether it is our turn, as far as we know; what has come in may change that."""
         if self.is_over or not self._has_begun or self._leaves_at is not None:
             return False
-        if any(map(self._is_waiting, self._inboxes)):
+        if self._is_holding or any(map(self._is_waiting, self._inboxes)):
             return False
         return any(map(self._can_say, self._forecast.moves))
+
+    @property
+    def _is_holding(self) -> bool:
+        """Whether it would be our turn, but we let the others speak for a while."""
+        return self._holds_until is not None and self._now < self._holds_until
 
     def _our_moves(self) -> list[MessageType]:
         return list(filter(self._can_say, self._forecast.moves))
@@ -595,11 +664,16 @@ class Session:
         self._now = max(self._now, at)
         self._take_the_stage()
         moves = self._our_moves()
+        if self._holds_until is not None:
+            self._player.waited(self._forecast)
         while moves:
             move = self._player.choose(moves, self._forecast, self._memory.can_end)
             if move is None:
                 self._next = self._finish
                 return True
+            if move is WAIT:
+                self._holds_until = self._now + self._quiet_interval
+                return False
             try:
                 node = self._memory.made(move)
             except PalaverError as error:
@@ -608,6 +682,7 @@ class Session:
             if node is not None:
                 self._next = partial(self._say, move, node)
                 return True
+            self._player.refused(move)
             moves = [other for other in moves if other != move]
         self._next = partial(self._find, Kind.UNSOLVED, self._memory.reason)
         return True
@@ -649,6 +724,27 @@ def _as_bytes(message: Any) -> bytes:
         case _:
             raise ConversionError(f"{type(message).__name__} cannot be sent: a message is a tree, text or bytes")
     return as_bytes(data) if isinstance(data, str) else data
+
+
+def _kind_of_error(error: BaseException) -> Kind:
+    """What it means that spec code raised. A party may have connections of its own, and what happens to these is the
+    peer's doing; libraries tell of it by an error of their own, which has the first one behind it."""
+    cause: BaseException | None = error
+    for _ in range(_DEEPEST_CAUSE):
+        match cause:
+            case ConnectionRefusedError():
+                return Kind.REFUSED
+            case ConnectionError():
+                return Kind.RESET
+            case TimeoutError():
+                return Kind.SILENCE
+            case BaseException():
+                cause = cause.__cause__ or cause.__context__
+    return Kind.SPEC_CRASH
+
+
+def _symbols(moves: Sequence[MessageType]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(move.symbol for move in moves))
 
 
 def _names(moves: Sequence[MessageType]) -> str:

@@ -58,6 +58,15 @@ class Tls:
 
 
 @dataclass(frozen=True, slots=True)
+class Listening:
+    """A link that was to listen at any port, 0, does so at this one."""
+
+    at: float
+    link: str
+    port: int
+
+
+@dataclass(frozen=True, slots=True)
 class Opened:
     """A link can be used: we are connected, somebody has connected, or the program runs."""
 
@@ -111,7 +120,7 @@ class Passed:
     at: float
 
 
-Input: TypeAlias = Opened | Received | Closed | Failed | Secured | Passed
+Input: TypeAlias = Listening | Opened | Received | Closed | Failed | Secured | Passed
 
 
 # --- Actions ----------------------------------------------------------------------------------------------------------

@@ -106,6 +106,11 @@ class Inbox:
         is_open = may_go_on and not self._has_ended and not self._datagrams
         return Standing(max(lengths, default=None), is_open)
 
+    def lengths(self) -> list[int]:
+        """Where the next message can end, the longest first."""
+        found = {length for progress in self._progress.values() for length in progress.complete}
+        return sorted(found, reverse=True)
+
     def readings(self, length: int) -> Iterator[tuple[MessageType, Node]]:
         """Every way to understand the first bytes as one of the expected messages, in the order of the spec."""
         for move, matcher in self._matchers.items():
@@ -122,6 +127,14 @@ class Inbox:
         furthest = max(offsets)
         texts = (text for offset, expected in found if offset == furthest for text in expected)
         return furthest, tuple(dict.fromkeys(texts))
+
+    def behind(self, length: int) -> Inbox:
+        """What is left behind so many bytes, to be read as something else."""
+        left = Inbox(self._matcher)
+        if rest := self._stream[length:]:
+            left.put(bytes(rest), is_whole=False)
+        left._has_ended = self._has_ended
+        return left
 
     def peek(self) -> bytes:
         """What waits, without taking it."""

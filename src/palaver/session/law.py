@@ -116,20 +116,27 @@ class Law:
 
 
 def _early(clause: Clause) -> _Early | None:
-    """The clause as one that can be asked early: one quantifier, over a state, that compares what is inside."""
-    if len(clause.quantifiers) != 1:
+    """The clause as one that can be asked early: its first quantifier is over a state, and compares what is inside."""
+    if not clause.quantifiers:
         return None
-    (quantifier,) = clause.quantifiers
-    if quantifier.path.steps or not looks_inside(quantifier):
+    first = clause.quantifiers[0]
+    if first.path.steps or not looks_inside(first):
         return None
-    evaluate = compile_formula(clause.body, clause.variables, clause.analysis, clause.names, early=True)
-    return _Early(quantifier.path.base, quantifier.variable, evaluate)
+    evaluate = compile_formula(_below_the_first(clause), (), clause.analysis, clause.names, early=True)
+    return _Early(first.path.base, first.variable, evaluate)
+
+
+def _below_the_first(clause: Clause) -> Formula:
+    """What the first quantifier of a clause says of each node."""
+    formula = clause.as_constraint().formula
+    assert isinstance(formula, Quantified), "a clause with quantifiers begins with one"
+    return formula.body
 
 
 def _is_asked_early(clause: Clause) -> bool:
     """Whether nothing more can be asked about nodes that are not finished than is asked early."""
     is_early = _early(clause) is not None
-    todo: list[Formula] = [clause.body if is_early else clause.as_constraint().formula]
+    todo: list[Formula] = [_below_the_first(clause) if is_early else clause.as_constraint().formula]
     while todo:
         match todo.pop():
             case Quantified(path=path, body=body) as quantifier:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from palaver.chance import Chance
 from palaver.constraints.check import Failure
 from palaver.constraints.incremental import Watch
-from palaver.generation.makers import Discarded
+from palaver.generation.makers import Discarded, Steering
 from palaver.matching.forecaster import Forecast, Hypothesis, MessageType
 from palaver.session.play import Play
 from palaver.solving.sources import NoSource
@@ -27,7 +27,7 @@ _NOT_ASKED = "nobody has asked yet"
 class Memory:
     """The conversation so far."""
 
-    def __init__(self, play: Play, chance: Chance) -> None:
+    def __init__(self, play: Play, chance: Chance, steering: Steering | None = None) -> None:
         self._spec = spec = play.spec
         self._law = law = play.law
         self.forecast: Forecast = play.forecaster.begin()
@@ -35,11 +35,11 @@ class Memory:
         self.reason = ""  # why the last message could not be made
         self.crash = False  # whether spec code raised when the last message was judged
         self._watches = [law.beginning]  # one for each hypothesis
-        self._made: _Judged | None = None  # the last message that was made
+        self._made: Judged | None = None  # the last message that was made
         self._unfinished: str | None = _NOT_ASKED
         self._scene = _Scene(self)
         constraints = spec.grammar.constraints
-        self._solver = spec.workshop.solver(constraints, chance, chance / "fuzz", play.limits, self._scene)
+        self._solver = spec.workshop.solver(constraints, chance, chance / "fuzz", play.limits, self._scene, steering)
 
     @property
     def can_end(self) -> bool:
@@ -69,31 +69,26 @@ class Memory:
 
     # --- hearing ------------------------------------------------------------------------------------------------------
 
-    def heard(self, move: MessageType, node: Node) -> str | None:
-        """Remember a message of another party. If it cannot be accepted: why."""
+    def weigh(self, move: MessageType, node: Node) -> Judged | str:
+        """What would be known after a message of another party. If it cannot be accepted: why."""
+        self.crash = False
         try:
             node = self._spec.sources.recover(node)
         except NoSource as error:
             return str(error)
-        failure = self._remember(move, node)
-        if failure is None:
-            return None
-        self.crash = failure.error is not None
-        return failure.tell()
-
-    def _remember(self, move: MessageType, node: Node) -> Failure | None:
         judged = self._judged(move, node)
         if isinstance(judged, Failure):
-            return judged
-        self._accept(judged)
-        return None
+            self.crash = judged.error is not None
+            return judged.tell()
+        return judged
 
-    def _accept(self, judged: _Judged) -> None:
+    def accept(self, judged: Judged) -> None:
+        """Remember a message."""
         self.newest, self.forecast, self._watches = judged.node, judged.forecast, judged.watches
         self._unfinished = _NOT_ASKED
         self._made = None
 
-    def _judged(self, move: MessageType, node: Node) -> _Judged | Failure:
+    def _judged(self, move: MessageType, node: Node) -> Judged | Failure:
         """What is known after a message, with those hypotheses only that break no constraint; or why there is none."""
         node = node._replace(parties=Parties(move.sender, move.recipient))
         forecast = self.forecast.after(move, node)
@@ -110,7 +105,7 @@ class Memory:
         if not watches:
             assert first is not None, "who is refuted has failed"
             return first
-        return _Judged(node, forecast.without(refuted) if refuted else forecast, watches)
+        return Judged(node, forecast.without(refuted) if refuted else forecast, watches)
 
     # --- speaking -----------------------------------------------------------------------------------------------------
 
@@ -129,7 +124,7 @@ class Memory:
             node = tree.at(scene.hook).node
             assert isinstance(node, Node), "a message is a node"
             judged = self._judged(move, node)
-            if isinstance(judged, _Judged):
+            if isinstance(judged, Judged):
                 self._made = judged
                 return judged.node
             # What was said long ago forbids it, and has to be looked at, too.
@@ -156,11 +151,11 @@ class Memory:
         self._made = judged
         return judged.node
 
-    def _is_unchanged(self, judged: _Judged) -> bool:
+    def _is_unchanged(self, judged: Judged) -> bool:
         """Whether no constraint saw the message, and those that do not hold yet may do so later."""
         return bool(judged.forecast.moves) and all(watch in self._watches for watch in judged.watches)
 
-    def _is_fine(self, judged: _Judged) -> bool:
+    def _is_fine(self, judged: Judged) -> bool:
         """Whether every constraint holds now, as far as a solver would see."""
         return self._law.is_thorough and not any(watch.failures for watch in judged.watches)
 
@@ -168,11 +163,11 @@ class Memory:
         """Remember what we say: the message that was made last."""
         assert self._made is not None, "only what was made, and judged, is said"
         assert self._made.node is node, "of what was made, only the last is said"
-        self._accept(self._made)
+        self.accept(self._made)
 
 
 @dataclass(frozen=True, slots=True)
-class _Judged:
+class Judged:
     """A message that breaks no constraint, and what is known after it."""
 
     node: Node

@@ -33,7 +33,7 @@ class Play:
         rehearsal.stop()
         if rehearsal.faults:
             raise PalaverError(rehearsal.faults[0])
-        ours = [name for name in rehearsal.parties if rehearsal.is_ours(name)]
+        self.ours = ours = tuple(name for name in rehearsal.parties if rehearsal.is_ours(name))
         for party in rehearsal.parties.values():
             rehearsal.link(party)  # who has no address, or no program, is told now and not in the first session
         # What others say to each other does not reach us.

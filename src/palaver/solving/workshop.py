@@ -12,7 +12,7 @@ from palaver.chance import Chance
 from palaver.constraints.check import Check, compile_check
 from palaver.constraints.distance import Judgement, compile_distance
 from palaver.constraints.guided import own_functions
-from palaver.generation.makers import Fields, MakeField
+from palaver.generation.makers import Fields, MakeField, Steering
 from palaver.generation.measured import Count, Length, Measured
 from palaver.generation.program import Program
 from palaver.grammar.analyse import Analysis
@@ -96,10 +96,11 @@ class Workshop:
         turn: Chance,
         limits: Limits,
         scene: Scene | None = None,
+        steering: Steering | None = None,
     ) -> Solver:
         """A solver for these constraints. `turn` makes fresh trees, `chance` decides all else.
 
-        With a scene it is not whole trees that are made, but what the scene lacks.
+        With a scene it is not whole trees that are made, but what the scene lacks. Fresh ones follow the steering.
         """
         plan = self.plan(constraints, limits.max_repetitions)
         meter = Meter(limits.budget)
@@ -140,9 +141,16 @@ class Workshop:
             is_frozen,
         )
         fresh: Callable[[], Tree]
-        fresh = partial(program.make_tree, self.analysis.grammar.start, turn, nodes=limits.max_nodes, fields=fields)
+        fresh = partial(
+            program.make_tree,
+            self.analysis.grammar.start,
+            turn,
+            nodes=limits.max_nodes,
+            fields=fields,
+            steering=steering,
+        )
         if scene is not None:
-            scene.make = partial(program.make, chance=turn, nodes=limits.max_nodes, fields=fields)
+            scene.make = partial(program.make, chance=turn, nodes=limits.max_nodes, fields=fields, steering=steering)
             fresh = scene.completed
         checks = [self.check(constraint) for constraint in constraints]
         return Solver(fresh, checks, plan, constructor, search, meter)

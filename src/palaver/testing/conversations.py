@@ -54,7 +54,7 @@ def converse(
     driver = world.add(listener, watch=lambda seen: opened.append(seen) if isinstance(seen, Open) else None)
     if not opened:
         driver.step()
-    ports = {open_.link: driver.carrier.port_of(open_.link) for open_ in opened}  # type: ignore[attr-defined]  # both have it
+    ports = {open_.link: driver.carrier.port_of(open_.link) for open_ in opened}
     caller = _session(spec, chance / "caller", patience, _casting(pairs, address, calls=True, ports=ports))
     world.add(caller)
     world.run()

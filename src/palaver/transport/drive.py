@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol, TypeAlias
 
-from palaver.session.events import Action, Close, Input, Open, Passed
+from palaver.session.events import Action, Close, Input, Listening, Open, Passed
 from palaver.transport.clock import Clock
 
 # Sees every input before it is handled and every action before it is carried out.
@@ -56,6 +56,10 @@ class Carrier(Protocol):
 
     def wait(self, until: float | None) -> list[Input]:
         """What has happened, as soon as something has; `Passed` if nothing has until then."""
+        ...
+
+    def port_of(self, link: str) -> int:
+        """The port where a link listens, as soon as it was opened; 0 if it does not."""
         ...
 
 
@@ -114,8 +118,15 @@ class Driver:
     def _carry_out(self, actions: Sequence[Action]) -> None:
         self._see(actions)
         self.carrier.carry_out(actions)
+        for action in actions:
+            if isinstance(action, Open) and _is_at_any_port(action) and (port := self.carrier.port_of(action.link)):
+                self.hand_over([Listening(self.carrier.clock.now(), action.link, port)])
 
     def _see(self, happenings: Sequence[Input | Action]) -> None:
         if self._watch is not None:
             for happening in happenings:
                 self._watch(happening)
+
+
+def _is_at_any_port(action: Open) -> bool:
+    return action.role == "listen" and action.address.kind in ("tcp", "udp") and not action.address.port

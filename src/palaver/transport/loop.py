@@ -35,8 +35,9 @@ class Loop:
     """Carries out actions and reports what happens.
 
     `connect_timeout` limits connecting and the handshake of TLS. For `connect_patience` a server that refuses is asked
-    again, as it may be starting. `close_grace` limits how long what was sent before `Close` may take to leave, and how
-    long a program may take to end before it is told to, and then before it is made to.
+    again, as it may be starting; for `startup_patience` from now on, any is. `close_grace` limits how long what was
+    sent before `Close` may take to leave, and how long a program may take to end before it is told to, and then before
+    it is made to.
     """
 
     def __init__(
@@ -45,6 +46,7 @@ class Loop:
         *,
         connect_timeout: float = 10.0,
         connect_patience: float = 0.0,
+        startup_patience: float = 0.0,
         close_grace: float = 1.0,
         max_read: int = 65536,
         keep_errors: bool = False,
@@ -53,6 +55,7 @@ class Loop:
         self.clock: Clock = clock or SystemClock()
         self._connect_timeout = connect_timeout
         self._connect_patience = connect_patience
+        self._starting_until = self.clock.now() + startup_patience
         self._close_grace = close_grace
         self._max_read = max_read
         self._keep_errors = keep_errors
@@ -187,7 +190,9 @@ class Loop:
                 return Accepting(self._listener(action))
 
     def _connecting(self) -> dict[str, float]:
-        return {"now": self.clock.now(), "timeout": self._connect_timeout, "patience": self._connect_patience}
+        now = self.clock.now()
+        patience = max(self._connect_patience, self._starting_until - now)
+        return {"now": now, "timeout": self._connect_timeout, "patience": patience}
 
     def _listener(self, action: Open) -> Listener:
         address = action.address

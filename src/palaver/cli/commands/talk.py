@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 import gc
-from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import click
 
+from palaver.campaign.run import Budget, Campaign, Until
 from palaver.chance import Chance
-from palaver.cli.main import FINDINGS, WRONG_USE
 from palaver.cli.options import budget_option, load_spec, rates, search_options, size_options, talk_options
+from palaver.cli.tally import Tally
 from palaver.compiled import Spec
 from palaver.errors import PalaverError
+from palaver.navigation import store
+from palaver.navigation.goals import Goal
+from palaver.navigation.guidance import Guidance
 from palaver.party import ConnectionMode, split_party_spec
 from palaver.session.cast import Casting
-from palaver.session.engine import Patience, Session
-from palaver.session.findings import Said, Verdict, show_data
+from palaver.session.engine import Patience
 from palaver.session.play import BUDGET, Play
-from palaver.session.player import RandomPlayer
 from palaver.solving.workshop import Limits
-from palaver.transport.drive import drive
 from palaver.transport.loop import Loop
-
-_COLOURS = ("cyan", "green", "yellow", "magenta", "blue")
 
 
 @click.command("talk", context_settings={"allow_interspersed_args": False})
@@ -35,9 +34,35 @@ _COLOURS = ("cyan", "green", "yellow", "magenta", "blue")
     "--num-sessions",
     "count",
     type=click.IntRange(1),
-    default=1,
+    help="How many conversations; as many as it takes unless given.",
+)
+@click.option("--time", "seconds", type=click.FloatRange(0, min_open=True), help="Stop after so many seconds.")
+@click.option(
+    "--until",
+    type=click.Choice([each.value for each in Until]),
+    help="When to stop: all is covered; or all that seems within reach, the default; or only after -n or --time.",
+)
+@click.option("-k", "k", type=click.IntRange(1), default=5, show_default=True, help="Cover paths of up to K symbols.")
+@click.option(
+    "--goal",
+    type=click.Choice([each.value for each in Goal]),
+    default=Goal.ALL.value,
     show_default=True,
-    help="How many conversations.",
+    help="What to cover: what we say, states as well, or answers, too.",
+)
+@click.option(
+    "--schedule",
+    type=click.Choice(["gain", "paper"]),
+    default="gain",
+    show_default=True,
+    help="How targets are chosen: by what they gain for their cost, or drawn as the paper says.",
+)
+@click.option("--unguided", is_flag=True, help="Walk at random.")
+@click.option(
+    "--coverage-file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Go on from what this file says is covered, and write it.",
 )
 @click.option("--seed", "--random-seed", "seed", type=int, help="The same seed and answers give the same conversation.")
 @click.option(
@@ -45,7 +70,7 @@ _COLOURS = ("cyan", "green", "yellow", "magenta", "blue")
     type=click.FloatRange(0),
     default=5.0,
     show_default=True,
-    help="Seconds to wait for a message to begin.",
+    help="Seconds to wait for a connection, and for a message to begin.",
 )
 @click.option(
     "--patience", type=click.FloatRange(0), default=5.0, show_default=True, help="Seconds to wait inside of a message."
@@ -57,6 +82,20 @@ _COLOURS = ("cyan", "green", "yellow", "magenta", "blue")
 )
 @click.option(
     "--max-messages", type=click.IntRange(1), default=1000, show_default=True, help="End a conversation after so many."
+)
+@click.option(
+    "--max-message-bytes",
+    type=click.IntRange(1),
+    default=1 << 20,
+    show_default=True,
+    help="How long a message of the peer may be.",
+)
+@click.option(
+    "--wait-for-server",
+    type=click.FloatRange(0),
+    default=1.0,
+    show_default=True,
+    help="Seconds in which a server that refuses may still be starting.",
 )
 @size_options
 @budget_option(BUDGET, "message")
@@ -79,24 +118,42 @@ def command(**options: Any) -> int:
         timeout=options["timeout"],
         patience=options["patience"],
         quiet=options["quiet_interval"],
+        largest_message=options["max_message_bytes"],
         most_messages=options["max_messages"],
     )
     chance = Chance.fresh() if options["seed"] is None else Chance(options["seed"])
-    tally = _Tally(options["verbose"])
-    loop = Loop()
+    follows_the_paper = options["schedule"] == "paper"
+    guidance = Guidance(play, chance, k=options["k"], goal=Goal(options["goal"]), follows_the_paper=follows_the_paper)
+    file = options["coverage_file"]
+    if file is not None and file.exists():
+        guidance.go_on_from(store.read(file))
+    loop = Loop(connect_timeout=options["timeout"], startup_patience=options["wait_for_server"])
+    is_guided = not options["unguided"]
+    campaign = Campaign(play, guidance, chance, patience, _budget(options), loop, is_guided=is_guided)
+    tally = Tally(campaign, options["verbose"])
     # The spec stays. To look through it for garbage, again and again, would take a tenth of the time.
     gc.freeze()
     try:
-        for number in range(options["count"]):
-            stream = chance / "session" / number
-            session = Session(play, RandomPlayer(stream / "player"), stream, patience)
-            session.watch = tally.said
-            drive(session, loop)
-            tally.finished(session)
+        campaign.run()
+    except KeyboardInterrupt:
+        campaign.progress.ended = "it was interrupted"
     finally:
         gc.unfreeze()
         loop.close()
+        if file is not None:
+            store.write(file, **guidance.as_data())
     return tally.conclude()
+
+
+def _budget(options: dict[str, Any]) -> Budget:
+    """Who says how long a run is to last, wants it to last so long."""
+    is_limited = options["count"] is not None or options["seconds"] is not None
+    until = Until.FOREVER if is_limited else Until.PLATEAU
+    if options["until"] is not None:
+        until = Until(options["until"])
+    if options["unguided"] and not is_limited and options["until"] is None:
+        raise click.UsageError("a random walk does not know when to stop: give -n, --time or --until")
+    return Budget(until, options["count"], options["seconds"])
 
 
 def _casting(spec: Spec, options: dict[str, Any]) -> Casting:
@@ -121,40 +178,3 @@ def _casting(spec: Spec, options: dict[str, Any]) -> Casting:
     if options["program"] and not {"In", "Out"} & set(spec.analysis.parties):
         raise click.UsageError("a COMMAND is talked to through the parties In and Out, and the spec has neither")
     return Casting(networks, tuple(options["program"]))
-
-
-class _Tally:
-    """Counts what happens, and shows it."""
-
-    def __init__(self, verbose: bool) -> None:
-        self._verbose = verbose
-        self._verdicts: Counter[Verdict] = Counter()
-        self._ours = self._theirs = 0
-        self._findings: Counter[str] = Counter()
-        self._parties: dict[str, str] = {}
-
-    def said(self, said: Said) -> None:
-        """Note a message, and show it if that is wanted."""
-        self._ours += said.is_ours
-        self._theirs += not said.is_ours
-        if self._verbose:
-            colour = self._parties.setdefault(said.sender, _COLOURS[len(self._parties) % len(_COLOURS)])
-            to = f" -> {said.recipient}" if said.recipient else ""
-            click.echo(f"{click.style(said.sender + to, fg=colour)}: {show_data(said.data)}")
-
-    def finished(self, session: Session) -> None:
-        """Note how a session ended; findings are shown."""
-        self._verdicts[session.verdict] += 1
-        for finding in session.findings:
-            self._findings[finding.kind.label] += 1
-            click.echo(finding.show(), err=True)
-
-    def conclude(self) -> int:
-        """The summary, and the exit code."""
-        sessions = sum(self._verdicts.values())
-        findings = ", ".join(f"{count} {label}" for label, count in sorted(self._findings.items())) or "no findings"
-        sent = f"{self._ours} message{'s' * (self._ours != 1)} sent"
-        click.echo(f"{sessions} session{'s' * (sessions != 1)}, {sent}, {self._theirs} received, {findings}")
-        if self._verdicts[Verdict.ERROR]:
-            return WRONG_USE
-        return 0 if self._verdicts[Verdict.PASS] == sessions else FINDINGS

@@ -1,0 +1,1 @@
+"""Many conversations: how long to go on, and what they have come to."""

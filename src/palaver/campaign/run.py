@@ -1,0 +1,178 @@
+"""Conversation after conversation, until the goal is reached, nothing more can be, or the time is over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+
+from palaver.chance import Chance
+from palaver.navigation.guidance import Guidance
+from palaver.session.engine import Patience, Session
+from palaver.session.play import Play
+from palaver.session.player import Player
+from palaver.transport.drive import Carrier, Watch, drive
+
+# A run ends if so many conversations in a row say nothing at all: there is nobody to talk to.
+_MOST_SILENT = 3
+# A run is on a plateau, whatever the plans say, if so many messages in a row have covered nothing.
+_LONGEST_STALL = 2_000
+# With --until coverage, how often what was given up is tried again, each time with twice the patience.
+_MOST_AGAIN = 3
+
+
+class Until(Enum):
+    """When a run ends that has no other end."""
+
+    COVERAGE = "coverage"  # when all is covered; what seems out of reach is tried again
+    PLATEAU = "plateau"  # when all is covered that seems within reach
+    FOREVER = "forever"  # never
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How long a run may be."""
+
+    until: Until = Until.PLATEAU
+    sessions: int | None = None
+    seconds: float | None = None
+
+
+class Phase(Enum):
+    GUIDED = "guided"
+    UNGUIDED = "unguided"
+
+
+@dataclass(slots=True)
+class Progress:
+    """How far a run has come."""
+
+    sessions: int = 0
+    sent: int = 0
+    received: int = 0
+    findings: int = 0
+    phase: Phase = Phase.GUIDED
+    ended: str = ""  # why, once it has
+    goal_after: tuple[int, int] | None = None  # messages and sessions when the goal was reached, or the plateau
+
+    @property
+    def messages(self) -> int:
+        return self.sent + self.received
+
+
+class Campaign:
+    """Runs conversations of a play, guided or not."""
+
+    def __init__(
+        self,
+        play: Play,
+        guidance: Guidance,
+        chance: Chance,
+        patience: Patience,
+        budget: Budget,
+        carrier: Carrier,
+        *,
+        is_guided: bool = True,
+    ) -> None:
+        self.guidance = guidance
+        self.progress = Progress(phase=Phase.GUIDED if is_guided else Phase.UNGUIDED)
+        self.on_session: Callable[[Session], None] = lambda session: None  # told of each before it begins
+        self.on_happening: Watch | None = None  # told of all that happens between a session and the world
+        self.on_end: Callable[[Session], None] = lambda session: None  # and after it has ended
+        self.tell: Callable[[str], None] = lambda what: None  # what happens to the run itself
+        self._play = play
+        self._chance = chance
+        self._patience = patience
+        self._budget = budget
+        self._carrier = carrier
+        self._began = carrier.clock.now()
+        self._silent = 0  # conversations in a row in which nothing was said
+        self._again = 0
+        self._covered = 0
+        self._covered_at = 0  # the message that last covered something
+
+    @property
+    def seconds(self) -> float:
+        """How long the run has lasted."""
+        return self._carrier.clock.now() - self._began
+
+    def run(self) -> None:
+        """Talk until there is a reason to stop."""
+        while not self.progress.ended:
+            self._converse()
+            self.progress.ended = self._reason_to_stop()
+
+    def _converse(self) -> None:
+        progress = self.progress
+        stream = self._chance / "session" / progress.sessions
+        session = Session(self._play, self._player, stream, self._patience)
+        self.on_session(session)
+        drive(session, self._carrier, self.on_happening)
+        progress.sessions += 1
+        ours = sum(said.is_ours for said in session.said)
+        progress.sent += ours
+        progress.received += len(session.said) - ours
+        progress.findings += len(session.findings)
+        self._silent = 0 if session.said else self._silent + 1
+        if len(self.guidance.coverage) > self._covered:
+            self._covered = len(self.guidance.coverage)
+            self._covered_at = progress.messages
+        self.on_end(session)
+
+    @property
+    def _player(self) -> Player:
+        return self.guidance.guide if self.progress.phase is Phase.GUIDED else self.guidance.walker
+
+    # --- When to stop -------------------------------------------------------------------------------------------------
+
+    def _reason_to_stop(self) -> str:
+        progress, budget = self.progress, self._budget
+        if budget.sessions is not None and progress.sessions >= budget.sessions:
+            return f"{progress.sessions} session{'s' * (progress.sessions != 1)}, as many as were wanted"
+        if budget.seconds is not None and self.seconds >= budget.seconds:
+            return f"the time is over ({budget.seconds:g} s)"
+        if self._silent >= _MOST_SILENT:
+            return f"nothing was said in {self._silent} sessions in a row"
+        if progress.phase is Phase.GUIDED:
+            return self._reason_of_guidance()
+        if budget.until is not Until.FOREVER and self._is_complete and not progress.goal_after:
+            progress.goal_after = (progress.messages, progress.sessions)
+            return self._told_goal()
+        return ""
+
+    def _reason_of_guidance(self) -> str:
+        progress = self.progress
+        is_stalled = progress.messages - self._covered_at > _LONGEST_STALL
+        if not self._is_complete and not self.guidance.guide.is_done and not is_stalled:
+            return ""
+        if not self._is_complete and self._budget.until is Until.COVERAGE and self._again < _MOST_AGAIN:
+            self._again += 1
+            self._covered_at = progress.messages
+            self.guidance.ask_again()
+            self.tell("nothing more seems within reach; what was given up is tried again, with twice the patience")
+            return ""
+        progress.goal_after = (progress.messages, progress.sessions)
+        reason = self._told_goal() if self._is_complete else self._told_plateau(is_stalled)
+        if self._budget.until is Until.FOREVER:
+            progress.phase = Phase.UNGUIDED
+            self.tell(f"{reason}; from here on unguided")
+            return ""
+        return reason
+
+    @property
+    def _is_complete(self) -> bool:
+        return self.guidance.aim.reached >= self.guidance.aim.total
+
+    def _told_goal(self) -> str:
+        return f"goal reached after {self._so_far}: all {self.guidance.aim.total} paths are covered"
+
+    def _told_plateau(self, is_stalled: bool) -> str:
+        aim = self.guidance.aim
+        why = f"the last {_LONGEST_STALL} messages covered nothing" if is_stalled else "nothing more is within reach"
+        return f"plateau after {self._so_far}: {aim.reached} of {aim.total} paths are covered, and {why}"
+
+    @property
+    def _so_far(self) -> str:
+        progress = self.progress
+        sessions = f"{progress.sessions} session{'s' * (progress.sessions != 1)}"
+        return f"{progress.messages} messages in {sessions}"

@@ -1,0 +1,95 @@
+"""`palaver graph`: the state diagram that is embedded in a spec, and what of it was covered."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from palaver.cli.options import grammar_arguments, grammar_options
+from palaver.compiled import Spec, load
+from palaver.errors import PalaverError
+from palaver.grammar.analyse import Analysis
+from palaver.grammar.show import show_expr
+from palaver.grammar.slice import slice_messages
+from palaver.navigation.drawing import as_dot, as_mermaid, diagram
+from palaver.navigation.statemap import StateMap
+from palaver.navigation.svg import as_svg
+from palaver.navigation.views import Views, read_views
+from palaver.session.law import Law
+
+_FORMS = {"mermaid": as_mermaid, "dot": as_dot, "svg": as_svg}
+
+
+@click.command("graph")
+@click.argument("specs", nargs=-1, required=True, metavar="SPEC…")
+@click.option(
+    "--format", "form", type=click.Choice(list(_FORMS)), default="mermaid", show_default=True, help="What to print."
+)
+@click.option("--coverage-file", metavar="FILE", help="Show in colour what is covered in FILE, which talk has written.")
+@click.option("--all-messages", is_flag=True, help="Show every state between two messages, instead of whole exchanges.")
+@click.option("-o", "--output", metavar="FILE", help="Write to FILE.")
+@grammar_options
+def command(
+    specs: tuple[str, ...],
+    form: str,
+    coverage_file: str | None,
+    all_messages: bool,
+    output: str | None,
+    **options: Any,
+) -> None:
+    """Read the SPEC files as one spec, and draw the states of its dialogue: what can be said from where.
+
+    A state is called after the rule that is open there. With --coverage-file, green was covered, red was not, and yellow
+    is an exchange of which only the beginning was.
+    """
+    spec = load(*specs, **grammar_arguments(options))
+    if not spec.analysis.messages:
+        raise click.UsageError("the spec has no messages: nobody says anything in it, as in <Client:Server:request>")
+    try:
+        states, views = _covered(spec, coverage_file)
+    except PalaverError as error:
+        raise click.UsageError(str(error)) from error
+    drawn = diagram(states, views, is_folded=not all_messages)
+    for remark in drawn.remarks:
+        click.echo(f"palaver: {remark}", err=True)
+    _write(_FORMS[form](drawn), output)
+
+
+def _covered(spec: Spec, coverage_file: str | None) -> tuple[StateMap, Views | None]:
+    """The states, and what was covered of them if there is a file that tells."""
+    if coverage_file is None:
+        return _states(spec), None
+    data = read_views(coverage_file)
+    spec = _with_messages(spec, data["messages"])
+    states = _states(spec)
+    try:
+        return states, Views.from_data(data, spec.grammar, states)
+    except PalaverError as error:
+        raise PalaverError(f"{coverage_file}: {error}") from error
+
+
+def _states(spec: Spec) -> StateMap:
+    # In conversations, what constraints speak of is told apart, so it is here: the states must be the same.
+    return StateMap(spec.forecaster(Law(spec).states))
+
+
+def _with_messages(spec: Spec, names: Collection[str]) -> Spec:
+    """The spec as it was when these messages were counted: without what other parties say to each other."""
+    if all(show_expr(message) in names for message in spec.analysis.messages):
+        return spec
+    grammar = slice_messages(spec.grammar, lambda message: show_expr(message) in names)
+    return replace(spec, grammar=grammar, analysis=Analysis(grammar))
+
+
+def _write(text: str, output: str | None) -> None:
+    if output is None:
+        click.echo(text, nl=False)
+        return
+    try:
+        Path(output).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise click.UsageError(f"cannot write {output}: {error.strerror}") from error

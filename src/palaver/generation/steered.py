@@ -1,0 +1,173 @@
+"""Makers that ask what is worth making: trees that cover what was never covered.
+
+How it works
+============
+
+A steered program is a second set of makers beside the plain one. On its way down it keeps the *state* of the node whose
+children are made, and at each choice it asks the run's `Steering` what the options are worth there: the best one is
+taken, by chance if there are several, and as usual if none is worth anything. A repetition goes on while there is
+something new in its body. So one message packs in much that is new.
+
+Below a node where nothing is worth more than anything else the plain makers take over, so what is covered costs little
+more than without steering. Only they use pools of ready nodes: a choice inside of one could not be steered. The
+arguments of generators are not said, and are made by them, too.
+"""
+
+from __future__ import annotations
+
+from palaver.generation import makers as plain
+from palaver.generation.compiler import Compiler, Task
+from palaver.generation.makers import Attempts, Many, One, Run
+from palaver.grammar.analyse import least_size
+from palaver.grammar.empty import can_be_empty
+from palaver.grammar.names import label_of, names_in
+from palaver.spec.ast import Bit, Choice, Expr, Literal, Pattern, Permutation, Ref, Repeat, Sequence
+from palaver.trees.node import Node, Part
+
+Names = tuple[str, ...]
+
+# How far a repetition goes beyond its least count for the sake of what is new in it, and how far if nothing is: room is
+# kept for what is new elsewhere.
+_MOST_ROUNDS = 6
+_MODEST = 3
+
+# How often a field is steered before chance decides: what steering prefers may be what its conditions forbid.
+_STEERED_ATTEMPTS = 3
+
+
+class SteeredCompiler(Compiler):
+    """Makes the steered makers of a grammar; `unsteered` has made the plain ones."""
+
+    def __init__(self, task: Task, unsteered: Compiler) -> None:
+        super().__init__(task)
+        self._unsteered = unsteered
+        self._argument_makers = unsteered.makers
+
+    def symbol(self, ref: Ref, rule: str) -> One:
+        return entered(ref.symbol, super().symbol(ref, rule), self._unsteered.symbol(ref, rule))
+
+    def _pool(self, symbol: str) -> tuple[Node, ...] | None:
+        return None
+
+    def _attempts(self, ref: Ref) -> Attempts:
+        return steered_at_first(self.expanded(ref), self._unsteered.expanded(ref))
+
+    def _terminal(self, expr: Literal | Bit | Pattern) -> One:
+        return noted(label_of(expr), super()._terminal(expr))
+
+    def _choice_of_ones(self, makers: list[One], options: tuple[Expr, ...]) -> One:
+        return choice_of_ones(makers, self._costs(options), [_names(option) for option in options])
+
+    def _choice_of_many(self, makers: list[Many], options: tuple[Expr, ...]) -> Many:
+        return choice_of_many(makers, self._costs(options), [_names(option) for option in options])
+
+    def _counted(self, expr: Repeat, once: Many) -> Many:
+        least, most = expr.least, expr.most
+        if not isinstance(least, int) or not (most is None or isinstance(most, int)) or least == most:
+            return super()._counted(expr, once)
+        further = plain.if_not_empty(once) if can_be_empty(expr.body, self._nullable) else once
+        # As many as the plain makers would make at most.
+        spread = self._most if most is None else min(most - least, max(self._most, 1) * 4)
+        return repetition(once, further, least, spread, least_size(expr.body, self._sizes), _names(expr.body))
+
+
+def _names(expr: Expr) -> Names:
+    return tuple(dict.fromkeys(names_in(expr)))
+
+
+# --- makers -----------------------------------------------------------------------------------------------------------
+
+
+def entered(name: str, steered: One, unsteered: One) -> One:
+    """A symbol, with steering if something in it is worth more."""
+
+    def make(run: Run) -> Part:
+        above = run.state
+        state = run.steering.enter(above, name)
+        if state is None:
+            return unsteered(run)
+        run.state = state
+        part = steered(run)
+        run.state = above
+        return part
+
+    return make
+
+
+def noted(name: str, make: One) -> One:
+    """A terminal."""
+
+    def make_noted(run: Run) -> Part:
+        run.steering.enter(run.state, name)
+        return make(run)
+
+    return make_noted
+
+
+def steered_at_first(steered: One, unsteered: One) -> Attempts:
+    def attempts(run: Run) -> plain.MakeNode:
+        left, state = _STEERED_ATTEMPTS, run.state
+
+        def attempt() -> Node:
+            nonlocal left
+            left -= 1
+            run.state = state  # the last attempt may have been broken off
+            node = (steered if left >= 0 else unsteered)(run)
+            assert isinstance(node, Node), "the maker of a symbol makes a node"
+            return node
+
+        return attempt
+
+    return attempts
+
+
+def choice_of_ones(makers: list[One], costs: list[int], names: list[Names]) -> One:
+    def choose(run: Run) -> Part:
+        return makers[best(run, costs, names)](run)
+
+    return choose
+
+
+def choice_of_many(makers: list[Many], costs: list[int], names: list[Names]) -> Many:
+    def choose(run: Run, out: list[Part]) -> None:
+        makers[best(run, costs, names)](run, out)
+
+    return choose
+
+
+def best(run: Run, costs: list[int], names: list[Names]) -> int:
+    """The option that is worth most of those that the nodes left suffice for; by chance if there are several.
+
+    If none is worth anything, any of them.
+    """
+    worth, state = run.steering.worth, run.state
+    allowed = max(run.left, min(costs))
+    most, found = 0.0, list[int]()
+    for at, cost in enumerate(costs):
+        if cost <= allowed and (here := worth(state, names[at])) >= most:
+            if here > most:
+                most, found = here, []
+            found.append(at)
+    return found[int(run.random() * len(found))] if len(found) > 1 else found[0]
+
+
+def repetition(once: Many, further: Many, least: int, spread: int, cost: int, names: Names) -> Many:
+    """A repetition that goes up to `spread` beyond its least count; each round takes `cost` nodes or more."""
+    rounds, modest = min(spread, _MOST_ROUNDS), min(spread, _MODEST) + 1
+
+    def some(run: Run, out: list[Part]) -> None:
+        for _ in range(least):
+            once(run, out)
+        invites, state = run.steering.invites, run.state
+        if invites(state, names):
+            for _ in range(rounds):
+                if run.left < cost or not invites(state, names):
+                    break
+                further(run, out)
+        else:
+            for _ in range(int(run.random() * modest)):
+                if run.left < cost:
+                    break
+                further(run, out)
+
+    return some

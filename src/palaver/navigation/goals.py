@@ -1,0 +1,108 @@
+"""What is to be covered: all k-paths, or only those in what we say.
+
+*Inputs* are the paths inside of messages that we say. *States* are these, and the paths through states of the dialogue
+into them. *All* are these and the answers of the others. What a path of a goal begins or ends with is in the goal too;
+so of any path there is a longest end that is, and that one tells whether the path matters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from enum import Enum
+
+from palaver.grammar.analyse import reachable
+from palaver.matching.cut import Dialogue
+from palaver.navigation.coverage import NOTHING, Coverage
+from palaver.navigation.kpaths import KPath, KPaths
+
+
+class Goal(Enum):
+    INPUTS = "inputs"
+    STATES = "states"
+    ALL = "all"
+
+
+class Goals:
+    """Tells of each path which goals it belongs to."""
+
+    def __init__(self, paths: KPaths, dialogue: Dialogue, ours: Collection[str]) -> None:
+        self._paths = paths
+        self._states = dialogue.states
+        below = paths.below
+        symbols = {name: [child for child in children if child in below] for name, children in below.items()}
+        own = dict.fromkeys(move.symbol for move in dialogue.messages if move.sender in ours)
+        everywhere = ""  # a node of its own, from which all our messages are reached at once
+        said = [name for name in reachable(everywhere, {**symbols, everywhere: list(own)}) if name != everywhere]
+        others = {move.symbol for move in dialogue.messages} - own.keys()
+        self._inputs: Mapping[str, None] = dict.fromkeys(
+            (*said, *(child for name in said for child in below.get(name, ())))
+        )
+        # What a state can lead to without an answer.
+        self._onward = {
+            name: tuple(child for child in below.get(name, ()) if child not in others) for name in dialogue.states
+        }
+
+    def of(self, path: KPath) -> Goal:
+        """The smallest goal that a path belongs to."""
+        if path[0] in self._inputs:
+            return Goal.INPUTS
+        for name, child in zip(path, (*path[1:], None), strict=True):
+            if name not in self._states:
+                return Goal.STATES if name in self._inputs or name not in self._paths.below else Goal.ALL
+            if child is not None and child not in self._onward[name]:
+                return Goal.ALL
+        return Goal.STATES
+
+    def contains(self, goal: Goal, path: KPath) -> bool:
+        order = list(Goal)
+        return order.index(self.of(path)) <= order.index(goal)
+
+    def count(self, goal: Goal) -> int:
+        """How many paths a goal has."""
+        if goal is Goal.ALL:
+            return self._paths.count()
+        return sum(1 for path in self._walks(goal))
+
+    def _walks(self, goal: Goal) -> Iterator[KPath]:
+        return (path for path in self._paths if self.contains(goal, path))
+
+
+class Aim:
+    """Which states of a coverage matter for a goal, and how far that has come."""
+
+    def __init__(self, coverage: Coverage, goals: Goals, goal: Goal) -> None:
+        self.coverage = coverage
+        self.goal = goal
+        self._goals = goals
+        self._targets: dict[int, int] = {}
+        self.total = goals.count(goal)
+        self.reached = sum(1 for path in coverage.covered() if goals.contains(goal, path))
+        coverage.watchers.append(self._see)
+
+    def _see(self, state: int) -> None:
+        self.reached += self.target(state) == state
+
+    def target(self, state: int) -> int:
+        """The state of the longest end of a path that matters; `NOTHING`, which is always covered, if none does."""
+        if self.goal is Goal.ALL:
+            return state
+        target = self._targets.get(state)
+        if target is None:
+            target = state
+            while target != NOTHING and not self._goals.contains(self.goal, self.coverage.walks[target]):
+                target = self.coverage.end_of(target)
+            self._targets[state] = target
+        return target
+
+    def is_missing(self, state: int) -> bool:
+        """Whether to meet a node in this state would cover anything that matters."""
+        return not self.coverage.is_covered[self.target(state)]
+
+    def missing(self) -> Iterator[KPath]:
+        return (path for path in self.coverage.missing() if self._goals.contains(self.goal, path))
+
+
+def goals_reached(coverage: Coverage, goals: Goals) -> Iterable[tuple[Goal, int, int]]:
+    """For each goal how many of its paths were seen, and how many there are."""
+    for goal in Goal:
+        yield goal, sum(1 for path in coverage.covered() if goals.contains(goal, path)), goals.count(goal)

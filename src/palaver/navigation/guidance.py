@@ -1,0 +1,87 @@
+"""All that guided conversations of a spec share, put together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from palaver.chance import Chance
+from palaver.navigation.atlas import Atlas
+from palaver.navigation.coverage import Coverage
+from palaver.navigation.goals import Aim, Goal, Goals
+from palaver.navigation.guide import Guide, Scheme
+from palaver.navigation.kpaths import KPaths
+from palaver.navigation.navigator import Navigator
+from palaver.navigation.paper import PaperScheme
+from palaver.navigation.peer import Peer
+from palaver.navigation.planner import Planner
+from palaver.navigation.potential import Potential
+from palaver.navigation.reasons import Reason, Reasons
+from palaver.navigation.steering import PayloadSteering
+from palaver.navigation.store import paths_as_data, restored
+from palaver.navigation.superposition import Superposition
+from palaver.navigation.targets import TargetSelector
+from palaver.navigation.walker import Walker
+from palaver.session.play import Play
+
+
+class Guidance:
+    """What has been covered, what is aimed at, and the players that go for it."""
+
+    def __init__(
+        self, play: Play, chance: Chance, *, k: int = 5, goal: Goal = Goal.ALL, follows_the_paper: bool = False
+    ) -> None:
+        forecaster, grammar = play.forecaster, play.spec.grammar
+        self.dialogue = forecaster.dialogue
+        self.paths = KPaths(grammar, k)
+        self.coverage = Coverage(self.paths)
+        self.goals = Goals(self.paths, self.dialogue, play.ours)
+        self.aim = Aim(self.coverage, self.goals, goal)
+        self.potential = Potential(self.aim)
+        self.atlas = Atlas(forecaster, self.coverage, play.ours)
+        self.ours, self.peer = Peer(self.paths), Peer(self.paths)
+        self.planner = Planner(self.atlas, self.aim, self.potential, self.ours, self.peer)
+        self.scheme: Scheme = self.planner
+        if follows_the_paper:
+            selector = TargetSelector(self.aim, self.dialogue, chance / "targets")
+            navigator = Navigator(self.atlas, self.planner, forecaster, lambda short: KPaths(grammar, short))
+            self.scheme = PaperScheme(selector, navigator, self.planner)
+        superposition = Superposition(forecaster, self.atlas, self.potential)
+        steering = PayloadSteering(self.aim, chance / "steering")
+        self.guide = Guide(
+            self.atlas,
+            self.scheme,
+            superposition,
+            self.potential,
+            self.ours,
+            self.peer,
+            steering,
+            chance / "guide",
+        )
+        self.walker = Walker(superposition, chance / "walker")
+
+    def ask_again(self) -> None:
+        """What was given up is tried again, with more patience."""
+        self.ours.patience *= 2
+        self.planner.ask_again()
+        self.guide.is_done = False
+
+    def reasons(self) -> list[Reason]:
+        """Why what is missing is missing."""
+        return Reasons(self.dialogue, self.ours, self.peer).of(self.aim.missing())
+
+    # --- Between runs -------------------------------------------------------------------------------------------------
+
+    def as_data(self) -> dict[str, Any]:
+        """What is known, for a coverage file."""
+        return {
+            "coverage": paths_as_data(self.coverage),
+            "ours": self.ours.as_data(),
+            "peer": self.peer.as_data(),
+        }
+
+    def go_on_from(self, data: dict[str, Any]) -> None:
+        """Start from what another run has found out.
+
+        :raises PalaverError: that is not what it should be
+        """
+        restored(self.coverage, self.ours, self.peer, data)

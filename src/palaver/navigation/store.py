@@ -1,0 +1,80 @@
+"""The coverage file: what one run has found out, for the next.
+
+Paths are lists of numbers into a list of names, so the file can be read by others, and what is no path of the spec any
+more is left out when it is read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from palaver.errors import PalaverError
+from palaver.navigation.coverage import Coverage
+from palaver.navigation.peer import Peer
+
+_FORMAT = "palaver coverage 1"
+
+
+def paths_as_data(coverage: Coverage) -> dict[str, Any]:
+    """The covered paths, as JSON can hold them."""
+    names: dict[str, int] = {}
+    paths = [[names.setdefault(name, len(names)) for name in path] for path in coverage.covered()]
+    return {"k": coverage.paths.k, "names": list(names), "paths": paths}
+
+
+def add_paths(coverage: Coverage, data: Mapping[str, Any]) -> None:
+    """Cover what another run has covered, as far as the spec knows such paths."""
+    below = coverage.paths.below
+    names = data["names"]
+    for numbers in data["paths"]:
+        path = [names[number] for number in numbers][-coverage.paths.k :]
+        is_known = path[0] in below or any(path[0] in found for found in below.values())
+        if is_known and all(name in below.get(above, ()) for above, name in pairwise(path)):
+            coverage.add_path(path)
+
+
+def write(file: Path, **parts: Any) -> None:
+    """Write a coverage file, so that there is never half of one.
+
+    :raises PalaverError: it cannot be written
+    """
+    whole = json.dumps({"format": _FORMAT, **parts}, ensure_ascii=False, indent=None, separators=(",", ":"))
+    beside = file.with_name(f"{file.name}.new")
+    try:
+        beside.write_text(whole + "\n", encoding="utf-8")
+        beside.replace(file)
+    except OSError as error:
+        raise PalaverError(f"the coverage file {file} cannot be written: {error.strerror}") from error
+
+
+def read(file: Path) -> dict[str, Any]:
+    """Read a coverage file.
+
+    :raises PalaverError: it cannot be read, or is something else
+    """
+    try:
+        data = json.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise PalaverError(f"the coverage file {file} cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise PalaverError(f"{file} is no coverage file: it is no JSON") from error
+    if not isinstance(data, dict) or data.get("format") != _FORMAT:
+        raise PalaverError(f"{file} is no coverage file, or one of another version of palaver")
+    return data
+
+
+def restored(coverage: Coverage, ours: Peer, peer: Peer, data: Mapping[str, Any]) -> None:
+    """Go on from where another run has stopped.
+
+    :raises PalaverError: the file has parts that are not as they should be
+    """
+    try:
+        add_paths(coverage, data["coverage"])
+        ours.add_data(data["ours"])
+        peer.add_data(data["peer"])
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+        raise PalaverError("the coverage file is damaged: what is in it is not as it should be") from error

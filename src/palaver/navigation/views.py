@@ -1,0 +1,210 @@
+"""What of a spec has been covered, in plain views: messages, states, transitions, alternatives, constraints.
+
+Messages, states and transitions are counted; of alternatives it is known whether they have been taken. Which
+alternative a node took is approximate where it could have come about in several ways (`alternatives.py`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Self
+
+from palaver.errors import PalaverError
+from palaver.grammar.ir import Grammar
+from palaver.grammar.show import show_expr
+from palaver.matching.cut import MessageType
+from palaver.matching.dialogue import Future
+from palaver.navigation.alternatives import Alternative, Alternatives
+from palaver.navigation.statemap import State, StateMap, Transition
+from palaver.spec.ast import Ref
+from palaver.trees.node import Node
+
+
+class Views:
+    """What has been covered so far. `grammar` is that of the states."""
+
+    def __init__(self, grammar: Grammar, states: StateMap) -> None:
+        self.states = states
+        self.alternatives = Alternatives(grammar.bodies, grammar.start)
+        # How often each has been seen; those that have not are there as well.
+        self.message_counts: dict[MessageType, int] = dict.fromkeys(states.messages, 0)
+        self.state_counts: dict[State, int] = dict.fromkeys(states.states, 0)
+        self.transition_counts: dict[Transition, int] = dict.fromkeys(states.transitions, 0)
+        # By its text, how often a constraint was asked and held, and how often it did not.
+        self.constraint_counts: dict[str, tuple[int, int]] = {each.text: (0, 0) for each in grammar.constraints}
+        self._transitions: dict[tuple[int, MessageType, int], Transition] = {
+            (each.source.number, each.move, each.target.number): each for each in states.transitions
+        }
+
+    # --- Noting -------------------------------------------------------------------------------------------------------
+
+    def note(self, before: Future, move: MessageType, node: Node, after: Future | None = None) -> None:
+        """Note a message: the future it was said in, who said it, its tree, and the future it led to.
+
+        Without the latter, the transition counts only if the message leads to a single state from there.
+        """
+        self.message_counts[move] += 1
+        self.alternatives.note(node)
+        source = self.states.state_of(before)
+        if source is None:
+            return
+        if source is self.states.initial and not self.state_counts[source]:
+            self.state_counts[source] = 1
+        target = self._target(source, move) if after is None else self.states.state_of(after)
+        transition = None if target is None else self._transitions.get((source.number, move, target.number))
+        if transition is not None:
+            self.transition_counts[transition] += 1
+            self.state_counts[transition.target] += 1
+
+    def _target(self, source: State, move: MessageType) -> State | None:
+        targets = self.states.targets(source, move)
+        return targets[0] if len(targets) == 1 else None
+
+    def note_dialogue(self, tree: Node) -> None:
+        """Note the alternatives that were taken above the messages of a conversation, whether it is complete or not."""
+        self.alternatives.note(tree)
+
+    def note_constraint(self, text: str, holds: bool) -> None:
+        """Note that a constraint was asked; it is named by its text."""
+        held, failed = self.constraint_counts.get(text, (0, 0))
+        self.constraint_counts[text] = (held + holds, failed + (not holds))
+
+    # --- Telling ------------------------------------------------------------------------------------------------------
+
+    def summary(self) -> list[tuple[str, int, int]]:
+        """Each view: its name, how much of it was reached, and how much there is."""
+        counted: dict[str, list[bool]] = {
+            "messages": [count > 0 for count in self.message_counts.values()],
+            "states": [count > 0 for count in self.state_counts.values()],
+            "transitions": [count > 0 for count in self.transition_counts.values()],
+            "alternatives": [alternative in self.alternatives for alternative in self.alternatives],
+            "constraints": [held + failed > 0 for held, failed in self.constraint_counts.values()],
+        }
+        return [(name, sum(reached), len(reached)) for name, reached in counted.items()]
+
+    # --- Merging and storing ------------------------------------------------------------------------------------------
+
+    def update(self, other: Views) -> None:
+        """Add what another run of the same spec has covered."""
+        self.add_data(other.as_data())
+
+    def as_data(self) -> dict[str, Any]:
+        """All of it as plain data that JSON can hold. Messages never seen are there, too: they tell which spec it is."""
+        taken: dict[str, list[str]] = {}
+        for symbol, text in self.alternatives.taken():
+            taken.setdefault(symbol, []).append(text)
+        return {
+            "messages": {show_message(move): count for move, count in self.message_counts.items()},
+            "states": {state.name: count for state, count in self.state_counts.items() if count},
+            "transitions": [
+                [source.name, show_message(move), target.name, count]
+                for (source, move, target), count in self.transition_counts.items()
+                if count
+            ],
+            "alternatives": taken,
+            "constraints": {text: list(counts) for text, counts in self.constraint_counts.items()},
+        }
+
+    def add_data(self, data: Mapping[str, Any]) -> None:
+        """Add what `as_data` gave. States and alternatives that the spec no longer has are forgotten.
+
+        :raises PalaverError: this is no such data, or that of another spec
+        """
+        _check_shape(data)
+        moves = {show_message(move): move for move in self.message_counts}
+        if list(data["messages"]) != list(moves):
+            raise PalaverError("the coverage is that of another spec: its messages are not the same")
+        for name, count in data["messages"].items():
+            self.message_counts[moves[name]] += count
+        states = {state.name: state for state in self.state_counts}
+        for name, count in data["states"].items():
+            if name in states:
+                self.state_counts[states[name]] += count
+        for source, name, target, count in data["transitions"]:
+            if source in states and target in states and name in moves:
+                key = (states[source].number, moves[name], states[target].number)
+                if key in self._transitions:
+                    self.transition_counts[self._transitions[key]] += count
+        for symbol, texts in data["alternatives"].items():
+            self.alternatives.take(Alternative(symbol, text) for text in texts)
+        for text, (held, failed) in data["constraints"].items():
+            if text in self.constraint_counts:
+                known = self.constraint_counts[text]
+                self.constraint_counts[text] = (known[0] + held, known[1] + failed)
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any], grammar: Grammar, states: StateMap) -> Self:
+        """What `as_data` gave, for the same spec.
+
+        :raises PalaverError: this is no such data, or that of another spec
+        """
+        views = cls(grammar, states)
+        views.add_data(data)
+        return views
+
+
+def show_message(move: MessageType) -> str:
+    """A message as the spec writes it."""
+    return show_expr(Ref(move.symbol, move.sender, move.recipient))
+
+
+# --- Files ------------------------------------------------------------------------------------------------------------
+
+
+def read_views(path: str | Path) -> dict[str, Any]:
+    """The views in a coverage file, as `Views.as_data` gave them.
+
+    :raises PalaverError: there is no such file, or it is no coverage file
+    """
+    try:
+        content = json.loads(Path(path).read_bytes())
+    except OSError as error:
+        raise PalaverError(f"cannot read {path}: {error.strerror}; palaver talk --coverage-file writes it") from error
+    except (ValueError, RecursionError) as error:
+        raise PalaverError(f"{path} is no coverage file, or only a part of one: it is not JSON ({error})") from error
+    views = content.get("views") if isinstance(content, dict) else None
+    if views is None:
+        raise PalaverError(f"{path} is no coverage file: palaver talk --coverage-file writes one, with a key 'views'")
+    try:
+        _check_shape(views)
+    except PalaverError as error:
+        raise PalaverError(f"{path}: {error}") from None
+    return dict(views)
+
+
+def _check_shape(data: Any) -> None:
+    is_right = (
+        isinstance(data, Mapping)
+        and _is_counts(data.get("messages"))
+        and _is_counts(data.get("states"))
+        and isinstance(data.get("transitions"), list)
+        and all(map(_is_transition, data["transitions"]))
+        and isinstance(data.get("alternatives"), Mapping)
+        and all(map(_is_texts, data["alternatives"].values()))
+        and isinstance(data.get("constraints"), Mapping)
+        and all(map(_is_outcomes, data["constraints"].values()))
+    )
+    if not is_right:
+        raise PalaverError("the coverage is not in the form that palaver writes; was the file changed?")
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and value >= 0
+
+
+def _is_counts(value: object) -> bool:
+    return isinstance(value, Mapping) and all(map(_is_count, value.values()))
+
+
+def _is_transition(value: object) -> bool:
+    return isinstance(value, list) and len(value) == 4 and _is_texts(value[:3]) and _is_count(value[3])
+
+
+def _is_texts(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)
+
+
+def _is_outcomes(value: object) -> bool:
+    return isinstance(value, list) and len(value) == 2 and all(map(_is_count, value))

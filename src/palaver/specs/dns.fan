@@ -1,0 +1,345 @@
+# DNS over UDP: questions about a zone, and answers with aliases, referrals and EDNS (RFC 1035, 2308, 6891)
+#
+# Names are written out in this grammar. On the wire a name may end with a pointer to an earlier one; the parties at
+# the end of this file undo that in all they hear, and do it in all they say.
+#
+# The questions are about the zone example.test, which is described by <asked_name> and `rcode_of`. For another zone,
+# change these two.
+
+<start> ::= <exchange>+
+<exchange> ::= <Client:Server:query> <Server:Client:response>
+
+
+# --- questions --------------------------------------------------------------------------------------------------------
+
+<query> ::= <framing> <query_header> <question> <query_opt>{int(<query_header>.<opt_count>)}
+<framing> ::= ""
+<query_header> ::= <id> <query_flags> <one> <zero> <zero> <opt_count>
+<query_flags> ::= 0 <opcode> 0 0 <recursion_desired> 0 0 <authentic> <unchecked> 0 0 0 0
+<id> ::= rb"[\x00-\xff]{2}"
+<opcode> ::= 0 0 0 0
+<recursion_desired> ::= 0 | 1
+<authentic> ::= 0 | 1
+<unchecked> ::= 0 | 1
+<one> ::= b"\x00\x01"
+<zero> ::= b"\x00\x00"
+<opt_count> ::= 0{15} (0 | 1)
+
+<question> ::= <asked_name> <asked_type> <internet>
+<asked_name> ::= <host> <zone> | <zone> | <closed>
+<asked_type> ::= <type_a> | <type_ns> | <type_cname> | <type_soa> | <type_mx> | <type_txt> | <type_aaaa>
+<zone> ::= b"\x07example\x04test\x00"
+<host> ::= b"\x03ns1" | b"\x04mail" | <alias> | <large> | <below> | <wild> | <missing>
+<alias> ::= b"\x03www" | b"\x05chain" | b"\x08dangling" | b"\x07endless"
+<large> ::= b"\x05large"
+<below> ::= b"\x04host\x03sub"
+<wild> ::= rb"\x04[a-z0-9]{4}\x04wild"
+<missing> ::= rb"\x06no-[a-z0-9]{3}"
+<closed> ::= b"\x06closed\x04test\x00"
+
+<query_opt> ::= <root> <type_opt> <udp_size> <zero> <edns_flags> (<zero> | b"\x00\x0c" <query_cookie>)
+<query_cookie> ::= b"\x00\x0a\x00\x08" <client_cookie>
+
+
+# --- answers ----------------------------------------------------------------------------------------------------------
+
+<response> ::= (
+    <framing> <response_header> <question>
+    <answer>{int(<response_header>.<answer_count>)}
+    <authority>{int(<response_header>.<authority_count>)}
+    <additional>{int(<response_header>.<additional_count>)}
+)
+<response_header> ::= <id> <response_flags> <one> <answer_count> <authority_count> <additional_count>
+<response_flags> ::= (
+    1 <opcode> <authoritative> <truncated> <recursion_desired>
+    <recursion_available> 0 <authentic> <unchecked> <rcode>
+)
+<authoritative> ::= 0 | 1
+<truncated> ::= 0 | 1
+<recursion_available> ::= 0 | 1
+<rcode> ::= <no_error> | <server_failure> | <no_such_name> | <refused>
+<no_error> ::= 0 0 0 0
+<server_failure> ::= 0 0 1 0
+<no_such_name> ::= 0 0 1 1
+<refused> ::= 0 1 0 1
+# No section of an answer about this zone has more than seven records.
+<answer_count> ::= 0{13} <bit>{3}
+<authority_count> ::= 0{13} <bit>{3}
+<additional_count> ::= 0{13} <bit>{3}
+<bit> ::= 0 | 1
+
+<answer> ::= <name> <answer_data>
+<answer_data> ::= <a> | <ns> | <cname> | <soa> | <mx> | <txt> | <aaaa>
+<authority> ::= <name> <authority_data>
+<authority_data> ::= <ns> | <soa>
+<additional> ::= <name> <address> | <response_opt>
+<address> ::= <a> | <aaaa>
+
+<a> ::= <type_a> <internet> <ttl> b"\x00\x04" <ipv4>
+<ns> ::= <type_ns> <internet> <ttl> <size> <name>
+<cname> ::= <type_cname> <internet> <ttl> <size> <name>
+<soa> ::= <type_soa> <internet> <ttl> <size> <name> <name> <number>{5}
+<mx> ::= <type_mx> <internet> <ttl> <size> <preference> <name>
+<txt> ::= <type_txt> <internet> <ttl> <text>
+<aaaa> ::= <type_aaaa> <internet> <ttl> b"\x00\x10" <ipv6>
+
+<type_a> ::= b"\x00\x01"
+<type_ns> ::= b"\x00\x02"
+<type_cname> ::= b"\x00\x05"
+<type_soa> ::= b"\x00\x06"
+<type_mx> ::= b"\x00\x0f"
+<type_txt> ::= b"\x00\x10"
+<type_aaaa> ::= b"\x00\x1c"
+<type_opt> ::= b"\x00\x29"
+<internet> ::= b"\x00\x01"
+<ttl> ::= rb"[\x00-\x7f][\x00-\xff]{3}"
+<size> ::= <bit>{16}
+<ipv4> ::= rb"[\x00-\xff]{4}"
+<ipv6> ::= rb"[\x00-\xff]{16}"
+<number> ::= rb"[\x00-\xff]{4}"
+<preference> ::= rb"[\x00-\xff]{2}"
+<character> ::= rb"[\x20-\x7e]"
+
+# Only its size tells a text from the record behind it. So it is read as bytes, and these as strings.
+<text> ::= <size> <octet>{int(<size>)} := with_size(<strings>)
+<strings> ::= <character_string>{1,3} := bytes(<text>)[2:]
+<character_string> ::= <string_length> <character>{ord(str(<string_length>))}
+<string_length> ::= rb"[\x00-\x7f]"
+<octet> ::= rb"[\x00-\xff]"
+
+# Names stay far below the limit of 255 bytes.
+<name> ::= <label>{0,4} <root>
+<label> ::= <label_length> <letter>{ord(str(<label_length>))}
+<label_length> ::= rb"[\x01-\x1f]"
+<letter> ::= rb"[a-z0-9_-]"
+<root> ::= b"\x00"
+
+<response_opt> ::= <root> <type_opt> <udp_size> <zero> <edns_flags> <options>
+<options> ::= <zero> | b"\x00\x1c" <response_cookie> | <error_size> <extended_error> | <both_size> <response_cookie> <extended_error>
+<error_size> ::= rb"\x00[\x06-\x45]"
+<both_size> ::= rb"\x00[\x22-\x61]"
+<response_cookie> ::= b"\x00\x0a\x00\x18" <client_cookie> <server_cookie>
+<extended_error> ::= b"\x00\x0f" <option_size> <info_code> <character>{int(<option_size>) - 2}
+<option_size> ::= 0{10} <bit>{6}
+<info_code> ::= rb"\x00[\x00-\x18]"
+<udp_size> ::= rb"[\x02-\xff][\x00-\xff]"
+<edns_flags> ::= <dnssec_ok> 0{15}
+<dnssec_ok> ::= 0 | 1
+<client_cookie> ::= rb"[\x00-\xff]{8}"
+<server_cookie> ::= rb"[\x00-\xff]{16}"
+
+
+# --- what holds between them ------------------------------------------------------------------------------------------
+
+where forall <e> in <exchange>:
+    <e>.<response>.<response_header>.<id> == <e>.<query>.<query_header>.<id>
+where forall <e> in <exchange>:
+    <e>.<response>.<question> == <e>.<query>.<question>
+where forall <e> in <exchange>:
+    <e>..<response_flags>.<recursion_desired> == <e>..<query_flags>.<recursion_desired>
+where forall <e> in <exchange>:
+    int(<e>..<rcode>) == rcode_of(<e>.<query>.<question>)
+
+# Every answer is about the name that was asked for, or about one that aliases lead to.
+where forall <e> in <exchange>:
+    forall <q> in <e>.<query>.<question>:
+        forall <r> in <e>.<response>.<answer>:
+            bytes(<r>.<name>) == name_due(<q>, <e>.<response>, <r>)
+where forall <e> in <exchange>:
+    forall <q> in <e>.<query>.<question>:
+        forall <r> in <e>.<response>.<answer>:
+            bytes(<r>.<answer_data>)[:2] in (bytes(<q>.<asked_type>), CNAME)
+
+# Only the large name does not fit into a datagram of the first days.
+where forall <e> in <exchange>:
+    int(<e>..<truncated>) <= len(*<e>.<query>..<large>)
+
+# A name that does not exist is denied by the zone that would have it.
+where forall <e> in <exchange>:
+    len(*<e>.<response>.<authority>..<soa>) >= denials(<e>.<query>.<question>)
+
+# Who speaks of extensions is answered with extensions, and nobody else.
+where forall <e> in <exchange>:
+    forall <r> in <e>.<response>: len(*<r>..<response_opt>) == len(*<e>..<query_opt>)
+where forall <e> in <exchange>:
+    len(*<e>..<response_cookie>) <= len(*<e>..<query_cookie>)
+where forall <e> in <exchange>:
+    <e>..<response_cookie>.<client_cookie> == <e>..<query_cookie>.<client_cookie>
+
+where forall <d> in <answer_data>: int(<d>..<size>) == len(bytes(<d>)) - 10
+where forall <d> in <authority_data>: int(<d>..<size>) == len(bytes(<d>)) - 10
+where forall <o> in <options>: bytes(<o>.<error_size>) == bytes_of(len(bytes(<o>)) - 2)
+where forall <o> in <options>: bytes(<o>.<both_size>) == bytes_of(len(bytes(<o>)) - 2)
+where forall <x> in <extended_error>: int(<x>.<option_size>) == len(bytes(<x>)) - 4
+
+CNAME = b"\x00\x05"
+
+def bytes_of(number):
+    return number.to_bytes(2, "big")
+
+def with_size(data):
+    return bytes_of(len(bytes(data))) + bytes(data)
+
+def rcode_of(question):
+    asked = bytes(question)
+    if b"closed" in asked:
+        return 5  # refused
+    if asked[-4:-2] != CNAME:
+        if b"endless" in asked:
+            return 2  # server failure: its aliases go round
+        if b"dangling" in asked:
+            return 3
+    return 3 if b"no-" in asked else 0
+
+def denials(question):
+    return 1 if rcode_of(question) == 3 else 0
+
+def name_due(question, response, record):
+    """The name that a record of the answer must be about: the one asked for, or that of the last alias before it."""
+    name = bytes(question)[:-4]
+    if bytes(question)[-4:-2] == CNAME:
+        return name
+    for each in response.find_direct_trees(NonTerminal("<answer>")):
+        if each == record:
+            break
+        for alias in each.find_subtrees("<cname>"):
+            name = bytes(alias)[10:]
+    return name
+
+
+# --- names as they are on the wire ------------------------------------------------------------------------------------
+
+# Where the names are in the data of a record, behind so many bytes, by its type.
+NAMES = {2: (0, 1), 5: (0, 1), 6: (0, 2), 15: (2, 1)}
+
+class Malformed(Exception):
+    pass
+
+class Reader:
+    """Reads a message, and writes it again with its names as `write_name` wants them."""
+
+    def __init__(self, message, write_name):
+        self.message = message
+        self.write_name = write_name
+        self.position = 12
+        self.written = bytearray(message[:12])
+
+    def copied(self):
+        counts = [self.number(at) for at in (4, 6, 8, 10)]
+        for _ in range(counts[0]):
+            self.name()
+            self.take(4)
+        for _ in range(sum(counts[1:])):
+            self.record()
+        if self.position != len(self.message):
+            raise Malformed("something follows the last record")
+        return bytes(self.written)
+
+    def record(self):
+        self.name()
+        kind = self.number(self.position)
+        self.take(10)
+        size, size_at = self.number(self.position - 2), len(self.written) - 2
+        end = self.position + size
+        before, names = NAMES.get(kind, (size, 0))
+        self.take(before)
+        for _ in range(names):
+            self.name()
+        self.take(end - self.position)
+        if len(self.written) > 65535:
+            raise Malformed("no message is so long")
+        self.written[size_at:size_at + 2] = bytes_of(len(self.written) - size_at - 2)
+
+    def take(self, count):
+        if count < 0 or self.position + count > len(self.message):
+            raise Malformed("the message ends too soon")
+        self.written += self.message[self.position:self.position + count]
+        self.position += count
+
+    def number(self, at):
+        return int.from_bytes(self.message[at:at + 2], "big")
+
+    def name(self):
+        labels, self.position = labels_at(self.message, self.position)
+        self.write_name(self.written, labels)
+
+def labels_at(message, position):
+    """The labels of a name, and where it ends. A pointer leads back, or nowhere: so none leads round in circles."""
+    labels = []
+    end = None
+    first = position
+    size = 1
+    while True:
+        length = message[position] if position < len(message) else 64
+        if length == 0:
+            return labels, end or position + 1
+        if length < 64:
+            labels.append(bytes(message[position + 1:position + 1 + length]))
+            position += 1 + length
+            size += 1 + length
+        elif length >= 192 and position + 1 < len(message):
+            end = end or position + 2
+            position = (length - 192) * 256 + message[position + 1]
+            if not 12 <= position < first:
+                raise Malformed("a pointer does not lead back")
+            first = position
+        else:
+            raise Malformed("no label")
+        if size > 255:
+            raise Malformed("a name is too long")
+
+def write_in_full(written, labels):
+    for label in labels:
+        written.append(len(label))
+        written += label
+    written.append(0)
+
+class Shortened:
+    """Writes names with pointers to where their ends were written before."""
+
+    def __init__(self):
+        self.places = {}
+
+    def write(self, written, labels):
+        for i in range(len(labels)):
+            rest = tuple(labels[i:])
+            if rest in self.places:
+                written += bytes_of(0xC000 + self.places[rest])
+                return
+            if len(written) < 0x4000:
+                self.places[rest] = len(written)
+            written.append(len(labels[i]))
+            written += labels[i]
+        written.append(0)
+
+def in_full(message):
+    """A message with all names written out; as it is, if they cannot be read. The grammar knows no pointers."""
+    try:
+        return Reader(message, write_in_full).copied()
+    except Malformed:
+        return message
+
+def shortened(message):
+    """A message whose names end with pointers wherever they can."""
+    return Reader(message, Shortened().write).copied()
+
+
+# --- parties ----------------------------------------------------------------------------------------------------------
+
+ADDRESS = "udp://127.0.0.1:53"
+
+class Speaker(NetworkParty):
+    def send(self, message, recipient):
+        super().send(shortened(bytes(message)), recipient)
+
+    def receive(self, message, sender):
+        super().receive(message if message is None else in_full(message), sender)
+
+class Client(Speaker):
+    def __init__(self):
+        super().__init__(ADDRESS, connection_mode=ConnectionMode.CONNECT)
+        self.start()
+
+class Server(Speaker):
+    def __init__(self):
+        super().__init__(ADDRESS, connection_mode=ConnectionMode.EXTERNAL)

@@ -1,0 +1,275 @@
+# FTP (RFC 959 and 2428): login, questions, passive mode, and files over a second connection.
+#
+#   palaver talk ftp --client 2121        test the server at port 2121
+#   palaver talk ftp --server 2121        test the clients that come to port 2121
+#
+# The server under test has a user `the_user` with the password `the_password`, the folders /docs, /empty and /upload,
+# the files /readme.txt and /docs/notes.txt, and lets the user write to /upload. For another one, define <right_name>,
+# <right_word>, <folder> and <file> anew in a file that is given after this one.
+
+
+# --- Who talks to whom ------------------------------------------------------------------------------------------------
+#
+# Commands and replies go over one connection, between Client and Server. Folders and files go over another one, between
+# ClientData and ServerData, which is opened anew for each of them. Two connections are never in step: the reply that
+# all is complete can overtake the last of the data. So there are two parties that exist in this file only, ClientClose
+# and ServerClose. What one of them says to the other is that it closes the data connection.
+
+
+# --- States -----------------------------------------------------------------------------------------------------------
+#
+# One rule is one state. Each alternative is something that can happen there, and the state that comes next.
+
+<start>          ::= <Server:Client:greeting> <logged_out>
+
+<logged_out>     ::= (<failed_login> | <refusal>)* (<login> <logged_in> | <goodbye>)
+
+<logged_in>      ::= <question>* (<set_binary> <binary> | <open_data> <passive> | <goodbye>)
+
+<binary>         ::= <question>* (<set_ascii> <logged_in> | <open_data> <binary_passive> | <goodbye>)
+
+# Here the server waits with a data connection. One transfer uses it up.
+<passive>        ::= <question>* (<set_binary> <binary_passive> | <transfer> <logged_in>)
+
+<binary_passive> ::= <question>* (<set_ascii> <passive> | <transfer> <binary>)
+
+
+# --- Login ------------------------------------------------------------------------------------------------------------
+#
+# When the right name has been given, nobody can tell yet whether this becomes a login or a failed one. Both are kept in
+# mind until the password decides.
+
+<login>          ::= <Client:Server:user> <Server:Client:send_password> <Client:Server:password> <Server:Client:welcome>
+<failed_login>   ::= (
+    <Client:Server:user> <Server:Client:send_password> <Client:Server:wrong_password> <Server:Client:denied> |
+    <Client:Server:wrong_user> <Server:Client:send_password> <Client:Server:password> <Server:Client:denied>
+)
+
+<user>           ::= "USER " <right_name> "\r\n"
+<wrong_user>     ::= "USER " <word> "\r\n"
+<password>       ::= "PASS " <right_word> "\r\n"
+<wrong_password> ::= "PASS " <word> "\r\n"
+<send_password>  ::= "331 " <rest>
+<welcome>        ::= "230 " <rest>
+<denied>         ::= "530 " <rest>
+
+<right_name>     ::= "the_user"
+<right_word>     ::= "the_password"
+
+# Servers hang up on those who fail too often, and most do at the third time.
+where len(*<wrong_user>) + len(*<wrong_password>) <= 2
+
+# Whoever is not logged in learns nothing.
+<refusal>        ::= <Client:Server:pwd> <Server:Client:denied>
+
+
+# --- Questions --------------------------------------------------------------------------------------------------------
+
+<question>       ::= <ask_system> | <ask_features> | <visit> | <set_option>
+
+<ask_system>     ::= <Client:Server:syst> <Server:Client:system>
+<syst>           ::= "SYST\r\n"
+<system>         ::= "215 " <rest>
+
+# Only the last line of a reply has a blank after the number.
+<ask_features>   ::= <Client:Server:feat> <Server:Client:features>
+<feat>           ::= "FEAT\r\n"
+<features>       ::= "211-" <rest> (" " <rest>)+ "211 " <rest>
+
+# Whoever goes somewhere must be there afterwards.
+<visit>          ::= <Client:Server:cwd> <Server:Client:changed> <Client:Server:pwd> <Server:Client:here>
+<cwd>            ::= "CWD " <folder> "\r\n"
+<folder>         ::= "/" | "/docs" | "/empty"
+<changed>        ::= "250 " <rest>
+<pwd>            ::= "PWD\r\n"
+<here>           ::= "257 \"" <folder> "\"" <rest>
+where forall <v> in <visit>: <v>.<cwd>.<folder> == <v>.<here>.<folder>
+
+<set_option>     ::= <Client:Server:opts> <Server:Client:done>
+<opts>           ::= "OPTS UTF8 ON\r\n"
+<done>           ::= "200 " <rest>
+
+<set_ascii>      ::= <Client:Server:type_ascii> <Server:Client:done>
+<type_ascii>     ::= "TYPE A\r\n"
+
+<set_binary>     ::= <Client:Server:type_binary> <Server:Client:done>
+<type_binary>    ::= "TYPE I\r\n"
+
+<goodbye>        ::= <Client:Server:quit> <Server:Client:bye>
+<quit>           ::= "QUIT\r\n"
+<bye>            ::= "221 " <rest>
+
+<greeting>       ::= "220 " <rest>
+<rest>           ::= r"[ -~]*" "\r\n"
+<word>           ::= r"[a-z0-9]{1,12}"
+
+
+# --- The data connection ----------------------------------------------------------------------------------------------
+#
+# The server tells the port where it waits: in the one form as a number, in the other as its two bytes.
+
+<open_data>      ::= <extended> | <classic>
+
+<extended>       ::= <Client:Server:epsv> <Server:Client:epsv_port>
+<epsv>           ::= "EPSV\r\n"
+<epsv_port>      ::= "229 " r"[ -'*-~]*" "(|||" <port> "|)" <rest>
+
+<classic>        ::= <Client:Server:pasv> <Server:Client:pasv_port>
+<pasv>           ::= "PASV\r\n"
+<pasv_port>      ::= "227 " r"[ -'*-~]*" "(127,0,0,1," <port_bytes> ")" <rest>
+
+# Whoever learns the port sets up the data connection: the server when it makes the number, the client when it reads it.
+# <chosen_port> is what <port> is computed from. It is in no message; when a <port> is read, it is computed from that.
+<port>           ::= <number> := set_up(int(<chosen_port>))
+<chosen_port>    ::= <number> := set_up(int(<port>))
+<port_bytes>     ::= <number> "," <number> := to_bytes(set_up(int(<chosen_bytes>)))
+<chosen_bytes>   ::= <number> := set_up(from_bytes(str(<port_bytes>)))
+<number>         ::= r"[0-9]{1,5}"
+
+
+def to_bytes(port):
+    return f"{port // 256},{port % 256}"
+
+
+def from_bytes(text):
+    high, low = text.split(",")
+    return int(high) * 256 + int(low)
+
+
+def set_up(port):
+    if ServerData.instance().is_fuzzer_controlled():
+        return ServerData.instance().listen()
+    return ClientData.instance().connect(port)
+
+
+# --- Transfers --------------------------------------------------------------------------------------------------------
+#
+# A transfer is over when the data connection is closed and the server has said so, in any order.
+
+<transfer>       ::= <list> | <download> | <upload>
+
+<list>           ::= <Client:Server:list_folder> <Server:Client:opening> <ServerData:ClientData:listing>? (
+    <ServerClose:ClientClose:closed> <Server:Client:complete> |
+    <Server:Client:complete> <ServerData:ClientData:listing>? <ServerClose:ClientClose:closed>
+)
+<list_folder>    ::= "LIST\r\n"
+<listing>        ::= <entry>+
+<entry>          ::= ("-" | "d") r"[rwxsStT-]{9}" <rest>
+
+<download>       ::= <Client:Server:retr> <Server:Client:opening> <ServerData:ClientData:content>? (
+    <ServerClose:ClientClose:closed> <Server:Client:complete> |
+    <Server:Client:complete> <ServerData:ClientData:content>? <ServerClose:ClientClose:closed>
+)
+<retr>           ::= "RETR " <file> "\r\n"
+<file>           ::= "/readme.txt" | "/docs/notes.txt"
+<content>        ::= r"[ -~\r\n]+"
+
+# Here it is the client that closes.
+<upload>         ::= (
+    <Client:Server:stor> <Server:Client:opening>
+    <ClientData:ServerData:content> <ClientClose:ServerClose:closed> <Server:Client:complete>
+)
+<stor>           ::= "STOR /upload/" <word> "\r\n"
+
+<opening>        ::= r"1(25|50) " <rest>
+<complete>       ::= "226 " <rest>
+<closed>         ::= "closed"
+
+
+# --- The parties ------------------------------------------------------------------------------------------------------
+#
+# The command line tells who of Client and Server is played here, and where the other one is. Without it the client is,
+# and the server is at this port. The other parties are on the side of one of these two.
+
+PORT = 2121
+
+
+class Client(NetworkParty):
+    def __init__(self):
+        super().__init__("tcp://127.0.0.1:" + str(PORT), connection_mode=ConnectionMode.CONNECT)
+        self.start()
+
+    def receive(self, message, sender):
+        super().receive(message, "Server")
+
+
+class Server(NetworkParty):
+    def __init__(self):
+        super().__init__("tcp://127.0.0.1:" + str(PORT), connection_mode=ConnectionMode.EXTERNAL)
+
+    def receive(self, message, sender):
+        super().receive(message, "Client")
+
+
+class ClientData(NetworkParty):
+    def __init__(self):
+        super().__init__("tcp://127.0.0.1:20", connection_mode=ConnectionMode.CONNECT)
+
+    def is_fuzzer_controlled(self):
+        return is_played(self, "Client")
+
+    def connect(self, port):
+        self.stop()
+        self.port = port
+        self.start()
+        return port
+
+    def receive(self, message, sender):
+        if message is None:
+            self.io_instance.parties["ClientClose"].receive("closed", "ServerClose")
+        else:
+            super().receive(message, "ServerData")
+
+
+class ServerData(NetworkParty):
+    def __init__(self):
+        super().__init__("tcp://127.0.0.1:20", connection_mode=ConnectionMode.OPEN)
+
+    def is_fuzzer_controlled(self):
+        return is_played(self, "Server")
+
+    def listen(self):
+        self.stop()
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self.port = free.getsockname()[1]
+        self.start()
+        return self.port
+
+    def receive(self, message, sender):
+        if message is None:
+            self.io_instance.parties["ServerClose"].receive("closed", "ClientClose")
+        else:
+            super().receive(message, "ClientData")
+
+
+class ClientClose(FandangoParty):
+    def __init__(self):
+        super().__init__(connection_mode=ConnectionMode.CONNECT)
+
+    def is_fuzzer_controlled(self):
+        return is_played(self, "Client")
+
+    def send(self, message, recipient):
+        ClientData.instance().stop()
+
+    def stop(self):
+        pass
+
+
+class ServerClose(FandangoParty):
+    def __init__(self):
+        super().__init__(connection_mode=ConnectionMode.OPEN)
+
+    def is_fuzzer_controlled(self):
+        return is_played(self, "Server")
+
+    def send(self, message, recipient):
+        ServerData.instance().stop()
+
+    def stop(self):
+        pass
+
+
+def is_played(party, leader):
+    leader = party.io_instance.parties.get(leader)
+    return leader is not None and leader.is_fuzzer_controlled()

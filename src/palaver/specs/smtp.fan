@@ -1,0 +1,148 @@
+# SMTP (RFC 5321): say hello, log in with AUTH LOGIN, send letters.
+#
+# The spec says what both sides say, so palaver can be either of them:
+#
+#     palaver talk -f smtp.fan --client 8025        tests the server that listens on port 8025
+#     palaver talk -f smtp.fan --server 8025        tests the clients that connect to port 8025
+#
+# There is one account, the_user with the_password; it is near the end. Letters are taken only from those who have
+# logged in. How to read the rules: <Client:mail> is a message, <mail>, that the client sends. A rule that holds messages
+# tells how the conversation may go on; all other rules tell what messages look like.
+
+
+# --- The conversation ---------------------------------------------------------------------------------------------------
+
+<start>           ::= <Server:greeting> <too_early>? <hello>
+<too_early>       ::= <Client:mail> <Server:out_of_order>
+
+# HELO is the hello of old. It knows no extensions, so there is no login.
+<hello>           ::= <Client:ehlo> <Server:features> <guest> | <Client:helo> <Server:welcome> <no_login>? <farewell>
+<no_login>        ::= <Client:auth> <Server:refused>
+
+# Nobody has logged in yet. An attempt to log in may turn out well or not: who has named the right user may still give the
+# wrong password. So after AUTH several rules are true at once, and what is said next decides between them.
+<guest>           ::= <attempt> | <farewell>
+<attempt>         ::= <login_good> <member> | (<login_bad> | <login_ended> | <not_allowed>) <guest>
+<login_good>      ::= <Client:auth> <Server:prompt> <Client:user> <Server:prompt> <Client:password> <Server:logged_in>
+<login_bad>       ::= <Client:auth> <Server:prompt> <wrong_account> <Server:login_failed>
+<wrong_account>   ::= (<Client:user> | <Client:wrong_user>) <Server:prompt> <Client:wrong_password>
+<login_ended>     ::= <Client:auth> <Server:prompt> <Client:cancel> <Server:cancelled>
+<not_allowed>     ::= <Client:mail> <Server:login_needed>
+
+# Somebody has logged in. Whatever is done, the state afterwards is the same, so the rule ends with itself.
+<member>          ::= (<transaction> | <disorder> | <pause>) <member> | <farewell>
+<disorder>        ::= (<Client:rcpt> | <Client:data> | <Client:auth>) <Server:out_of_order>
+<pause>           ::= <Client:noop> <Server:ok> | <Client:help> <Server:advice> | <Client:vrfy> <Server:cannot_tell>
+
+# First the envelope, then the letter. RSET takes back what was said of it.
+<transaction>     ::= <Client:mail> <Server:ok> <not_now>? (<Client:rcpt> <Server:ok> <addressed> | <reset>)
+<not_now>         ::= <Client:data> <Server:out_of_order> | <Client:bad_rcpt> <Server:refused>
+<addressed>       ::= <bystander>* <delivery> | <reset>
+<bystander>       ::= <Client:copy> <Server:ok>
+<delivery>        ::= <Client:data> <Server:go_ahead> <Client:letter> <Server:ok>
+<reset>           ::= <Client:rset> <Server:ok>
+
+<farewell>        ::= <Client:quit> <Server:bye>
+
+
+# --- What the client says -------------------------------------------------------------------------------------------------
+
+<ehlo>            ::= "EHLO " <domain> "\r\n"
+<helo>            ::= "HELO " <domain> "\r\n"
+<auth>            ::= "AUTH LOGIN\r\n"
+<user>            ::= <user_base64> "\r\n"
+<wrong_user>      ::= <wrong_base64> "\r\n"
+<password>        ::= <password_base64> "\r\n"
+<wrong_password>  ::= <wrong_base64> "\r\n"
+<cancel>          ::= "*\r\n"
+<mail>            ::= "MAIL FROM:<" <address> ">\r\n"
+<rcpt>            ::= "RCPT TO:<" <address> ">\r\n"
+<copy>            ::= "RCPT TO:<" <address> ">\r\n"
+<bad_rcpt>        ::= "RCPT TO:<" <name> "@>\r\n"
+<data>            ::= "DATA\r\n"
+<rset>            ::= "RSET\r\n"
+<noop>            ::= "NOOP\r\n"
+<help>            ::= "HELP\r\n"
+<vrfy>            ::= "VRFY " <address> "\r\n"
+<quit>            ::= "QUIT\r\n"
+
+<address>         ::= <name> "@" <domain>
+<name>            ::= r"[a-z][a-z0-9]{0,7}(\.[a-z]{1,8})?"
+<domain>          ::= r"([a-z]{1,8}\.)?example(\.com|\.org)?"
+
+# A dot on a line of its own ends a letter. So a line of text that begins with a dot gets another one in front.
+<letter>          ::= <sent_by> <sent_to> "Date: " <moment> "\r\nSubject: " <text> "\r\n\r\n" <line>* ".\r\n"
+<sent_by>         ::= "From: <" <address> ">\r\n"
+<sent_to>         ::= "To: <" <address> ">\r\n"
+<line>            ::= <text> "\r\n" | ".." <text> "\r\n"
+<text>            ::= r"[A-Za-z0-9][A-Za-z0-9 ,!?]{0,40}"
+
+
+# --- What the server says -------------------------------------------------------------------------------------------------
+
+# Codes are for programs. What follows them is for people, and every server has its own words.
+<greeting>        ::= "220 " <host> r"( [ -~]*)?" "\r\n"
+<welcome>         ::= "250 " <host> r"( [ -~]*)?" "\r\n"
+<prompt>          ::= r"334 [A-Za-z0-9+/]+=*" "\r\n"
+<logged_in>       ::= r"235 [ -~]*" "\r\n"
+<login_failed>    ::= r"535 [ -~]*" "\r\n"
+<cancelled>       ::= r"501 [ -~]*" "\r\n"
+<login_needed>    ::= r"530 [ -~]*" "\r\n"
+<ok>              ::= r"250 [ -~]*" "\r\n"
+<go_ahead>        ::= r"354 [ -~]*" "\r\n"
+<cannot_tell>     ::= r"252 [ -~]*" "\r\n"
+<bye>             ::= r"221 [ -~]*" "\r\n"
+
+# A reply may have several lines; all but the last have a hyphen behind the code. For a mistake, servers differ in how many
+# lines they need, and sometimes in the code.
+<out_of_order>    ::= r"(503-[ -~]*\r\n)*503 [ -~]*" "\r\n"
+<refused>         ::= r"5[0-9][0-9] [ -~]*" "\r\n"
+<advice>          ::= r"((214|250)-[ -~]*\r\n)*(214|250) [ -~]*" "\r\n"
+
+# After EHLO each line tells of an extension. One of them must be the login that the rules above need.
+<features>        ::= "250-" <host> r"( [ -~]*)?" "\r\n" <extension>* <login_offer> <extension>* "250 HELP\r\n"
+<extension>       ::= r"250-[A-Z0-9]+( [0-9]+)?" "\r\n"
+<login_offer>     ::= r"250-AUTH LOGIN( [A-Z0-9-]+)*" "\r\n"
+<host>            ::= r"[a-z0-9.-]+"
+
+
+# --- What is computed -----------------------------------------------------------------------------------------------------
+
+import base64
+from email.utils import formatdate, parsedate_to_datetime
+
+# User and password are sent in base64 (RFC 4954). What stands behind := makes a value when something is said, and the one of
+# the other rule takes it apart again when it is heard.
+<user_base64>     ::= r"[A-Za-z0-9+/]+={0,2}" := encoded(<user_name>)
+<user_name>       ::= "the_user" := decoded(<user_base64>)
+<password_base64> ::= r"[A-Za-z0-9+/]+={0,2}" := encoded(<secret>)
+<secret>          ::= "the_password" := decoded(<password_base64>)
+<wrong_base64>    ::= r"[A-Za-z0-9+/]+={0,2}" := encoded(<guess>)
+<guess>           ::= r"[a-z]{1,12}" := decoded(<wrong_base64>)
+
+def encoded(plain):
+    return base64.b64encode(str(plain).encode()).decode()
+
+def decoded(code):
+    return base64.b64decode(str(code), validate=True).decode()
+
+# The date of a letter (RFC 5322) is made from a number of seconds since 1970.
+<moment>          ::= r"[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9:]{8} \+0000" := date_of(<second>)
+<second>          ::= r"1[0-9]{9}" := second_of(<moment>)
+
+def date_of(second):
+    return formatdate(int(second)).replace("-0000", "+0000")
+
+def second_of(moment):
+    return str(int(parsedate_to_datetime(str(moment)).timestamp()))
+
+
+# --- What must hold -------------------------------------------------------------------------------------------------------
+
+# A letter names who has sent it, and to whom, as its envelope does. Who gets a copy is not named.
+where forall <t> in <transaction>: <t>..<sent_by>.<address> == <t>.<mail>.<address>
+where forall <t> in <transaction>: <t>..<sent_to>.<address> == <t>.<rcpt>.<address>
+
+# A server has one name.
+where <greeting>.<host> == <features>.<host>
+where <greeting>.<host> == <welcome>.<host>

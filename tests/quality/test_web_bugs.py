@@ -1,0 +1,78 @@
+"""Servers that are wrong in one thing are found out, as what they are, and the right ones are not suspected."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import llm_bugs
+import pytest
+import rest_bugs
+
+from servers.common import needs
+from servers.web import WebServer, language_model, quotes_api, web_server
+
+SPECS = Path(rest_bugs.__file__).parents[2] / "src" / "palaver" / "specs"
+SEEDS = ("1", "2", "3")
+PEERS_FAULTS = ("constraint broken", "unparseable")
+
+
+@pytest.fixture
+def model_at(monkeypatch: pytest.MonkeyPatch) -> Callable[[WebServer], None]:
+    """Tells the client of OpenAI where the model is."""
+
+    def set_up(server: WebServer) -> None:
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
+        monkeypatch.setenv("OPENAI_API_KEY", "the_password")
+
+    return set_up
+
+
+def talk(palaver: Any, spec: str, sessions: int, seed: str, *arguments: str) -> Any:
+    return palaver("talk", "-f", str(SPECS / spec), "-n", str(sessions), "--seed", seed, *arguments)
+
+
+def kinds(summary: str) -> list[str]:
+    """The kinds of findings in the last line: `9 sessions, 40 messages sent, 35 received, 5 unparseable`."""
+    return [each.strip().partition(" ")[2] for each in summary.splitlines()[-1].split(",")[3:]]
+
+
+@pytest.mark.parametrize("bug", rest_bugs.BUGS, ids=lambda bug: bug.name)
+def test_a_wrong_api_is_found_out(palaver: Any, bug: rest_bugs.Bug) -> None:
+    for seed in SEEDS:
+        with web_server(Path(rest_bugs.__file__), bug.name) as server:
+            talked = talk(palaver, "rest.fan", bug.sessions, seed, "--client", str(server.port))
+        assert talked.code == 1, f"not found with seed {seed}"
+        assert bug.finding in talked.text
+        # We neither run out of words, nor does the spec fail.
+        assert all(kind in PEERS_FAULTS for kind in kinds(talked.text))
+
+
+def test_no_wrong_api_is_found_where_there_is_none(palaver: Any) -> None:
+    with quotes_api() as server:
+        for seed in SEEDS:
+            most = max(bug.sessions for bug in rest_bugs.BUGS)
+            talked = talk(palaver, "rest.fan", most, seed, "--client", str(server.port))
+            assert (talked.code, talked.said) == (0, "")
+
+
+@needs("openai")
+@pytest.mark.parametrize("bug", llm_bugs.BUGS, ids=lambda bug: bug.name)
+def test_a_model_that_breaks_rules_is_found_out(palaver: Any, bug: llm_bugs.Bug, model_at: Any) -> None:
+    with language_model(*bug.rules) as server:
+        model_at(server)
+        talked = talk(palaver, "llm.fan", bug.sessions, "1")
+    assert talked.code == 1
+    assert kinds(talked.text) == [bug.finding]
+    for broken in bug.broken:
+        assert broken in talked.said
+
+
+@needs("openai")
+def test_a_model_that_does_as_it_is_told_is_not_suspected(palaver: Any, model_at: Any) -> None:
+    with language_model() as server:
+        model_at(server)
+        most = max(bug.sessions for bug in llm_bugs.BUGS)
+        talked = talk(palaver, "llm.fan", most, "1")
+    assert (talked.code, talked.said) == (0, "")

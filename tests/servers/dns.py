@@ -1,0 +1,162 @@
+"""Name servers for the zone that the DNS specs ask about: BIND, and a small one made of dnslib."""
+
+from __future__ import annotations
+
+import os
+import socket
+import struct
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from servers.common import LIMIT_S, free_port, program, started
+
+HERE = Path(__file__).parent
+NOBODY = 65534
+
+# The zone has whatever is worth asking for. Seven records of large do not fit into 512 bytes.
+ZONE = """\
+$ORIGIN example.test.
+$TTL 3600
+@        IN SOA ns1 admin ( 1 7200 3600 86400 300 )
+@        IN NS ns1
+@        IN NS ns2
+@        IN A 127.0.0.1
+@        IN AAAA ::1
+@        IN MX 10 mail
+@        IN TXT "v=spf1 -all" "a second string"
+ns1      IN A 127.0.0.1
+ns1      IN AAAA ::1
+ns2      IN A 127.0.0.2
+mail     IN A 127.0.0.3
+mail     IN AAAA ::3
+www      IN CNAME example.test.
+chain    IN CNAME chain2
+chain2   IN CNAME chain3
+chain3   IN CNAME mail
+dangling IN CNAME nowhere
+endless  IN CNAME endless2
+endless2 IN CNAME endless
+*.wild   IN A 127.0.2.1
+*.wild   IN MX 10 mail
+sub      IN NS ns.sub
+ns.sub   IN A 127.0.0.4
+ns.sub   IN AAAA ::4
+""" + "".join(f'large    IN TXT "{digit * 80}"\n' for digit in "1234567")
+
+ROOT = """\
+$TTL 3600
+. IN SOA ns.test. admin.test. 1 7200 3600 86400 300
+. IN NS ns.test.
+ns.test. IN A 127.0.0.1
+"""
+
+# Nobody may ask about it.
+CLOSED = """\
+$TTL 3600
+@ IN SOA ns admin 1 7200 3600 86400 300
+@ IN NS ns
+ns IN A 127.0.0.1
+"""
+
+# The paths and the rest keep instances independent of each other. The root zone makes BIND know all names.
+NAMED_CONF = """\
+options {{
+  directory "{folder}";
+  pid-file "{folder}/named.pid";
+  session-keyfile "{folder}/session.key";
+  lock-file none;
+  listen-on port {port} {{ 127.0.0.1; }};
+  listen-on-v6 {{ none; }};
+  recursion no;
+  dnssec-validation no;
+  notify no;
+  empty-zones-enable no;
+  minimal-responses no-auth;
+}};
+controls {{ }};
+zone "." {{ type primary; file "root"; }};
+zone "example.test" {{ type primary; file "zone"; }};
+zone "closed.test" {{ type primary; file "closed"; allow-query {{ none; }}; }};
+"""
+
+
+@dataclass(frozen=True)
+class NameServer:
+    """A name server on the loopback interface, UDP and TCP."""
+
+    port: int
+
+    def dig(self, *arguments: str) -> list[str]:
+        """The command that asks it."""
+        return dig(self.port, *arguments)
+
+
+def dig(port: int, *arguments: str) -> list[str]:
+    """The command that asks whoever listens at a port, once."""
+    return ["dig", "@127.0.0.1", "-p", str(port), "+time=5", "+tries=1", *arguments]
+
+
+@contextmanager
+def bind(folder: Path) -> Iterator[NameServer]:
+    """BIND with the zone; everything it needs and writes is in the folder, which must exist."""
+    port = free_port_of_both()
+    files = {"zone": ZONE, "root": ROOT, "closed": CLOSED, "named.conf": NAMED_CONF.format(folder=folder, port=port)}
+    for name, content in files.items():
+        (folder / name).write_text(content)
+    as_nobody: dict[str, Any] = {}
+    if os.geteuid() == 0:
+        os.chown(folder, NOBODY, NOBODY)
+        as_nobody = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
+    command = [program("named") or "named", "-g", "-n", "1", "-c", str(folder / "named.conf")]
+    with started(command, is_ready=lambda: knows_the_zone(port), log=folder / "log", cwd=folder, **as_nobody):
+        yield NameServer(port)
+
+
+@contextmanager
+def dnslib(folder: Path) -> Iterator[NameServer]:
+    """The small server of `dns_dnslib.py` with the zone."""
+    (folder / "zone").write_text(ZONE)
+    with small_server(HERE / "dns_dnslib.py", folder, arguments=[str(folder / "zone")]) as server:
+        yield server
+
+
+@contextmanager
+def small_server(script: Path, folder: Path, *, arguments: Sequence[str] = ()) -> Iterator[NameServer]:
+    """A server that is a Python script, called with a port and these arguments."""
+    port = free_port_of_both()
+    command = [sys.executable, str(script), str(port), *arguments]
+    with started(command, is_ready=lambda: knows_the_zone(port), log=folder / "log"):
+        yield NameServer(port)
+
+
+def free_port_of_both() -> int:
+    """A port that nobody uses, neither for UDP nor for TCP."""
+    while True:
+        port = free_port()
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return port
+
+
+# A name server opens its port before it has loaded its zones, so it is asked for one of them.
+_SOA_QUESTION = struct.pack(">6H", 1, 0, 1, 0, 0, 0) + b"\x07example\x04test\x00" + struct.pack(">2H", 6, 1)
+
+
+def knows_the_zone(port: int) -> bool:
+    """Whether a server answers without an error, when it is asked who is responsible for the zone."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
+        asking.settimeout(min(1.0, LIMIT_S))
+        try:
+            asking.connect(("127.0.0.1", port))
+            asking.send(_SOA_QUESTION)
+            answer = asking.recv(4096)
+        except OSError:
+            return False
+        return len(answer) > 12 and answer[3] & 15 == 0

@@ -1,0 +1,63 @@
+"""pyftpdlib as a program: an FTP server on loopback, in clear and, with a certificate, also encrypted."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from pyftpdlib.authorizers import DummyAuthorizer
+from pyftpdlib.handlers import FTPHandler
+from pyftpdlib.servers import FTPServer
+
+# What the library calls everything: list, read, write, make folders, but neither delete nor rename.
+RIGHTS = "elrwm"
+
+
+def main() -> None:
+    """Serve until the process is ended."""
+    options = _options()
+    authorizer = DummyAuthorizer()
+    authorizer.add_user("the_user", "the_password", str(options.home), perm=RIGHTS)
+    settings = {
+        "authorizer": authorizer,
+        "banner": "ready",
+        "auth_failed_timeout": options.delay,
+        "max_login_attempts": options.failures,
+    }
+    base = FTPHandler
+    if options.certificate is not None:
+        # Only here: what it is made of need not be installed for a server in clear.
+        from pyftpdlib.handlers import TLS_FTPHandler
+
+        base = _forgetful(TLS_FTPHandler) if options.keeps_encrypting else TLS_FTPHandler
+        settings["certfile"] = str(options.certificate)
+    server = FTPServer(("127.0.0.1", options.port), type("Handler", (base,), settings))
+    server.max_cons_per_ip = 0
+    server.serve_forever()
+
+
+def _forgetful(base: type) -> type:
+    """A planted defect: `PROT C` is acknowledged, and the data connection stays encrypted."""
+
+    class KeepsEncrypting(base):  # type: ignore[misc]
+        def ftp_PROT(self, line: str) -> None:
+            was_private = self._prot
+            super().ftp_PROT(line)
+            self._prot = self._prot or was_private
+
+    return KeepsEncrypting
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("port", type=int)
+    parser.add_argument("home", type=Path)
+    parser.add_argument("--delay", type=float, default=0, help="seconds that a failed login takes")
+    parser.add_argument("--failures", type=int, default=1_000_000, help="failed logins after which it hangs up")
+    parser.add_argument("--certificate", type=Path, help="a PEM file with certificate and key")
+    parser.add_argument("--keeps-encrypting", action="store_true", help="plant a defect: PROT C has no effect")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()
