@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -26,6 +27,11 @@ class Outcome:
     @property
     def text(self) -> str:
         return self.out.decode()
+
+    @property
+    def summary(self) -> str:
+        """What `talk` says first when all is over."""
+        return next(line for line in self.text.splitlines() if re.match(r"\d+ sessions?, ", line))
 
     @property
     def said(self) -> str:

@@ -23,10 +23,12 @@ class Source:
     """One spec text, under the name users know it by.
 
     Line ends are normalised to ``\\n`` before a Source is made, so an offset, a line and a column always agree.
+    A text that another one includes may have more in it than that one needs.
     """
 
     name: str
     text: str = field(repr=False)
+    is_included: bool = field(default=False, compare=False, repr=False)
 
     @cached_property
     def _line_starts(self) -> list[int]:

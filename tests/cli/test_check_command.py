@@ -41,6 +41,12 @@ def test_files_can_be_checked_together(palaver: Any) -> None:
     assert (checked.code, checked.text.partition(": ")[2][:7]) == (0, "2 rules")
 
 
+def test_what_is_left_over_of_an_included_file_is_no_mistake(palaver: Any) -> None:
+    palaver.write(base_fan='<start> ::= <b>\n<b> ::= <c>\n<c> ::= "c"\n', over_fan="include('base.fan')\n<b> ::= 'b'\n")
+    checked = palaver("check", "--strict", "over.fan")
+    assert (checked.code, checked.text.count("\n")) == (0, 1)
+
+
 def test_a_missing_file_does_not_hide_the_others(palaver: Any) -> None:
     palaver.write(fine_fan=FINE)
     checked = palaver("check", "fien.fan", "fine.fan")

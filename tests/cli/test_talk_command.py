@@ -19,18 +19,18 @@ where forall <e> in <exchange>: <e>.<ask>.<word> == <e>.<answer>.<word>
 @pytest.fixture
 def talk(palaver: Any) -> Any:
     palaver.write(echo_fan=ECHO)
-    return lambda *arguments: palaver("talk", "-f", "echo.fan", *arguments)
+    return lambda *arguments: palaver("talk", "-f", "echo.fan", "--unguided", "-n", "1", *arguments)
 
 
 def test_a_good_program_gives_a_summary_and_nothing_else(talk: Any) -> None:
     talked = talk("-n", "2", "--seed", "1", "cat")
     assert (talked.code, talked.said) == (0, "")
-    assert talked.text == "2 sessions, 6 messages sent, 6 received, no findings\n"
+    assert talked.summary == "2 sessions, 6 messages sent, 6 received, no findings"
 
 
 def test_the_conversation_is_shown_on_demand(talk: Any) -> None:
     lines = talk("-v", "--seed", "1", "cat").text.splitlines()
-    assert len(lines) == 7
+    assert sum(line.startswith(("In", "Out")) for line in lines) == 6
     assert lines[0].startswith("In: '")
     assert lines[1] == lines[0].replace("In", "Out")
 

@@ -23,7 +23,7 @@ def talk(palaver: Any, world: SocketWorld, monkeypatch: pytest.MonkeyPatch) -> C
 
     def run(spec: str, *arguments: str) -> Any:
         palaver.write(talk_fan=spec)
-        return palaver("talk", "-f", "talk.fan", "--seed", "1", *arguments)
+        return palaver("talk", "-f", "talk.fan", "--seed", "1", "--unguided", "-n", "1", *arguments)
 
     return run
 

@@ -54,7 +54,7 @@ def test_a_bad_peer_is_found_out(behaviour: str, talk_to: Callable[..., Any], wo
     talked = talk_to(ScriptedPeer(script, times=2), SPEC, "-n", "2", "--timeout", "0.2", "--patience", "0.15")
     assert talked.code == 1, talked.said
     assert talked.text.startswith("2 sessions, ")
-    assert talked.text.endswith(f"received, 2 {label}\n")
+    assert talked.summary.endswith(f"received, 2 {label}")
     assert talked.said.count(f"{label}: ") == 2
     assert world.clock.now() - begun < 3.0
 
@@ -95,7 +95,7 @@ def test_what_has_no_end_stops_at_a_limit(much: bytes, complaint: str, talk_to: 
     peer = ScriptedPeer([Hear(b"LIST\n"), Say(much, endlessly=True)], times=2)
     talked = talk_to(peer, LINES, "-n", "2", "--max-messages", "100")
     assert talked.code == 1
-    assert talked.text.endswith("2 limit\n")
+    assert talked.summary.endswith("2 limit")
     assert complaint in talked.said
 
 
@@ -108,14 +108,14 @@ def test_a_port_where_nobody_listens_was_not_tested(palaver: Any) -> None:
     palaver.write(talk_fan=SPEC)
     talked = palaver("talk", "-f", "talk.fan", "-n", "2", "--client", str(port))
     assert talked.code == 1
-    assert talked.text == "2 sessions, 0 messages sent, 0 received, 2 refused\n"
+    assert talked.summary == "2 sessions, 0 messages sent, 0 received, 2 refused"
 
 
 def test_a_port_that_is_taken_is_our_own_failure(talk: Callable[..., Any]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         talked = talk(SPEC, "-n", "2", "--server", str(server.getsockname()[1]))
     assert talked.code == 2
-    assert talked.text == "2 sessions, 0 messages sent, 0 received, 2 address in use\n"
+    assert talked.summary == "2 sessions, 0 messages sent, 0 received, 2 address in use"
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_a_port_that_is_taken_is_our_own_failure(talk: Callable[..., Any]) -> No
 def test_a_peer_that_does_not_encrypt_is_found_out(script: list[Step], talk_to: Callable[..., Any]) -> None:
     talked = talk_to(ScriptedPeer(script, times=2), SPEC, "-n", "2", scheme="tls")
     assert talked.code == 1
-    assert talked.text == "2 sessions, 0 messages sent, 0 received, 2 tls failure\n"
+    assert talked.summary == "2 sessions, 0 messages sent, 0 received, 2 tls failure"
 
 
 def test_a_peer_that_encrypts_is_talked_to(talk_to: Callable[..., Any]) -> None:

@@ -143,20 +143,20 @@ class Bug:
 
 
 BUGS = (
-    Bug(OneTooFew, 20, "constraint broken"),
-    Bug(TwiceTheSame, 10, "constraint broken"),
-    Bug(OneTooManyAllowed, 30, "unparseable"),
-    Bug(MissingIsFine, 20, "unparseable"),
-    Bug(RemovedIsKept, 20, "unparseable"),
-    Bug(RemovedWithOk, 20, "unparseable"),
-    Bug(NoEscapes, 20, "unparseable"),
-    Bug(StaleCount, 20, "constraint broken"),
-    Bug(Capital, 20, "constraint broken"),
-    Bug(AlwaysTheFirst, 20, "constraint broken"),
-    Bug(AnyText, 40, "unparseable"),
-    Bug(Page, 20, "unparseable"),
-    Bug(OnlyNumbers, 30, "unparseable"),
-    Bug(CutShort, 20, "unparseable"),
+    Bug(OneTooFew, 15, "constraint broken"),
+    Bug(TwiceTheSame, 15, "constraint broken"),
+    Bug(OneTooManyAllowed, 60, "unparseable"),
+    Bug(MissingIsFine, 15, "unparseable"),
+    Bug(RemovedIsKept, 15, "unparseable"),
+    Bug(RemovedWithOk, 15, "unparseable"),
+    Bug(NoEscapes, 15, "unparseable"),
+    Bug(StaleCount, 15, "constraint broken"),
+    Bug(Capital, 30, "constraint broken"),
+    Bug(AlwaysTheFirst, 15, "constraint broken"),
+    Bug(AnyText, 30, "unparseable"),
+    Bug(Page, 15, "unparseable"),
+    Bug(OnlyNumbers, 15, "unparseable"),
+    Bug(CutShort, 15, "unparseable"),
 )
 
 

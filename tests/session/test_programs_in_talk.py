@@ -183,7 +183,7 @@ def test_standard_input_is_left_alone_by_who_only_prints() -> None:
 def test_the_command_line_names_the_program(palaver: Any) -> None:
     palaver.write(echo_fan=ECHO)
     outcome = palaver("talk", "-f", "echo.fan", "--seed", "1", *program())
-    assert (outcome.code, outcome.text) == (0, "1 session, 3 messages sent, 2 received, no findings\n")
+    assert (outcome.code, outcome.summary) == (0, "1 session, 3 messages sent, 2 received, no findings")
 
 
 def test_spec_code_that_raises_in_each_session_is_told_without_a_traceback(palaver: Any) -> None:

@@ -21,7 +21,7 @@ from palaver.generation.makers import Attempts, Many, One, Run
 from palaver.grammar.analyse import least_size
 from palaver.grammar.empty import can_be_empty
 from palaver.grammar.names import label_of, names_in
-from palaver.spec.ast import Bit, Choice, Expr, Literal, Pattern, Permutation, Ref, Repeat, Sequence
+from palaver.spec.ast import Bit, Expr, Literal, Pattern, Ref, Repeat
 from palaver.trees.node import Node, Part
 
 Names = tuple[str, ...]
@@ -88,6 +88,7 @@ def entered(name: str, steered: One, unsteered: One) -> One:
             return unsteered(run)
         run.state = state
         part = steered(run)
+        run.steering.leave()
         run.state = above
         return part
 
@@ -148,7 +149,9 @@ def best(run: Run, costs: list[int], names: list[Names]) -> int:
             if here > most:
                 most, found = here, []
             found.append(at)
-    return found[int(run.random() * len(found))] if len(found) > 1 else found[0]
+    chosen = found[int(run.random() * len(found))] if len(found) > 1 else found[0]
+    run.steering.choose(state, names[chosen])
+    return chosen
 
 
 def repetition(once: Many, further: Many, least: int, spread: int, cost: int, names: Names) -> Many:
@@ -159,12 +162,12 @@ def repetition(once: Many, further: Many, least: int, spread: int, cost: int, na
         for _ in range(least):
             once(run, out)
         invites, state = run.steering.invites, run.state
-        if invites(state, names):
-            for _ in range(rounds):
-                if run.left < cost or not invites(state, names):
-                    break
-                further(run, out)
-        else:
+        done = 0
+        while done < rounds and run.left >= cost and invites(state, names):
+            run.steering.choose(state, names)
+            further(run, out)
+            done += 1
+        if not done:
             for _ in range(int(run.random() * modest)):
                 if run.left < cost:
                     break

@@ -96,7 +96,8 @@ def _check_used(rules: list[Rule], analysis: Analysis, report: Reporter) -> None
         for symbol in (*analysis.children[rule.symbol], *generator_arguments(rule))
     }
     for rule in rules:
-        if rule.symbol in analysis.used:
+        # Who includes a file takes from it what he needs, and may replace what made use of the rest.
+        if rule.symbol in analysis.used or source_of(rule).is_included:
             continue
         if rule.symbol in mentioned:
             report.warning(

@@ -145,7 +145,7 @@ def as_mermaid(drawn: Diagram) -> str:
 
 
 # Mermaid writes entities with a number sign. These characters would be markup, or end the text.
-_MERMAID_ENTITIES = str.maketrans({"#": "#35;", '"': "#quot;", "<": "#lt;", ">": "#gt;", "&": "#amp;", "`": "#96;"})
+_MERMAID_ENTITIES = str.maketrans({"#": "#35;", '"': "#quot;", "<": "#lt;", "&": "#amp;", "`": "#96;"})
 
 
 def _mermaid_text(*lines: str) -> str:

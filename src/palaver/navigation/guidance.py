@@ -67,7 +67,7 @@ class Guidance:
 
     def reasons(self) -> list[Reason]:
         """Why what is missing is missing."""
-        return Reasons(self.dialogue, self.ours, self.peer).of(self.aim.missing())
+        return Reasons(self.atlas, self.aim, self.potential, self.planner, self.ours, self.peer).all()
 
     # --- Between runs -------------------------------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ how many are left makes no difference between states. So the map allows more tha
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -43,6 +43,10 @@ from palaver.trees.node import NonTerminal
 
 # A diagram of more cannot be read, and coverage of more says little.
 MOST_FUTURES = 2_000
+
+# Futures that are one state lead to the same states. Only where a computed repetition is one, there may be some that do
+# not; but there may also be futures without end that do.
+_MOST_OF_ONE_STATE = 3
 
 # What the state is called in which all has been said. Other names have brackets.
 END = "end"
@@ -133,10 +137,15 @@ class _Exploration:
         self.is_complete = True
         self._fields = _AnyRounds(forecaster.positions) if forecaster.positions.has_computed_loops else None
         self._keys = keys
+        self._looked_at: Counter[int] = Counter()
         self._meet(compiled.beginning)
         todo = deque(self.futures)
         while todo:
             future = todo.popleft()
+            key = self.futures[future]
+            self._looked_at[key] += 1
+            if self._looked_at[key] > _MOST_OF_ONE_STATE:
+                continue
             for move, target in self._steps_from(future):
                 if target not in self.futures:
                     if len(self.futures) == most:
@@ -144,8 +153,7 @@ class _Exploration:
                         continue
                     self._meet(target)
                     todo.append(target)
-                steps = self.steps.setdefault(self.futures[future], {})
-                steps.setdefault(move, {})[self.futures[target]] = None
+                self.steps.setdefault(key, {}).setdefault(move, {})[self.futures[target]] = None
 
     def _meet(self, future: Future) -> None:
         key = self.futures[future] = self._keys.of(future)
@@ -178,7 +186,7 @@ class _Keys:
     def __init__(self, positions: Positions) -> None:
         self._positions = positions
         self._counted = {loop.body for rule in positions.rules.values() for loop in computed_loops(rule)}
-        self._without_counts: dict[Position, Position] = {}
+        self._normals: dict[Position, Position] = {}
         self._grown: dict[tuple[str, str], Position] = {}
         self._numbers: dict[tuple[Position, int], int] = {}
         self._tops: list[Position] = []  # by number
@@ -239,13 +247,16 @@ class _Keys:
         if isinstance(position.item, Grown):
             # What a tree may still grow into may depend on fields, too.
             return self._grown.setdefault((position.item.goal, position.item.symbol), position)
-        if not self._counted:
-            while position.rest is not None and _is_silent(position.item):
-                position = position.rest
+        if position not in self._normals:
+            self._normals[position] = self._uniform(self._uncounted(position) if self._counted else _loud(position))
+        return self._normals[position]
+
+    def _uniform(self, position: Position) -> Position:
+        """The same position whether a loop has not begun or has come back to where it began."""
+        item = position.item
+        if not isinstance(item, Loop) or position.rest is None:
             return position
-        if position not in self._without_counts:
-            self._without_counts[position] = self._uncounted(position)
-        return self._without_counts[position]
+        return self._positions.at(self._positions.loop(item.body, (item.least, item.most)), position.rest)
 
     def _uncounted(self, position: Position) -> Position:
         # The end of a round stays: whether a computed loop follows it, or its last round is over, cannot be told.
@@ -290,6 +301,13 @@ class _Keys:
                 return self._owners.get(item, symbol)
             case _:
                 return self._owners.get(item)
+
+
+def _loud(position: Position) -> Position:
+    """The position without what says nothing at its beginning."""
+    while position.rest is not None and _is_silent(position.item):
+        position = position.rest
+    return position
 
 
 def _is_silent(item: Item) -> bool:

@@ -32,6 +32,8 @@ _MOST_IN_VAIN = 8
 # How often one message is made with steering; if none was any good, chance decides.
 _STEERED_ATTEMPTS = 4
 
+_NOWHERE = 1_000
+
 
 class PayloadSteering:
     """Steers towards what is missing for an aim. Set `state` before each message, to that of its parent."""
@@ -43,7 +45,10 @@ class PayloadSteering:
         self._distances = _Distances(aim)
         self._state = NOTHING
         self._attempts = 0  # to make the present message
+        self._below = aim.coverage.paths.below
         self._visited: set[int] = set()  # in the present message
+        self._offered: set[int] = set()
+        self._claims: list[set[int]] = []
         self._taken: dict[int, None] = {}  # what was missing, and is in the present message
         self._in_vain: dict[int, int] = {}  # how often a state was taken, and is missing still
         self.given_up: dict[int, int] = {}  # those that are left to chance, with how often they were tried
@@ -75,6 +80,8 @@ class PayloadSteering:
                 self.given_up[target] = self._in_vain.pop(target)
         self._taken.clear()
         self._visited.clear()
+        self._offered.clear()
+        self._claims.clear()
         left_out = [target for target in self._in_vain if self._chance.random() < 0.5]
         self._distances.begin([*self.given_up, *left_out])
         self._attempts += 1
@@ -82,26 +89,65 @@ class PayloadSteering:
     def enter(self, state: int, name: str) -> int | None:
         """The state of what is made below a node in `state`; None: nothing is missing below it."""
         following = self._coverage.step(state, name)
-        target = self._target(following)
-        if self._distances.is_missing(target):
-            self._taken[target] = None
-            self._distances.hide(target)
         self._visited.add(following)
+        self._take(self._target(following))
         if self._attempts > _STEERED_ATTEMPTS or self._distances.of(following) is None:
             return None
+        for child in self._below.get(name, ()):
+            target = self._target(self._coverage.step(following, child))
+            if self._distances.is_missing(target):
+                self._distances.hide(target)
+                self._offered.add(target)
+        self._claims.append(set())
         return following
 
+    def leave(self) -> None:
+        """What was entered last, and not left, is finished."""
+        self._claims.pop()
+
+    def _take(self, target: int) -> None:
+        if self._distances.is_missing(target):
+            self._distances.hide(target)
+        elif target in self._offered:
+            self._offered.discard(target)
+        elif self._claims and target in self._claims[-1]:
+            self._claims[-1].discard(target)
+        else:
+            return
+        self._taken[target] = None
+
     def worth(self, state: int, names: Sequence[str]) -> float:
-        """How near what is missing is to these names, all taken together."""
-        step, distance_of = self._coverage.step, self._distances.of
-        distances = [distance_of(step(state, name)) for name in names]
-        return sum([0.5**distance for distance in distances if distance is not None])
+        """The more, the nearer the nearest missing state is to one of these names."""
+        step, nearest = self._coverage.step, _NOWHERE
+        for name in names:
+            nearest = min(nearest, self._distance(step(state, name)))
+        return 0.0 if nearest == _NOWHERE else 0.5**nearest
+
+    def _distance(self, state: int) -> int:
+        target = self._target(state)
+        if target in self._offered or target in self._claims[-1]:
+            return 0
+        distance = self._distances.of(state)
+        return _NOWHERE if distance is None else distance
+
+    def choose(self, state: int, names: Sequence[str]) -> None:
+        """Things of these names are made below a node in `state`, as far as they are not repeated zero times."""
+        for name in names:
+            target = self._target(self._coverage.step(state, name))
+            if target in self._offered:
+                self._offered.discard(target)
+                self._claims[-1].add(target)
 
     def invites(self, state: int, names: Sequence[str]) -> bool:
-        """Whether something is missing at one of these names, where the message has not been yet."""
-        step, distance_of, visited = self._coverage.step, self._distances.of, self._visited
-        states = [step(state, name) for name in names]
-        return any(each not in visited and distance_of(each) is not None for each in states)
+        """Whether something is missing at one of these names, or below where the message has not been yet."""
+        for name in names:
+            following = self._coverage.step(state, name)
+            target = self._target(following)
+            if target in self._offered or target in self._claims[-1]:
+                return True
+            if following not in self._visited and self._distances.of(following) is not None:
+                return True
+        return False
 
 
 class _Near(NamedTuple):

@@ -15,9 +15,13 @@ class Walker(RandomPlayer):
     def __init__(self, superposition: Superposition, chance: Chance) -> None:
         super().__init__(chance)
         self._superposition = superposition
+        self._chances = chance
+        self._conversations = 0
 
     def begin(self) -> None:
         self._superposition.begin()
+        self._chance = self._chances / self._conversations
+        self._conversations += 1
 
     def said(self, move: MessageType, node: Node, before: Forecast, after: Forecast, is_ours: bool) -> None:
         self._superposition.advance(move, node, before, after, None)

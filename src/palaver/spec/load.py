@@ -125,7 +125,7 @@ class _Loader:
                 self._complaints.add((source.name, include.span))
                 self._report.error(source, include.span, unreadable.message, unreadable.hint)
             return []
-        return self.load(Source(str(path), text), path, includers)
+        return self.load(Source(str(path), text, is_included=True), path, includers)
 
     def _refuse_too_many(self, includers: tuple[Path, ...]) -> None:
         if len(includers) > MAX_INCLUDES_IN_EACH_OTHER:

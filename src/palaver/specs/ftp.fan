@@ -4,8 +4,8 @@
 #   palaver talk ftp --server 2121        test the clients that come to port 2121
 #
 # The server under test has a user `the_user` with the password `the_password`, the folders /docs, /empty and /upload,
-# the files /readme.txt and /docs/notes.txt, and lets the user write to /upload. For another one, define <right_name>,
-# <right_word>, <folder> and <file> anew in a file that is given after this one.
+# the files /readme.txt and /docs/notes.txt, and lets the user write to /upload. If yours has not, define <user>,
+# <password>, <folder>, <file> and <stor> anew in a file that is given after this one.
 
 
 # --- Who talks to whom ------------------------------------------------------------------------------------------------
@@ -45,16 +45,13 @@
     <Client:Server:wrong_user> <Server:Client:send_password> <Client:Server:password> <Server:Client:denied>
 )
 
-<user>           ::= "USER " <right_name> "\r\n"
+<user>           ::= "USER the_user\r\n"
 <wrong_user>     ::= "USER " <word> "\r\n"
-<password>       ::= "PASS " <right_word> "\r\n"
+<password>       ::= "PASS the_password\r\n"
 <wrong_password> ::= "PASS " <word> "\r\n"
 <send_password>  ::= "331 " <rest>
 <welcome>        ::= "230 " <rest>
 <denied>         ::= "530 " <rest>
-
-<right_name>     ::= "the_user"
-<right_word>     ::= "the_password"
 
 # Servers hang up on those who fail too often, and most do at the third time.
 where len(*<wrong_user>) + len(*<wrong_password>) <= 2
@@ -137,9 +134,17 @@ def from_bytes(text):
 
 
 def set_up(port):
-    if ServerData.instance().is_fuzzer_controlled():
-        return ServerData.instance().listen()
-    return ClientData.instance().connect(port)
+    if ClientData.instance().is_fuzzer_controlled():
+        ClientData.instance().open(port)
+    else:
+        port = free_port()  # whatever was chosen: somebody may be there
+        ServerData.instance().open(port)
+    return port
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return server.getsockname()[1]
 
 
 # --- Transfers --------------------------------------------------------------------------------------------------------
@@ -169,7 +174,7 @@ def set_up(port):
     <Client:Server:stor> <Server:Client:opening>
     <ClientData:ServerData:content> <ClientClose:ServerClose:closed> <Server:Client:complete>
 )
-<stor>           ::= "STOR /upload/" <word> "\r\n"
+<stor>           ::= "STOR /upload/" r"[a-z]" "\r\n"
 
 <opening>        ::= r"1(25|50) " <rest>
 <complete>       ::= "226 " <rest>
@@ -178,15 +183,15 @@ def set_up(port):
 
 # --- The parties ------------------------------------------------------------------------------------------------------
 #
-# The command line tells who of Client and Server is played here, and where the other one is. Without it the client is,
-# and the server is at this port. The other parties are on the side of one of these two.
+# The command line tells whether the client or the server is played here, and where the other one is. Without that it is
+# the client, and the server is at this port. All other parties are played by whoever plays one of these two.
 
 PORT = 2121
 
 
 class Client(NetworkParty):
     def __init__(self):
-        super().__init__("tcp://127.0.0.1:" + str(PORT), connection_mode=ConnectionMode.CONNECT)
+        super().__init__(f"tcp://127.0.0.1:{PORT}", connection_mode=ConnectionMode.CONNECT)
         self.start()
 
     def receive(self, message, sender):
@@ -195,81 +200,63 @@ class Client(NetworkParty):
 
 class Server(NetworkParty):
     def __init__(self):
-        super().__init__("tcp://127.0.0.1:" + str(PORT), connection_mode=ConnectionMode.EXTERNAL)
+        super().__init__(f"tcp://127.0.0.1:{PORT}", connection_mode=ConnectionMode.EXTERNAL)
 
     def receive(self, message, sender):
         super().receive(message, "Client")
 
 
-class ClientData(NetworkParty):
-    def __init__(self):
-        super().__init__("tcp://127.0.0.1:20", connection_mode=ConnectionMode.CONNECT)
+class DataEnd(NetworkParty):
+    def __init__(self, side, other):
+        super().__init__("tcp://127.0.0.1:20", connection_mode=mode_of(side))
+        self.side, self.other = side, other
 
-    def is_fuzzer_controlled(self):
-        return is_played(self, "Client")
-
-    def connect(self, port):
+    def open(self, port):
         self.stop()
         self.port = port
         self.start()
-        return port
 
     def receive(self, message, sender):
-        if message is None:
-            self.io_instance.parties["ClientClose"].receive("closed", "ServerClose")
+        if message is None:  # the other side has closed the connection
+            self.io_instance.parties[self.side + "Close"].receive("closed", self.other + "Close")
         else:
-            super().receive(message, "ServerData")
+            super().receive(message, self.other + "Data")
 
 
-class ServerData(NetworkParty):
-    def __init__(self):
-        super().__init__("tcp://127.0.0.1:20", connection_mode=ConnectionMode.OPEN)
+class CloseEnd(FandangoParty):
+    def __init__(self, side):
+        super().__init__(connection_mode=mode_of(side))
+        self.side = side
 
-    def is_fuzzer_controlled(self):
-        return is_played(self, "Server")
-
-    def listen(self):
-        self.stop()
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port = free.getsockname()[1]
-        self.start()
-        return self.port
-
-    def receive(self, message, sender):
-        if message is None:
-            self.io_instance.parties["ServerClose"].receive("closed", "ClientClose")
-        else:
-            super().receive(message, "ClientData")
-
-
-class ClientClose(FandangoParty):
-    def __init__(self):
-        super().__init__(connection_mode=ConnectionMode.CONNECT)
-
-    def is_fuzzer_controlled(self):
-        return is_played(self, "Client")
-
-    def send(self, message, recipient):
-        ClientData.instance().stop()
+    def send(self, message, recipient):  # to say it is to do it
+        self.io_instance.parties[self.side + "Data"].stop()
 
     def stop(self):
         pass
 
 
-class ServerClose(FandangoParty):
+def mode_of(side):
+    played = FandangoIO.instance().parties.get(side)
+    if played is not None:
+        return played.connection_mode
+    return ConnectionMode.CONNECT if side == "Client" else ConnectionMode.EXTERNAL
+
+
+class ClientData(DataEnd):
     def __init__(self):
-        super().__init__(connection_mode=ConnectionMode.OPEN)
-
-    def is_fuzzer_controlled(self):
-        return is_played(self, "Server")
-
-    def send(self, message, recipient):
-        ServerData.instance().stop()
-
-    def stop(self):
-        pass
+        super().__init__("Client", "Server")
 
 
-def is_played(party, leader):
-    leader = party.io_instance.parties.get(leader)
-    return leader is not None and leader.is_fuzzer_controlled()
+class ServerData(DataEnd):
+    def __init__(self):
+        super().__init__("Server", "Client")
+
+
+class ClientClose(CloseEnd):
+    def __init__(self):
+        super().__init__("Client")
+
+
+class ServerClose(CloseEnd):
+    def __init__(self):
+        super().__init__("Server")

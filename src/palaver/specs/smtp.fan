@@ -5,12 +5,12 @@
 #     palaver talk -f smtp.fan --client 8025        tests the server that listens on port 8025
 #     palaver talk -f smtp.fan --server 8025        tests the clients that connect to port 8025
 #
-# There is one account, the_user with the_password; it is near the end. Letters are taken only from those who have
-# logged in. How to read the rules: <Client:mail> is a message, <mail>, that the client sends. A rule that holds messages
-# tells how the conversation may go on; all other rules tell what messages look like.
+# There is one account, the_user with the_password; see near the end. The server takes letters only from those who
+# have logged in. How to read the rules: <Client:mail> is the message <mail>, sent by the client. A rule with messages
+# in it is a part of the conversation; all other rules tell what messages look like.
 
 
-# --- The conversation ---------------------------------------------------------------------------------------------------
+# --- The conversation -------------------------------------------------------------------------------------------------
 
 <start>           ::= <Server:greeting> <too_early>? <hello>
 <too_early>       ::= <Client:mail> <Server:out_of_order>
@@ -19,8 +19,8 @@
 <hello>           ::= <Client:ehlo> <Server:features> <guest> | <Client:helo> <Server:welcome> <no_login>? <farewell>
 <no_login>        ::= <Client:auth> <Server:refused>
 
-# Nobody has logged in yet. An attempt to log in may turn out well or not: who has named the right user may still give the
-# wrong password. So after AUTH several rules are true at once, and what is said next decides between them.
+# Nobody has logged in yet. An attempt to log in may turn out well or not: who has named the right user may still give
+# the wrong password. So after AUTH several rules are followed at once, and what is said next decides between them.
 <guest>           ::= <attempt> | <farewell>
 <attempt>         ::= <login_good> <member> | (<login_bad> | <login_ended> | <not_allowed>) <guest>
 <login_good>      ::= <Client:auth> <Server:prompt> <Client:user> <Server:prompt> <Client:password> <Server:logged_in>
@@ -29,7 +29,7 @@
 <login_ended>     ::= <Client:auth> <Server:prompt> <Client:cancel> <Server:cancelled>
 <not_allowed>     ::= <Client:mail> <Server:login_needed>
 
-# Somebody has logged in. Whatever is done, the state afterwards is the same, so the rule ends with itself.
+# Somebody has logged in. Whatever is done then, the state is the same afterwards, so the rule ends with itself.
 <member>          ::= (<transaction> | <disorder> | <pause>) <member> | <farewell>
 <disorder>        ::= (<Client:rcpt> | <Client:data> | <Client:auth>) <Server:out_of_order>
 <pause>           ::= <Client:noop> <Server:ok> | <Client:help> <Server:advice> | <Client:vrfy> <Server:cannot_tell>
@@ -45,7 +45,7 @@
 <farewell>        ::= <Client:quit> <Server:bye>
 
 
-# --- What the client says -------------------------------------------------------------------------------------------------
+# --- What the client says ---------------------------------------------------------------------------------------------
 
 <ehlo>            ::= "EHLO " <domain> "\r\n"
 <helo>            ::= "HELO " <domain> "\r\n"
@@ -78,7 +78,7 @@
 <text>            ::= r"[A-Za-z0-9][A-Za-z0-9 ,!?]{0,40}"
 
 
-# --- What the server says -------------------------------------------------------------------------------------------------
+# --- What the server says ---------------------------------------------------------------------------------------------
 
 # Codes are for programs. What follows them is for people, and every server has its own words.
 <greeting>        ::= "220 " <host> r"( [ -~]*)?" "\r\n"
@@ -93,8 +93,8 @@
 <cannot_tell>     ::= r"252 [ -~]*" "\r\n"
 <bye>             ::= r"221 [ -~]*" "\r\n"
 
-# A reply may have several lines; all but the last have a hyphen behind the code. For a mistake, servers differ in how many
-# lines they need, and sometimes in the code.
+# A reply may have several lines; all but the last have a hyphen behind the code. Servers differ in how many lines they
+# need, and when something is wrong, sometimes in the code.
 <out_of_order>    ::= r"(503-[ -~]*\r\n)*503 [ -~]*" "\r\n"
 <refused>         ::= r"5[0-9][0-9] [ -~]*" "\r\n"
 <advice>          ::= r"((214|250)-[ -~]*\r\n)*(214|250) [ -~]*" "\r\n"
@@ -106,13 +106,13 @@
 <host>            ::= r"[a-z0-9.-]+"
 
 
-# --- What is computed -----------------------------------------------------------------------------------------------------
+# --- What is computed -------------------------------------------------------------------------------------------------
 
 import base64
 from email.utils import formatdate, parsedate_to_datetime
 
-# User and password are sent in base64 (RFC 4954). What stands behind := makes a value when something is said, and the one of
-# the other rule takes it apart again when it is heard.
+# User and password are sent in base64 (RFC 4954). What stands behind := computes the value: <user_base64> from a
+# <user_name> when it is said, and the other way round when it is heard.
 <user_base64>     ::= r"[A-Za-z0-9+/]+={0,2}" := encoded(<user_name>)
 <user_name>       ::= "the_user" := decoded(<user_base64>)
 <password_base64> ::= r"[A-Za-z0-9+/]+={0,2}" := encoded(<secret>)
@@ -137,7 +137,7 @@ def second_of(moment):
     return str(int(parsedate_to_datetime(str(moment)).timestamp()))
 
 
-# --- What must hold -------------------------------------------------------------------------------------------------------
+# --- What must hold ---------------------------------------------------------------------------------------------------
 
 # A letter names who has sent it, and to whom, as its envelope does. Who gets a copy is not named.
 where forall <t> in <transaction>: <t>..<sent_by>.<address> == <t>.<mail>.<address>

@@ -1,0 +1,15 @@
+# SMTP without a login: a server that takes letters from everybody, as OpenSMTPD does where it need not trust a password.
+#
+#     palaver talk -f smtp_relay.fan --client 8025
+#
+# All of smtp.fan, with these rules in place of its own.
+
+include('smtp.fan')
+
+# Whoever has said hello is a member, so there are no guests.
+<hello>           ::= (<Client:ehlo> <Server:features> | <Client:helo> <Server:welcome>) <member>
+<features>        ::= "250-" <host> r"( [ -~]*)?" "\r\n" <extension>* "250 HELP\r\n"
+
+# Nobody is told which names there are.
+<pause>           ::= <Client:noop> <Server:ok> | <Client:help> <Server:advice> | <Client:vrfy> <Server:refused>
+<not_now>         ::= <Client:data> <Server:out_of_order>

@@ -1,0 +1,123 @@
+"""The spec of the quotes API against a real server of it."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import palaver as library
+from palaver.chance import Chance
+from palaver.navigation.coverage import Coverage
+from palaver.navigation.kpaths import KPaths
+from palaver.party import ConnectionMode
+from palaver.session.cast import Casting
+from palaver.session.engine import Session
+from palaver.session.play import Play
+from palaver.session.player import RandomPlayer
+from palaver.transport.drive import drive
+from palaver.transport.loop import Loop
+from servers.common import free_port
+from servers.web import WebServer, quotes_api
+
+SPEC = Path(library.__file__).parent / "specs" / "rest.fan"
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[WebServer]:
+    with quotes_api() as server:
+        yield server
+
+
+def talk(palaver: Any, *arguments: str) -> Any:
+    return palaver("talk", "-f", str(SPEC), "--seed", "1", *arguments)
+
+
+def test_the_spec_is_without_objections(palaver: Any) -> None:
+    checked = palaver("check", "--strict", "--k", "5", str(SPEC))
+    assert (checked.code, checked.said) == (0, "")
+    assert "38 rules, 5 constraints, 2 parties, 15 messages" in checked.text
+
+
+def test_the_api_is_talked_to_without_findings(palaver: Any, server: WebServer) -> None:
+    talked = talk(palaver, "--client", str(server.port), "-n", "50")
+    assert (talked.code, talked.said) == (0, "")
+    assert talked.text.startswith("50 sessions, ")
+
+
+def test_the_environment_may_tell_where_the_api_is(
+    palaver: Any, server: WebServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("QUOTES_API", f"127.0.0.1:{server.port}")
+    assert talk(palaver).code == 0
+
+
+def test_the_api_can_be_led_to_everything_that_the_spec_has(server: WebServer) -> None:
+    spec = library.load(SPEC)
+    uri = str(server.port)
+    play = Play(spec, Casting({"Client": (uri, ConnectionMode.CONNECT), "Server": (uri, ConnectionMode.EXTERNAL)}))
+    coverage = Coverage(KPaths(spec.grammar, 5))
+    loop = Loop()
+    chance = Chance(1)
+    for number in range(100):
+        stream = chance / number
+        session = Session(play, RandomPlayer(stream / "player"), stream)
+        drive(session, loop)
+        assert not session.findings
+        coverage.add(spec.parse(b"".join(said.data for said in session.said).decode()).node)
+    loop.close()
+    assert list(coverage.missing()) == []
+
+
+def test_conversations_that_are_made_up_can_be_read_again(palaver: Any) -> None:
+    made = palaver("fuzz", "-f", str(SPEC), "-n", "5", "--seed", "1", "--validate")
+    assert (made.code, made.said) == (0, "")
+
+
+# --- servers that are worse than wrong --------------------------------------------------------------------------------
+
+
+def test_a_server_that_is_not_there_is_no_fault_of_the_spec(palaver: Any) -> None:
+    talked = talk(palaver, "--client", str(free_port()))
+    assert talked.code == 1
+    assert talked.summary.endswith("1 refused")
+
+
+@contextmanager
+def answering(data: bytes) -> Iterator[int]:
+    """A server that says the same to everybody, and closes the connection; its port."""
+
+    def serve() -> None:
+        # The request fits into one piece. It has to be read, or else the client would see a reset.
+        connection, _ = listening.accept()
+        with connection:
+            connection.recv(65536)
+            connection.sendall(data)
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = threading.Thread(target=serve)
+        thread.start()
+        yield listening.getsockname()[1]
+        thread.join()
+
+
+@pytest.mark.parametrize(
+    "data, told",
+    [
+        (b"220 ready\r\n", "BadStatusLine"),
+        (b"", "RemoteDisconnected"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{}", "IncompleteRead"),
+        (b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 1\r\n\r\n\xff", "ff"),
+    ],
+)
+def test_a_server_that_does_not_speak_http_is_found_out(palaver: Any, data: bytes, told: str) -> None:
+    with answering(data) as port:
+        talked = talk(palaver, "--client", str(port))
+    assert talked.code == 1
+    assert talked.summary.endswith("1 unparseable")
+    assert told in talked.said
