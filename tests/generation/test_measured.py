@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from palaver.chance import Chance
 from palaver.compiled.load import loads
 from palaver.compiled.spec import Spec
+from palaver.generation.compiler import SpecCode
 from palaver.generation.measured import Count, Length, Measure, Measured
-from palaver.generation.program import SpecCode, compile_program
+from palaver.generation.program import compile_program
 from palaver.grammar.analyse import least_sizes
 from palaver.grammar.empty import cyclic_symbols, nullable_symbols
 from palaver.grammar.ir import Grammar

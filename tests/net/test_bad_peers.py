@@ -87,13 +87,19 @@ LINES = """
 
 
 @pytest.mark.parametrize(
-    ("much", "complaint"),
-    [(b"well\n" * 1000, "more than 100 messages"), (b"w" * 65536, "more than 1048576 bytes without an end")],
-    ids=["lines", "a line"],
+    ("much", "limit", "complaint"),
+    [
+        (b"well\n" * 1000, ["--max-messages", "100"], "more than 100 messages"),
+        (b"w" * 65536, [], "more than 1048576 bytes without an end"),
+        (b"w" * 65536, ["--max-message-bytes", "5000"], "more than 5000 bytes without an end"),
+    ],
+    ids=["lines", "a line", "a line that we say may not be long"],
 )
-def test_what_has_no_end_stops_at_a_limit(much: bytes, complaint: str, talk_to: Callable[..., Any]) -> None:
+def test_what_has_no_end_stops_at_a_limit(
+    much: bytes, limit: list[str], complaint: str, talk_to: Callable[..., Any]
+) -> None:
     peer = ScriptedPeer([Hear(b"LIST\n"), Say(much, endlessly=True)], times=2)
-    talked = talk_to(peer, LINES, "-n", "2", "--max-messages", "100")
+    talked = talk_to(peer, LINES, "-n", "2", *limit)
     assert talked.code == 1
     assert talked.summary.endswith("2 limit")
     assert complaint in talked.said
@@ -106,9 +112,21 @@ def test_a_port_where_nobody_listens_was_not_tested(palaver: Any) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
     palaver.write(talk_fan=SPEC)
-    talked = palaver("talk", "-f", "talk.fan", "-n", "2", "--client", str(port))
+    talked = palaver("talk", "-f", "talk.fan", "-n", "2", "--client", str(port), "--wait-for-server", "0.05")
     assert talked.code == 1
     assert talked.summary == "2 sessions, 0 messages sent, 0 received, 2 refused"
+
+
+def test_the_command_line_says_how_long_a_server_may_take_to_start_and_to_answer(
+    palaver: Any, world: SocketWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: dict[str, float] = {}
+    monkeypatch.setattr("palaver.cli.commands.talk.Loop", lambda **options: given.update(options) or world.loop())
+    world.add(ScriptedPeer(GOOD))
+    palaver.write(talk_fan=SPEC)
+    port = str(world.port_of("peer"))
+    palaver("talk", "-f", "talk.fan", "-n", "1", "--client", port, "--timeout", "2", "--wait-for-server", "3")
+    assert given == {"connect_timeout": 2.0, "startup_patience": 3.0}
 
 
 def test_a_port_that_is_taken_is_our_own_failure(talk: Callable[..., Any]) -> None:
@@ -123,6 +141,16 @@ def test_a_port_that_is_taken_is_our_own_failure(talk: Callable[..., Any]) -> No
 )
 def test_a_peer_that_does_not_encrypt_is_found_out(script: list[Step], talk_to: Callable[..., Any]) -> None:
     talked = talk_to(ScriptedPeer(script, times=2), SPEC, "-n", "2", scheme="tls")
+    assert talked.code == 1
+    assert talked.summary == "2 sessions, 0 messages sent, 0 received, 2 tls failure"
+
+
+@pytest.mark.timeout(8)  # or it would be twice as long as a loop waits if nobody says anything
+def test_a_peer_that_never_shakes_hands_is_waited_for_no_longer_than_we_say(palaver: Any) -> None:
+    palaver.write(talk_fan=SPEC)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        place = f"tls://127.0.0.1:{server.getsockname()[1]}"
+        talked = palaver("talk", "-f", "talk.fan", "-n", "2", "--client", place, "--timeout", "0.05")
     assert talked.code == 1
     assert talked.summary == "2 sessions, 0 messages sent, 0 received, 2 tls failure"
 

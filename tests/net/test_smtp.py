@@ -48,6 +48,16 @@ def test_a_real_client_is_talked_to_without_findings(palaver: Any) -> None:
     assert talked.text.startswith("3 sessions, ")
 
 
+def test_a_server_at_any_port_says_which_one_it_is(talk: Callable[..., Any]) -> None:
+    options = ["-f", str(SMTP), "-n", "2", "--unguided", "--seed", "1", "--server", "0"]
+    with running("-m", "palaver", "talk", *options) as server:
+        assert server.stderr is not None
+        line = server.stderr.readline().decode()
+        assert line.startswith("Server listens at port ")
+        talked = talk(SMTP.read_text(), "-n", "2", "--client", line.split()[-1])
+    assert (talked.code, talked.said) == (0, "")
+
+
 @pytest.mark.parametrize("kind", ["tcp", "unix"])
 def test_two_processes_of_one_spec_talk_to_each_other(talk: Callable[..., Any], kind: str, tmp_path: Path) -> None:
     place = f"unix:{tmp_path / 'socket'}" if kind == "unix" else f"tcp://127.0.0.1:{free_port()}"

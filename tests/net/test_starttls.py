@@ -11,7 +11,7 @@ import pytest
 from processes import HERE, smtp_server
 
 import palaver as palaver_
-from palaver.session.findings import Verdict
+from palaver.session.findings import Kind, Verdict
 from palaver.testing import Encrypt, Hear, MemoryWorld, Say, ScriptedPeer, SocketWorld, converse, in_pieces
 from palaver.transport.certificate import make_certificate
 
@@ -37,6 +37,31 @@ def test_two_sessions_encrypt_in_the_middle(world: SocketWorld) -> None:
 def test_two_sessions_agree_on_it_in_memory(size: int) -> None:
     pair = converse(palaver_.load(SPEC), world=MemoryWorld(wire=in_pieces(size, 0.01)), seed=1)
     assert [session.verdict for session in pair] == [Verdict.PASS, Verdict.PASS]
+
+
+BRINGS = """
+class {name}(NetworkParty):
+    def __init__(self):
+        super().__init__("tls://127.0.0.1:1")
+        self.tls = {{"{option}": {path!r}}}
+        self.start()
+"""
+SECRET = "<start> ::= <Client:ask> <Server:answer>\n<ask> ::= 'ASK\\n'\n<answer> ::= 'SAY\\n'\n"
+
+
+def test_parties_may_bring_a_certificate_and_whom_they_trust(world: SocketWorld, certificate: str) -> None:
+    classes = BRINGS.format(name="Server", option="certificate", path=certificate)
+    classes += BRINGS.format(name="Client", option="authority", path=certificate)
+    pair = converse(palaver_.loads(SECRET + classes), world=world, address="tls://127.0.0.1:0")
+    assert [session.verdict for session in pair] == [Verdict.PASS, Verdict.PASS]
+
+
+def test_a_party_does_not_talk_to_whom_it_does_not_trust(world: SocketWorld, certificate: str) -> None:
+    classes = BRINGS.format(name="Client", option="authority", path=certificate)
+    pair = converse(palaver_.loads(SECRET + classes), world=world, address="tls://127.0.0.1:0")
+    (finding,) = pair.caller.findings
+    assert finding.kind is Kind.TLS
+    assert "the certificate is not trusted" in finding.message
 
 
 def test_the_client_encrypts(talk_to: Callable[..., Any]) -> None:

@@ -151,7 +151,7 @@ BUGS = (
     Bug(RemovedWithOk, 15, "unparseable"),
     Bug(NoEscapes, 15, "unparseable"),
     Bug(StaleCount, 15, "constraint broken"),
-    Bug(Capital, 30, "constraint broken"),
+    Bug(Capital, 60, "constraint broken"),
     Bug(AlwaysTheFirst, 15, "constraint broken"),
     Bug(AnyText, 30, "unparseable"),
     Bug(Page, 15, "unparseable"),

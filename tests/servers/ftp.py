@@ -1,4 +1,4 @@
-"""Real FTP servers: pyftpdlib and vsftpd, each with the user `the_user` and the folders that the bundled spec expects."""
+"""Real FTP servers: pyftpdlib and vsftpd, each with the user `the_user` and the files that the bundled spec expects."""
 
 from __future__ import annotations
 
@@ -10,12 +10,16 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from servers.common import PLACES, free_port, greets, started
+import pytest
+from servers.common import ALL_SERVERS, PLACES, free_port, greets, needs, started
 
 HERE = Path(__file__).parent
 
-# uid and gid of those who own nothing, on Debian; vsftpd lets the_user be one of them.
-NOBODY = 65534
+needs_pyftpdlib = needs("pyftpdlib", "OpenSSL")
+needs_vsftpd = needs("vsftpd", "unshare")
+needs_root = pytest.mark.skipif(
+    os.geteuid() != 0 and not os.environ.get(ALL_SERVERS), reason="only root can give vsftpd a user of its own"
+)
 
 FILES = {
     "readme.txt": "Everything there is to know.\n",
@@ -23,6 +27,8 @@ FILES = {
     "docs/old/notes.txt": "Nothing of interest.\n",
 }
 FOLDERS = ("empty", "upload")
+
+NO_LIMIT = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -39,7 +45,7 @@ def pyftpdlib(
     *,
     certificate: Path | None = None,
     delay_s: float = 0,
-    most_failures: int = 1_000_000,
+    most_failures: int = NO_LIMIT,
     keeps_encrypting: bool = False,
 ) -> Iterator[FtpServer]:
     """pyftpdlib, with everything it needs in `folder`. It speaks TLS if it gets a certificate with its key.
@@ -56,24 +62,67 @@ def pyftpdlib(
         yield server
 
 
+# --- vsftpd -----------------------------------------------------------------------------------------------------------
+#
+# It asks the machine who its users are. So the machine is told, in a mount namespace that ends with the process: the
+# files laid over its own know root, nobody and the_user. The user's files are in /mnt there, where it can get to.
+
+USERS = """\
+root:x:0:0::/:/bin/sh
+nobody:x:65534:65534::/nonexistent:/bin/sh
+the_user:x:65534:65534::/mnt:/bin/sh
+"""
+NOBODY = 65534
+
+# Of `the_password`, by `openssl passwd -6 -salt palaver`.
+PASSWORDS = """\
+the_user:$6$palaver$CkOL5fnIhxcTc/hRBOSUVFJ7vZar.6.1W4UVEDrMqwPxZPI1J6rPV5rmyVyOnELTg09OoQUY8xP2xBNyifEFC/:19000::::::
+"""
+
+# Without nodelay a wrong password takes two seconds.
+AUTHENTICATION = """\
+auth required pam_unix.so nodelay
+account required pam_permit.so
+"""
+
+START = """\
+mount --bind "$1/passwd" /etc/passwd
+mount --bind "$1/shadow" /etc/shadow
+mount --bind "$1/pam.d" /etc/pam.d
+mount --bind "$1/home" /mnt
+exec vsftpd "$1/vsftpd.conf"
+"""
+
+
 @contextmanager
 def vsftpd(
-    folder: Path, *, certificate: Path | None = None, delay_s: int = 0, most_failures: int = 1_000_000
+    folder: Path, *, certificate: Path | None = None, delay_s: int = 0, most_failures: int = NO_LIMIT
 ) -> Iterator[FtpServer]:
-    """vsftpd, likewise. Needs root, for a user that exists for this process only."""
+    """vsftpd, likewise. Needs root."""
     server = FtpServer(free_port(), furnished(folder / "home"))
-    settings = {"port": server.port, "folder": folder, "delay": delay_s, "failures": most_failures}
-    text = filled("ftp_vsftpd.conf.in", **settings)
-    if certificate is not None:
-        text += filled("ftp_vsftpd_tls.conf.in", certificate=certificate)
-    configuration = folder / "vsftpd.conf"
-    configuration.write_text(text)
     for path in (server.home, *server.home.rglob("*")):
         os.chown(path, NOBODY, NOBODY)
-    command = ["sh", str(HERE / "ftp_vsftpd.sh"), str(folder), str(configuration)]
+    for name in ("nothing", "pam.d"):
+        (folder / name).mkdir()
+    (folder / "passwd").write_text(USERS)
+    (folder / "shadow").write_text(PASSWORDS)
+    (folder / "pam.d" / "palaver").write_text(AUTHENTICATION)
+    settings = filled("ftp_vsftpd.conf.in", port=server.port, folder=folder, delay=delay_s, failures=most_failures)
+    if certificate is not None:
+        settings += filled("ftp_vsftpd_tls.conf.in", certificate=certificate)
+    (folder / "vsftpd.conf").write_text(settings)
+    command = ["unshare", "--mount", "--propagation", "private", "sh", "-e", "-c", START, "sh", str(folder)]
     ready = partial(greets, server.port, b"220 ")
     with started(command, is_ready=ready, log=folder / "log", env={**os.environ, "PATH": PLACES}):
         yield server
+
+
+def filled(template: str, **values: object) -> str:
+    """The text of a template beside this file, with its names replaced."""
+    text = (HERE / template).read_text()
+    for name, value in values.items():
+        text = text.replace(f"@{name}@", str(value))
+    return text
 
 
 def furnished(home: Path) -> Path:
@@ -85,11 +134,3 @@ def furnished(home: Path) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     return home
-
-
-def filled(template: str, **values: object) -> str:
-    """The text of a template beside this file, with its names replaced."""
-    text = (HERE / template).read_text()
-    for name, value in values.items():
-        text = text.replace(f"@{name}@", str(value))
-    return text

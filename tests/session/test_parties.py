@@ -14,7 +14,7 @@ from palaver.errors import PalaverError
 from palaver.party import ConnectionMode
 from palaver.session.cast import Casting
 from palaver.session.engine import Session
-from palaver.session.events import Address, Close, Closed, Open, Opened, Passed, Received, Send
+from palaver.session.events import Address, Close, Closed, Listening, Open, Opened, Passed, Received, Send
 from palaver.session.findings import Kind, Verdict
 from palaver.session.play import Play
 from palaver.session.player import RandomPlayer
@@ -519,6 +519,62 @@ def test_a_port_that_is_none_is_the_specs_failure(port: str) -> None:
     text = PAIR.replace("        self.start()\n", f"        self.port = {port}\n        self.start()\n")
     with pytest.raises(PalaverError, match="the port of Client is"):
         Scene(text + ASK, NOBODY)
+
+
+def test_a_party_that_listens_at_any_port_learns_which_one_it_is() -> None:
+    text = PAIR.replace("CONNECT", "X").replace("EXTERNAL", "OPEN").replace("X", "EXTERNAL").replace(":7", ":0")
+    text = text.replace("        self.start()\n", "") + "        self.start()\n"
+    announced = ASK.replace("<Client:Server:ask> ", "<Server:Client:port> <Client:Server:ask> ")
+    announced += '<port> ::= r"[0-9]+" := str(Server.instance().port)\n'
+    scene = Scene(text + announced, NOBODY, link="Server")
+    scene.do(Listening(0.0, "Server", 40000))
+    assert scene.open().talk() == b"40000"
+
+
+def test_the_driver_of_a_session_tells_it_where_it_listens() -> None:
+    text = ASK + "<name> ::= 'x'\n"
+    spec = palaver.loads(text)
+    ports: list[int] = []
+    for world in (MemoryWorld(), SocketWorld()):
+        networks = {"Server": ("0", ConnectionMode.OPEN), "Client": ("0", ConnectionMode.EXTERNAL)}
+        session = Session(Play(spec, Casting(networks)), RandomPlayer(Chance(1)), Chance(1))
+        driver = world.add(session)
+        driver.step()
+        ports.append(session._cast.party("Server").port)  # type: ignore[attr-defined]
+        assert ports[-1] == driver.carrier.port_of("Server")
+        if isinstance(world, SocketWorld):
+            world.close()
+    assert all(ports)
+
+
+def test_a_party_without_a_class_can_be_asked_for_by_its_name() -> None:
+    text = ASK.replace('"ASK\\n"', '"ASK " <port> "\\n"')
+    text += '<port> ::= r"[0-9]+" := str(Client.instance().port + len(Server.instance().ip))\n'
+    networks = {"Client": ("tcp://a:7", ConnectionMode.CONNECT), "Server": ("tcp://host:7", ConnectionMode.EXTERNAL)}
+    assert Scene(text, Casting(networks)).open().talk() == b"ASK 11\n"
+
+
+def test_a_party_without_a_class_is_nobody_where_nobody_talks() -> None:
+    spec = palaver.loads(
+        ASK.replace('"ASK\\n"', "<ask_of> ") + '<ask_of> ::= r"[0-9]+" := str(Client.instance().port)\n'
+    )
+    with pytest.raises(PalaverError, match="nobody plays Client now"):
+        next(spec.fuzz(1, seed=1))
+
+
+def test_no_socket_is_opened_unless_a_session_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("a socket was opened")
+
+    monkeypatch.setattr(socket, "socket", refuse)
+    started_at_once = "Client.instance().start()\nServer.instance().start()\n"
+    spec = palaver.loads(PAIR + started_at_once + ASK)
+    assert len(list(spec.fuzz(3, seed=1))) == 3
+    assert spec.parse(b"ASK\nSAY yes\n")
+    play = Play(spec, NOBODY)
+    session = Session(play, RandomPlayer(Chance(1)), Chance(1))
+    # Not even then: it is said that one is wanted, and whoever drives the session opens it.
+    assert [type(action) for action in session.handle(Passed(0.0))] == [Open]
 
 
 # --- more than two ----------------------------------------------------------------------------------------------------

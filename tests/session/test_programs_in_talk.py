@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
+import subprocess
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -193,3 +196,40 @@ def test_spec_code_that_raises_in_each_session_is_told_without_a_traceback(palav
     assert outcome.said.count("spec crash: In.send raised KeyError") == 2
     assert outcome.said.count("(echo.fan:3)") == 2
     assert "Traceback" not in outcome.said
+
+
+# --- what a person sees -----------------------------------------------------------------------------------------------
+
+
+def test_on_a_terminal_parties_have_colours(palaver: Any) -> None:
+    palaver.write(echo_fan=ECHO)
+    reader, terminal = os.openpty()
+    command = ["talk", "-f", "echo.fan", "--seed", "1", "--unguided", "-n", "1", "-v", *program()]
+    with palaver.start(*command, stdout=terminal, stderr=subprocess.PIPE) as process:
+        os.close(terminal)
+        shown = b"".join(pieces_of(reader))
+    os.close(reader)
+    assert process.returncode == 0
+    colours = re.findall(rb"\x1b\[(\d+)m(In|Out)\x1b\[0m: '", shown)
+    assert [name for _, name in colours] == [b"In", b"Out", b"In", b"Out", b"In"]
+    assert len(set(colours)) == 2
+
+
+def pieces_of(reader: int) -> Iterator[bytes]:
+    """All that is written to a terminal until nobody has it open."""
+    while True:
+        try:
+            piece = os.read(reader, 4096)
+        except OSError:  # this is how Linux tells the end
+            return
+        if not piece:
+            return
+        yield piece
+
+
+def test_a_constraint_of_the_command_line_holds_in_the_conversation(palaver: Any) -> None:
+    palaver.write(echo_fan=ECHO)
+    options = ["-f", "echo.fan", "--seed", "1", "--unguided", "-n", "1", "-v", "-c", "len(str(<word>)) == 3"]
+    outcome = palaver("talk", *options, *program())
+    assert outcome.code == 0
+    assert len(re.findall(r"^In: 'ASK [a-z]{3}\\n'$", outcome.text, re.MULTILINE)) == 2

@@ -150,12 +150,13 @@ def test_two_sessions_talk_over_sockets(name: str, address: str, tmp_path: Path)
         check(converse(palaver.loads(SPECS[name]), world=world, address=place, seed=3))
 
 
+@pytest.mark.parametrize("host", ["127.0.0.1", "[::1]"])
 @given(seed=st.integers(0, 1000))
 @settings(max_examples=5, deadline=None)
-def test_two_sessions_talk_over_udp(seed: int) -> None:
+def test_two_sessions_talk_over_udp(host: str, seed: int) -> None:
     # The client has to begin: before it does, nobody knows where it is.
     with SocketWorld() as world:
-        check(converse(palaver.loads(SPECS["echo"]), world=world, address="udp://127.0.0.1:0", seed=seed))
+        check(converse(palaver.loads(SPECS["echo"]), world=world, address=f"udp://{host}:0", seed=seed))
 
 
 def test_two_connections_over_sockets() -> None:

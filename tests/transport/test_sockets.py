@@ -107,6 +107,19 @@ def test_a_server_that_is_starting_is_asked_again() -> None:
         assert Ear(loop).wait_for(Opened, "client")
 
 
+def test_a_server_may_be_starting_only_in_the_beginning() -> None:
+    clock, address = ManualClock(), Address("tcp", "127.0.0.1", unused_port())
+    with Loop(clock, startup_patience=1.0) as loop:
+        loop.carry_out([Open("early", address, "connect")])
+        clock.advance(0.9)
+        assert loop.poll() == []
+        clock.advance(0.2)
+        assert Ear(loop).wait_for(Failed, "early").trouble == "refused"
+        loop.carry_out([Open("late", address, "connect")])
+        assert Ear(loop).wait_for(Failed, "late").trouble == "refused"
+        assert clock.now() < 1.2
+
+
 def test_patience_has_an_end() -> None:
     clock, address = ManualClock(), Address("tcp", "127.0.0.1", unused_port())
     with Loop(clock, connect_patience=1.0) as loop:

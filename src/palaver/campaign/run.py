@@ -12,6 +12,7 @@ from palaver.session.engine import Patience, Session
 from palaver.session.play import Play
 from palaver.session.player import Player
 from palaver.transport.drive import Carrier, Watch, drive
+from palaver.transport.timed import Timed
 
 # A run ends if so many conversations in a row say nothing at all: there is nobody to talk to.
 _MOST_SILENT = 3
@@ -80,12 +81,13 @@ class Campaign:
         self.on_happening: Watch | None = None  # told of all that happens between a session and the world
         self.on_end: Callable[[Session], None] = lambda session: None  # and after it has ended
         self.tell: Callable[[str], None] = lambda what: None  # what happens to the run itself
+        self.carrier = Timed(carrier)
         self._play = play
         self._chance = chance
         self._patience = patience
         self._budget = budget
-        self._carrier = carrier
         self._began = carrier.clock.now()
+        self._ended: float | None = None
         self._silent = 0  # conversations in a row in which nothing was said
         self._again = 0
         self._covered = 0
@@ -94,30 +96,40 @@ class Campaign:
     @property
     def seconds(self) -> float:
         """How long the run has lasted."""
-        return self._carrier.clock.now() - self._began
+        until = self.carrier.clock.now() if self._ended is None else self._ended
+        return until - self._began
 
     def run(self) -> None:
         """Talk until there is a reason to stop."""
-        while not self.progress.ended:
-            self._converse()
-            self.progress.ended = self._reason_to_stop()
+        try:
+            while not self.progress.ended:
+                self._converse()
+                self.progress.ended = self._reason_to_stop()
+        finally:
+            self._ended = self.carrier.clock.now()
 
     def _converse(self) -> None:
         progress = self.progress
         stream = self._chance / "session" / progress.sessions
         session = Session(self._play, self._player, stream, self._patience)
         self.on_session(session)
-        drive(session, self._carrier, self.on_happening)
-        progress.sessions += 1
-        ours = sum(said.is_ours for said in session.said)
-        progress.sent += ours
-        progress.received += len(session.said) - ours
-        progress.findings += len(session.findings)
+        try:
+            drive(session, self.carrier, self.on_happening)
+        finally:
+            self._count(session)  # what was said was said, also if it was interrupted
         self._silent = 0 if session.said else self._silent + 1
         if len(self.guidance.coverage) > self._covered:
             self._covered = len(self.guidance.coverage)
             self._covered_at = progress.messages
         self.on_end(session)
+
+    def _count(self, session: Session) -> None:
+        progress = self.progress
+        progress.sessions += 1
+        ours = sum(said.is_ours for said in session.said)
+        progress.sent += ours
+        progress.received += len(session.said) - ours
+        progress.findings += len(session.findings)
 
     @property
     def _player(self) -> Player:

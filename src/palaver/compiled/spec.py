@@ -17,8 +17,9 @@ from palaver.compiled.reading import Reading
 from palaver.constraints.check import Check, compile_check, compile_goal
 from palaver.constraints.select import indexed
 from palaver.errors import ConversionError, Diagnostic, SpecCrash
+from palaver.generation.compiler import SpecCode
 from palaver.generation.makers import Discarded
-from palaver.generation.program import Program, SpecCode, compile_program
+from palaver.generation.program import Program, compile_program
 from palaver.grammar.analyse import Analysis
 from palaver.grammar.code import (
     SPEC_CODE_RAISES,

@@ -6,7 +6,7 @@ a `Many`, which appends what it made to a list. A `Run` is one tree in the makin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol, TypeAlias, cast
 
 from palaver.chance import Chance
@@ -56,11 +56,20 @@ class Steering(Protocol):
     def enter(self, state: int, name: str) -> int | None:
         """Something of this name is made below a node in `state`: its own state. None: any way to make it will do."""
 
+    def leave(self) -> None:
+        """What was entered last, of what has a state, is made."""
+
     def worth(self, state: int, names: Sequence[str]) -> float:
         """What it is worth to make things of these names below a node in `state`; 0 if it does not matter."""
 
     def invites(self, state: int, names: Sequence[str]) -> bool:
         """Whether to make things of these names once more, or at all, below a node in `state`."""
+
+    def choose(self, state: int, names: Sequence[str]) -> None:
+        """Of all that could be made below a node in `state`, these are; or may be, if they stand in a repetition."""
+
+    def leave_out(self, symbols: Iterable[str]) -> None:
+        """Nodes of these symbols are not made of choices that could be steered."""
 
 
 class Run:

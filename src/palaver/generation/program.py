@@ -18,8 +18,6 @@ from palaver.grammar.ir import Grammar
 from palaver.trees.node import Node
 from palaver.trees.tree import Tree
 
-__all__ = ["NO_FIELDS", "Program", "SpecCode", "compile_program"]
-
 NO_FIELDS: Fields = MappingProxyType({})
 
 

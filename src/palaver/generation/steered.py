@@ -107,12 +107,11 @@ def noted(name: str, make: One) -> One:
 
 def steered_at_first(steered: One, unsteered: One) -> Attempts:
     def attempts(run: Run) -> plain.MakeNode:
-        left, state = _STEERED_ATTEMPTS, run.state
+        left = _STEERED_ATTEMPTS
 
         def attempt() -> Node:
             nonlocal left
             left -= 1
-            run.state = state  # the last attempt may have been broken off
             node = (steered if left >= 0 else unsteered)(run)
             assert isinstance(node, Node), "the maker of a symbol makes a node"
             return node

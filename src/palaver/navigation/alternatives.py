@@ -44,7 +44,8 @@ class Alternatives:
 
     def __init__(self, rules: Mapping[str, Expr], start: str) -> None:
         self._below = {name: [ref.symbol for ref in refs(body)] for name, body in rules.items()}
-        self._automata = {name: _Automaton(rules[name]) for name in reachable(start, self._below)}
+        led_to = reachable(start, self._below)
+        self._automata = {name: _Automaton(body) for name, body in rules.items() if name in led_to}
         self._open = {name: dict.fromkeys(automaton.texts) for name, automaton in self._automata.items()}
         self._taken: dict[Alternative, None] = {}
         # By symbol a rule below it of which something is still open, or None if there is no such.

@@ -31,6 +31,9 @@ from palaver.matching.spine import Adding, Closing, Growth, Opening, Wrapping
 from palaver.navigation.coverage import NOTHING, Coverage
 from palaver.trees.node import Node, NonTerminal, Part
 
+# What comes if nothing does, where we may speak as well.
+SILENCE = ""
+
 # More ways than this to go on from one place, or to grow one tree from the bottom, are not followed.
 _MOST_EDGES = 1_000
 _MOST_CHAINS = 200
@@ -41,7 +44,7 @@ _Chain = tuple[NonTerminal, ...]
 class Place:
     """A point of the dialogue."""
 
-    __slots__ = ("chain", "edges", "ending", "following", "future", "is_known", "number", "state")
+    __slots__ = ("answers", "chain", "edges", "ending", "following", "future", "is_known", "number", "state")
 
     def __init__(self, future: Future, state: int, chain: _Chain, following: Place | None, number: int) -> None:
         self.future = future
@@ -52,13 +55,14 @@ class Place:
         # Once they are known:
         self.is_known = False
         self.edges: tuple[Edge, ...] = ()
+        self.answers: tuple[str, ...] = ()  # the symbols that others may say, sorted; SILENCE if we may speak
         self.ending: tuple[int, ...] | None = None  # the states met if the dialogue ends here, if it can
 
 
 class Edge:
     """A message that may be said at a place."""
 
-    __slots__ = ("above", "is_ours", "marks", "move", "source", "state", "to")
+    __slots__ = ("above", "is_ours", "is_spent", "marks", "move", "source", "state", "to")
 
     def __init__(
         self, source: Place, move: MessageType, marks: tuple[int, ...], above: int, state: int, to: Place, is_ours: bool
@@ -70,6 +74,7 @@ class Edge:
         self.state = state  # that of the message
         self.to = to
         self.is_ours = is_ours
+        self.is_spent = False  # whether all is covered that it can ever cover
 
     def is_like(self, other: Edge) -> bool:
         """Whether both are the same way; where computed repetitions count, edges are made anew."""
@@ -145,14 +150,25 @@ class Atlas:
             if len(edges) == _MOST_EDGES:
                 break
         place.edges = tuple(edges)
+        place.answers = tuple(sorted({SILENCE if edge.is_ours else edge.move.symbol for edge in edges}))
         place.ending = self._end(place, self._anything)
         place.is_known = True
 
-    def edges_by(self, place: Place, move: MessageType, fields: Fields | None) -> tuple[Edge, ...]:
-        """The ways on by one message, in a conversation with these fields."""
+    # --- In a conversation --------------------------------------------------------------------------------------------
+
+    def all_edges(self, place: Place, fields: Fields | None) -> tuple[Edge, ...]:
+        """The ways on in a conversation with these fields."""
         if place.future.is_asking and fields is not None:
-            return tuple(edge for edge in self._look(place, fields) if edge.move == move)
-        return tuple(edge for edge in self.edges(place) if edge.move == move)
+            return tuple(self._look(place, fields))
+        return self.edges(place)
+
+    def edges_by(self, place: Place, move: MessageType, fields: Fields | None) -> tuple[Edge, ...]:
+        """The ways on by one message, likewise."""
+        return tuple(edge for edge in self.all_edges(place, fields) if edge.move == move)
+
+    def ending_by(self, place: Place, fields: Fields | None) -> tuple[int, ...] | None:
+        """As `ending`, likewise."""
+        return self.ending(place) if fields is None else self._end(place, fields)
 
     # --- Levels -------------------------------------------------------------------------------------------------------
 
@@ -208,10 +224,35 @@ class Atlas:
 
     def _grown(self, way: _Way, growth: tuple[Growth, ...]) -> list[_Way]:
         """All that growth may lead to; more than one thing only where a tree grows from the bottom."""
+        plain = self._grown_plainly(way, growth)
+        if plain is not None:
+            return [plain]
         ways = [way]
         for each in growth:
             ways = [further for way in ways for further in self._grow(way, each)]
         return ways
+
+    def _grown_plainly(self, way: _Way, growth: tuple[Growth, ...]) -> _Way | None:
+        """The same where nothing grows from the bottom, which is nearly everywhere; None if something does."""
+        if any(frame.chain for frame in way.frames):
+            return None
+        frames, marks, step = list(way.frames), list(way.marks), self.coverage.step
+        for each in growth:
+            if isinstance(each, Opening) and each.symbol is not None:
+                above = frames[-1].state
+                state = step(above, each.symbol)
+                marks.append(state)
+                if each.tail:
+                    marks += self._states_in(each.tail, above)
+                if each.is_last:
+                    frames[-1] = _Frame(state)
+                else:
+                    frames.append(_Frame(state))
+            elif isinstance(each, Adding):
+                marks += self._states_in(each.parts, frames[-1].state)
+            else:
+                return None
+        return _Way(tuple(frames), tuple(dict.fromkeys(marks)))
 
     def _grow(self, way: _Way, growth: Growth) -> Iterator[_Way]:
         top, step = way.top, self.coverage.step

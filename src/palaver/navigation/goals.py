@@ -7,7 +7,7 @@ so of any path there is a longest end that is, and that one tells whether the pa
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from enum import Enum
 
 from palaver.grammar.analyse import reachable
@@ -58,13 +58,29 @@ class Goals:
         return order.index(self.of(path)) <= order.index(goal)
 
     def count(self, goal: Goal) -> int:
-        """How many paths a goal has."""
+        """How many paths a goal has, without making them."""
         if goal is Goal.ALL:
             return self._paths.count()
-        return sum(1 for path in self._walks(goal))
-
-    def _walks(self, goal: Goal) -> Iterator[KPath]:
-        return (path for path in self._paths if self.contains(goal, path))
+        below = self._paths.below
+        names = dict.fromkeys((*below, *(child for found in below.values() for child in found)))
+        # By the name they begin with: all walks of some length, and those that lead through states into what we say.
+        walks = dict.fromkeys(names, 1)
+        through = {name: int(self.of((name,)) is not Goal.ALL) for name in names}
+        total = 0
+        for _ in range(self._paths.k):
+            for name in names:
+                if name in self._inputs:
+                    total += walks[name]
+                elif goal is Goal.STATES:
+                    total += through[name]
+            walks = {name: sum(walks[child] for child in below.get(name, ())) for name in names}
+            through = {
+                name: sum(through[child] for child in self._onward[name])
+                if name in self._states
+                else walks[name] * (name in self._inputs)
+                for name in names
+            }
+        return total
 
 
 class Aim:
@@ -102,7 +118,25 @@ class Aim:
         return (path for path in self.coverage.missing() if self._goals.contains(self.goal, path))
 
 
-def goals_reached(coverage: Coverage, goals: Goals) -> Iterable[tuple[Goal, int, int]]:
-    """For each goal how many of its paths were seen, and how many there are."""
-    for goal in Goal:
-        yield goal, sum(1 for path in coverage.covered() if goals.contains(goal, path)), goals.count(goal)
+class Standing:
+    """How many paths of each goal have been covered, counted as they are."""
+
+    def __init__(self, coverage: Coverage, goals: Goals) -> None:
+        self._coverage = coverage
+        self._goals = goals
+        self._totals = {goal: goals.count(goal) for goal in Goal}
+        # By the smallest goal that each belongs to.
+        self._reached = dict.fromkeys(Goal, 0)
+        for path in coverage.covered():
+            self._reached[goals.of(path)] += 1
+        coverage.watchers.append(self._see)
+
+    def _see(self, state: int) -> None:
+        self._reached[self._goals.of(self._coverage.walks[state])] += 1
+
+    def __iter__(self) -> Iterator[tuple[Goal, int, int]]:
+        """Each goal, how many of its paths were covered, and how many there are."""
+        reached = 0
+        for goal in Goal:
+            reached += self._reached[goal]
+            yield goal, reached, self._totals[goal]

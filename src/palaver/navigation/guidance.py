@@ -7,7 +7,7 @@ from typing import Any
 from palaver.chance import Chance
 from palaver.navigation.atlas import Atlas
 from palaver.navigation.coverage import Coverage
-from palaver.navigation.goals import Aim, Goal, Goals
+from palaver.navigation.goals import Aim, Goal, Goals, Standing
 from palaver.navigation.guide import Guide, Scheme
 from palaver.navigation.kpaths import KPaths
 from palaver.navigation.navigator import Navigator
@@ -16,10 +16,12 @@ from palaver.navigation.peer import Peer
 from palaver.navigation.planner import Planner
 from palaver.navigation.potential import Potential
 from palaver.navigation.reasons import Reason, Reasons
+from palaver.navigation.statemap import StateMap
 from palaver.navigation.steering import PayloadSteering
 from palaver.navigation.store import paths_as_data, restored
 from palaver.navigation.superposition import Superposition
 from palaver.navigation.targets import TargetSelector
+from palaver.navigation.views import Views
 from palaver.navigation.walker import Walker
 from palaver.session.play import Play
 
@@ -36,6 +38,8 @@ class Guidance:
         self.coverage = Coverage(self.paths)
         self.goals = Goals(self.paths, self.dialogue, play.ours)
         self.aim = Aim(self.coverage, self.goals, goal)
+        self.standing = Standing(self.coverage, self.goals)
+        self.views = Views(grammar, StateMap(forecaster))
         self.potential = Potential(self.aim)
         self.atlas = Atlas(forecaster, self.coverage, play.ours)
         self.ours, self.peer = Peer(self.paths), Peer(self.paths)
@@ -45,7 +49,7 @@ class Guidance:
             selector = TargetSelector(self.aim, self.dialogue, chance / "targets")
             navigator = Navigator(self.atlas, self.planner, forecaster, lambda short: KPaths(grammar, short))
             self.scheme = PaperScheme(selector, navigator, self.planner)
-        superposition = Superposition(forecaster, self.atlas, self.potential)
+        superposition = Superposition(forecaster, self.atlas, self.potential, self.views)
         steering = PayloadSteering(self.aim, chance / "steering")
         self.guide = Guide(
             self.atlas,
@@ -77,6 +81,7 @@ class Guidance:
             "coverage": paths_as_data(self.coverage),
             "ours": self.ours.as_data(),
             "peer": self.peer.as_data(),
+            "views": self.views.as_data(),
         }
 
     def go_on_from(self, data: dict[str, Any]) -> None:
@@ -84,4 +89,4 @@ class Guidance:
 
         :raises PalaverError: that is not what it should be
         """
-        restored(self.coverage, self.ours, self.peer, data)
+        restored(self.coverage, self.ours, self.peer, self.views, data)

@@ -7,13 +7,13 @@ When nothing is left to plan for, the way to the end of the conversation is take
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
 from palaver.chance import Chance
 from palaver.matching.forecaster import Forecast, MessageType
-from palaver.navigation.atlas import Atlas, Edge, Place
-from palaver.navigation.peer import SILENCE, Peer
+from palaver.navigation.atlas import SILENCE, Atlas, Edge, Place
+from palaver.navigation.peer import Peer
 from palaver.navigation.planner import Plan, Situation, Step
 from palaver.navigation.potential import Potential
 from palaver.navigation.steering import PayloadSteering
@@ -35,6 +35,8 @@ class Scheme(Protocol):
     def tried(self, edge: Edge, had_something_new: bool) -> None: ...
 
     def missed(self, edge: Edge) -> None: ...
+
+    def lost(self, states: Iterable[int]) -> None: ...
 
 
 class Guide:
@@ -130,7 +132,7 @@ class Guide:
 
     def ended(self, can_end: bool) -> None:
         """The conversation is over; whether it might end there."""
-        self.superposition.end(can_end)
+        self._scheme.lost(self.superposition.end(can_end))
         if not can_end:
             self._diverge("the conversation broke off")
         if self._steps and not isinstance(self._steps[0], Edge):

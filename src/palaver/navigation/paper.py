@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from palaver.navigation.atlas import Edge, Place
 from palaver.navigation.navigator import Navigator
@@ -33,3 +33,6 @@ class PaperScheme:
 
     def missed(self, edge: Edge) -> None:
         self._planner.missed(edge)
+
+    def lost(self, states: Iterable[int]) -> None:
+        self._planner.lost(states)

@@ -19,9 +19,6 @@ from palaver.trees.node import Node
 # given up in one of sixty cases; with 20, in one of three thousand.
 PATIENCE = 20
 
-# What comes if nothing does, where we may speak as well.
-SILENCE = ""
-
 # What we said last, and the answers that may come.
 Situation = tuple[str, tuple[str, ...]]
 

@@ -25,7 +25,7 @@ from typing import NamedTuple, TypeAlias
 
 from palaver.navigation.atlas import Atlas, Edge, Place
 from palaver.navigation.goals import Aim
-from palaver.navigation.peer import SILENCE, Peer
+from palaver.navigation.peer import Peer
 from palaver.navigation.potential import Potential
 
 # What it costs to end a conversation and begin another one, in messages.
@@ -92,6 +92,7 @@ class Planner:
         self._peer = peer
         self._fruitless: dict[int, int] = {}  # by state, how many messages there in a row had nothing new
         self._missed: dict[int, int] = {}  # by state, how often a message was waited for there in vain
+        self._lost: dict[int, int] = {}  # by state, how often it was met, but nobody could tell
         self._worth: dict[int, tuple[tuple[int, int, int], float]] = {}
         self._field: dict[Place, float] = {}
         self._searched = 0  # places looked at by the field since it was made
@@ -112,11 +113,21 @@ class Planner:
         """A message that was planned for did not come, or could not be said."""
         self._missed[edge.state] = self._missed.get(edge.state, 0) + 1
 
+    def times_missed(self, edge: Edge) -> int:
+        """How often a message was waited for in vain."""
+        return self._missed.get(edge.state, 0)
+
+    def lost(self, states: Iterable[int]) -> None:
+        """These were met, but the conversation broke off before it was clear how it was to be understood."""
+        for state in states:
+            self._lost[state] = self._lost.get(state, 0) + 1
+
     def ask_again(self) -> None:
         """What was given up is tried again, with twice the patience."""
         self._peer.patience *= 2
         self._fruitless.clear()
         self._missed.clear()
+        self._lost.clear()
         self._field = {}
 
     def _is_enough(self, tries: int, likelihood: float) -> bool:
@@ -127,11 +138,18 @@ class Planner:
 
     def gain(self, edge: Edge, tentative: Mapping[int, int]) -> float:
         """How many paths a message is expected to cover."""
+        if edge.is_spent:
+            return 0.0
         gain = 0.0
+        is_spent = True
         for state in (*edge.marks, edge.state):
-            if not self._coverage.is_covered[self._aim.target(state)] and state not in tentative:
-                gain += 1.0
-        if self._potential.is_open(edge.state):
+            if not self._coverage.is_covered[self._aim.target(state)]:
+                is_spent = False
+                if state not in tentative and not self._is_enough(self._lost.get(state, 0), 1.0):
+                    gain += 1.0
+        if not self._potential.is_open(edge.state):
+            edge.is_spent = is_spent
+        else:
             # What was said in a superposition may still count; answers are too different to wait for that.
             said = tentative.get(edge.state, 0)
             if edge.is_ours and not said:
@@ -176,11 +194,6 @@ class Planner:
             plan = self._by_field(starts, situation)
         return plan
 
-    def _answers(self, place: Place) -> tuple[str, ...]:
-        """What may come at a place; also nothing, if we may speak there as well."""
-        names = {edge.move.symbol if not edge.is_ours else SILENCE for edge in self._atlas.edges(place)}
-        return tuple(sorted(names))
-
     def ways_on(
         self, place: Place, layer: int, last: str, situation: Situation
     ) -> Iterator[tuple[Edge, float, float, str]]:
@@ -188,8 +201,9 @@ class Planner:
 
         In layer 0, which is this conversation, what was refused is not said again.
         """
-        answers = self._answers(place)
-        for edge in self._atlas.edges(place):
+        edges = self._atlas.edges(place)
+        answers = place.answers
+        for edge in edges:
             if layer == 0 and edge.is_ours and edge.move.symbol in situation.refused:
                 continue
             cost, likelihood = self._cost(edge, last, answers)
@@ -254,8 +268,8 @@ class Planner:
         sources: dict[Place, list[tuple[Place, float]]] = {}
         distance: dict[Place, float] = {}
         for place in self._places:
-            answers = self._answers(place)
             edges = self._atlas.edges(place)
+            answers = place.answers
             for edge in edges:
                 cost, likelihood = self._cost(edge, "", answers)
                 if likelihood:

@@ -10,9 +10,9 @@ from collections import deque
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from palaver.navigation.atlas import Atlas, Edge, Place
+from palaver.navigation.atlas import SILENCE, Atlas, Edge, Place
 from palaver.navigation.goals import Aim
-from palaver.navigation.peer import SILENCE, Peer
+from palaver.navigation.peer import Peer
 from palaver.navigation.planner import Planner, Situation
 from palaver.navigation.potential import Potential
 
@@ -98,6 +98,8 @@ class Reasons:
         if edge.is_ours:
             return Need(f"{name} where the constraints allow none")
         situations = [each for each in self._peer.situations if name in each[1] and each[0] == last]
+        if not situations or any(self._peer.answers[each, name] for each in situations):
+            return Need(f"{name} in a place where it did not come", self._planner.times_missed(edge))
         attempts = sum(self._peer.situations[each] for each in situations)
         came = (other for each in situations for other in each[1] if self._peer.answers[each, other])
         after = f" after {last}" if last else ""
@@ -106,7 +108,7 @@ class Reasons:
     def _note(self, edge: Edge, need: Need | None) -> None:
         for state in (*edge.marks, edge.state):
             if self._aim.is_missing(state):
-                self._set(state, need or Need(f"{self._shown(state)}, which did not come about"))
+                self._set(state, need or Need(f"{edge.move.symbol} in a place where it did not come"))
         if not self._potential.is_open(edge.state):
             return
         for target, (_, steps) in self._potential.missing(edge.state).items():
@@ -120,16 +122,13 @@ class Reasons:
             if count and not speaker.pairs[above, below]:
                 got = tuple(name for symbol, name in speaker.pairs if symbol == above)
                 return Need(f"{below} in {above} {whose}", count, got)
-        return Need(f"{steps[-1][1]} in {steps[-1][0]} {whose} in some place where it did not come")
+        return Need(f"{edge.move.symbol} in a place where it did not come")
 
     def _set(self, state: int, need: Need) -> None:
         """Note what a path needs, and what it ends with, unless that is known."""
         while self._aim.is_missing(state):
             self._needs.setdefault(state, need)
             state = self._coverage.end_of(state)
-
-    def _shown(self, state: int) -> str:
-        return " > ".join(self._coverage.walks[state])
 
 
 def _named(name: str) -> str:

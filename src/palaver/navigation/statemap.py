@@ -6,8 +6,8 @@ How it works
 The forecaster's futures are the states (`matching/dialogue.py`): a future is all that may still happen, and for a
 right-recursive dialogue there are finitely many. Several futures are one state here if they differ only in how they
 came about: to be about to enter `<work>` is the same state wherever `<work>` stands, and a loop is where it was after
-each of its rounds. A dialogue that nests without end has states without end; then the map ends after a number of
-futures, and says so.
+each of its rounds. A dialogue that nests without end has states without end; then the map ends somewhere, and says
+so.
 
 How many rounds a computed repetition makes is only known in a conversation. In the map it makes any number of them, and
 how many are left makes no difference between states. So the map allows more than the spec there, and never less.
@@ -16,7 +16,7 @@ how many are left makes no difference between states. So the map allows more tha
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
@@ -47,6 +47,9 @@ MOST_FUTURES = 2_000
 # Futures that are one state lead to the same states. Only where a computed repetition is one, there may be some that do
 # not; but there may also be futures without end that do.
 _MOST_OF_ONE_STATE = 3
+
+# Rules that nest deeper than this nest without end, and the deeper they are, the longer it takes to look at them.
+_DEEPEST = 64
 
 # What the state is called in which all has been said. Other names have brackets.
 END = "end"
@@ -79,13 +82,14 @@ class StateMap:
 
     def __init__(self, forecaster: Forecaster, most: int = MOST_FUTURES) -> None:
         self.messages = forecaster.messages
+        self.beginning = forecaster.compiled.beginning
         self._keys = _Keys(forecaster.positions)
         exploration = _Exploration(forecaster, self._keys, most)
         self.is_complete = exploration.is_complete
         self.states: tuple[State, ...] = tuple(self._named(exploration))
         self._by_key = dict(zip(exploration.can_end, self.states, strict=True))
         # The futures that make up the map are kept: what is looked up is mostly one of them.
-        self._by_future: dict[Hashable, State] = {
+        self._by_future: dict[Future, State] = {
             future: self._by_key[key] for future, key in exploration.futures.items()
         }
         self._targets: dict[tuple[State, MessageType], tuple[State, ...]] = {
@@ -102,12 +106,10 @@ class StateMap:
         """Where nothing has been said."""
         return self.states[0]
 
-    def state_of(self, future: Hashable) -> State | None:
+    def state_of(self, future: Future) -> State | None:
         """The state of a future of the forecaster; None if the map ends before it."""
         state = self._by_future.get(future)
-        if state is None and isinstance(future, Future):
-            state = self._by_key.get(self._keys.of(future))
-        return state
+        return self._by_key.get(self._keys.of(future)) if state is None else state
 
     def targets(self, source: State, move: MessageType) -> tuple[State, ...]:
         """Where a message may lead from a state."""
@@ -137,18 +139,18 @@ class _Exploration:
         self.is_complete = True
         self._fields = _AnyRounds(forecaster.positions) if forecaster.positions.has_computed_loops else None
         self._keys = keys
-        self._looked_at: Counter[int] = Counter()
+        looked_at: Counter[int] = Counter()
         self._meet(compiled.beginning)
         todo = deque(self.futures)
         while todo:
             future = todo.popleft()
             key = self.futures[future]
-            self._looked_at[key] += 1
-            if self._looked_at[key] > _MOST_OF_ONE_STATE:
+            looked_at[key] += 1
+            if looked_at[key] > _MOST_OF_ONE_STATE:
                 continue
             for move, target in self._steps_from(future):
                 if target not in self.futures:
-                    if len(self.futures) == most:
+                    if len(self.futures) == most or _is_too_high(target):
                         self.is_complete = False
                         continue
                     self._meet(target)
@@ -163,6 +165,14 @@ class _Exploration:
         for move in self._compiled.moves(future, self._fields):
             for step in self._compiled.steps(future, move, self._fields):
                 yield move, self._compiled.future_after(step)
+
+
+def _is_too_high(future: Future) -> bool:
+    """Whether more rules are open than anybody wants to follow."""
+    level: Future | None = future
+    for _ in range(_DEEPEST):
+        level = None if level is None else level.following
+    return level is not None
 
 
 class _AnyRounds(Fields):

@@ -15,6 +15,7 @@ from typing import Any
 from palaver.errors import PalaverError
 from palaver.navigation.coverage import Coverage
 from palaver.navigation.peer import Peer
+from palaver.navigation.views import Views
 
 _FORMAT = "palaver coverage 1"
 
@@ -67,7 +68,7 @@ def read(file: Path) -> dict[str, Any]:
     return data
 
 
-def restored(coverage: Coverage, ours: Peer, peer: Peer, data: Mapping[str, Any]) -> None:
+def restored(coverage: Coverage, ours: Peer, peer: Peer, views: Views, data: Mapping[str, Any]) -> None:
     """Go on from where another run has stopped.
 
     :raises PalaverError: the file has parts that are not as they should be
@@ -76,5 +77,6 @@ def restored(coverage: Coverage, ours: Peer, peer: Peer, data: Mapping[str, Any]
         add_paths(coverage, data["coverage"])
         ours.add_data(data["ours"])
         peer.add_data(data["peer"])
+        views.add_data(data["views"], of_any_version=True)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
         raise PalaverError("the coverage file is damaged: what is in it is not as it should be") from error

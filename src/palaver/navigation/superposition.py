@@ -12,6 +12,8 @@ What all tracks agree on is covered at once: of the latest message all paths tha
 and all history that they share. The rest is *tentative*: it is taken for covered by whoever plans, and counted when
 only one track is left, or when the conversation ends. Tracks end when the forecaster's hypotheses do, which constraints
 end.
+
+The plain views are told of every message at once, and of where it was said as soon as that is certain.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from palaver.matching.forecaster import Forecast, Forecaster, Hypothesis
 from palaver.navigation.atlas import Atlas, Edge, Place
 from palaver.navigation.coverage import NOTHING
 from palaver.navigation.potential import Potential
+from palaver.navigation.views import Views
 from palaver.trees.node import Node
 
 
@@ -45,12 +48,14 @@ class Track(NamedTuple):
 class Superposition:
     """The tracks of one conversation after the other."""
 
-    def __init__(self, forecaster: Forecaster, atlas: Atlas, potential: Potential) -> None:
+    def __init__(self, forecaster: Forecaster, atlas: Atlas, potential: Potential, views: Views) -> None:
         self._dialogue = forecaster.compiled
         self._distinguished = forecaster.positions.distinguished
         self._atlas = atlas
         self._coverage = atlas.coverage
         self._potential = potential
+        self._views = views
+        self._hypotheses: tuple[Hypothesis, ...] = ()  # the forecaster's, after the latest message
         self.tracks: tuple[Track, ...] = ()  # the preferred first
         self.tentative: dict[int, int] = {}  # by state, how often the preferred track has met it without being counted
 
@@ -58,6 +63,7 @@ class Superposition:
         """Nothing has been said."""
         self.tracks = (Track(self._atlas.beginning),)
         self.tentative = {}
+        self._hypotheses = ()
 
     @property
     def preferred(self) -> Place | None:
@@ -73,6 +79,8 @@ class Superposition:
         self, move: MessageType, node: Node, before: Forecast, after: Forecast, planned: Edge | None
     ) -> tuple[Edge, ...]:
         """A message was said or heard. The edges by which it may have come, the preferred first."""
+        self._views.note_message(move, node)
+        self._hypotheses = after.hypotheses
         fields = {hypothesis.future: hypothesis.fields for hypothesis in before.hypotheses}
         found: dict[Future, Track] = {}
         for track in self.tracks:
@@ -138,9 +146,11 @@ class Superposition:
             chain.append(pending)
             pending = pending.before
         for explained in reversed(chain):
-            for state in explained.edge.marks:
+            edge = explained.edge
+            for state in edge.marks:
                 self._coverage.cover(state)
-            self._cover(explained.node, explained.edge.state)
+            self._cover(explained.node, edge.state)
+            self._views.note_transition(edge.source.future, edge.move, edge.to.future)
 
     def _cover(self, node: Node, state: int) -> None:
         """Count a message in a state, unless all is counted that can be below it."""
@@ -148,17 +158,35 @@ class Superposition:
         for child in node.children:
             self._coverage.cover_below(child, state)
 
-    def end(self, can_end: bool) -> None:
-        """The conversation is over; if it was complete, the preferred track that is, is what happened."""
+    def end(self, can_end: bool) -> list[int]:
+        """The conversation is over; if it was complete, the preferred track that is, is what happened.
+
+        The states that seemed covered, and are not because nobody knows which track it was.
+        """
+        last = None
         for track in self.tracks if can_end else ():
             ending = self._atlas.ending(track.place)
             if ending is not None:
                 self._settle(track.pending)
                 for state in ending:
                     self._coverage.cover(state)
+                last = track.place
                 break
+        self._note_dialogue(last)
+        lost = [state for state in self.tentative if not self._coverage.is_covered[state]]
         self.tracks = ()
         self.tentative = {}
+        return lost
+
+    def _note_dialogue(self, last: Place | None) -> None:
+        """Let the views see the states of the conversation: as it ended, or as far as it came, if that is certain."""
+        if last is not None:
+            for hypothesis in self._hypotheses:
+                if hypothesis.can_end and self._dialogue.covers(hypothesis.future, last.future):
+                    self._views.note_dialogue(hypothesis.complete_tree())
+                    return
+        elif len(self._hypotheses) == 1:
+            self._views.note_dialogue(self._hypotheses[0].tree())
 
     # --- Which tracks live --------------------------------------------------------------------------------------------
 

@@ -45,13 +45,21 @@ class Views:
 
         Without the latter, the transition counts only if the message leads to a single state from there.
         """
+        self.note_message(move, node)
+        self.note_transition(before, move, after)
+
+    def note_message(self, move: MessageType, node: Node) -> None:
+        """Note a message and what is in it, wherever it was said."""
         self.message_counts[move] += 1
         self.alternatives.note(node)
+
+    def note_transition(self, before: Future, move: MessageType, after: Future | None = None) -> None:
+        """Note where a message was said that was noted by itself, and where it led."""
         source = self.states.state_of(before)
         if source is None:
             return
-        if source is self.states.initial and not self.state_counts[source]:
-            self.state_counts[source] = 1
+        if before is self.states.beginning:
+            self.state_counts[source] += 1
         target = self._target(source, move) if after is None else self.states.state_of(after)
         transition = None if target is None else self._transitions.get((source.number, move, target.number))
         if transition is not None:
@@ -91,7 +99,7 @@ class Views:
         self.add_data(other.as_data())
 
     def as_data(self) -> dict[str, Any]:
-        """All of it as plain data that JSON can hold. Messages never seen are there, too: they tell which spec it is."""
+        """All of it as plain data that JSON can hold. Messages never seen are there, too: they tell the spec."""
         taken: dict[str, list[str]] = {}
         for symbol, text in self.alternatives.taken():
             taken.setdefault(symbol, []).append(text)
@@ -107,17 +115,20 @@ class Views:
             "constraints": {text: list(counts) for text, counts in self.constraint_counts.items()},
         }
 
-    def add_data(self, data: Mapping[str, Any]) -> None:
+    def add_data(self, data: Mapping[str, Any], *, of_any_version: bool = False) -> None:
         """Add what `as_data` gave. States and alternatives that the spec no longer has are forgotten.
+
+        Whose messages are others is another spec, unless it may be another version of this one.
 
         :raises PalaverError: this is no such data, or that of another spec
         """
         _check_shape(data)
         moves = {show_message(move): move for move in self.message_counts}
-        if list(data["messages"]) != list(moves):
+        if not of_any_version and list(data["messages"]) != list(moves):
             raise PalaverError("the coverage is that of another spec: its messages are not the same")
         for name, count in data["messages"].items():
-            self.message_counts[moves[name]] += count
+            if name in moves:
+                self.message_counts[moves[name]] += count
         states = {state.name: state for state in self.state_counts}
         for name, count in data["states"].items():
             if name in states:

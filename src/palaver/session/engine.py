@@ -7,7 +7,8 @@ How it works
 but the times in its inputs. What came in is understood before anything is said: the messages that may come next
 (`matching.forecaster`) are the candidates of the inbox of each party that we do not play. A message that is complete
 and cannot go on is accepted if some hypothesis about the conversation so far survives it with all constraints. If it
-could go on, it waits for a quiet interval, which follows the rhythm of the peer.
+could go on, it waits for a quiet interval, which follows the rhythm of the peer. If it can end at several places, the
+last one counts after which the rest can be the beginning of what comes next.
 
 When nothing waits to be understood and it is our turn, `wants_to_speak` is true. Then `speak` makes a message that
 satisfies the constraints, and `commit` says it, unless something has come in between: then `discard` drops it (the

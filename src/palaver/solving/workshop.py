@@ -140,6 +140,8 @@ class Workshop:
             limits.rates,
             is_frozen,
         )
+        if steering is not None:
+            steering.leave_out((*drawn, *sorted(self._generated)))
         fresh: Callable[[], Tree]
         fresh = partial(
             program.make_tree,

@@ -7,14 +7,17 @@
 # change these two.
 
 <start> ::= <exchange>+
-<exchange> ::= <Client:Server:query> <Server:Client:response>
+<exchange> ::= <plain_exchange> | <extended_exchange>
+<plain_exchange> ::= <Client:Server:query> <Server:Client:response>
+<extended_exchange> ::= <Client:Server:extended_query> <Server:Client:extended_response>
 
 
 # --- questions --------------------------------------------------------------------------------------------------------
 
-<query> ::= <framing> <query_header> <question> <query_opt>{int(<query_header>.<opt_count>)}
+<query> ::= <framing> <query_header> <zero> <zero> <zero> <asked>
+<extended_query> ::= <framing> <query_header> <zero> <zero> <one> <asked> <query_opt>
 <framing> ::= ""
-<query_header> ::= <id> <query_flags> <one> <zero> <zero> <opt_count>
+<query_header> ::= <id> <query_flags> <one>
 <query_flags> ::= 0 <opcode> 0 0 <recursion_desired> 0 0 <authentic> <unchecked> 0 0 0 0
 <id> ::= rb"[\x00-\xff]{2}"
 <opcode> ::= 0 0 0 0
@@ -23,8 +26,8 @@
 <unchecked> ::= 0 | 1
 <one> ::= b"\x00\x01"
 <zero> ::= b"\x00\x00"
-<opt_count> ::= 0{15} (0 | 1)
 
+<asked> ::= <question>
 <question> ::= <asked_name> <asked_type> <internet>
 <asked_name> ::= <host> <zone> | <zone> | <closed>
 <asked_type> ::= <type_a> | <type_ns> | <type_cname> | <type_soa> | <type_mx> | <type_txt> | <type_aaaa>
@@ -38,18 +41,19 @@
 <closed> ::= b"\x06closed\x04test\x00"
 
 <query_opt> ::= <root> <type_opt> <udp_size> <zero> <edns_flags> (<zero> | b"\x00\x0c" <query_cookie>)
+<udp_size> ::= b"\x02\x00" | rb"[\x04-\xff][\x00-\xff]"
 <query_cookie> ::= b"\x00\x0a\x00\x08" <client_cookie>
 
 
 # --- answers ----------------------------------------------------------------------------------------------------------
 
-<response> ::= (
-    <framing> <response_header> <question>
-    <answer>{int(<response_header>.<answer_count>)}
-    <authority>{int(<response_header>.<authority_count>)}
-    <additional>{int(<response_header>.<additional_count>)}
+<response> ::= <framing> <response_header> <additional_count> <sections> <additional>{int(<additional_count>)}
+<extended_response> ::= (
+    <framing> <response_header> <extended_count> <sections> <additional>{int(<extended_count>) - 1} <response_opt>
 )
-<response_header> ::= <id> <response_flags> <one> <answer_count> <authority_count> <additional_count>
+<response_header> ::= <id> <response_flags> <one> <answer_count> <authority_count>
+<sections> ::= <echoed> <answer>{int(<answer_count>)} <authority>{int(<authority_count>)}
+<echoed> ::= <question>
 <response_flags> ::= (
     1 <opcode> <authoritative> <truncated> <recursion_desired>
     <recursion_available> 0 <authentic> <unchecked> <rcode>
@@ -66,13 +70,14 @@
 <answer_count> ::= 0{13} <bit>{3}
 <authority_count> ::= 0{13} <bit>{3}
 <additional_count> ::= 0{13} <bit>{3}
+<extended_count> ::= 0{13} (0 0 1 | 0 1 <bit> | 1 <bit> <bit>)
 <bit> ::= 0 | 1
 
 <answer> ::= <name> <answer_data>
 <answer_data> ::= <a> | <ns> | <cname> | <soa> | <mx> | <txt> | <aaaa>
 <authority> ::= <name> <authority_data>
 <authority_data> ::= <ns> | <soa>
-<additional> ::= <name> <address> | <response_opt>
+<additional> ::= <name> <address>
 <address> ::= <a> | <aaaa>
 
 <a> ::= <type_a> <internet> <ttl> b"\x00\x04" <ipv4>
@@ -114,7 +119,7 @@
 <letter> ::= rb"[a-z0-9_-]"
 <root> ::= b"\x00"
 
-<response_opt> ::= <root> <type_opt> <udp_size> <zero> <edns_flags> <options>
+<response_opt> ::= <root> <type_opt> <server_size> <zero> <edns_flags> <options>
 <options> ::= <zero> | b"\x00\x1c" <response_cookie> | <error_size> <extended_error> | <both_size> <response_cookie> <extended_error>
 <error_size> ::= rb"\x00[\x06-\x45]"
 <both_size> ::= rb"\x00[\x22-\x61]"
@@ -122,7 +127,7 @@
 <extended_error> ::= b"\x00\x0f" <option_size> <info_code> <character>{int(<option_size>) - 2}
 <option_size> ::= 0{10} <bit>{6}
 <info_code> ::= rb"\x00[\x00-\x18]"
-<udp_size> ::= rb"[\x02-\xff][\x00-\xff]"
+<server_size> ::= rb"[\x02-\xff][\x00-\xff]"
 <edns_flags> ::= <dnssec_ok> 0{15}
 <dnssec_ok> ::= 0 | 1
 <client_cookie> ::= rb"[\x00-\xff]{8}"
@@ -132,35 +137,31 @@
 # --- what holds between them ------------------------------------------------------------------------------------------
 
 where forall <e> in <exchange>:
-    <e>.<response>.<response_header>.<id> == <e>.<query>.<query_header>.<id>
+    <e>..<response_header>.<id> == <e>..<query_header>.<id>
 where forall <e> in <exchange>:
-    <e>.<response>.<question> == <e>.<query>.<question>
+    <e>..<echoed>.<question> == <e>..<asked>.<question>
 where forall <e> in <exchange>:
     <e>..<response_flags>.<recursion_desired> == <e>..<query_flags>.<recursion_desired>
 where forall <e> in <exchange>:
-    int(<e>..<rcode>) == rcode_of(<e>.<query>.<question>)
+    int(<e>..<rcode>) == rcode_of(<e>..<asked>)
 
-# Every answer is about the name that was asked for, or about one that aliases lead to.
+# Every answer is about the name that was asked for, or about one that aliases lead to, and is an alias or of the type
+# that was asked for.
 where forall <e> in <exchange>:
-    forall <q> in <e>.<query>.<question>:
-        forall <r> in <e>.<response>.<answer>:
-            bytes(<r>.<name>) == name_due(<q>, <e>.<response>, <r>)
+    forall <r> in <e>..<answer>:
+        bytes(<r>.<name>) == name_due(<e>..<asked>, <e>..<sections>, <r>)
 where forall <e> in <exchange>:
-    forall <q> in <e>.<query>.<question>:
-        forall <r> in <e>.<response>.<answer>:
-            bytes(<r>.<answer_data>)[:2] in (bytes(<q>.<asked_type>), CNAME)
+    forall <r> in <e>..<answer>:
+        bytes(<r>.<answer_data>)[:2] in (bytes(<e>..<asked>..<asked_type>), CNAME)
 
-# Only the large name does not fit into a datagram of the first days.
+# Only the large name does not fit into the smallest datagrams.
 where forall <e> in <exchange>:
-    int(<e>..<truncated>) <= len(*<e>.<query>..<large>)
+    int(<e>..<truncated>) <= len(*<e>..<asked>..<large>)
 
 # A name that does not exist is denied by the zone that would have it.
 where forall <e> in <exchange>:
-    len(*<e>.<response>.<authority>..<soa>) >= denials(<e>.<query>.<question>)
+    len(*<e>..<authority>..<soa>) >= denials(<e>..<asked>, *<e>..<sections>)
 
-# Who speaks of extensions is answered with extensions, and nobody else.
-where forall <e> in <exchange>:
-    forall <r> in <e>.<response>: len(*<r>..<response_opt>) == len(*<e>..<query_opt>)
 where forall <e> in <exchange>:
     len(*<e>..<response_cookie>) <= len(*<e>..<query_cookie>)
 where forall <e> in <exchange>:
@@ -191,15 +192,15 @@ def rcode_of(question):
             return 3
     return 3 if b"no-" in asked else 0
 
-def denials(question):
-    return 1 if rcode_of(question) == 3 else 0
+def denials(question, answered):
+    return 1 if answered and rcode_of(question) == 3 else 0
 
-def name_due(question, response, record):
+def name_due(question, sections, record):
     """The name that a record of the answer must be about: the one asked for, or that of the last alias before it."""
     name = bytes(question)[:-4]
     if bytes(question)[-4:-2] == CNAME:
         return name
-    for each in response.find_direct_trees(NonTerminal("<answer>")):
+    for each in sections.find_direct_trees(NonTerminal("<answer>")):
         if each == record:
             break
         for alias in each.find_subtrees("<cname>"):

@@ -5,8 +5,10 @@ include('dns.fan')
 <framing> ::= <bit>{16}
 <truncated> ::= 0
 
-where forall <q> in <query>: int(<q>.<framing>) == len(bytes(<q>)) - 2
-where forall <r> in <response>: int(<r>.<framing>) == len(bytes(<r>)) - 2
+where forall <m> in <query>: int(<m>.<framing>) == len(bytes(<m>)) - 2
+where forall <m> in <response>: int(<m>.<framing>) == len(bytes(<m>)) - 2
+where forall <m> in <extended_query>: int(<m>.<framing>) == len(bytes(<m>)) - 2
+where forall <m> in <extended_response>: int(<m>.<framing>) == len(bytes(<m>)) - 2
 
 ADDRESS = "tcp://127.0.0.1:53"
 

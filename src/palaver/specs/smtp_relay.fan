@@ -1,4 +1,4 @@
-# SMTP without a login: a server that takes letters from everybody, as OpenSMTPD does where it need not trust a password.
+# SMTP without a login: the server takes letters from everybody, as OpenSMTPD does on an unencrypted connection.
 #
 #     palaver talk -f smtp_relay.fan --client 8025
 #

@@ -17,7 +17,6 @@ include('smtp.fan')
 <tls_ready>       ::= r"220 [ -~]*" "\r\n"
 <tls_features>    ::= "250-" <host> r"( [ -~]*)?" "\r\n" <extension>* <tls_offer> <extension>* "250 HELP\r\n"
 <tls_offer>       ::= "250-STARTTLS\r\n"
-<extension>       ::= r"250-(?!STARTTLS\r)[A-Z0-9]+( [0-9]+)?" "\r\n"
 
 where <greeting>.<host> == <tls_features>.<host>
 

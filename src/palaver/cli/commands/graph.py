@@ -43,8 +43,8 @@ def command(
 ) -> None:
     """Read the SPEC files as one spec, and draw the states of its dialogue: what can be said from where.
 
-    A state is called after the rule that is open there. With --coverage-file, green was covered, red was not, and yellow
-    is an exchange of which only the beginning was.
+    A state is called after the rule that is open there. With --coverage-file, green was covered, red was not, and
+    yellow is an exchange of which only the beginning was.
     """
     spec = load(*specs, **grammar_arguments(options))
     if not spec.analysis.messages:

@@ -100,7 +100,14 @@ from palaver.transport.loop import Loop
 @size_options
 @budget_option(BUDGET, "message")
 @search_options
-@click.option("-v", "--verbose", is_flag=True, help="Show the conversation.")
+@click.option("-v", "--verbose", is_flag=True, help="Show the conversation, and what is planned.")
+@click.option(
+    "--console",
+    type=click.Choice(["auto", "live", "plain", "none"]),
+    default="auto",
+    show_default=True,
+    help="How to show on standard error how far it is: bars, a line now and then, or not; auto: as suits it.",
+)
 @click.argument("program", nargs=-1, metavar="[COMMAND ARGS…]")
 def command(**options: Any) -> int:
     """Talk to a server, a client or a program as a spec says.
@@ -130,19 +137,25 @@ def command(**options: Any) -> int:
     loop = Loop(connect_timeout=options["timeout"], startup_patience=options["wait_for_server"])
     is_guided = not options["unguided"]
     campaign = Campaign(play, guidance, chance, patience, _budget(options), loop, is_guided=is_guided)
-    tally = Tally(campaign, options["verbose"])
+    tally = Tally(campaign, verbose=options["verbose"], console=options["console"])
+    is_interrupted = False
     # The spec stays. To look through it for garbage, again and again, would take a tenth of the time.
     gc.freeze()
     try:
-        campaign.run()
+        with tally:
+            campaign.run()
     except KeyboardInterrupt:
+        is_interrupted = True
         campaign.progress.ended = "it was interrupted"
     finally:
         gc.unfreeze()
-        loop.close()
-        if file is not None:
-            store.write(file, **guidance.as_data())
-    return tally.conclude()
+        # What was found out is written first: who is in a hurry may interrupt once more while all is closed.
+        try:
+            if file is not None:
+                store.write(file, **guidance.as_data())
+        finally:
+            loop.close()
+    return tally.conclude(is_interrupted=is_interrupted)
 
 
 def _budget(options: dict[str, Any]) -> Budget:

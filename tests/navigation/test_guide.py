@@ -1,0 +1,280 @@
+"""Guided conversations cover the whole spec, on purpose, and know what they cannot have."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from guided import campaign, covered, guidance
+
+from palaver.campaign.run import Budget, Phase, Until
+from palaver.navigation.coverage import Coverage
+from palaver.navigation.goals import Goal
+from palaver.trees.node import Node
+
+ROOT = Path(__file__).parent.parent.parent
+
+MAIL = (ROOT / "benchmarks" / "talking" / "smtp.fan").read_text()
+
+# A ladder of which each rung has a trap that leads back to the ground.
+RUNGS = 10
+LADDER = (
+    "<start> ::= <l0>\n"
+    + "".join(
+        f"<l{rung}> ::= <up{rung}> <l{rung + 1}> | <fall{rung}> <l0> | <leave>\n"
+        f"<up{rung}> ::= <Client:key{rung % 4}> <Server:climb>\n<fall{rung}> ::= <Client:wrong> <Server:drop>\n"
+        for rung in range(RUNGS)
+    )
+    + f"<l{RUNGS}> ::= <Client:crown> <Server:gold> <leave>\n<leave> ::= <Client:bye> <Server:goodbye>\n"
+    + "".join(f'<key{number}> ::= "k{number}" <arg>\n' for number in range(4))
+    + '<arg> ::= "x" | "y" | "z"\n<climb> ::= "up" <note>?\n<note> ::= r"[a-z]"\n<wrong> ::= "w"\n<drop> ::= "d"\n'
+    + '<crown> ::= "c" <arg>\n<gold> ::= "g"\n<bye> ::= "b"\n<goodbye> ::= "e"\n'
+)
+
+# Whether a login is good or bad is known only when the password comes.
+LOGIN = """
+<start>  ::= <out>
+<out>    ::= <bad> <out> | <good> <in> | <quit>
+<good>   ::= <Client:user> <Server:ask> <Client:word> <Server:yes>
+<bad>    ::= <Client:user> <Server:ask> <Client:wrong> <Server:no>
+<in>     ::= <ping> <in> | <quit>
+<ping>   ::= <Client:noop> <Server:ok>
+<quit>   ::= <Client:bye> <Server:end>
+<user>   ::= "USER " <name> "\\n"
+<name>   ::= "joe" | "eve"
+<word>   ::= "PASS right\\n"
+<wrong>  ::= "PASS wrong\\n"
+<ask>    ::= "331\\n"
+<yes>    ::= "230\\n"
+<no>     ::= "530\\n"
+<noop>   ::= "NOOP\\n"
+<ok>     ::= "200\\n"
+<bye>    ::= "QUIT\\n"
+<end>    ::= "221\\n"
+"""
+
+QUESTIONS = """
+<start>   ::= <Client:q> <answer> <start> | <Client:bye>
+<answer>  ::= <Server:yes> | <Server:no> | <Server:perhaps> <Client:more> <Server:detail>
+<q>       ::= "q" <x> "\\n"
+<x>       ::= "1" | "2" | "3"
+<yes>     ::= "yes " <reason> "\\n"
+<reason>  ::= "because" | "why not"
+<no>      ::= "no\\n"
+<perhaps> ::= "perhaps\\n"
+<more>    ::= "more\\n"
+<detail>  ::= "detail\\n"
+<bye>     ::= "bye\\n"
+"""
+# The same, by a peer that never says perhaps, and knows one reason only.
+CURT = QUESTIONS.replace("| <Server:perhaps> <Client:more> <Server:detail>", "").replace('| "why not"', "")
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("follows_the_paper", [False, True], ids=["gain", "paper"])
+@pytest.mark.parametrize("spec", [MAIL, LOGIN, QUESTIONS], ids=["mail", "login", "questions"])
+def test_everything_is_covered(spec: str, follows_the_paper: bool, seed: int) -> None:
+    run = campaign(spec, seed, follows_the_paper=follows_the_paper)
+    reached, total = covered(run)
+    assert reached == total
+    assert run.progress.ended.startswith("goal reached after ")
+    assert run.progress.findings == 0
+
+
+def test_what_is_counted_is_what_the_trees_of_the_conversations_have() -> None:
+    run = campaign(LOGIN, 1)
+    truth = Coverage(run.guidance.paths)
+    before = run.on_end
+
+    def add(session: object) -> None:
+        (hypothesis,) = session._forecast.hypotheses  # type: ignore[attr-defined]  # what the session itself believes
+        tree = hypothesis.complete_tree()
+        assert isinstance(tree, Node)
+        truth.add(tree)
+        before(session)  # type: ignore[arg-type]
+
+    run.on_end = add
+    run.run()
+    assert set(run.guidance.coverage.covered()) == set(truth.covered())
+
+
+def test_a_ladder_with_traps_is_climbed_to_the_top_and_a_random_walk_never_gets_there() -> None:
+    guided = campaign(LADDER, k=3)
+    reached, total = covered(guided)
+    assert reached == total
+    messages = guided.progress.messages
+    walked = campaign(LADDER, 1, Budget(Until.FOREVER, sessions=10_000), k=3, is_guided=False)
+    while walked.progress.messages < 3 * messages:
+        walked._converse()
+    assert walked.guidance.aim.reached < 0.75 * total
+    assert ("<crown>",) not in walked.guidance.coverage
+
+
+def test_a_random_walk_covers_as_well_and_says_when_all_is_covered() -> None:
+    run = campaign(LOGIN, 1, Budget(Until.COVERAGE), is_guided=False)
+    reached, total = covered(run)
+    assert reached == total
+    assert run.progress.phase is Phase.UNGUIDED
+
+
+def test_to_gain_for_the_cost_takes_fewer_messages_than_to_draw_targets() -> None:
+    gained = [campaign(MAIL, seed) for seed in range(3)]
+    drawn = [campaign(MAIL, seed, follows_the_paper=True) for seed in range(3)]
+    for run in (*gained, *drawn):
+        run.run()
+    assert sum(run.progress.messages for run in gained) < sum(run.progress.messages for run in drawn)
+
+
+# --- What the peer never does -----------------------------------------------------------------------------------------
+
+
+def test_what_never_comes_is_given_up_with_the_reason() -> None:
+    run = campaign(QUESTIONS, other=CURT)
+    reached, total = covered(run)
+    assert reached < total
+    assert run.progress.ended.startswith("plateau after ")
+    reasons = list(map(str, run.guidance.reasons()))
+    assert len(reasons) == 2
+    assert reasons[0].startswith(f"{total - reached - 5} paths need a <perhaps> answer after <q>; ")
+    assert reasons[0].endswith("; got <no>, <yes>")
+    assert reasons[1].startswith("5 paths need 'why not' in <reason> of the peer; ")
+    assert reasons[1].endswith("; got 'because'")
+
+
+def test_with_until_coverage_what_was_given_up_is_tried_again() -> None:
+    told: list[str] = []
+    run = campaign(QUESTIONS, budget=Budget(Until.COVERAGE), other=CURT)
+    run.tell = told.append
+    once = campaign(QUESTIONS, other=CURT)
+    once.run()
+    run.run()
+    assert run.progress.messages > 2 * once.progress.messages
+    assert len(told) == 3
+    assert run.progress.ended.startswith("plateau after ")
+
+
+def test_a_peer_that_hangs_up_is_a_finding_and_the_run_comes_to_an_end() -> None:
+    dying = LOGIN.replace("<out>    ::= <bad> <out> |", "<out>    ::= <bad> |")  # one wrong password, and it is over
+    run = campaign(LOGIN, other=dying)
+    reached, total = covered(run)
+    assert run.progress.findings
+    assert reached < total
+    assert run.progress.ended.startswith("plateau after ")
+
+
+def test_constraints_that_forbid_a_value_end_the_search_for_it() -> None:
+    run = campaign(LOGIN + 'where <name> != "eve"\n')
+    reached, total = covered(run)
+    assert reached < total
+    assert ["'eve' in <name> of ours" in str(reason) for reason in run.guidance.reasons()] == [True]
+
+
+# --- Goals ------------------------------------------------------------------------------------------------------------
+
+
+def test_goals_contain_each_other_and_the_smaller_take_fewer_messages() -> None:
+    runs = {goal: campaign(QUESTIONS, 1, goal=goal) for goal in Goal}
+    sizes = [covered(run) for run in runs.values()]
+    assert all(reached == total for reached, total in sizes)
+    assert [total for _, total in sizes] == sorted({total for _, total in sizes})
+    messages = [run.progress.messages for run in runs.values()]
+    assert messages == sorted(messages)
+    assert messages[0] < messages[-1]
+
+
+# --- The same every time ----------------------------------------------------------------------------------------------
+
+PROGRAM = f"""
+import sys
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+from guided import campaign
+from test_guide import LOGIN
+run = campaign(LOGIN, 7)
+plans = []
+run.guidance.guide.explain = plans.append
+run.run()
+print(plans)
+print(list(run.guidance.coverage.covered()))
+"""
+
+
+def test_plans_and_paths_do_not_depend_on_hashes() -> None:
+    said = [
+        subprocess.run(
+            [sys.executable, "-c", PROGRAM],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    ]
+    assert said[0] == said[1]
+    assert b"target " in said[0]
+
+
+def test_the_same_seed_gives_the_same_plans_and_another_one_is_as_good() -> None:
+    plans: list[list[str]] = []
+    for seed in (3, 3, 4):
+        run = campaign(MAIL, seed)
+        plans.append([])
+        run.guidance.guide.explain = plans[-1].append
+        run.run()
+        assert run.guidance.aim.reached == run.guidance.aim.total
+    assert plans[0] == plans[1]
+
+
+# --- Between runs -----------------------------------------------------------------------------------------------------
+
+
+def test_a_run_goes_on_where_another_one_stopped() -> None:
+    first = campaign(MAIL, 1, Budget(Until.PLATEAU, sessions=2))
+    first.run()
+    reached = first.guidance.aim.reached
+    assert reached < first.guidance.aim.total
+    second = campaign(MAIL, 2)
+    second.guidance.go_on_from(first.guidance.as_data())
+    assert second.guidance.aim.reached == reached
+    second.run()
+    whole = campaign(MAIL, 2)
+    whole.run()
+    assert second.guidance.aim.reached == second.guidance.aim.total
+    assert second.progress.messages < whole.progress.messages
+
+
+def test_what_was_given_up_stays_given_up_in_the_next_run() -> None:
+    first = campaign(QUESTIONS, other=CURT)
+    first.run()
+    second = campaign(QUESTIONS, 1, other=CURT)
+    second.guidance.go_on_from(first.guidance.as_data())
+    second.run()
+    assert second.progress.messages < first.progress.messages / 4
+
+
+def test_a_goal_that_is_reached_lets_the_run_go_on_at_random_if_there_is_time() -> None:
+    told: list[str] = []
+    run = campaign(LOGIN, 1, Budget(Until.FOREVER, sessions=40))
+    run.tell = told.append
+    run.run()
+    assert run.progress.sessions == 40
+    assert run.progress.phase is Phase.UNGUIDED
+    (switch,) = told
+    assert switch.endswith("from here on unguided")
+    assert run.progress.goal_after is not None
+    assert run.progress.goal_after[1] < 40
+
+
+def test_the_plan_is_told_with_its_target_and_why_it_is_made_anew() -> None:
+    told: list[str] = []
+    run = campaign(QUESTIONS, 1)
+    run.guidance.guide.explain = told.append
+    run.run()
+    assert any(each.startswith("target <start> > ") and "; plan <q>, " in each for each in told)
+    assert any(each.startswith("planned anew: <") and " instead of <" in each for each in told)
+
+
+def test_the_number_of_paths_is_what_check_says() -> None:
+    guided = guidance(MAIL)
+    assert guided.aim.total == guided.paths.count() == 400

@@ -1,0 +1,219 @@
+"""Plans: by gain for the cost, and as the paper makes them; each part by itself where the right answer is known."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from guided import guidance
+from test_guide import LADDER, LOGIN, QUESTIONS, RUNGS
+
+from palaver.chance import Chance
+from palaver.navigation.atlas import Edge, Place
+from palaver.navigation.guidance import Guidance
+from palaver.navigation.navigator import Navigator
+from palaver.navigation.paper import PaperScheme
+from palaver.navigation.peer import PATIENCE, Peer
+from palaver.navigation.planner import END, Plan, Situation
+from palaver.navigation.targets import MOST_DRAWS, Target, TargetSelector
+
+
+def shown(plan: Plan | None) -> list[str]:
+    assert plan is not None
+    return [step.move.symbol if isinstance(step, Edge) else "end" for step in plan.steps]
+
+
+def with_navigator(spec: str) -> tuple[Guidance, Navigator]:
+    guided = guidance(spec, follows_the_paper=True)
+    assert isinstance(guided.scheme, PaperScheme)
+    return guided, guided.scheme._navigator
+
+
+def place_after(guided: Guidance, *symbols: str) -> Place:
+    places = [guided.atlas.beginning]
+    for symbol in symbols:
+        places = [edge.to for place in places for edge in guided.atlas.edges(place) if edge.move.symbol == symbol]
+    (place,) = places
+    return place
+
+
+def cover_all_but(guided: Guidance, *names: str) -> None:
+    for path in guided.paths:
+        if not set(names) & set(path):
+            guided.coverage.add_path(path)
+
+
+# --- Targets ----------------------------------------------------------------------------------------------------------
+
+
+def selector(guided: Guidance, seed: int = 0) -> TargetSelector:
+    return TargetSelector(guided.aim, guided.dialogue, Chance(seed))
+
+
+def test_a_path_is_cut_down_to_its_states_and_message() -> None:
+    targets = selector(guidance(QUESTIONS))
+    assert targets.project(("<start>", "<answer>", "<yes>", "<reason>", "'because'")) == (
+        "<start>",
+        "<answer>",
+        "<yes>",
+    )
+    assert targets.project(("<reason>", "'because'")) == ()
+
+
+def test_long_paths_and_those_not_drawn_yet_are_drawn_more_often() -> None:
+    drawn: Counter[int] = Counter()
+    for seed in range(150):
+        target = selector(guidance(QUESTIONS, k=3), seed).select()
+        assert target is not None
+        drawn[len(target.path)] += 1
+    targets = selector(guidance(QUESTIONS, k=3))
+    lengths = Counter(len(path) for path in targets._states)
+    rates = [drawn[length] / lengths[length] for length in sorted(lengths)]
+    assert rates == sorted(rates)
+
+
+def test_states_come_first_and_then_the_messages_that_have_something_left() -> None:
+    guided = guidance(QUESTIONS)
+    targets = selector(guided)
+    first = targets.select()
+    assert first is not None
+    assert not first.is_message
+    for path in guided.paths:
+        if path[0] in targets._dialogue:
+            guided.coverage.add_path(path)
+    guided.coverage.add_path(("<x>", "'1'"))
+    # All payload was seen with the messages around it, so there is nothing left but what nothing leads to.
+    assert targets.select() is None
+
+
+def test_what_was_drawn_too_often_is_drawn_no_more() -> None:
+    guided = guidance(LOGIN, k=1)
+    cover_all_but(guided, "<no>")
+    targets = selector(guided)
+    assert [targets.select() for _ in range(MOST_DRAWS)] == [Target(("<no>",))] * MOST_DRAWS
+    following = targets.select()
+    assert following is None or following.is_message
+
+
+# --- The navigator ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("target", "way"),
+    [
+        (("<quit>",), ["<bye>"]),
+        (("<in>", "<in>"), ["<user>", "<ask>", "<word>", "<yes>", "<noop>", "<ok>", "<noop>"]),
+        (("<in>", "<in>", "<quit>"), ["<user>", "<ask>", "<word>", "<yes>", "<noop>", "<ok>", "<bye>"]),
+        (("<out>", "<out>", "<quit>", "<end>"), ["<user>", "<ask>", "<wrong>", "<no>", "<bye>", "<end>"]),
+    ],
+)
+def test_the_way_to_a_target_is_the_shortest(target: tuple[str, ...], way: list[str]) -> None:
+    guided, finder = with_navigator(LOGIN)
+    assert shown(finder.route([guided.atlas.beginning], Target(target), Situation())) == way
+
+
+def test_a_target_that_is_behind_us_is_come_to_by_another_conversation() -> None:
+    guided, finder = with_navigator(LOGIN)
+    place = place_after(guided, "<user>", "<ask>", "<word>", "<yes>")
+    plan = finder.route([place], Target(("<bad>", "<no>")), Situation())
+    assert shown(plan) == ["<bye>", "<end>", "end", "<user>", "<ask>", "<wrong>", "<no>"]
+
+
+def test_a_ladder_is_climbed_without_a_look_at_its_traps() -> None:
+    guided, finder = with_navigator(LADDER)
+    plan = finder.route([guided.atlas.beginning], Target(("<crown>",)), Situation())
+    assert len(shown(plan)) == 2 * RUNGS + 1
+    assert finder.expanded <= 2 * RUNGS + 2
+
+
+def test_what_the_peer_never_says_has_no_way() -> None:
+    guided, finder = with_navigator(QUESTIONS)
+    for _ in range(3 * PATIENCE):
+        guided.peer.answered("<q>", ["<yes>", "<no>", "<perhaps>"], "<no>")
+    assert finder.route([guided.atlas.beginning], Target(("<detail>",)), Situation()) is None
+    assert finder.route([guided.atlas.beginning], Target(("<no>",)), Situation()) is not None
+
+
+# --- The planner ------------------------------------------------------------------------------------------------------
+
+
+def test_twenty_paths_two_steps_on_are_better_than_one_next_door() -> None:
+    spec = (
+        "<start> ::= <near> <start> | <far> <start> | <Client:bye>\n<near> ::= <Client:a>\n"
+        '<far> ::= <Client:b> <Client:c>\n<a> ::= "a"\n<b> ::= "b"\n<c> ::= "c" <many>\n<bye> ::= "."\n<many> ::= '
+        + " | ".join(f'"{number}"' for number in range(20))
+    )
+    guided = guidance(spec + "\n", k=2)
+    cover_all_but(guided, "<a>", "<many>")
+    plan = guided.planner.plan([guided.atlas.beginning], Situation())
+    assert shown(plan) == ["<b>", "<c>"]
+
+
+def test_what_is_far_away_is_found_and_when_nothing_is_left_there_is_no_plan() -> None:
+    guided = guidance(LADDER)
+    cover_all_but(guided, "<gold>")
+    plan = guided.planner.plan([guided.atlas.beginning], Situation())
+    assert shown(plan)[-1] == "<gold>"
+    for path in guided.paths:
+        guided.coverage.add_path(path)
+    assert guided.planner.plan([guided.atlas.beginning], Situation()) is None
+
+
+def test_a_plan_ends_the_conversation_if_what_is_missing_is_behind_us() -> None:
+    guided = guidance(LOGIN)
+    cover_all_but(guided, "<no>")
+    place = place_after(guided, "<user>", "<ask>", "<word>", "<yes>")
+    plan = guided.planner.plan([place], Situation())
+    assert plan is not None
+    assert END in plan.steps
+    assert shown(plan)[-1] == "<no>"
+
+
+def test_what_cannot_be_said_in_this_conversation_is_said_in_another() -> None:
+    guided = guidance(LOGIN)
+    cover_all_but(guided, "<no>")
+    plan = guided.planner.plan([guided.atlas.beginning], Situation(refused={"<wrong>": None}))
+    assert shown(plan)[:1] == ["<bye>"]
+    assert shown(plan)[-1] == "<no>"
+
+
+def test_likely_answers_are_cheaper() -> None:
+    spec = (
+        "<start> ::= <one> | <two>\n<one> ::= <Client:a> (<Server:yes> | <Server:no>) <Client:goal>\n"
+        "<two> ::= <Client:b> (<Server:yes> | <Server:no>) <Client:goal>\n"
+        '<a> ::= "a"\n<b> ::= "b"\n<yes> ::= "y"\n<no> ::= "n"\n<goal> ::= "g"\n'
+    )
+    guided = guidance(spec, k=2)
+    cover_all_but(guided, "<yes>")
+    for _ in range(10):
+        guided.peer.answered("<a>", ["<yes>", "<no>"], "<no>")
+        guided.peer.answered("<b>", ["<yes>", "<no>"], "<yes>")
+    assert shown(guided.planner.plan([guided.atlas.beginning], Situation()))[0] == "<b>"
+
+
+# --- The peer ---------------------------------------------------------------------------------------------------------
+
+
+def test_an_answer_is_given_up_only_after_many_others_came() -> None:
+    peer = Peer(guidance(QUESTIONS).paths)
+    names = ("<no>", "<yes>")
+    for count in range(2 * PATIENCE):
+        assert peer.likelihood("<q>", names, "<yes>") > 0, count
+        peer.answered("<q>", names, "<no>")
+    assert peer.likelihood("<q>", names, "<yes>") == 0
+    peer.answered("<q>", names, "<yes>")
+    assert peer.likelihood("<q>", names, "<yes>") > 0
+
+
+def test_what_must_come_is_certain_from_the_start() -> None:
+    assert Peer(guidance(QUESTIONS).paths).likelihood("<q>", ("<yes>",), "<yes>") == 1
+
+
+def test_counts_survive_being_written_down() -> None:
+    paths = guidance(QUESTIONS).paths
+    peer, copy = Peer(paths), Peer(paths)
+    peer.answered("<q>", ["<yes>", "<no>"], "<no>")
+    peer.symbols["<yes>"] += 2
+    peer.pairs["<yes>", "<reason>"] += 1
+    copy.add_data(peer.as_data())
+    assert copy == peer

@@ -1,0 +1,181 @@
+"""The bundled specs of FTP: both sides understand each other, and real servers do nothing that is not in them."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+from servers.ftp import FtpServer, needs_pyftpdlib, needs_root, needs_vsftpd, pyftpdlib, vsftpd
+
+import palaver as palaver_
+from palaver.compiled import Spec
+from palaver.grammar.analyse import reachable
+from palaver.grammar.ir import refs
+from palaver.session.findings import Kind, Verdict
+from palaver.testing import MemoryWorld, SocketWorld, converse, in_pieces
+from palaver.testing.conversations import Pair
+from palaver.transport.certificate import make_certificate
+
+SPECS = Path(palaver_.__file__).parent / "specs"
+FTP = SPECS / "ftp.fan"
+FTP_TLS = SPECS / "ftp_tls.fan"
+
+# Who of one session talks to whom of the other. All other parties go with these.
+SIDES = {"Client": "Server"}
+
+Start: TypeAlias = Callable[..., AbstractContextManager[FtpServer]]
+
+EACH_SERVER = pytest.mark.parametrize(
+    "server",
+    [
+        pytest.param(pyftpdlib, marks=needs_pyftpdlib, id="pyftpdlib"),
+        pytest.param(vsftpd, marks=[needs_vsftpd, needs_root], id="vsftpd"),
+    ],
+)
+WITH_OPENSSL = pytest.mark.skipif(shutil.which("openssl") is None, reason="certificates are made by openssl")
+
+
+@pytest.fixture(scope="module")
+def spec() -> Spec:
+    return palaver_.load(FTP)
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("certificates") / "server.pem"
+    with make_certificate() as made:
+        shutil.copy(made, path)
+    return path
+
+
+# --- the specs themselves ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", [FTP, FTP_TLS], ids=["ftp", "ftp_tls"])
+def test_there_is_nothing_to_object_to(palaver: Any, path: Path) -> None:
+    checked = palaver("check", "--strict", "--k", "5", str(path))
+    assert (checked.code, checked.said) == (0, "")
+
+
+def test_the_login_takes_twelve_rules_at_most(spec: Spec) -> None:
+    below = {name: [ref.symbol for ref in refs(rule.body)] for name, rule in spec.grammar.rules.items()}
+    needed = {name for start in ("<login>", "<failed_login>") for name in reachable(start, below)}
+    assert len({"<logged_out>", *needed}) <= 12
+
+
+# --- both sides -------------------------------------------------------------------------------------------------------
+
+
+def verdicts(pair: Pair) -> list[Verdict]:
+    return [session.verdict for session in pair]
+
+
+def symbols(pair: Pair) -> list[str]:
+    return [said.symbol for said in pair.caller.said]
+
+
+@pytest.mark.parametrize("size", [1, 7, 1000])
+def test_client_and_server_understand_each_other(spec: Spec, size: int) -> None:
+    said: list[str] = []
+    for seed in range(8):
+        pair = converse(spec, pairs=SIDES, world=MemoryWorld(wire=in_pieces(size, 0.001)), seed=seed)
+        assert verdicts(pair) == [Verdict.PASS, Verdict.PASS], seed
+        said += symbols(pair)
+    assert {"<listing>", "<content>", "<closed>", "<epsv_port>", "<pasv_port>", "<denied>", "<bye>"} <= set(said)
+
+
+def test_they_do_so_on_real_connections(spec: Spec) -> None:
+    for seed in range(5):
+        with SocketWorld() as world:
+            assert verdicts(converse(spec, pairs=SIDES, world=world, seed=seed)) == [Verdict.PASS, Verdict.PASS]
+
+
+@WITH_OPENSSL
+def test_they_do_so_encrypted() -> None:
+    said: list[str] = []
+    for seed in range(3):
+        pair = converse(palaver_.load(FTP_TLS), pairs=SIDES, seed=seed)
+        assert verdicts(pair) == [Verdict.PASS, Verdict.PASS], seed
+        said += symbols(pair)
+    assert {"<prot_private>", "<prot_clear>", "<listing>"} <= set(said)
+
+
+def test_nobody_fails_to_log_in_three_times(spec: Spec) -> None:
+    failures = []
+    for seed in range(20):
+        said = symbols(converse(spec, pairs=SIDES, seed=seed))
+        failures.append(said.count("<wrong_user>") + said.count("<wrong_password>"))
+    assert max(failures) == 2
+
+
+def test_a_server_that_does_not_go_where_it_says_is_found_out(spec: Spec) -> None:
+    lines = FTP.read_text().splitlines(keepends=True)
+    careless = palaver_.loads("".join(line for line in lines if not line.startswith("where forall <v> in <visit>")))
+    kinds = [finding.kind for seed in range(8) for finding in found(converse(spec, careless, pairs=SIDES, seed=seed))]
+    assert kinds
+    assert set(kinds) == {Kind.CONSTRAINT}
+
+
+def found(pair: Pair) -> Iterator[Any]:
+    return iter(pair.caller.findings)
+
+
+# --- real servers -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def talk(palaver: Any) -> Callable[..., Any]:
+    def run(spec: Path, server: FtpServer, *arguments: str) -> Any:
+        return palaver("talk", "-f", str(spec), "--client", str(server.port), "--seed", "1", *arguments)
+
+    return run
+
+
+@EACH_SERVER
+def test_a_real_server_does_nothing_wrong(talk: Callable[..., Any], tmp_path: Path, server: Start) -> None:
+    with server(tmp_path) as running:
+        talked = talk(FTP, running, "--unguided", "-n", "20")
+    assert (talked.code, talked.said) == (0, "")
+
+
+@EACH_SERVER
+@WITH_OPENSSL
+def test_nor_does_it_encrypted(talk: Callable[..., Any], tmp_path: Path, server: Start, certificate: Path) -> None:
+    with server(tmp_path, certificate=certificate) as running:
+        talked = talk(FTP_TLS, running, "--unguided", "-n", "20")
+    assert (talked.code, talked.said) == (0, "")
+
+
+@EACH_SERVER
+def test_it_hangs_up_on_nobody_although_it_could(talk: Callable[..., Any], tmp_path: Path, server: Start) -> None:
+    with server(tmp_path, most_failures=3) as running:
+        talked = talk(FTP, running, "--unguided", "-n", "20")
+    assert (talked.code, talked.said) == (0, "")
+
+
+@EACH_SERVER
+@pytest.mark.parametrize("path", [FTP, pytest.param(FTP_TLS, marks=WITH_OPENSSL)], ids=["ftp", "ftp_tls"])
+def test_everything_in_the_spec_can_happen(
+    talk: Callable[..., Any], tmp_path: Path, server: Start, path: Path, request: pytest.FixtureRequest
+) -> None:
+    start = partial(server, certificate=request.getfixturevalue("certificate")) if path == FTP_TLS else server
+    with start(tmp_path) as running:
+        talked = talk(path, running, "--until", "coverage")
+    assert (talked.code, talked.said) == (0, "")
+
+
+@needs_pyftpdlib
+@WITH_OPENSSL
+def test_a_server_that_acknowledges_prot_c_and_keeps_encrypting_is_found_out(
+    talk: Callable[..., Any], tmp_path: Path, certificate: Path
+) -> None:
+    with pyftpdlib(tmp_path, certificate=certificate, keeps_encrypting=True) as running:
+        talked = talk(FTP_TLS, running, "-n", "20", "--timeout", "0.5")
+    assert talked.code == 1
+    conversations = talked.said.split("\nsilence")
+    assert any("'PROT C\\r\\n'" in conversation for conversation in conversations)

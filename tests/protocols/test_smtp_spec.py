@@ -1,0 +1,122 @@
+"""The bundled specs of SMTP: against real servers, and what they find wrong."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import palaver as palaver_
+from palaver.compiled import Spec
+from palaver.session.engine import Session
+from palaver.session.findings import Kind
+from palaver.testing import converse
+from palaver.transport.certificate import make_certificate
+from servers.common import needs
+from servers.mail import aiosmtpd, exim, needs_aiosmtpd, needs_exim, needs_opensmtpd, opensmtpd
+
+SPECS = Path(palaver_.__file__).parent / "specs"
+SMTP = SPECS / "smtp.fan"
+RELAY = SPECS / "smtp_relay.fan"
+STARTTLS = SPECS / "smtp_starttls.fan"
+
+# The shortest way to a letter and back.
+STRAIGHT = """
+<start>       ::= <Server:greeting> <Client:ehlo> <Server:features> <login> <transaction> <farewell>
+<login>       ::= <login_good>
+<transaction> ::= <Client:mail> <Server:ok> <Client:rcpt> <Server:ok> <bystander> <delivery>
+"""
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("certificates") / "server.pem"
+    with make_certificate() as made:
+        shutil.copy(made, path)
+    return path
+
+
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param((SMTP, aiosmtpd), marks=needs_aiosmtpd, id="aiosmtpd"),
+        pytest.param((SMTP, exim), marks=needs_exim, id="Exim"),
+        pytest.param((RELAY, opensmtpd), marks=needs_opensmtpd, id="OpenSMTPD"),
+        pytest.param((STARTTLS, aiosmtpd), marks=needs("aiosmtpd", "openssl"), id="aiosmtpd with STARTTLS"),
+    ],
+)
+def pair(request: pytest.FixtureRequest) -> Iterator[tuple[str, str]]:
+    """A spec, and the port of a server that must agree with it."""
+    spec, server = request.param
+    arguments = [request.getfixturevalue("certificate")] if spec == STARTTLS else []
+    with server(*arguments) as running:
+        yield str(spec), str(running.port)
+
+
+def test_random_conversations_with_a_real_server_have_no_findings(palaver: Any, pair: tuple[str, str]) -> None:
+    spec, port = pair
+    talked = palaver("talk", "-f", spec, "--client", port, "-n", "20", "--seed", "1", "--unguided")
+    assert talked.code == 0, talked.said
+    assert talked.text.startswith("20 sessions, ")
+
+
+def test_a_real_server_shows_everything_that_is_in_the_spec(palaver: Any, pair: tuple[str, str]) -> None:
+    spec, port = pair
+    talked = palaver("talk", "-f", spec, "--client", port, "-n", "100", "--seed", "1", "--until", "coverage")
+    assert talked.code == 0, talked.said
+    covered = re.search(r"covered (\d+) of (\d+) 5-paths", talked.text)
+    assert covered, talked.text
+    assert covered[1] == covered[2]
+
+
+@pytest.mark.parametrize("path", [SMTP, RELAY, STARTTLS], ids=lambda path: path.stem)
+def test_nothing_can_be_said_against_the_spec(palaver: Any, path: Path) -> None:
+    checked = palaver("check", "--strict", str(path))
+    assert (checked.code, checked.said) == (0, "")
+
+
+def straight(*changes: tuple[str, str]) -> Spec:
+    """The spec with a single way through it, and with some of its text replaced."""
+    text = SMTP.read_text() + STRAIGHT
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    return palaver_.loads(text)
+
+
+def found_by(session: Session) -> list[Kind]:
+    return [finding.kind for finding in session.findings]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_letter_is_sent_from_one_side_of_the_spec_to_the_other(seed: int) -> None:
+    client, server = converse(straight(), seed=seed)
+    assert found_by(client) == found_by(server) == []
+
+
+@pytest.mark.parametrize("header, envelope", [("sent_by", "mail"), ("sent_to", "rcpt")])
+def test_a_client_whose_letter_is_not_that_of_its_envelope_is_found(header: str, envelope: str) -> None:
+    condition = f"<t>..<{header}>.<address> == <t>.<{envelope}>.<address>"
+    wrong = straight((condition, condition.replace("==", "!=")))
+    assert found_by(converse(wrong, straight(), seed=1).listener) == [Kind.CONSTRAINT]
+
+
+def test_a_server_with_two_names_is_found() -> None:
+    condition = "<greeting>.<host> == <features>.<host>"
+    wrong = straight((condition, condition.replace("==", "!=")))
+    assert found_by(converse(straight(), wrong, seed=1).caller) == [Kind.CONSTRAINT]
+
+
+def test_a_server_that_lets_anybody_in_is_found() -> None:
+    bad_login = ("<login_good>\n", "<login_bad>\n")
+    wrong = straight(bad_login, ('r"535 [ -~]*"', 'r"235 [ -~]*"'))
+    assert found_by(converse(straight(bad_login), wrong, seed=1).caller) == [Kind.UNPARSEABLE]
+
+
+def test_a_server_that_lets_nobody_in_is_found() -> None:
+    wrong = straight(('r"235 [ -~]*"', 'r"535 [ -~]*"'))
+    assert found_by(converse(straight(), wrong, seed=1).caller) == [Kind.UNPARSEABLE]

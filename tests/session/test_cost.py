@@ -1,0 +1,62 @@
+"""A message costs the same at any point of a conversation, also with a constraint that ties messages together."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+import pytest
+from scenes import ECHO, SERVER, Scene, answered
+
+from palaver.session.findings import Verdict
+
+LONG = ECHO.replace("<exchange>+", "<exchange>{510}")
+# By how many messages there were before.
+EARLY, LATE = range(10, 26, 2), range(1000, 1016, 2)
+
+
+def lines_run(action: Callable[[], object]) -> int:
+    """How many lines of Python an action takes."""
+    count = 0
+
+    def trace(frame: FrameType, event: str, argument: object) -> Any:
+        nonlocal count
+        count += event == "line"
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        action()
+    finally:
+        sys.settrace(before)
+    return count
+
+
+def ask_and_hear(scene: Scene) -> None:
+    scene.hear(answered(scene.talk()))
+
+
+def hear_and_answer(scene: Scene) -> None:
+    scene.hear(b"ASK hello\n" if len(scene.session.said) < 1020 else b"QUIT\n")
+    scene.talk()
+
+
+@pytest.mark.parametrize("side", ["client", "server"])
+def test_message_1000_costs_what_message_10_costs(side: str) -> None:
+    if side == "client":
+        scene, exchange = Scene(LONG, most_messages=2000).open(), ask_and_hear
+    else:
+        scene, exchange = Scene(LONG, SERVER, link="Server", most_messages=2000).open(), hear_and_answer
+    costs = {EARLY: 0, LATE: 0}
+    while not scene.session.is_over:
+        said = len(scene.session.said)
+        measured = next((span for span in costs if said in span), None)
+        if measured is None:
+            exchange(scene)
+        else:
+            costs[measured] += lines_run(lambda: exchange(scene))
+    assert scene.session.verdict is Verdict.PASS
+    assert 0 < costs[LATE] <= 1.5 * costs[EARLY], costs

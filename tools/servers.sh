@@ -1,0 +1,66 @@
+#!/bin/sh
+# Installs the servers and clients that tests talk to: tools/servers.sh [DIRECTORY]. Debian, as root. Quick if all is there.
+#
+# Exim is only unpacked, into DIRECTORY (.servers here unless given), because Debian installs one mail server at a time.
+set -eu
+
+here=$(cd "$(dirname "$0")/.." && pwd)
+directory=${1:-$here/.servers}
+packages="opensmtpd vsftpd bind9 bind9-dnsutils curl swaks lftp openssl util-linux"
+
+lists_are_fresh=
+refresh_lists() {
+    [ "$lists_are_fresh" ] || apt-get update --quiet=2
+    lists_are_fresh=yes
+}
+
+# Those of the packages that are not installed.
+absent() {
+    for package; do
+        state=$(dpkg-query --show --showformat '${db:Status-Status}' "$package" 2>/dev/null) || state=none
+        [ "$state" = installed ] || echo "$package"
+    done
+}
+
+# Everything that a package needs to be there, one name a line; of alternatives and virtual packages, the real ones.
+needed_by() {
+    apt-cache depends --recurse --no-recommends --no-suggests --no-conflicts --no-breaks --no-replaces --no-enhances "$@" |
+        grep '^[a-z0-9]'
+}
+
+# shellcheck disable=SC2086  # a list of words
+missing=$(absent $packages)
+if [ "$missing" ]; then
+    refresh_lists
+    # A package must not start its daemon: tests start their own. Debian asks this file before it starts any.
+    policy=/usr/sbin/policy-rc.d
+    if [ ! -e $policy ]; then
+        trap 'rm -f $policy' EXIT
+        printf '#!/bin/sh\nexit 101\n' >$policy
+        chmod +x $policy
+    fi
+    # Who has another mail server wants to keep it, hence --no-remove.
+    # shellcheck disable=SC2086  # a list of words
+    DEBIAN_FRONTEND=noninteractive apt-get install --yes --quiet=2 --no-install-recommends --no-remove $missing
+fi
+
+if [ ! -e "$directory/exim/complete" ]; then
+    refresh_lists
+    rm -rf "$directory/exim"
+    mkdir -p "$directory/exim/packages"
+    chmod 755 "$directory" "$directory/exim"
+    # Only what links to it is needed: what asks questions and sorts logs comes with scripts of Debian's that do not run.
+    direct=$(apt-cache depends exim4-daemon-light | sed -n 's/^ *Depends: \(lib[a-z].*\)/\1/p')
+    # shellcheck disable=SC2046,SC2086  # lists of words
+    libraries=$(absent $(needed_by $direct | grep '^lib'))
+    # Without apt's own user, who may not write here.
+    # shellcheck disable=SC2086  # a list of words
+    (cd "$directory/exim/packages" && apt-get download --quiet=2 -o APT::Sandbox::User=root exim4-daemon-light $libraries)
+    for package in "$directory"/exim/packages/*.deb; do
+        dpkg --extract "$package" "$directory/exim"
+    done
+    rm -r "$directory/exim/packages"
+    # Nothing that lies about in a folder of tests may make its caller root.
+    chmod u-s "$directory/exim/usr/sbin/exim4"
+    touch "$directory/exim/complete"
+fi
