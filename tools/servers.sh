@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs the servers and clients that tests talk to: tools/servers.sh [DIRECTORY]. Debian, as root. Quick if all is there.
+# Installs the servers and clients that tests talk to (Debian, as root; quick if all is there): tools/servers.sh [DIRECTORY]
 #
 # Exim is only unpacked, into DIRECTORY (.servers here unless given), because Debian installs one mail server at a time.
 set -eu
@@ -24,7 +24,7 @@ absent() {
 
 # Everything that a package needs to be there, one name a line; of alternatives and virtual packages, the real ones.
 needed_by() {
-    apt-cache depends --recurse --no-recommends --no-suggests --no-conflicts --no-breaks --no-replaces --no-enhances "$@" |
+    apt-cache depends --recurse --important --no-conflicts --no-breaks --no-replaces "$@" |
         grep '^[a-z0-9]'
 }
 
@@ -49,13 +49,16 @@ if [ ! -e "$directory/exim/complete" ]; then
     rm -rf "$directory/exim"
     mkdir -p "$directory/exim/packages"
     chmod 755 "$directory" "$directory/exim"
-    # Only what links to it is needed: what asks questions and sorts logs comes with scripts of Debian's that do not run.
+    # Only what it is linked to is needed; the rest is for Debian's scripts, which do not run.
     direct=$(apt-cache depends exim4-daemon-light | sed -n 's/^ *Depends: \(lib[a-z].*\)/\1/p')
     # shellcheck disable=SC2046,SC2086  # lists of words
     libraries=$(absent $(needed_by $direct | grep '^lib'))
     # Without apt's own user, who may not write here.
     # shellcheck disable=SC2086  # a list of words
-    (cd "$directory/exim/packages" && apt-get download --quiet=2 -o APT::Sandbox::User=root exim4-daemon-light $libraries)
+    (
+        cd "$directory/exim/packages"
+        apt-get download --quiet=2 -o APT::Sandbox::User=root exim4-daemon-light $libraries
+    )
     for package in "$directory"/exim/packages/*.deb; do
         dpkg --extract "$package" "$directory/exim"
     done

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
-from servers.ftp import FtpServer, needs_pyftpdlib, needs_root, needs_vsftpd, pyftpdlib, vsftpd
 
 import palaver as palaver_
 from palaver.compiled import Spec
@@ -20,6 +19,7 @@ from palaver.session.findings import Kind, Verdict
 from palaver.testing import MemoryWorld, SocketWorld, converse, in_pieces
 from palaver.testing.conversations import Pair
 from palaver.transport.certificate import make_certificate
+from servers.ftp import FtpServer, needs_pyftpdlib, needs_root, needs_vsftpd, pyftpdlib, vsftpd
 
 SPECS = Path(palaver_.__file__).parent / "specs"
 FTP = SPECS / "ftp.fan"
@@ -97,9 +97,10 @@ def test_they_do_so_on_real_connections(spec: Spec) -> None:
 
 @WITH_OPENSSL
 def test_they_do_so_encrypted() -> None:
+    spec = palaver_.load(FTP_TLS)
     said: list[str] = []
-    for seed in range(3):
-        pair = converse(palaver_.load(FTP_TLS), pairs=SIDES, seed=seed)
+    for seed in range(10):
+        pair = converse(spec, pairs=SIDES, seed=seed)
         assert verdicts(pair) == [Verdict.PASS, Verdict.PASS], seed
         said += symbols(pair)
     assert {"<prot_private>", "<prot_clear>", "<listing>"} <= set(said)
@@ -116,13 +117,8 @@ def test_nobody_fails_to_log_in_three_times(spec: Spec) -> None:
 def test_a_server_that_does_not_go_where_it_says_is_found_out(spec: Spec) -> None:
     lines = FTP.read_text().splitlines(keepends=True)
     careless = palaver_.loads("".join(line for line in lines if not line.startswith("where forall <v> in <visit>")))
-    kinds = [finding.kind for seed in range(8) for finding in found(converse(spec, careless, pairs=SIDES, seed=seed))]
-    assert kinds
-    assert set(kinds) == {Kind.CONSTRAINT}
-
-
-def found(pair: Pair) -> Iterator[Any]:
-    return iter(pair.caller.findings)
+    pairs = [converse(spec, careless, pairs=SIDES, seed=seed) for seed in range(8)]
+    assert {finding.kind for pair in pairs for finding in pair.caller.findings} == {Kind.CONSTRAINT}
 
 
 # --- real servers -----------------------------------------------------------------------------------------------------
@@ -177,5 +173,5 @@ def test_a_server_that_acknowledges_prot_c_and_keeps_encrypting_is_found_out(
     with pyftpdlib(tmp_path, certificate=certificate, keeps_encrypting=True) as running:
         talked = talk(FTP_TLS, running, "-n", "20", "--timeout", "0.5")
     assert talked.code == 1
-    conversations = talked.said.split("\nsilence")
-    assert any("'PROT C\\r\\n'" in conversation for conversation in conversations)
+    # It waits in vain for us to encrypt, or cannot make sense of what we say in clear.
+    assert "silence" in talked.said or "unparseable" in talked.said

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+
 from servers.common import ALL_SERVERS, PLACES, free_port, greets, needs, started
 
 HERE = Path(__file__).parent

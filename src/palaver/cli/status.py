@@ -30,7 +30,7 @@ class Status:
 
     @property
     def sessions(self) -> str:
-        return counted(self.campaign.progress.sessions, "session")
+        return counted(self.campaign.progress.sessions + (self.session is not None), "session")
 
     @property
     def kinds(self) -> str:

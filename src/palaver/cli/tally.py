@@ -52,6 +52,7 @@ class Tally:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._status.session = None  # also if it was interrupted; the run has counted it
         self._display.close()
 
     # --- While it lasts -----------------------------------------------------------------------------------------------

@@ -6,8 +6,8 @@ from palaver.matching.spine import Children, Finished, Open
 from palaver.trees.node import Node, NonTerminal, OpenNode, Part, new
 from palaver.trees.paths import Path
 
-# So many of the open nodes around the latest message are kept, and so many of the finished ones in each. Constraints are
-# asked about all of them for each message that we make, so more would make message 100 much dearer than message 10.
+# So many of the open nodes around the latest message are kept, and so many of the finished ones in each. Constraints
+# are asked about all of them for each message that we make: with more, message 100 is much dearer than message 10.
 _DEPTH = 8
 _WIDTH = 8
 

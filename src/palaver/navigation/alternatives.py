@@ -48,8 +48,9 @@ class Alternatives:
         self._automata = {name: _Automaton(body) for name, body in rules.items() if name in led_to}
         self._open = {name: dict.fromkeys(automaton.texts) for name, automaton in self._automata.items()}
         self._taken: dict[Alternative, None] = {}
-        # By symbol a rule below it of which something is still open, or None if there is no such.
-        self._witness: dict[str, str | None] = {}
+        # By symbol a rule below it of which something is still open; and the symbols for which there is no such.
+        self._witness: dict[str, str] = {}
+        self._done: set[str] = set()
 
     def __iter__(self) -> Iterator[Alternative]:
         """All there are, in the order of the spec."""
@@ -72,14 +73,17 @@ class Alternatives:
 
     def note(self, node: Node) -> None:
         """Note what the nodes of a tree took. Messages in a dialogue are not looked into."""
+        done = self._done
         todo = [node]
         while todo:
             here = todo.pop()
-            if self._is_done_below(here.symbol):
+            if here.symbol in done or self._is_done_below(here.symbol):
                 continue
             if self._open[here.symbol]:
                 self.take(self._taken_by(here))
-            todo += [child for child in here.children if isinstance(child, Node) and child.parties is None]
+            for child in here.children:
+                if isinstance(child, Node) and child.symbol not in done and child.parties is None:
+                    todo.append(child)
 
     def _taken_by(self, node: Node) -> Iterator[Alternative]:
         automaton = self._automata[node.symbol]
@@ -88,12 +92,14 @@ class Alternatives:
 
     def _is_done_below(self, symbol: str) -> bool:
         """Whether nothing is left to be found in a node of this symbol."""
-        witness = self._witness.get(symbol, symbol)
-        if witness is None or self._open.get(witness):
-            return witness is None
-        witness = next((name for name in reachable(symbol, self._below) if self._open.get(name)), None)
-        self._witness[symbol] = witness
-        return witness is None
+        if self._open.get(self._witness.get(symbol, symbol)):
+            return False
+        for name in reachable(symbol, self._below):
+            if self._open.get(name):
+                self._witness[symbol] = name
+                return False
+        self._done.add(symbol)
+        return True
 
 
 # --- One rule ---------------------------------------------------------------------------------------------------------

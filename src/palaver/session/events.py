@@ -21,11 +21,12 @@ Trouble: TypeAlias = Literal["refused", "unreachable", "timed out", "in use", "t
 class Address:
     """Where a peer is. `kind` says what the other fields mean."""
 
-    kind: Literal["tcp", "udp", "unix", "program", "stdio", "stdin", "stdout"]
+    # A target is a program that is watched, and not talked to by its standard input.
+    kind: Literal["tcp", "udp", "unix", "program", "target", "stdio", "stdin", "stdout"]
     host: str = ""
     port: int = 0
     path: str = ""  # of a unix socket
-    command: tuple[str, ...] = ()  # of a program
+    command: tuple[str, ...] = ()  # of a program or target
 
     def __str__(self) -> str:
         match self.kind:
@@ -34,7 +35,7 @@ class Address:
                 return f"{self.kind}://{host}:{self.port}"
             case "unix":
                 return f"unix:{self.path}"
-            case "program":
+            case "program" | "target":
                 return " ".join(self.command)
             case "stdio":
                 return "standard input and output"

@@ -106,7 +106,8 @@
 <character> ::= rb"[\x20-\x7e]"
 
 # Only its size tells a text from the record behind it. So it is read as bytes, and these as strings.
-<text> ::= <size> <octet>{int(<size>)} := with_size(<strings>)
+<text> ::= <text_size> <octet>{int(<text_size>)} := with_size(<strings>)
+<text_size> ::= <bit>{16}
 <strings> ::= <character_string>{1,3} := bytes(<text>)[2:]
 <character_string> ::= <string_length> <character>{ord(str(<string_length>))}
 <string_length> ::= rb"[\x00-\x7f]"

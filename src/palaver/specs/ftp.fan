@@ -18,7 +18,8 @@
 
 # --- States -----------------------------------------------------------------------------------------------------------
 #
-# One rule is one state. Each alternative is something that can happen there, and the state that comes next.
+# One rule is one state. In each of them, some things can happen any number of times. Each alternative after that is
+# something that leads on, with the state that comes next.
 
 <start>          ::= <Server:Client:greeting> <logged_out>
 
@@ -28,7 +29,7 @@
 
 <binary>         ::= <question>* (<set_ascii> <logged_in> | <open_data> <binary_passive> | <goodbye>)
 
-# Here the server waits with a data connection. One transfer uses it up.
+# The data connection is open. One transfer uses it up, and until then nothing else can be done with it.
 <passive>        ::= <question>* (<set_binary> <binary_passive> | <transfer> <logged_in>)
 
 <binary_passive> ::= <question>* (<set_ascii> <passive> | <transfer> <binary>)
@@ -53,7 +54,7 @@
 <welcome>        ::= "230 " <rest>
 <denied>         ::= "530 " <rest>
 
-# Servers hang up on those who fail too often, and most do at the third time.
+# Servers hang up on those who fail too often, mostly at the third time. It never comes to that here.
 where len(*<wrong_user>) + len(*<wrong_password>) <= 2
 
 # Whoever is not logged in learns nothing.

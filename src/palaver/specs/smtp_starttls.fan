@@ -2,11 +2,12 @@
 #
 #     palaver talk -f smtp_starttls.fan --client 8025
 #
-# All of smtp.fan, with these rules in place of its own. In clear the server offers no login, and refuses to hear of one.
+# All of smtp.fan, with these rules in place of its own. In clear the server offers no login, and accepts none.
 
 include('smtp.fan')
 
-<hello>           ::= <Client:ehlo> <Server:tls_features> <in_clear> | <Client:helo> <Server:welcome> <no_login>? <farewell>
+<hello>           ::= <Client:ehlo> <Server:tls_features> <in_clear> | <old_hello> <no_login>? <farewell>
+<old_hello>       ::= <Client:helo> <Server:welcome>
 <in_clear>        ::= (<no_login> | <not_allowed>) <in_clear> | <encryption> <in_secret> | <farewell>
 <encryption>      ::= <Client:starttls> <Server:tls_ready>
 

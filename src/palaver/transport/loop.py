@@ -180,6 +180,8 @@ class Loop:
                 return udp.Listening(address, self._listener(action))
             case "program", _:
                 return program.starting(address, grace=self._close_grace, keep_errors=self._keep_errors)
+            case "target", _:
+                return program.watching(address, grace=self._close_grace)
             case "stdio", _:
                 return Ready(StandardPipe(*self._standard))
             case "stdin", _:

@@ -2,6 +2,9 @@
 
 Its output is a terminal if the system has one to give, as most programs answer at once only there: into a pipe they
 write when they have much to say, or nothing more.
+
+A target is a program that we do not talk to in this way, but by some other link. What it writes, errors included, is
+received, and its end is told; nothing that it has started outlives it.
 """
 
 from __future__ import annotations
@@ -21,6 +24,8 @@ from palaver.transport.pipe import Broken, Ended, Opening, Pipe, Ready, reason_o
 EXIT_PATIENCE = 1.0
 # Where the system cannot tell us that a program has ended, we look this often; only while it is about to end.
 LOOK_AGAIN_AFTER = 0.01
+# And this often if it is not, and has closed its output.
+LOOK_AT_SILENT_AFTER = 0.25
 # What is kept of the errors a program writes: the end of it, where a crash is reported.
 ERRORS_KEPT = 65536
 READS_AT_ONCE = 16
@@ -28,9 +33,9 @@ READS_AT_ONCE = 16
 
 class ProgramPipe(Pipe):
     def __init__(self, process: subprocess.Popen[bytes], output: IO[bytes], *, grace: float) -> None:
-        assert process.stdin is not None, "it was started so"
         self._process = process
         self._grace = grace
+        self._is_target = process.stdin is None
         self._stdin: IO[bytes] | None = process.stdin
         self._stdout: IO[bytes] | None = output
         self._stderr = process.stderr
@@ -39,6 +44,7 @@ class ProgramPipe(Pipe):
         # The signals by which it will be ended, one after each period of grace.
         self._signals = [signal.SIGTERM, signal.SIGKILL]
         self._next_signal_at: float | None = None
+        self._is_abandoned = False
         self.errors: bytearray = bytearray()
         for stream in (self._stdin, self._stdout, self._stderr):
             if stream is not None:
@@ -83,14 +89,14 @@ class ProgramPipe(Pipe):
         self._stdin = None
 
     def leave(self, now: float) -> bool:
-        """Close its input; if it does not end then, ask it to; if it still does not, end it."""
+        """Close its input if it has one; if it does not end then, ask it to; if it still does not, end it."""
         self.finish()
         if self._process.poll() is not None:
             self.abandon()
             return True
         if self._next_signal_at is None:
-            self._next_signal_at = now + self._grace
-        elif now >= self._next_signal_at:
+            self._next_signal_at = now if self._is_target else now + self._grace
+        if now >= self._next_signal_at:
             if not self._signals:
                 self.abandon()
                 return True
@@ -102,9 +108,10 @@ class ProgramPipe(Pipe):
         return False
 
     def abandon(self) -> None:
-        if self._process.poll() is None:
+        if not self._is_abandoned and (self._is_target or self._process.poll() is None):
             self._signal(signal.SIGKILL)
             self._process.wait()
+        self._is_abandoned = True
         self._keep_errors()
         _close(self._stdin, self._stdout, self._stderr)
         self._stdin = self._stdout = self._stderr = None
@@ -142,6 +149,9 @@ class ProgramPipe(Pipe):
             del self.errors[:-ERRORS_KEPT]
 
     def _await_exit(self, now: float) -> Ended | None:
+        if self._is_target:
+            self.deadline = now + LOOK_AT_SILENT_AFTER if self._exit_fd is None else None
+            return None
         if self._silent_since is None:
             self._silent_since = now
         self.deadline = self._silent_since + EXIT_PATIENCE
@@ -177,6 +187,18 @@ def starting(address: Address, *, grace: float, keep_errors: bool) -> Opening:
 
     :raises Broken: there is no such program, or it cannot be run
     """
+    return _started(address, subprocess.PIPE, subprocess.PIPE if keep_errors else None, grace)
+
+
+def watching(address: Address, *, grace: float) -> Opening:
+    """Start a target. Its errors are a part of its output.
+
+    :raises Broken: there is no such program, or it cannot be run
+    """
+    return _started(address, subprocess.DEVNULL, subprocess.STDOUT, grace)
+
+
+def _started(address: Address, stdin: int, stderr: int | None, grace: float) -> Opening:
     if not address.command:
         raise Broken("not found", "no program was named")
     output, theirs = _output()
@@ -184,9 +206,9 @@ def starting(address: Address, *, grace: float, keep_errors: bool) -> Opening:
         # Killed by us and not by a Ctrl-C that was meant for us: the session has to end first.
         process = subprocess.Popen(
             address.command,
-            stdin=subprocess.PIPE,
+            stdin=stdin,
             stdout=theirs,
-            stderr=subprocess.PIPE if keep_errors else None,
+            stderr=stderr,
             bufsize=0,
             start_new_session=True,
         )

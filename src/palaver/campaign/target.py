@@ -1,0 +1,194 @@
+"""The program under test, started and watched by us while we talk to it.
+
+How it works
+============
+
+A `Target` stands between sessions and the loop that carries out what they want. The program is one more link of that
+loop, so whoever waits for the peer is told of the program's end at once; what is told about it stays here, and
+sessions never hear of it.
+
+A *server* is started before the first session, and again whenever it has ended; before each session it is seen to that
+it listens. A *client* is started in each session, as soon as we listen, and ended with it. The loop ends whatever is
+left when it is closed, with all that it has started.
+"""
+
+from __future__ import annotations
+
+import shlex
+import signal
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from palaver.errors import PalaverError
+from palaver.session.events import Action, Address, Close, Closed, Failed, Input, Open, Passed, Received
+from palaver.session.findings import Finding, Kind, Said
+from palaver.transport.drive import Carrier
+from palaver.transport.ports import is_listening
+
+# No party has such a name.
+LINK = "(target)"
+
+PORT = "{port}"
+
+# What is kept of what the program writes: the end, where a crash is reported.
+_OUTPUT_KEPT = 8192
+_LINES_SHOWN = 12
+
+# The system does not say when somebody begins to listen, so we look this often, only while the program starts.
+_LOOK_EVERY = 0.02
+# A server that could not be started again gets this much time before we try once more: its port may be in use still.
+_PAUSE = 0.2
+# A peer that is gone without a word may have crashed; the system tells so a moment later.
+_END_PATIENCE = 0.5
+
+
+class TargetError(PalaverError):
+    """The program under test cannot be started, or does not do what is needed of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Death:
+    """How the program has ended, when nobody had asked it to."""
+
+    at: float
+    exit_code: int  # negative: by that signal
+    output: bytes  # the end of what it wrote
+
+    @property
+    def is_crash(self) -> bool:
+        return self.exit_code != 0
+
+    @property
+    def how(self) -> str:
+        """As in "it was ended by SIGSEGV"."""
+        if self.exit_code < 0:
+            return f"was ended by {_signal_name(-self.exit_code)}"
+        name = _signal_name(self.exit_code - 128) if self.exit_code > 128 else ""
+        return f"ended with exit code {self.exit_code}" + (f" ({name}, as a shell tells it)" * name.startswith("SIG"))
+
+    @property
+    def last_lines(self) -> str:
+        """The end of what it wrote, as text."""
+        lines = self.output.decode("utf-8", "replace").splitlines()
+        return "\n".join(lines[-_LINES_SHOWN:])
+
+    def finding(self, party: str, conversation: Sequence[Said]) -> Finding:
+        """The crash, after what was said before."""
+        message = f"the program under test {self.how}"
+        if self.last_lines:
+            message += "; it wrote last:\n" + "\n".join(f"  | {line}" for line in self.last_lines.splitlines())
+        return Finding(Kind.CRASH, self.at, message, party=party, conversation=tuple(conversation))
+
+
+def command_of(text: str, port: int) -> tuple[str, ...]:
+    """The words of a command line, as a shell would divide it, with the port in the place of `{port}`.
+
+    :raises TargetError: a quotation has no end, or there is no word at all
+    """
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise TargetError(f"the command of the target cannot be read: {str(error).lower()}") from error
+    if not words:
+        raise TargetError("the command of the target is empty")
+    return tuple(word.replace(PORT, str(port)) for word in words)
+
+
+class Target:
+    """Carries out what sessions want, as `carrier` does, and keeps a program running beside.
+
+    `role` is the program's own: a server is expected to listen at the port within `patience` seconds. `kind` is how it
+    is talked to; a unix socket cannot be looked for, whoever connects to it has to be patient himself.
+    """
+
+    def __init__(
+        self,
+        carrier: Carrier,
+        command: Sequence[str],
+        port: int,
+        *,
+        role: Literal["server", "client"],
+        kind: Literal["tcp", "udp", "unix"] = "tcp",
+        patience: float = 10.0,
+    ) -> None:
+        self._carrier = carrier
+        self._address = Address("target", port=port, command=tuple(command))
+        self._port = port
+        self._role = role
+        self._kind = kind
+        self._patience = patience
+        self.clock = carrier.clock
+        self.port_of = carrier.port_of
+        self.starts = 0
+        self._is_running = False
+        self._is_due = False  # a client that is to be started in this session
+        self._output = bytearray()
+        self._death: Death | None = None
+        self._unheard: list[Input] = []  # by the session, while we waited for the program
+
+    # --- Around sessions ----------------------------------------------------------------------------------------------
+
+    def before_session(self) -> None:
+        """See to it that a server runs and listens.
+
+        :raises TargetError: it does not
+        """
+        self._death = None
+        if self._role == "client":
+            self._is_due = True
+            return
+        self._unheard += self._others(self._carrier.poll())
+        if not self._is_running:
+            self._start_server()
+
+    def after_session(self, *, was_cut: bool = False) -> Death | None:
+        """How the program has ended in this session, if it has, and was not asked to.
+
+        `was_cut`: the peer was gone when it should not have been, so it is worth waiting for the end of the program. A
+        client is always waited for, as it has nothing more to do, and ended if it does not end.
+        """
+        self._is_due = False
+        self._unheard += self._others(self._carrier.poll())
+        if self._is_running and (was_cut or self._role == "client"):
+            self._await_end(self.clock.now() + _END_PATIENCE)
+        if self._is_running and self._role == "client":
+            self.stop()
+        death, self._death = self._death, None
+        return death
+
+    def stop(self) -> None:
+        """End the program, unless it has ended."""
+        if self._is_running:
+            self._is_running = False
+            self._carrier.carry_out([Close(LINK)])
+
+    # --- What sessions want -------------------------------------------------------------------------------------------
+
+    def carry_out(self, actions: Iterable[Action]) -> None:
+        """Do all this; and start a client as soon as there is something to connect to.
+
+        :raises TargetError: it cannot be started
+        """
+        actions = list(actions)
+        self._carrier.carry_out(actions)
+        if self._is_due and any(isinstance(action, Open) and action.role == "listen" for action in actions):
+            self._is_due = False
+            self._start()
+
+    def poll(self) -> list[Input]:
+        """What has happened to sessions; [] if nothing has. Does not wait."""
+        heard = self._taken() + self._others(self._carrier.poll())
+        self._raise_if_it_failed()
+        return heard
+
+    def wait(self, until: float | None) -> list[Input]:
+        """What has happened to sessions, as soon as something has; one `Passed` if nothing has until then."""
+        heard = self._taken()
+        while not heard:
+            heard = self._others(self._carrier.wait(until))
+        return heard
+
+    def _taken(self) -> list[Input]:
+        taken, self._unheard = self._unheard, []
+        return taken

@@ -1,0 +1,363 @@
+"""What a run of conversations shows while it lasts: bars on a terminal, elsewhere a line now and then."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from palaver.campaign.run import Budget, Campaign, Phase, Until
+from palaver.cli.area import Area
+from palaver.cli.live import (
+    DRAW_EVERY_S,
+    LINE_EVERY_S,
+    REST_AFTER_DRAWING,
+    SHOW_AFTER_S,
+    Lines,
+    Live,
+    Silent,
+    display_for,
+)
+from palaver.cli.status import Status
+from palaver.cli.tally import Tally
+from palaver.session.findings import Finding, Kind
+from palaver.transport.clock import ManualClock
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "navigation"))
+from guided import campaign
+
+SPEC = """
+<start> ::= <Client:ask> <Server:answer> <start> | <Client:bye>
+<ask> ::= "ask " <what> "\\n"
+<what> ::= "a" | "b"
+<answer> ::= "yes\\n" | "no\\n"
+<bye> ::= "bye\\n"
+"""
+
+ECHO = """
+<start> ::= <In:ask> <Out:answer>
+<ask> ::= <word> "\\n"
+<answer> ::= <word> "\\n"
+<word> ::= r"[a-z]{1,8}"
+where <ask>.<word> == <answer>.<word>
+"""
+
+
+class Screen:
+    """A terminal in memory, of which all that was ever written is kept."""
+
+    def __init__(self, clock: ManualClock | None = None, drawing_takes_s: float = 0.0, width: int = 80) -> None:
+        self.file = io.StringIO()
+        self.drawn = 0
+        self._clock = clock
+        self._takes_s = drawing_takes_s
+        self._width = width
+
+    def area(self) -> Area:
+        screen = self
+        console = Console(file=self.file, force_terminal=True, width=self._width, color_system=None)
+
+        class Counting(Area):
+            def draw(self, *arguments: Any) -> None:
+                screen.drawn += 1
+                if screen._clock is not None:
+                    screen._clock.advance(screen._takes_s)
+                super().draw(*arguments)
+
+        return Counting(console)
+
+    @property
+    def text(self) -> str:
+        """What was written, without what moves the cursor."""
+        return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", self.file.getvalue())
+
+    @property
+    def latest(self) -> list[str]:
+        """The lines that were drawn last."""
+        return self.text[self.text.rindex("inputs ") :].split("\n")
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock()
+
+
+@pytest.fixture
+def run() -> Campaign:
+    return campaign(SPEC, 1, k=3)
+
+
+def live(run: Campaign, clock: ManualClock, screen: Screen) -> tuple[Status, Live]:
+    status = Status(run)
+    return status, Live(status, clock.now, screen.area)
+
+
+# --- The live area ----------------------------------------------------------------------------------------------------
+
+
+def test_a_bar_for_each_goal_tells_how_much_of_it_is_covered(run: Campaign, clock: ManualClock) -> None:
+    screen = Screen()
+    _, display = live(run, clock, screen)
+    clock.advance(SHOW_AFTER_S)
+    display.look()
+    before = screen.latest
+    run.run()
+    clock.advance(1)
+    display.look()
+    after = screen.latest
+    display.close()
+    for lines, expected in ((before, 0), (after, None)):
+        for line, (goal, _, total) in zip(lines, run.guidance.standing, strict=False):
+            reached = total if expected is None else expected
+            assert re.fullmatch(rf"{goal.value} +━+ +{reached} of {total} 3-paths", line)
+
+
+def test_the_figures_are_those_of_the_run(run: Campaign, clock: ManualClock) -> None:
+    screen = Screen()
+    _, display = live(run, clock, screen)
+    run.run()
+    clock.advance(62)
+    display.look()
+    display.close()
+    progress = run.progress
+    rate = round(progress.messages / 62)
+    assert f"guided   {progress.sessions} sessions, {progress.messages} messages, {rate}/s, 1:02" in screen.latest
+
+
+def test_a_conversation_that_goes_on_is_counted_too(run: Campaign, clock: ManualClock) -> None:
+    screen = Screen()
+    status, display = live(run, clock, screen)
+    appear = run.on_session
+    drawn: list[str] = []
+
+    def begin(session: Any) -> None:
+        appear(session)
+        status.session = session
+
+        def watch(said: object) -> None:
+            clock.advance(SHOW_AFTER_S)
+            display.look(said)
+            drawn.append(screen.latest[3])
+
+        session.watch = watch
+
+    run.on_session = begin
+    run._budget = Budget(Until.FOREVER, sessions=1)
+    run.run()
+    display.close()
+    assert [line.split(", ")[1] for line in drawn[:3]] == ["1 message", "2 messages", "3 messages"]
+    assert drawn[0].startswith("guided   1 session, ")
+
+
+def test_the_target_is_shown_while_there_is_one(run: Campaign, clock: ManualClock) -> None:
+    screen = Screen()
+    status, display = live(run, clock, screen)
+    clock.advance(SHOW_AFTER_S)
+    display.look()
+    assert not any(line.startswith("target") for line in screen.latest)
+    run._budget = Budget(Until.FOREVER, sessions=1)
+    run.run()
+    clock.advance(1)
+    display.look()
+    assert status.target
+    assert f"target   {status.target}" in screen.latest
+    run.progress.phase = Phase.UNGUIDED
+    clock.advance(1)
+    display.look()
+    display.close()
+    assert not any(line.startswith("target") for line in screen.latest)
+    assert any(line.startswith("unguided ") for line in screen.latest)
+
+
+def test_findings_are_counted_by_kind_and_the_latest_is_shown(run: Campaign, clock: ManualClock) -> None:
+    screen = Screen()
+    status, display = live(run, clock, screen)
+    clock.advance(SHOW_AFTER_S)
+    display.look()
+    assert "findings none" in screen.latest
+    for kind, message in ((Kind.SILENCE, "one"), (Kind.UNPARSEABLE, "two"), (Kind.SILENCE, "three\x1b[2J\nmore")):
+        status.found(Finding(kind, 0.0, message))
+    clock.advance(1)
+    display.look()
+    display.close()
+    assert "findings 2 silence, 1 unparseable; latest: silence: three�[2J" in screen.latest
+
+
+def test_what_is_shown_goes_above_the_area_and_stays(run: Campaign, clock: ManualClock) -> None:
+    screen = Screen(width=40)
+    _, display = live(run, clock, screen)
+    clock.advance(SHOW_AFTER_S)
+    display.look()
+    text = "a finding that is longer than the screen is wide, and [not] markup\n  with a second line"
+    display.show(text)
+    assert text in screen.text
+    assert screen.text.index(text) < screen.text.rindex("inputs ")
+    display.close()
+
+
+def test_lines_that_do_not_fit_are_cut(run: Campaign, clock: ManualClock) -> None:
+    screen = Screen(width=30)
+    status, display = live(run, clock, screen)
+    status.found(Finding(Kind.SILENCE, 0.0, "nothing " * 20))
+    clock.advance(SHOW_AFTER_S)
+    display.look()
+    display.close()
+    assert max(map(len, screen.latest)) <= 30
+    assert any(line.endswith("…") for line in screen.latest)
+
+
+def test_the_area_is_gone_in_the_end_and_the_cursor_is_back(run: Campaign, clock: ManualClock) -> None:
+    screen = Screen()
+    _, display = live(run, clock, screen)
+    clock.advance(SHOW_AFTER_S)
+    display.look()
+    rows = len(screen.latest) - 1
+    display.close()
+    written = screen.file.getvalue()
+    assert written.rindex("\x1b[?25h") > written.rindex("\x1b[?25l")
+    assert written.endswith("\x1b[1A\x1b[2K" * rows)
+
+
+def test_the_run_gets_all_but_a_small_part_of_the_time(run: Campaign, clock: ManualClock) -> None:
+    screen = Screen(clock, drawing_takes_s=0.01)
+    _, display = live(run, clock, screen)
+    for _ in range(1000):
+        clock.advance(0.01)
+        display.look()
+    display.close()
+    assert 10 < screen.drawn <= clock.now() / (REST_AFTER_DRAWING * 0.01)
+
+
+def test_what_is_fast_is_drawn_no_more_often_than_anybody_can_see(run: Campaign, clock: ManualClock) -> None:
+    screen = Screen(clock)
+    _, display = live(run, clock, screen)
+    for _ in range(1000):
+        clock.advance(0.01)
+        display.look()
+    display.close()
+    assert 10 < screen.drawn <= 1000 * 0.01 / DRAW_EVERY_S
+
+
+def test_a_run_that_is_over_soon_draws_nothing(run: Campaign, clock: ManualClock) -> None:
+    screen = Screen(clock)
+    _, display = live(run, clock, screen)
+    clock.advance(SHOW_AFTER_S / 2)
+    display.look()
+    display.close()
+    assert screen.file.getvalue() == ""
+
+
+# --- Lines ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_long_run_prints_a_line_now_and_then(run: Campaign, clock: ManualClock, capsys: Any) -> None:
+    display = Lines(Status(run), clock.now)
+    run.run()
+    for _ in range(100):
+        clock.advance(0.11)
+        display.look()
+    progress, aim = run.progress, run.guidance.aim
+    line = (
+        f"{progress.sessions} sessions, {progress.messages} messages, {aim.reached} of {aim.total} 3-paths, 0 findings"
+    )
+    assert capsys.readouterr().err == f"{line}\n" * 2
+
+
+def test_a_short_run_prints_no_line(run: Campaign, clock: ManualClock, capsys: Any) -> None:
+    display = Lines(Status(run), clock.now)
+    clock.advance(LINE_EVERY_S * 0.9)
+    display.look()
+    assert capsys.readouterr().err == ""
+
+
+# --- Which it is ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("wanted", "is_terminal", "term", "verbose", "expected"),
+    [
+        ("auto", True, "xterm", False, Live),
+        ("auto", True, "dumb", False, Lines),
+        ("auto", False, "xterm", False, Lines),
+        ("auto", True, "xterm", True, Silent),
+        ("live", False, "xterm", True, Live),
+        ("plain", True, "xterm", True, Lines),
+        ("none", True, "xterm", False, Silent),
+    ],
+)
+def test_what_is_shown_suits_standard_error_or_is_what_was_asked_for(
+    run: Campaign,
+    monkeypatch: pytest.MonkeyPatch,
+    wanted: str,
+    is_terminal: bool,
+    term: str,
+    verbose: bool,
+    expected: type,
+) -> None:
+    monkeypatch.setenv("TERM", term)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: is_terminal, raising=False)
+    assert type(display_for(wanted, Status(run), verbose=verbose)) is expected
+
+
+def test_nobody_is_asked_to_look_if_nothing_is_shown(run: Campaign) -> None:
+    Tally(run, console="none")
+    assert run.carrier.look_up is None
+    session = SimpleNamespace(watch=None)
+    run.on_session(session)  # type: ignore[arg-type]  # only its watch is looked at
+    assert session.watch is None
+
+
+def test_a_run_that_is_not_drawn_does_without_rich(palaver: Any) -> None:
+    palaver.write(echo_fan=ECHO)
+    script = (
+        "import sys; from palaver.cli.main import run\n"
+        "try: run(['talk', '-f', 'echo.fan', '-n', '1', 'cat'])\n"
+        "except SystemExit: sys.exit('rich' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=palaver.folder, capture_output=True, check=False)
+    assert done.returncode == 0
+
+
+# --- On a real terminal -----------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def terminal() -> Iterator[tuple[int, int]]:
+    """A terminal: where to look at it, and what a program writes to."""
+    screen, keyboard = os.openpty()
+    try:
+        yield screen, keyboard
+    finally:
+        os.close(screen)
+        os.close(keyboard)
+
+
+def test_ctrl_c_leaves_the_terminal_in_order_and_prints_the_summary(palaver: Any) -> None:
+    palaver.write(echo_fan=ECHO)
+    environment = {**os.environ, "TERM": "xterm"}
+    arguments = ("talk", "-f", "echo.fan", "--until", "forever", "--seed", "1", "cat")
+    with terminal() as (screen, stderr):
+        process = palaver.start(*arguments, stderr=stderr, stdout=subprocess.PIPE, env=environment)
+        seen = b""
+        while seen.count(b"findings none") < 2:
+            seen += os.read(screen, 65536)
+        process.send_signal(signal.SIGINT)
+        while not re.search(rb"waited for the peer +\d+ % of", seen):
+            seen += os.read(screen, 65536)
+        out, _ = process.communicate()
+    assert process.returncode == 130
+    assert seen.rindex(b"\x1b[?25h") > seen.rindex(b"\x1b[?25l")
+    lines = out.decode().splitlines()
+    assert re.fullmatch(r"\d+ sessions, \d+ messages sent, \d+ received, no findings", lines[0])
+    assert "ended: it was interrupted" in lines
