@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo test lint types tests nightly nightly-solving bench bench-matching bench-solving bench-talking clean
+.PHONY: demo test lint types tests servers nightly nightly-solving bench bench-matching bench-solving bench-talking clean
 
 demo: $(INSTALLED)
 	@BIN=$(BIN) sh examples/demo.sh
@@ -21,6 +21,10 @@ types: $(INSTALLED)
 
 tests: $(INSTALLED)
 	$(BIN)/pytest
+
+# Installs the real servers and clients that some tests talk to (Debian, as root); without them these are skipped.
+servers:
+	tools/servers.sh
 
 # Whether all roads of the matcher say the same, at length; a few minutes. `make nightly SEED=2` tries other cases.
 SEED ?= 1

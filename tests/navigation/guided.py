@@ -14,7 +14,7 @@ from palaver.session.cast import Casting
 from palaver.session.engine import Patience, Session
 from palaver.session.play import Play
 from palaver.session.player import Player, RandomPlayer
-from palaver.transport.memory import MemoryWorld
+from palaver.transport.memory import MemoryWorld, Wire, straight
 
 ADDRESS = "tcp://127.0.0.1:2525"
 
@@ -42,9 +42,10 @@ def campaign(
     follows_the_paper: bool = False,
     other: str | None = None,
     answering: Callable[[Chance], Player] = RandomPlayer,
+    wire: Wire = straight,
 ) -> Campaign:
     """A run that was not begun. The other side is played by the same spec, or an `other` one, which knows less."""
-    world = MemoryWorld()
+    world = MemoryWorld(wire=wire)
     ours, theirs = play(spec), play(other or spec, as_client=False)
     chance = Chance(seed)
     guided = Guidance(ours, chance, k=k, goal=goal, follows_the_paper=follows_the_paper)

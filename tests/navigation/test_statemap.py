@@ -275,6 +275,45 @@ def test_an_exchange_is_one_arrow() -> None:
     )
 
 
+PAPER = """
+<start>   ::= <connect>
+<connect> ::= <server:id> <helo>
+<helo>    ::= <client:HELO> (<server:hello> <from> | <server:error>)
+<from>    ::= <client:MAIL_FROM> (<server:ok> <to> | <server:error>)
+<to>      ::= <client:RCPT_TO> (<server:ok> <data> | <server:ok> <to> | <server:error>)
+<data>    ::= <client:DATA> <server:end_data> <client:message> (<server:ok> <quit> | <server:error>)
+<quit>    ::= <client:QUIT> <server:bye>
+"""
+
+
+def test_the_grammar_of_the_paper_is_its_state_model() -> None:
+    messages = "id HELO hello error MAIL_FROM ok RCPT_TO DATA end_data message QUIT bye".split()
+    spec = palaver.loads(PAPER + "".join(f"<{name}> ::= '{name}'\n" for name in messages))
+    drawn = diagram(StateMap(spec.forecaster()))
+    names = [box.name for box in drawn.boxes]
+    assert names == [
+        *("connect", "helo", "helo 2", "from", "end", "from 2", "to", "to 2", "data", "data 4", "quit"),
+    ]
+    # Where a reply decides, there is a state between: the paper draws two arrows instead.
+    assert [(names[each.source], " / ".join(each.label), names[each.target]) for each in drawn.arrows] == [
+        ("connect", "server: id", "helo"),
+        ("helo", "client: HELO", "helo 2"),
+        ("helo 2", "server: hello", "from"),
+        ("helo 2", "server: error", "end"),
+        ("from", "client: MAIL_FROM", "from 2"),
+        ("from 2", "server: error", "end"),
+        ("from 2", "server: ok", "to"),
+        ("to", "client: RCPT_TO", "to 2"),
+        ("to 2", "server: error", "end"),
+        ("to 2", "server: ok", "data"),
+        ("to 2", "server: ok", "to"),
+        ("data", "client: DATA / server: end_data / client: message", "data 4"),
+        ("data 4", "server: error", "end"),
+        ("data 4", "server: ok", "quit"),
+        ("quit", "client: QUIT / server: bye", "end"),
+    ]
+
+
 def test_every_message_is_an_arrow_if_that_is_wanted() -> None:
     states = StateMap(palaver.loads(WORK).forecaster())
     assert as_dot(diagram(states, is_folded=False)) == (

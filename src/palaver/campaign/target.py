@@ -138,7 +138,7 @@ class Target:
         if self._role == "client":
             self._is_due = True
             return
-        self._unheard += self._others(self._carrier.poll())
+        self._look()
         if not self._is_running:
             self._start_server()
 
@@ -149,9 +149,9 @@ class Target:
         client is always waited for, as it has nothing more to do, and ended if it does not end.
         """
         self._is_due = False
-        self._unheard += self._others(self._carrier.poll())
-        if self._is_running and (was_cut or self._role == "client"):
-            self._await_end(self.clock.now() + _END_PATIENCE)
+        self._look()
+        if was_cut or self._role == "client":
+            self._let_pass(_END_PATIENCE)
         if self._is_running and self._role == "client":
             self.stop()
         death, self._death = self._death, None
@@ -178,9 +178,7 @@ class Target:
 
     def poll(self) -> list[Input]:
         """What has happened to sessions; [] if nothing has. Does not wait."""
-        heard = self._taken() + self._others(self._carrier.poll())
-        self._raise_if_it_failed()
-        return heard
+        return self._taken() + self._others(self._carrier.poll())
 
     def wait(self, until: float | None) -> list[Input]:
         """What has happened to sessions, as soon as something has; one `Passed` if nothing has until then."""
@@ -192,3 +190,91 @@ class Target:
     def _taken(self) -> list[Input]:
         taken, self._unheard = self._unheard, []
         return taken
+
+    # --- The program --------------------------------------------------------------------------------------------------
+
+    def _start_server(self) -> None:
+        """Start a server and wait until it listens. One that has done so before gets several chances."""
+        give_up_at = self.clock.now() + self._patience
+        if self.starts == 0 and self._listens():
+            raise TargetError(f"port {self._port} is in use, so {self._name} could not listen there")
+        is_first = self.starts == 0
+        while True:
+            self._start()
+            if self._came_up(give_up_at):
+                return
+            if is_first or self._is_running or self.clock.now() >= give_up_at:
+                self.stop()
+                raise TargetError(self._what_went_wrong())
+            self._let_pass(_PAUSE)
+
+    def _came_up(self, give_up_at: float) -> bool:
+        """Whether it listens before it has ended, or the time is over."""
+        while self._is_running and not self._listens():
+            if self.clock.now() >= give_up_at:
+                return False
+            self._unheard += self._others(self._carrier.wait(min(give_up_at, self.clock.now() + _LOOK_EVERY)))
+        return self._is_running
+
+    def _listens(self) -> bool:
+        """Whether somebody listens at the port; where this cannot be known, it is found out by who connects."""
+        return self._kind == "unix" or is_listening(self._kind, self._port) is not False
+
+    def _what_went_wrong(self) -> str:
+        death = self._death
+        if death is None:
+            wrote = bytes(self._output)
+            what = f"{self._name} does not listen at {self._kind} port {self._port} after {self._patience:g} s"
+        else:
+            wrote = death.output
+            what = f"{self._name} {death.how} before it listened at {self._kind} port {self._port}"
+            if not death.is_crash:
+                what += "; if it goes on in the background, it cannot be watched: keep it in the foreground"
+        lines = wrote.decode("utf-8", "replace").splitlines()[-_LINES_SHOWN:]
+        return "\n".join([what, *(f"  | {line}" for line in lines)])
+
+    def _start(self) -> None:
+        self.starts += 1
+        self._output.clear()
+        self._death = None
+        self._is_running = True
+        self._carrier.carry_out([Open(LINK, self._address, "connect")])
+        self._look()
+
+    def _look(self) -> None:
+        self._unheard += self._others(self._carrier.poll())
+
+    def _let_pass(self, seconds: float) -> None:
+        """Wait so long, or until the program has ended."""
+        until = self.clock.now() + seconds
+        while self.clock.now() < until and (self._is_running or self._death is None):
+            self._unheard += self._others(self._carrier.wait(until))
+
+    def _others(self, inputs: Iterable[Input]) -> list[Input]:
+        """What is not about the program."""
+        others: list[Input] = []
+        for happened in inputs:
+            if isinstance(happened, Passed) or happened.link != LINK:
+                others.append(happened)
+            elif isinstance(happened, Received):
+                self._output += happened.data
+                del self._output[:-_OUTPUT_KEPT]
+            elif isinstance(happened, Closed):
+                self._is_running = False
+                assert happened.exit_code is not None, "a target is closed by its end only"
+                self._death = Death(happened.at, happened.exit_code, bytes(self._output))
+            elif isinstance(happened, Failed):
+                self._is_running = False
+                raise TargetError(f"the target cannot be started: {happened.reason}")
+        return others
+
+    @property
+    def _name(self) -> str:
+        return self._address.command[0]
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

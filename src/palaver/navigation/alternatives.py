@@ -81,9 +81,11 @@ class Alternatives:
                 continue
             if self._open[here.symbol]:
                 self.take(self._taken_by(here))
-            for child in here.children:
-                if isinstance(child, Node) and child.symbol not in done and child.parties is None:
-                    todo.append(child)
+            todo += [
+                child
+                for child in here.children
+                if isinstance(child, Node) and child.symbol not in done and child.parties is None
+            ]
 
     def _taken_by(self, node: Node) -> Iterator[Alternative]:
         automaton = self._automata[node.symbol]

@@ -208,6 +208,8 @@ class Server(NetworkParty):
 
 
 class DataEnd(NetworkParty):
+    """One end of the data connection. That the other end closes it is what the other Close party says."""
+
     def __init__(self, side, other):
         super().__init__("tcp://127.0.0.1:20", connection_mode=mode_of(side))
         self.side, self.other = side, other
@@ -218,18 +220,20 @@ class DataEnd(NetworkParty):
         self.start()
 
     def receive(self, message, sender):
-        if message is None:  # the other side has closed the connection
+        if message is None:
             self.io_instance.parties[self.side + "Close"].receive("closed", self.other + "Close")
         else:
             super().receive(message, self.other + "Data")
 
 
 class CloseEnd(FandangoParty):
+    """Closes this end of the data connection by saying so."""
+
     def __init__(self, side):
         super().__init__(connection_mode=mode_of(side))
         self.side = side
 
-    def send(self, message, recipient):  # to say it is to do it
+    def send(self, message, recipient):
         self.io_instance.parties[self.side + "Data"].stop()
 
     def stop(self):
@@ -237,9 +241,10 @@ class CloseEnd(FandangoParty):
 
 
 def mode_of(side):
-    played = FandangoIO.instance().parties.get(side)
-    if played is not None:
-        return played.connection_mode
+    leader = FandangoIO.instance().parties.get(side)
+    if leader is not None:
+        return leader.connection_mode
+    # It is still to be made, which happens only if nothing else was said on the command line.
     return ConnectionMode.CONNECT if side == "Client" else ConnectionMode.EXTERNAL
 
 
