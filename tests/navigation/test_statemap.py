@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from random import Random
@@ -287,13 +288,12 @@ PAPER = """
 
 
 def test_the_grammar_of_the_paper_is_its_state_model() -> None:
-    messages = "id HELO hello error MAIL_FROM ok RCPT_TO DATA end_data message QUIT bye".split()
-    spec = palaver.loads(PAPER + "".join(f"<{name}> ::= '{name}'\n" for name in messages))
+    said = dict.fromkeys(re.findall(r":(\w+)>", PAPER))
+    spec = palaver.loads(PAPER + "".join(f"<{name}> ::= '{name}'\n" for name in said))
     drawn = diagram(StateMap(spec.forecaster()))
     names = [box.name for box in drawn.boxes]
-    assert names == [
-        *("connect", "helo", "helo 2", "from", "end", "from 2", "to", "to 2", "data", "data 4", "quit"),
-    ]
+    inside = {"helo 2", "from 2", "to 2", "data 4"}
+    assert [name for name in names if name not in inside] == ["connect", "helo", "from", "end", "to", "data", "quit"]
     # Where a reply decides, there is a state between: the paper draws two arrows instead.
     assert [(names[each.source], " / ".join(each.label), names[each.target]) for each in drawn.arrows] == [
         ("connect", "server: id", "helo"),

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import signal
+import socket
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 
 from dnslib import EDNS0, QTYPE, RCODE, RR, DNSLabel, DNSRecord
@@ -32,7 +34,7 @@ class Resolver(BaseResolver):
         asked = [record for record in request.ar if record.rtype == QTYPE.OPT]
         limit = asked[0].edns_len if asked else 512
         if handler.protocol == "udp" and len(reply.pack()) + OPT_SIZE > limit:
-            reply = reply.truncate()
+            reply = truncated(request, reply)
         if asked:
             reply.add_ar(EDNS0(udp_len=1232, flags="do" if asked[0].edns_do else ""))
         return reply
@@ -75,11 +77,32 @@ class Resolver(BaseResolver):
         return [RR(name, each.rtype, ttl=each.ttl, rdata=each.rdata) for each in self._records if each.rname == star]
 
 
+def truncated(request: DNSRecord, reply: DNSRecord) -> DNSRecord:
+    """A reply without records. That of dnslib would be without the question, too."""
+    short = request.reply(ra=0)
+    short.header = reply.header
+    short.header.tc = 1
+    return short
+
+
+class Handler(DNSHandler):
+    """Takes as many questions over one connection as the client has. That of dnslib would take one."""
+
+    def handle(self) -> None:
+        if self.server.socket_type != socket.SOCK_STREAM:
+            super().handle()
+            return
+        with suppress(OSError):  # the client has gone
+            while self.request.recv(1, socket.MSG_PEEK):
+                super().handle()
+
+
 def main(port: int, zone: str) -> None:
     resolver = Resolver(RR.fromZone(zone))
     logger = DNSLogger("-request,-reply,-truncated,-error")
     for is_tcp in (False, True):
-        DNSServer(resolver, address="127.0.0.1", port=port, tcp=is_tcp, logger=logger).start_thread()
+        server = DNSServer(resolver, "127.0.0.1", port, tcp=is_tcp, logger=logger, handler=Handler)
+        server.start_thread()
     ended = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: ended.set())
     ended.wait()

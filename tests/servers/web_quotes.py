@@ -128,7 +128,7 @@ def serve(respond: Callable[[str, str, str], Answer]) -> None:
         wbufsize = -1  # an answer goes out in one piece
 
         def handle_any(self) -> None:
-            body = self.rfile.read(int(self.headers.get("Content-Length", 0))).decode()
+            body = self.rfile.read(int(self.headers.get("Content-Length", 0))).decode(errors="replace")
             answer = respond(self.command, self.path, body)
             data = answer.body.encode()
             self.send_response(answer.status)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from scenes import Scene
+from scenes import SERVER, Scene
 
 from palaver.session.findings import Verdict
 
@@ -52,3 +52,30 @@ def test_a_message_that_a_constraint_does_not_speak_of_can_be_said_while_it_does
     told, verdict = conversation("exists <a> in <ask>: str(<a>.<word>) == 'abba'", seed)
     assert verdict is Verdict.PASS
     assert "ASK abba" in told
+
+
+BRIEF = """
+<start> ::= <exchange>+
+<exchange> ::= <Client:ask> <Server:full> | <Client:peek> <Server:brief>
+<ask> ::= "ASK\\n"
+<peek> ::= "PEEK\\n"
+<full> ::= <size> <mark>* ":" <x>{int(<size>)} "\\n"
+<brief> ::= <size> <mark>* "\\n"
+<size> ::= r"[1-9]"
+<mark> ::= "!" | <odd>
+<odd> ::= "?"
+<x> ::= "x"
+where forall <m> in <full>: len(*<m>..<odd>) == 0
+where forall <m> in <brief>: len(*<m>..<odd>) == 0
+"""
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_was_said_stays_though_repetitions_elsewhere_count_by_what_is_in_our_message(seed: int) -> None:
+    scene = Scene(BRIEF, SERVER, "Server", seed).open()
+    for asked in (b"PEEK\n", b"ASK\n", b"PEEK\n"):
+        scene.hear(asked)
+        answer = scene.talk()
+        assert not scene.session.findings
+        rest = b":" + b"x" * int(answer[:1]) if asked == b"ASK\n" else b""
+        assert re.fullmatch(rb"[1-9]!*" + rest + rb"\n", answer)

@@ -61,11 +61,10 @@ class Death:
 
     @property
     def how(self) -> str:
-        """As in "it was ended by SIGSEGV"."""
+        """As in "was ended by SIGSEGV"."""
         if self.exit_code < 0:
             return f"was ended by {_signal_name(-self.exit_code)}"
-        name = _signal_name(self.exit_code - 128) if self.exit_code > 128 else ""
-        return f"ended with exit code {self.exit_code}" + (f" ({name}, as a shell tells it)" * name.startswith("SIG"))
+        return f"ended with exit code {self.exit_code}"
 
     @property
     def last_lines(self) -> str:
@@ -122,9 +121,11 @@ class Target:
         self.port_of = carrier.port_of
         self.starts = 0
         self._is_running = False
+        self._is_up = False  # it runs, and has listened or may connect
         self._is_due = False  # a client that is to be started in this session
         self._output = bytearray()
-        self._death: Death | None = None
+        self._death: Death | None = None  # since it was last started
+        self._deaths: list[Death] = []
         self._unheard: list[Input] = []  # by the session, while we waited for the program
 
     # --- Around sessions ----------------------------------------------------------------------------------------------
@@ -134,16 +135,16 @@ class Target:
 
         :raises TargetError: it does not
         """
-        self._death = None
         if self._role == "client":
             self._is_due = True
             return
         self._look()
         if not self._is_running:
             self._start_server()
+        self._unheard.clear()  # nobody is left who would want to hear it
 
-    def after_session(self, *, was_cut: bool = False) -> Death | None:
-        """How the program has ended in this session, if it has, and was not asked to.
+    def after_session(self, *, was_cut: bool = False) -> list[Death]:
+        """How the program has ended since this was last asked, if it has, and was not told to. Mostly [].
 
         `was_cut`: the peer was gone when it should not have been, so it is worth waiting for the end of the program. A
         client is always waited for, as it has nothing more to do, and ended if it does not end.
@@ -151,16 +152,18 @@ class Target:
         self._is_due = False
         self._look()
         if was_cut or self._role == "client":
-            self._let_pass(_END_PATIENCE)
+            until = self.clock.now() + _END_PATIENCE
+            while self._is_running and self.clock.now() < until:
+                self._wait(until)
         if self._is_running and self._role == "client":
             self.stop()
-        death, self._death = self._death, None
-        return death
+        deaths, self._deaths = self._deaths, []
+        return deaths
 
     def stop(self) -> None:
         """End the program, unless it has ended."""
         if self._is_running:
-            self._is_running = False
+            self._is_running = self._is_up = False
             self._carrier.carry_out([Close(LINK)])
 
     # --- What sessions want -------------------------------------------------------------------------------------------
@@ -174,7 +177,7 @@ class Target:
         self._carrier.carry_out(actions)
         if self._is_due and any(isinstance(action, Open) and action.role == "listen" for action in actions):
             self._is_due = False
-            self._start()
+            self._start(is_up=True)
 
     def poll(self) -> list[Input]:
         """What has happened to sessions; [] if nothing has. Does not wait."""
@@ -195,60 +198,60 @@ class Target:
 
     def _start_server(self) -> None:
         """Start a server and wait until it listens. One that has done so before gets several chances."""
-        give_up_at = self.clock.now() + self._patience
-        if self.starts == 0 and self._listens():
-            raise TargetError(f"port {self._port} is in use, so {self._name} could not listen there")
-        is_first = self.starts == 0
+        is_first, give_up_at = self.starts == 0, self.clock.now() + self._patience
+        if is_first and self._listens() is True:
+            raise TargetError(f"{self._place} is in use, so {self._name} could not listen there")
         while True:
-            self._start()
-            if self._came_up(give_up_at):
+            self._start(is_up=False)
+            self._is_up = self._comes_up(give_up_at)
+            if self._is_up:
                 return
             if is_first or self._is_running or self.clock.now() >= give_up_at:
                 self.stop()
                 raise TargetError(self._what_went_wrong())
-            self._let_pass(_PAUSE)
+            until = self.clock.now() + _PAUSE
+            while self.clock.now() < until:
+                self._wait(until)
 
-    def _came_up(self, give_up_at: float) -> bool:
+    def _comes_up(self, give_up_at: float) -> bool:
         """Whether it listens before it has ended, or the time is over."""
-        while self._is_running and not self._listens():
+        while self._is_running and self._listens() is False:
             if self.clock.now() >= give_up_at:
                 return False
-            self._unheard += self._others(self._carrier.wait(min(give_up_at, self.clock.now() + _LOOK_EVERY)))
+            self._wait(min(give_up_at, self.clock.now() + _LOOK_EVERY))
         return self._is_running
 
-    def _listens(self) -> bool:
-        """Whether somebody listens at the port; where this cannot be known, it is found out by who connects."""
-        return self._kind == "unix" or is_listening(self._kind, self._port) is not False
+    def _listens(self) -> bool | None:
+        """Whether somebody listens at the port; None: whoever connects will find out."""
+        return None if self._kind == "unix" else is_listening(self._kind, self._port)
 
     def _what_went_wrong(self) -> str:
         death = self._death
         if death is None:
             wrote = bytes(self._output)
-            what = f"{self._name} does not listen at {self._kind} port {self._port} after {self._patience:g} s"
+            what = f"{self._name} does not listen at {self._place} after {self._patience:g} s"
         else:
             wrote = death.output
-            what = f"{self._name} {death.how} before it listened at {self._kind} port {self._port}"
+            what = f"{self._name} {death.how} before it listened at {self._place}"
             if not death.is_crash:
                 what += "; if it goes on in the background, it cannot be watched: keep it in the foreground"
         lines = wrote.decode("utf-8", "replace").splitlines()[-_LINES_SHOWN:]
         return "\n".join([what, *(f"  | {line}" for line in lines)])
 
-    def _start(self) -> None:
+    def _start(self, *, is_up: bool) -> None:
         self.starts += 1
         self._output.clear()
         self._death = None
-        self._is_running = True
+        self._is_running, self._is_up = True, is_up
         self._carrier.carry_out([Open(LINK, self._address, "connect")])
         self._look()
 
     def _look(self) -> None:
         self._unheard += self._others(self._carrier.poll())
 
-    def _let_pass(self, seconds: float) -> None:
-        """Wait so long, or until the program has ended."""
-        until = self.clock.now() + seconds
-        while self.clock.now() < until and (self._is_running or self._death is None):
-            self._unheard += self._others(self._carrier.wait(until))
+    def _wait(self, until: float) -> None:
+        heard = self._others(self._carrier.wait(until))
+        self._unheard += [happened for happened in heard if not isinstance(happened, Passed)]
 
     def _others(self, inputs: Iterable[Input]) -> list[Input]:
         """What is not about the program."""
@@ -260,9 +263,11 @@ class Target:
                 self._output += happened.data
                 del self._output[:-_OUTPUT_KEPT]
             elif isinstance(happened, Closed):
-                self._is_running = False
                 assert happened.exit_code is not None, "a target is closed by its end only"
                 self._death = Death(happened.at, happened.exit_code, bytes(self._output))
+                if self._is_up:
+                    self._deaths.append(self._death)
+                self._is_running = self._is_up = False
             elif isinstance(happened, Failed):
                 self._is_running = False
                 raise TargetError(f"the target cannot be started: {happened.reason}")
@@ -271,6 +276,10 @@ class Target:
     @property
     def _name(self) -> str:
         return self._address.command[0]
+
+    @property
+    def _place(self) -> str:
+        return "its socket" if self._kind == "unix" else f"{self._kind} port {self._port}"
 
 
 def _signal_name(number: int) -> str:

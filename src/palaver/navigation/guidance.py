@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from palaver.chance import Chance
+from palaver.errors import PalaverError
 from palaver.navigation.atlas import Atlas
 from palaver.navigation.coverage import Coverage
 from palaver.navigation.goals import Aim, Goal, Goals, Standing
@@ -18,7 +19,7 @@ from palaver.navigation.potential import Potential
 from palaver.navigation.reasons import Reason, Reasons
 from palaver.navigation.statemap import StateMap
 from palaver.navigation.steering import PayloadSteering
-from palaver.navigation.store import paths_as_data, restored
+from palaver.navigation.store import add_paths, paths_as_data
 from palaver.navigation.superposition import Superposition
 from palaver.navigation.targets import TargetSelector
 from palaver.navigation.views import Views
@@ -45,8 +46,9 @@ class Guidance:
         self.ours, self.peer = Peer(self.paths), Peer(self.paths)
         self.planner = Planner(self.atlas, self.aim, self.potential, self.ours, self.peer)
         self.scheme: Scheme = self.planner
+        self._selector: TargetSelector | None = None
         if follows_the_paper:
-            selector = TargetSelector(self.aim, self.dialogue, chance / "targets")
+            self._selector = selector = TargetSelector(self.aim, self.dialogue, chance / "targets")
             navigator = Navigator(self.atlas, self.planner, forecaster, lambda short: KPaths(grammar, short))
             self.scheme = PaperScheme(selector, navigator, self.planner)
         superposition = Superposition(forecaster, self.atlas, self.potential, self.views)
@@ -81,6 +83,8 @@ class Guidance:
             "coverage": paths_as_data(self.coverage),
             "ours": self.ours.as_data(),
             "peer": self.peer.as_data(),
+            "tries": self.planner.as_data(),
+            "draws": [] if self._selector is None else self._selector.as_data(),
             "views": self.views.as_data(),
         }
 
@@ -89,4 +93,13 @@ class Guidance:
 
         :raises PalaverError: that is not what it should be
         """
-        restored(self.coverage, self.ours, self.peer, self.views, data)
+        try:
+            add_paths(self.coverage, data["coverage"])
+            self.ours.add_data(data["ours"])
+            self.peer.add_data(data["peer"])
+            self.planner.add_data(data["tries"])
+            if self._selector is not None:
+                self._selector.add_data(data["draws"])
+            self.views.add_data(data["views"], of_any_version=True)
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+            raise PalaverError("the coverage file is damaged: what is in it is not as it should be") from error

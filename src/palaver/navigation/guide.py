@@ -150,8 +150,9 @@ class Guide:
         if self.plan is None:
             self.plan = self._scheme.plan(places, situation)
         if self.plan is None:
+            if not self.is_done:
+                self._tell("nothing is left that can be planned for")
             self.is_done = self.is_done or not self._refused
-            self._tell("nothing is left that can be planned for")
             return False
         self._steps = list(self.plan.steps)
         self._tell(self._shown(self.plan))
@@ -183,6 +184,9 @@ class Guide:
         self._drop(f"{edge.move.symbol} cannot be said")
 
     def _say(self, edge: Edge) -> MessageType:
+        if self.plan is not None and self._steps:
+            number = len(self.plan.steps) - len(self._steps) + 1
+            self._tell(f"step {number} of {len(self.plan.steps)}: {edge.move.symbol}")
         self._planned = edge
         self.steering.state = edge.above
         return edge.move

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from palaver.navigation.atlas import Atlas, Edge, Place
 from palaver.navigation.goals import Aim
@@ -129,6 +129,21 @@ class Planner:
         self._missed.clear()
         self._lost.clear()
         self._field = {}
+
+    def as_data(self) -> dict[str, Any]:
+        """What was tried in vain, by path, as JSON can hold it."""
+        counts = {"fruitless": self._fruitless, "missed": self._missed, "lost": self._lost}
+        return {
+            name: [[list(self._coverage.walks[state]), tries] for state, tries in each.items()]
+            for name, each in counts.items()
+        }
+
+    def add_data(self, data: Mapping[str, Any]) -> None:
+        """Go on from what another run has tried in vain."""
+        for name, counts in (("fruitless", self._fruitless), ("missed", self._missed), ("lost", self._lost)):
+            for path, tries in data[name]:
+                state = self._coverage.state(tuple(path)[-self._coverage.paths.k :])
+                counts[state] = counts.get(state, 0) + tries
 
     def _is_enough(self, tries: int, likelihood: float) -> bool:
         """Whether something this likely would have come in so many tries."""

@@ -14,8 +14,6 @@ from typing import Any
 
 from palaver.errors import PalaverError
 from palaver.navigation.coverage import Coverage
-from palaver.navigation.peer import Peer
-from palaver.navigation.views import Views
 
 _FORMAT = "palaver coverage 1"
 
@@ -66,17 +64,3 @@ def read(file: Path) -> dict[str, Any]:
     if not isinstance(data, dict) or data.get("format") != _FORMAT:
         raise PalaverError(f"{file} is no coverage file, or one of another version of palaver")
     return data
-
-
-def restored(coverage: Coverage, ours: Peer, peer: Peer, views: Views, data: Mapping[str, Any]) -> None:
-    """Go on from where another run has stopped.
-
-    :raises PalaverError: the file has parts that are not as they should be
-    """
-    try:
-        add_paths(coverage, data["coverage"])
-        ours.add_data(data["ours"])
-        peer.add_data(data["peer"])
-        views.add_data(data["views"], of_any_version=True)
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-        raise PalaverError("the coverage file is damaged: what is in it is not as it should be") from error

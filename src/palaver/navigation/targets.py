@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from palaver.chance import Chance
 from palaver.grammar.analyse import reachable
@@ -79,6 +79,15 @@ class TargetSelector:
             messages = [(Target((name,), is_message=True), self._missing_share(name)) for name in self._messages]
             drawn = self._draw(messages, but_for)
         return drawn
+
+    def as_data(self) -> list[Any]:
+        """How often each target was drawn, as JSON can hold it."""
+        return [[list(target.path), target.is_message, count] for target, count in self.draws.items()]
+
+    def add_data(self, data: list[Any]) -> None:
+        """Add the draws of another run."""
+        for path, is_message, count in data:
+            self.draws[Target(tuple(path), is_message)] += count
 
     def _missing_share(self, message: str) -> float:
         everything = sum(self._all_payload[name] for name in self._inside[message])

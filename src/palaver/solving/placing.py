@@ -27,6 +27,7 @@ class Placing:
     generate: Callable[[str, tuple[Node, ...]], Node]  # what the generator of a symbol makes of its sources
     generated: frozenset[str]  # the symbols with generators
     dependence: Dependence
+    is_frozen: Callable[[Path], bool] | None = None  # what must stay as it is, even if something in it is exchanged
 
     @property
     def is_simple(self) -> bool:
@@ -101,6 +102,8 @@ class Placing:
         assert isinstance(tree.node, Node), "only nodes are exchanged"
         for _ in range(self.dependence.to_remake(tree.node.symbol, reversed(_symbols_above(tree)))):
             assert tree.parent is not None, "there is a node for each symbol above"
+            if self.is_frozen is not None and self.is_frozen(tree.parent.path):
+                break  # of a conversation only the latest message may change, and what counts by it was not said yet
             tree = tree.parent
         return tree
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, Protocol
 
@@ -110,7 +110,8 @@ class Workshop:
         for equation in plan.equations:
             equation.compile()
         fields: dict[str, MakeField] = {}
-        placing = self._placing(program, fields, chance / "mend", limits)
+        is_frozen = None if scene is None else scene.is_frozen
+        placing = replace(self._placing(program, fields, chance / "mend", limits), is_frozen=is_frozen)
         measured = _MeasuredOnes(self, limits.max_repetitions, program, fields)
         assigner = Assigner(
             self._languages,
@@ -121,7 +122,6 @@ class Workshop:
             measured,
             limits.max_repetitions,
         )
-        is_frozen = None if scene is None else scene.is_frozen
         constructor = Constructor(plan, assigner, placing, self._reader, chance / "construct", is_frozen)
         for symbol in drawn:
             fields[symbol] = Field(symbol, plan.domains[symbol], (), (), assigner, None, chance / symbol, meter).make

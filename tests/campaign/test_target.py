@@ -1,0 +1,393 @@
+"""The program under test is started, watched, started again, and always ended."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import socket
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from palaver.campaign.target import Target, TargetError, command_of
+from palaver.session.events import Address, Close, Closed, Failed, Input, Open, Opened, Passed, Received, Send
+from palaver.session.findings import Kind
+from palaver.transport import Loop
+from palaver.transport.ports import free_port, is_listening
+
+# Long enough never to be reached unless something is wrong.
+LIMIT_S = 20.0
+
+SERVER = Path(__file__).with_name("target_server.py")
+
+
+@pytest.fixture
+def loop() -> Iterator[Loop]:
+    with Loop(close_grace=1.0) as loop:
+        yield loop
+
+
+class Talk:
+    """One conversation with the target."""
+
+    def __init__(self, target: Target, port: int, kind: str = "tcp") -> None:
+        assert kind in ("tcp", "udp")
+        self._target = target
+        address = Address("tcp" if kind == "tcp" else "udp", "127.0.0.1", port)
+        target.carry_out([Open("peer", address, "connect")])
+
+    def tell(self, text: str) -> None:
+        self._target.carry_out([Send("peer", text.encode())])
+
+    def ask(self, text: str) -> str:
+        self.tell(text)
+        received = self.hear(Received)
+        assert isinstance(received, Received)
+        return received.data.decode()
+
+    def hear(self, kind: type[Input]) -> Input:
+        give_up_at = self._target.clock.now() + LIMIT_S
+        while True:
+            for happened in self._target.wait(give_up_at):
+                assert not isinstance(happened, Passed | Failed), happened
+                assert happened.link == "peer"
+                if isinstance(happened, kind):
+                    return happened
+
+    def end(self) -> None:
+        self._target.carry_out([Close("peer")])
+
+
+def server(loop: Loop, *, kind: str = "tcp", patience: float = LIMIT_S) -> tuple[Target, int]:
+    assert kind in ("tcp", "udp")
+    known = "tcp" if kind == "tcp" else "udp"
+    port = free_port(known)
+    command = (sys.executable, "-SE", str(SERVER), kind, str(port))
+    return Target(loop, command, port, role="server", kind=known, patience=patience), port
+
+
+def shell(loop: Loop, script: str, *, patience: float = LIMIT_S) -> Target:
+    return Target(loop, ("sh", "-c", script), free_port("tcp"), role="server", patience=patience)
+
+
+class Others:
+    """Processes whose end is waited for, though they are not ours: it is told by the system a moment later."""
+
+    def __init__(self, *pids: int) -> None:
+        self._ends = [os.pidfd_open(pid) for pid in pids]
+
+    def have_ended(self) -> bool:
+        ended = [bool(select.select([end], [], [], LIMIT_S)[0]) for end in self._ends]
+        for end in self._ends:
+            os.close(end)
+        return all(ended)
+
+
+def converse(target: Target, port: int, *told: str, cut: bool = False) -> None:
+    target.before_session()
+    talk = Talk(target, port)
+    for text in told[:-1] if cut else told:
+        assert talk.ask(text) == text
+    if cut:
+        talk.tell(told[-1])
+        talk.hear(Closed)
+    talk.end()
+
+
+# --- servers ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_server_listens_before_the_first_session_and_lives_through_all(loop: Loop) -> None:
+    target, port = server(loop)
+    pids = []
+    for _ in range(3):
+        target.before_session()
+        talk = Talk(target, port)
+        assert talk.ask("hello") == "hello"
+        pids.append(talk.ask("pid"))
+        talk.end()
+        assert target.after_session() == []
+    assert len(set(pids)) == target.starts == 1
+
+
+@pytest.mark.parametrize(
+    ("told", "exit_code", "how", "wrote"),
+    [
+        ("crash", -signal.SIGSEGV, "was ended by SIGSEGV", "about to crash"),
+        ("exit 3", 3, "ended with exit code 3", "about to exit with 3"),
+    ],
+)
+def test_a_crash_is_found_with_how_it_came_and_what_was_written_last(
+    loop: Loop, told: str, exit_code: int, how: str, wrote: str
+) -> None:
+    target, port = server(loop)
+    converse(target, port, "hello", told, cut=True)
+    (death,) = target.after_session(was_cut=True)
+    assert death.is_crash
+    assert (death.exit_code, death.how) == (exit_code, how)
+    assert death.last_lines == f"ready\n{wrote}"
+    finding = death.finding("Server", ())
+    assert finding.kind is Kind.CRASH
+    assert finding.party == "Server"
+    assert finding.message == f"the program under test {how}; it wrote last:\n  | ready\n  | {wrote}"
+
+
+def test_who_has_ended_is_started_again_and_only_then(loop: Loop) -> None:
+    target, port = server(loop)
+    converse(target, port, "crash", cut=True)
+    assert len(target.after_session(was_cut=True)) == 1
+    converse(target, port, "hello")
+    assert target.after_session() == []
+    converse(target, port, "exit 0", cut=True)
+    (death,) = target.after_session(was_cut=True)
+    assert not death.is_crash
+    converse(target, port, "hello")
+    assert target.after_session() == []
+    assert target.starts == 3
+
+
+def test_an_end_between_two_sessions_is_told_with_the_next(loop: Loop) -> None:
+    target, port = server(loop)
+    target.before_session()
+    talk = Talk(target, port)
+    pid = int(talk.ask("pid"))
+    talk.end()
+    assert target.after_session() == []
+    os.kill(pid, signal.SIGKILL)
+    until = target.clock.now() + LIMIT_S
+    while is_listening("tcp", port) is not False and target.clock.now() < until:
+        target.wait(target.clock.now() + 0.01)
+    converse(target, port, "hello")
+    assert [death.exit_code for death in target.after_session()] == [-signal.SIGKILL]
+    assert target.starts == 2
+
+
+def test_what_a_crashed_server_has_started_is_ended_so_that_the_port_is_free(loop: Loop) -> None:
+    target, port = server(loop)
+    target.before_session()
+    talk = Talk(target, port)
+    child = Others(int(talk.ask("child")))
+    talk.tell("crash")
+    talk.hear(Closed)
+    talk.end()
+    assert len(target.after_session(was_cut=True)) == 1
+    converse(target, port, "hello")
+    assert child.have_ended()
+
+
+def test_a_server_may_write_more_than_anybody_wants_to_read(loop: Loop) -> None:
+    target, port = server(loop)
+    target.before_session()
+    talk = Talk(target, port)
+    assert talk.ask("chat 100000") == "done"
+    talk.tell("crash")
+    talk.hear(Closed)
+    talk.end()
+    (death,) = target.after_session(was_cut=True)
+    assert len(death.output) == 8192
+    assert death.output.endswith(b"about to crash\n")
+
+
+def test_a_server_that_has_closed_its_output_is_still_watched(loop: Loop) -> None:
+    target, port = server(loop)
+    target.before_session()
+    talk = Talk(target, port)
+    assert talk.ask("hush") == "quiet"
+    # It is left alone for longer than a program that we talk to would be.
+    until = target.clock.now() + 1.2
+    while target.clock.now() < until:
+        assert [type(happened) for happened in target.wait(until)] == [Passed]
+    assert target.after_session() == []
+    pid = int(talk.ask("pid"))
+    os.kill(pid, signal.SIGKILL)
+    talk.hear(Closed)
+    assert [death.exit_code for death in target.after_session(was_cut=True)] == [-signal.SIGKILL]
+
+
+def test_a_server_of_datagrams_is_waited_for(loop: Loop) -> None:
+    target, port = server(loop, kind="udp")
+    target.before_session()
+    assert is_listening("udp", port) is not False
+    talk = Talk(target, port, "udp")
+    assert talk.ask("hello") == "hello"
+    talk.end()
+    assert target.after_session() == []
+
+
+# --- servers that do not start ----------------------------------------------------------------------------------------
+
+
+def test_there_is_no_such_program(loop: Loop) -> None:
+    target = Target(loop, ("/no/such/program",), free_port("tcp"), role="server")
+    with pytest.raises(TargetError, match=r"cannot be started: /no/such/program: No such file"):
+        target.before_session()
+
+
+def test_a_server_that_ends_before_it_listens(loop: Loop) -> None:
+    with pytest.raises(TargetError) as raised:
+        shell(loop, "echo bad configuration >&2; exit 2").before_session()
+    assert "sh ended with exit code 2 before it listened at tcp port" in str(raised.value)
+    assert str(raised.value).endswith("\n  | bad configuration")
+
+
+def test_a_server_that_goes_into_the_background(loop: Loop) -> None:
+    with pytest.raises(TargetError, match="keep it in the foreground"):
+        shell(loop, "exit 0").before_session()
+
+
+def test_a_server_that_never_listens_is_ended(loop: Loop, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "held open")
+    held = os.open(tmp_path / "held open", os.O_RDONLY | os.O_NONBLOCK)
+    target = shell(loop, f"exec 3>'{tmp_path}/held open'; echo waiting; exec sleep 60", patience=0.5)
+    with pytest.raises(TargetError, match=r"does not listen at tcp port \d+ after 0.5 s\n  \| waiting"):
+        target.before_session()
+    loop.close()
+    # When the last one who could write has gone there is an end to be read.
+    assert select.select([held], [], [], LIMIT_S)[0]
+    assert os.read(held, 1) == b""
+    os.close(held)
+
+
+def test_somebody_else_listens_there(loop: Loop) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        target = Target(loop, ("sleep", "60"), other.getsockname()[1], role="server")
+        with pytest.raises(TargetError, match="is in use"):
+            target.before_session()
+    assert target.starts == 0
+
+
+# --- clients ----------------------------------------------------------------------------------------------------------
+
+CLIENT = """
+import os, signal, socket, sys
+with socket.create_connection(("127.0.0.1", int(sys.argv[1]))) as connection:
+    connection.sendall(b"hello")
+    what = connection.recv(100)
+    if what == b"crash":
+        print("about to crash", flush=True)
+        os.kill(os.getpid(), signal.SIGSEGV)
+    if what == b"stay":
+        connection.close()
+        signal.pause()
+"""
+
+
+def client(loop: Loop) -> tuple[Target, int]:
+    port = free_port("tcp")
+    return Target(loop, (sys.executable, "-SEc", CLIENT, str(port)), port, role="client"), port
+
+
+def serve(target: Target, port: int, answer: str) -> None:
+    target.before_session()
+    target.carry_out([Open("peer", Address("tcp", "127.0.0.1", port), "listen")])
+    give_up_at = target.clock.now() + LIMIT_S
+    heard: list[Input] = []
+    while not any(isinstance(happened, Received) for happened in heard):
+        assert target.clock.now() < give_up_at, heard
+        heard += target.wait(give_up_at)
+    assert any(isinstance(happened, Opened) for happened in heard)
+    target.carry_out([Send("peer", answer.encode())])
+    while not any(isinstance(happened, Closed) for happened in heard):
+        assert target.clock.now() < give_up_at, heard
+        heard += target.wait(give_up_at)
+    target.carry_out([Close("peer")])
+
+
+def test_a_client_is_started_in_every_session_as_soon_as_we_listen(loop: Loop) -> None:
+    target, port = client(loop)
+    for number in (1, 2):
+        serve(target, port, "bye")
+        assert [death.exit_code for death in target.after_session()] == [0]
+        assert target.starts == number
+
+
+def test_a_client_that_crashes_is_found(loop: Loop) -> None:
+    target, port = client(loop)
+    serve(target, port, "crash")
+    (death,) = target.after_session()
+    assert death.exit_code == -signal.SIGSEGV
+    assert death.last_lines == "about to crash"
+
+
+def test_a_client_that_does_not_end_is_ended_and_that_is_no_finding(loop: Loop) -> None:
+    target, port = client(loop)
+    serve(target, port, "stay")
+    assert target.after_session() == []
+    serve(target, port, "bye")
+    assert [death.exit_code for death in target.after_session()] == [0]
+
+
+# --- the end ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("error", [None, KeyboardInterrupt, RuntimeError])
+def test_nothing_of_a_target_survives_the_loop(error: type[BaseException] | None) -> None:
+    started: list[Others] = []
+
+    def run() -> None:
+        with Loop(close_grace=1.0) as loop:
+            target, port = server(loop)
+            target.before_session()
+            talk = Talk(target, port)
+            started.append(Others(int(talk.ask("pid")), int(talk.ask("child"))))
+            if error is not None:
+                raise error
+
+    if error is None:
+        run()
+    else:
+        with pytest.raises(error):
+            run()
+    assert started[0].have_ended()
+
+
+def test_a_target_that_ignores_to_be_asked_is_made_to_end() -> None:
+    port = free_port("tcp")
+    script = f"trap '' TERM; {sys.executable} -SE {SERVER} tcp {port}"
+    with Loop(close_grace=0.05) as loop:
+        target = Target(loop, ("sh", "-c", script), port, role="server", patience=LIMIT_S)
+        target.before_session()
+        talk = Talk(target, port)
+        server_itself = Others(int(talk.ask("pid")))
+    assert server_itself.have_ended()
+
+
+# --- commands and ports -----------------------------------------------------------------------------------------------
+
+
+def test_the_port_is_put_where_the_command_says() -> None:
+    assert command_of("serve -p {port} --at=127.0.0.1:{port} 'two words'", 25) == (
+        "serve",
+        "-p",
+        "25",
+        "--at=127.0.0.1:25",
+        "two words",
+    )
+
+
+@pytest.mark.parametrize(("text", "reason"), [("serve 'open", "no closing quotation"), ("  ", "empty")])
+def test_a_command_that_is_none(text: str, reason: str) -> None:
+    with pytest.raises(TargetError, match=reason):
+        command_of(text, 25)
+
+
+def test_a_free_port_is_free_and_one_where_somebody_listens_is_not() -> None:
+    makers: dict[str, Callable[[int], socket.socket]] = {
+        "tcp": lambda port: socket.create_server(("127.0.0.1", port)),
+        "udp": _datagrams,
+    }
+    for kind in ("tcp", "udp"):
+        known = "tcp" if kind == "tcp" else "udp"
+        port = free_port(known)
+        assert is_listening(known, port) is not True
+        with makers[kind](port):
+            assert is_listening(known, port) is not False
+
+
+def _datagrams(port: int) -> socket.socket:
+    endpoint = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    endpoint.bind(("127.0.0.1", port))
+    return endpoint

@@ -1,0 +1,57 @@
+"""The coverage file: what was written is read, and what is no such file is told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from guided import campaign, guidance
+from test_guide import LOGIN
+
+from palaver.errors import PalaverError
+from palaver.navigation import store
+
+
+def test_what_was_written_is_read(tmp_path: Path) -> None:
+    run = campaign(LOGIN, 1)
+    run.run()
+    file = tmp_path / "covered.json"
+    store.write(file, **run.guidance.as_data())
+    again = guidance(LOGIN)
+    again.go_on_from(store.read(file))
+    assert set(again.coverage.covered()) == set(run.guidance.coverage.covered())
+    assert again.as_data() == run.guidance.as_data() | {"coverage": again.as_data()["coverage"]}
+
+
+def test_paths_that_the_spec_no_longer_has_are_left_out(tmp_path: Path) -> None:
+    run = campaign(LOGIN, 1)
+    run.run()
+    file = tmp_path / "covered.json"
+    store.write(file, **run.guidance.as_data())
+    changed = guidance(LOGIN.replace('"eve"', '"eva"'))
+    changed.go_on_from(store.read(file))
+    missing = list(changed.aim.missing())
+    assert missing
+    assert all("'eva'" in path for path in missing)
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        ("", "is no coverage file: it is no JSON"),
+        ("[1, 2]", "is no coverage file, or one of another version of palaver"),
+        ('{"format": "palaver coverage 0"}', "is no coverage file, or one of another version of palaver"),
+        ('{"format": "palaver coverage 1"}', "the coverage file is damaged"),
+        ('{"format": "palaver coverage 1", "coverage": {"names": [], "paths": [[3]]}}', "the coverage file is damaged"),
+    ],
+)
+def test_what_is_no_coverage_file_is_told(content: str, complaint: str, tmp_path: Path) -> None:
+    file = tmp_path / "covered.json"
+    file.write_text(content)
+    with pytest.raises(PalaverError, match=complaint):
+        guidance(LOGIN).go_on_from(store.read(file))
+
+
+def test_a_file_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    with pytest.raises(PalaverError, match="cannot be written: No such file or directory"):
+        store.write(tmp_path / "nowhere" / "covered.json")
