@@ -181,7 +181,34 @@ def test_findings_are_told_as_they_come_and_counted_by_kind(concluded: Any) -> N
     assert code == FINDINGS
 
 
-def test_who_interrupts_gets_a_summary_of_all_that_was_said(palaver: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_said_counts_also_in_a_conversation_that_is_interrupted(capsys: Any) -> None:
+    run = campaign(SPEC, 1, Budget(Until.FOREVER), k=3)
+    appear, tally, said = run.on_session, Tally(run, console="none"), []
+    begin = run.on_session
+
+    def interrupt(message: Any) -> None:
+        said.append(message)
+        if message.symbol == "<answer>" and len(said) > 20:
+            raise KeyboardInterrupt
+
+    def on_session(session: Any) -> None:
+        appear(session)
+        begin(session)
+        session.watch = interrupt
+
+    run.on_session = on_session
+    with pytest.raises(KeyboardInterrupt), tally:
+        run.run()
+    assert tally.conclude(is_interrupted=True) == INTERRUPTED
+    sessions = sum(message.symbol == "<bye>" for message in said) + 1
+    sent = sum(message.is_ours for message in said)
+    counted = f"{sessions} sessions, {sent} messages sent, {len(said) - sent} received, no findings"
+    assert capsys.readouterr().out.splitlines()[0] == counted
+
+
+def test_who_interrupts_gets_a_summary_and_an_exit_code_of_its_own(
+    palaver: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     palaver.write(echo_fan=ECHO)
     waited = 0
 

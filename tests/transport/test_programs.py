@@ -190,6 +190,57 @@ def test_encryption_over_a_program(loop: Loop) -> None:
     assert Ear(loop).wait_for(Failed, "program").trouble == "tls"
 
 
+# --- Targets ----------------------------------------------------------------------------------------------------------
+
+
+def target(script: str) -> Open:
+    return Open("target", Address("target", command=("sh", "-c", script)), "connect")
+
+
+def test_the_errors_of_a_target_are_a_part_of_its_output(loop: Loop) -> None:
+    loop.carry_out([target("cat; echo out; echo error >&2; exit 5")])
+    ear = Ear(loop)
+    assert ear.bytes_on("target", 10) == b"out\nerror\n"
+    assert ear.wait_for(Closed, "target").exit_code == 5
+
+
+def test_the_end_of_a_target_is_told_also_if_it_has_closed_its_output_long_before() -> None:
+    clock = ManualClock()
+    with Loop(clock, close_grace=0.05) as loop:
+        loop.carry_out([target("echo $$; exec >&- 2>&-; exec sleep 60")])
+        pid = int(Ear(loop).wait_for(Received, "target").data)
+        for _ in range(8):
+            clock.advance(1.0)
+            assert loop.poll() == []
+        os.kill(pid, signal.SIGKILL)
+        heard: list[object] = []
+        while not heard:
+            clock.advance(0.25)
+            heard += loop.poll()
+        assert [each.exit_code for each in heard if isinstance(each, Closed)] == [-signal.SIGKILL]
+
+
+def test_what_a_target_has_started_goes_with_it_also_if_it_has_ended_by_itself(loop: Loop, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "held open")
+    held = os.open(tmp_path / "held open", os.O_RDONLY | os.O_NONBLOCK)
+    # Its child has an output of its own, or where the system does not tell its end nobody would know of it.
+    loop.carry_out([target(f"exec 3>'{tmp_path}/held open'; sleep 60 >/dev/null 2>&1 & exit 4")])
+    assert Ear(loop).wait_for(Closed, "target").exit_code == 4
+    assert select.select([held], [], [], 10)[0]
+    assert os.read(held, 1) == b""
+    os.close(held)
+
+
+def test_a_target_is_asked_to_end_at_once(tmp_path: Path) -> None:
+    # There is nothing that it could have read, and so nothing that would have told it before.
+    with Loop(close_grace=30.0) as patient:
+        patient.carry_out(
+            [target(f"trap 'echo asked >{tmp_path}/end; exit' TERM; echo up; while :; do sleep 0.1; done")]
+        )
+        assert Ear(patient).bytes_on("target", 3) == b"up\n"
+    assert (tmp_path / "end").read_text() == "asked\n"
+
+
 # --- Standard input and output ----------------------------------------------------------------------------------------
 
 STANDARD = Open("user", Address("stdio"), "connect")

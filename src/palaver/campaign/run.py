@@ -130,6 +130,9 @@ class Campaign:
         progress.sent += ours
         progress.received += len(session.said) - ours
         progress.findings += len(session.findings)
+        for finding in session.findings:
+            if finding.constraint:
+                self.guidance.views.note_constraint(finding.constraint, False)
 
     @property
     def _player(self) -> Player:

@@ -18,9 +18,6 @@ from palaver.session.findings import Said, Verdict, show_data
 
 _COLOURS = ("cyan", "green", "yellow", "magenta", "blue")
 
-# Of constraints, nobody counts in conversations how often they hold.
-_VIEWS = ("messages", "states", "transitions", "alternatives")
-
 # So many reasons for what was not reached are shown.
 _MOST_REASONS = 10
 
@@ -109,7 +106,7 @@ class Tally:
         guidance = self._campaign.guidance
         for goal, reached, total in guidance.standing:
             click.echo(f"covered {reached} of {total} {paths_of(goal, guidance.paths.k)}")
-        views = [f"{name} {reached} of {total}" for name, reached, total in guidance.views.summary() if name in _VIEWS]
+        views = [f"{name} {reached} of {total}" for name, reached, total in guidance.views.summary() if total]
         click.echo(", ".join(views))
 
     def _show_reasons(self) -> None:

@@ -183,7 +183,7 @@ class Superposition:
         if last is not None:
             for hypothesis in self._hypotheses:
                 if hypothesis.can_end and self._dialogue.covers(hypothesis.future, last.future):
-                    self._views.note_dialogue(hypothesis.complete_tree())
+                    self._views.note_whole(hypothesis.complete_tree())
                     return
         elif len(self._hypotheses) == 1:
             self._views.note_dialogue(self._hypotheses[0].tree())

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from palaver.errors import PalaverError
-from palaver.grammar.ir import Grammar
+from palaver.grammar.ir import Grammar, symbols_of
 from palaver.grammar.show import show_expr
 from palaver.matching.cut import MessageType
 from palaver.matching.dialogue import Future
@@ -34,6 +34,7 @@ class Views:
         self.transition_counts: dict[Transition, int] = dict.fromkeys(states.transitions, 0)
         # By its text, how often a constraint was asked and held, and how often it did not.
         self.constraint_counts: dict[str, tuple[int, int]] = {each.text: (0, 0) for each in grammar.constraints}
+        self._mentioned = {each.text: frozenset(symbols_of(each.formula)) for each in grammar.constraints}
         self._transitions: dict[tuple[int, MessageType, int], Transition] = {
             (each.source.number, each.move, each.target.number): each for each in states.transitions
         }
@@ -73,6 +74,24 @@ class Views:
     def note_dialogue(self, tree: Node) -> None:
         """Note the alternatives that were taken above the messages of a conversation, whether it is complete or not."""
         self.alternatives.note(tree)
+
+    def note_whole(self, tree: Node) -> None:
+        """Note a conversation that is complete, and so satisfies all constraints: those held that had something to say.
+
+        A constraint had, if all symbols that it mentions were there.
+        """
+        self.note_dialogue(tree)
+        if not self._mentioned:
+            return
+        there: set[str] = set()
+        todo = [tree]
+        while todo:
+            node = todo.pop()
+            there.add(node.symbol)
+            todo += [child for child in node.children if isinstance(child, Node)]
+        for text, symbols in self._mentioned.items():
+            if symbols <= there:
+                self.note_constraint(text, True)
 
     def note_constraint(self, text: str, holds: bool) -> None:
         """Note that a constraint was asked; it is named by its text."""

@@ -29,6 +29,7 @@ from palaver.chance import Chance
 from palaver.compiled.data import as_bytes
 from palaver.errors import ConversionError, PalaverError
 from palaver.grammar.code import SPEC_CODE_RAISES
+from palaver.grammar.ir import expressions_of
 from palaver.matching.forecaster import Forecast, MessageType
 from palaver.party import NetworkParty, Party
 from palaver.session.cast import SELF_STARTING
@@ -54,10 +55,11 @@ from palaver.session.events import (
 )
 from palaver.session.findings import Finding, Kind, Said, Verdict, verdict_of
 from palaver.session.inbox import Inbox
-from palaver.session.memory import Memory
+from palaver.session.memory import Memory, Refusal
 from palaver.session.play import Play
 from palaver.session.player import WAIT, Player
 from palaver.session.timers import Timers
+from palaver.spec.ast import Expression
 from palaver.trees.node import Node
 from palaver.trees.tree import Tree
 
@@ -412,7 +414,7 @@ class Session:
     def _accept(self, name: str, inbox: Inbox) -> bool:
         """Take the longest message that suits what was said before and what stands behind it; whether there is one."""
         lengths = inbox.lengths()[:_MOST_LENGTHS]
-        refusals: list[tuple[Kind, str]] = []
+        refusals: list[tuple[str, Refusal]] = []
         # If what stands behind suits none of them, it is what is wrong, and not the message.
         for looks_ahead in (True, False) if len(lengths) > 1 else (False,):
             refusals.clear()
@@ -421,23 +423,23 @@ class Session:
                 if refusal is None:
                     return True
                 refusals.append(refusal)
-        kind, message = refusals[0]
-        self._find(kind, message, party=name, got=inbox.peek()[: lengths[0]])
+        symbol, (reason, leaf, is_crash) = refusals[0]
+        kind = Kind.SPEC_CRASH if is_crash else Kind.CONSTRAINT
+        self._find(kind, f"{symbol}: {reason}", party=name, got=inbox.peek()[: lengths[0]], broken=leaf)
         return False
 
-    def _take(self, name: str, inbox: Inbox, length: int, *, looks_ahead: bool) -> tuple[Kind, str] | None:
-        """Take a message of this length, if it suits; otherwise, why it does not."""
-        refusal: tuple[Kind, str] | None = None
+    def _take(self, name: str, inbox: Inbox, length: int, *, looks_ahead: bool) -> tuple[str, Refusal] | None:
+        """Take a message of this length, if it suits; otherwise, what it is and why it does not."""
+        refusal: tuple[str, Refusal] | None = None
         for move, node in inbox.readings(length):
             judged = self._memory.weigh(move, node)
-            if isinstance(judged, str):
-                kind = Kind.SPEC_CRASH if self._memory.crash else Kind.CONSTRAINT
-                refusal = refusal or (kind, f"{move.symbol}: {judged}")
+            if isinstance(judged, Refusal):
+                refusal = refusal or (move.symbol, judged)
             elif not looks_ahead or self._can_follow(name, inbox.behind(length), judged.forecast):
                 self._memory.accept(judged)
                 self._note(move, self._memory.newest, inbox.take(length))
                 return None
-        return refusal or (Kind.CONSTRAINT, "what came has no tree")
+        return refusal or ("what came", Refusal("it has no tree"))
 
     def _is_open(self, name: str, inbox: Inbox) -> bool:
         """Whether a message that cannot go on may also be a shorter one, and the beginning of the next."""
@@ -448,7 +450,7 @@ class Session:
         return any(
             self._can_follow(name, inbox.behind(length), judged.forecast)
             for length, judged in readings
-            if not isinstance(judged, str)
+            if not isinstance(judged, Refusal)
         )
 
     def _can_follow(self, name: str, left: Inbox, forecast: Forecast) -> bool:
@@ -602,10 +604,26 @@ class Session:
         self._find(Kind.LIMIT, what, party=last, expected=_symbols(ours))
 
     def _find(
-        self, kind: Kind, message: str, *, party: str = "", expected: Sequence[str] = (), got: bytes = b""
+        self,
+        kind: Kind,
+        message: str,
+        *,
+        party: str = "",
+        expected: Sequence[str] = (),
+        got: bytes = b"",
+        broken: Expression | None = None,
     ) -> None:
-        self.findings.append(Finding(kind, self._now, message, party, tuple(expected), got, tuple(self.said)))
+        constraint = "" if broken is None else self._constraint_with(broken)
+        said = tuple(self.said)
+        self.findings.append(Finding(kind, self._now, message, party, tuple(expected), got, constraint, said))
         self._end()
+
+    def _constraint_with(self, leaf: Expression) -> str:
+        """The text of the constraint that a condition is from."""
+        for constraint in self.spec.grammar.constraints:
+            if leaf in expressions_of(constraint.formula):
+                return constraint.text
+        return ""
 
     def _finish(self) -> None:
         """Everything has been said; a program may still show how it ends."""

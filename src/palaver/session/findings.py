@@ -66,6 +66,7 @@ class Finding:
     party: str = ""  # whose doing it was
     expected: tuple[str, ...] = ()
     got: bytes = b""  # what came and was not understood, or not accepted
+    constraint: str = ""  # the text of the one that was broken, as in the spec
     conversation: tuple[Said, ...] = field(default=(), repr=False)
 
     @property

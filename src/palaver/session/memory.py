@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from palaver.chance import Chance
 from palaver.constraints.check import Failure
@@ -17,11 +18,20 @@ from palaver.generation.makers import Discarded, Steering
 from palaver.matching.forecaster import Forecast, Hypothesis, MessageType
 from palaver.session.play import Play
 from palaver.solving.sources import NoSource
+from palaver.spec.ast import Expression
 from palaver.trees.node import Node, Parties
 from palaver.trees.paths import Path
 from palaver.trees.tree import Tree
 
 _NOT_ASKED = "nobody has asked yet"
+
+
+class Refusal(NamedTuple):
+    """Why a message cannot be accepted."""
+
+    reason: str
+    leaf: Expression | None = None  # of the constraint that it breaks
+    is_crash: bool = False  # whether spec code raised
 
 
 class Memory:
@@ -33,7 +43,6 @@ class Memory:
         self.forecast: Forecast = play.forecaster.begin()
         self.newest: Node
         self.reason = ""  # why the last message could not be made
-        self.crash = False  # whether spec code raised when the last message was judged
         self._watches = [law.beginning]  # one for each hypothesis
         self._made: Judged | None = None  # the last message that was made
         self._unfinished: str | None = _NOT_ASKED
@@ -69,17 +78,15 @@ class Memory:
 
     # --- hearing ------------------------------------------------------------------------------------------------------
 
-    def weigh(self, move: MessageType, node: Node) -> Judged | str:
+    def weigh(self, move: MessageType, node: Node) -> Judged | Refusal:
         """What would be known after a message of another party. If it cannot be accepted: why."""
-        self.crash = False
         try:
             node = self._spec.sources.recover(node)
         except NoSource as error:
-            return str(error)
+            return Refusal(str(error))
         judged = self._judged(move, node)
         if isinstance(judged, Failure):
-            self.crash = judged.error is not None
-            return judged.tell()
+            return Refusal(judged.tell(), judged.leaf, is_crash=judged.error is not None)
         return judged
 
     def accept(self, judged: Judged) -> None:

@@ -1,11 +1,14 @@
 # HTTP/1.1 as it goes over the wire: requests and responses with their headers, and bodies as long as they claim to be.
 #
 # Both sides can be played: --client asks a server, --server answers a client such as curl. The response to a HEAD
-# request tells the length of a body that does not come, so it is a message of another kind.
+# request tells the length of a body that does not come, so it is a message of another kind; and so is a response that
+# says that the connection is closed, because nothing can follow it.
 
-<start>    ::= <exchange>+
+<start>    ::= <exchange>+ | <exchange>* <last>
 <exchange> ::= <Client:Server:request> <Server:Client:response>
              | <Client:Server:head> <Server:Client:head_response>
+<last>     ::= <Client:Server:request> <Server:Client:last_response>
+             | <Client:Server:head> <Server:Client:last_head_response>
 
 <request>  ::= <fetch> | <submit>
 <fetch>    ::= ("GET" | "DELETE") <target> <named>* "\r\n"
@@ -13,20 +16,28 @@
 <head>     ::= "HEAD" <target> <named>* "\r\n"
 <target>   ::= " /" r"[!-~]*" " HTTP/1.1\r\n"
 
-<response> ::= <full> | <chunked> | <empty>
-<full>     ::= <status> <field>* <length> <field>* "\r\n" <body>
-<chunked>  ::= <status> <field>* <coding> <field>* "\r\n" <chunk>* "0\r\n\r\n"
-<empty>    ::= "HTTP/1.1 204" <reason> <field>* "\r\n"
-<head_response> ::= (<status> <field>* <length> | <status> <field>* <coding> | "HTTP/1.1 204" <reason>) <field>* "\r\n"
+<response> ::= <answer>
+<last_response> ::= <answer>
+<answer>   ::= <full> | <chunked> | <empty>
+<full>     ::= <status> <fields> <length> <fields> "\r\n" <body>
+<chunked>  ::= <status> <fields> <coding> <fields> "\r\n" <chunk>* "0\r\n\r\n"
+<empty>    ::= "HTTP/1.1 204" <reason> <fields> "\r\n"
+
+<head_response> ::= <head_answer>
+<last_head_response> ::= <head_answer>
+<head_answer> ::= <status> <fields> (<length> | <coding>) <fields> "\r\n" | <empty>
+
 <status>   ::= "HTTP/1.1 " <code> <reason>
 <code>     ::= r"20[01]|40[045]|50[01]"
 <reason>   ::= r" [ -~]*\r\n"
 
 # Names of fields may be written in capital or in small letters (RFC 9110, 5.1). Fields that say who is asked, or where
-# a message ends, are no fields like others.
+# a message or the connection ends, are no fields like others.
 <named>    ::= <host> | <field>
+<fields>   ::= (<close> | <field>)*
 <host>     ::= r"(?i:host):[ ]?[0-9A-Za-z.:-]+\r\n"
-<field>    ::= r"(?i:(?!host:|content-length:|transfer-encoding:)[a-z][a-z0-9-]*):[ ]?[!-~]([ -~]*[!-~])?\r\n"
+<close>    ::= r"(?i:connection):[ ]?close\r\n"
+<field>    ::= r"(?i:(?!(host|content-length|transfer-encoding|connection):)[a-z][a-z0-9-]*):[ ]?[!-~]([ -~]*[!-~])?\r\n"
 <length>   ::= r"(?i:content-length):[ ]?" <size> "\r\n"
 <coding>   ::= r"(?i:transfer-encoding):[ ]?chunked\r\n"
 <size>     ::= r"0|[1-9][0-9]{0,3}"
@@ -37,3 +48,9 @@
 # A request names its host once (RFC 9112, 3.2).
 where forall <r> in <request>: len(*<r>..<host>) == 1
 where forall <r> in <head>: len(*<r>..<host>) == 1
+
+# Only the last response closes the connection (RFC 9112, 9.6).
+where forall <r> in <response>: len(*<r>..<close>) == 0
+where forall <r> in <head_response>: len(*<r>..<close>) == 0
+where forall <r> in <last_response>: len(*<r>..<close>) == 1
+where forall <r> in <last_head_response>: len(*<r>..<close>) == 1
