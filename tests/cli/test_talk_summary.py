@@ -112,6 +112,12 @@ def test_what_was_said_in_a_place_that_is_not_certain_yet_counts_there_once_it_i
     assert summary["alternatives"] == (2, 2)
 
 
+def test_a_constraint_counts_that_had_something_to_say_also_if_it_binds_names(palaver: Any) -> None:
+    palaver.write(echo_fan=ECHO.replace("where ", "where forall <w> in <ask>.<word>: <w> == <answer>.<word>\nwhere "))
+    talked = palaver("talk", "-f", "echo.fan", "-n", "1", "--seed", "1", "cat")
+    assert talked.text.splitlines()[4].endswith(", constraints 2 of 2")
+
+
 def test_the_views_are_kept_in_the_coverage_file_and_added_up(palaver: Any) -> None:
     palaver.write(echo_fan=ECHO)
     counts = []

@@ -27,6 +27,7 @@ _COMMANDS = {
     "fuzz": "Make inputs that satisfy a spec.",
     "graph": "Draw the states of a spec, and what of them was covered.",
     "parse": "Tell whether inputs conform to a spec.",
+    "specs": "List the specs that come with palaver.",
     "talk": "Talk to a server, a client or a program as a spec says.",
 }
 

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
+from palaver.cli.bundled import spec_files
 from palaver.compiled import Spec, load
 from palaver.solving.search import DEFAULT_RATES, Rates
 from palaver.solving.workshop import MAX_NODES, MAX_REPETITIONS
@@ -149,7 +150,7 @@ def grammar_arguments(options: dict[str, Any]) -> dict[str, Any]:
 
 def load_spec(options: dict[str, Any]) -> Spec:
     """The spec that a command's options name; its warnings are counted on standard error."""
-    files = ["/dev/stdin" if name == "-" else name for name in options["files"]]
+    files = spec_files("/dev/stdin" if name == "-" else name for name in options["files"])
     spec = load(*files, **grammar_arguments(options))
     if spec.warnings and options["warnings_are_errors"]:
         for warning in spec.warnings:

@@ -34,7 +34,11 @@ class Views:
         self.transition_counts: dict[Transition, int] = dict.fromkeys(states.transitions, 0)
         # By its text, how often a constraint was asked and held, and how often it did not.
         self.constraint_counts: dict[str, tuple[int, int]] = {each.text: (0, 0) for each in grammar.constraints}
-        self._mentioned = {each.text: frozenset(symbols_of(each.formula)) for each in grammar.constraints}
+        # What a quantifier binds, as <e> in "forall <e> in <exchange>", is no symbol of the spec.
+        self._mentioned = {
+            each.text: frozenset(name for name in symbols_of(each.formula) if name in grammar.rules)
+            for each in grammar.constraints
+        }
         self._transitions: dict[tuple[int, MessageType, int], Transition] = {
             (each.source.number, each.move, each.target.number): each for each in states.transitions
         }

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from palaver.cli.bundled import spec_files
 from palaver.cli.main import FINDINGS, WRONG_USE
 from palaver.cli.options import grammar_arguments, grammar_options
 from palaver.compiled import Spec, examine
@@ -33,7 +34,7 @@ def command(specs: tuple[str, ...], together: bool, strict: bool, k: int | None,
 
 def _check(files: tuple[str, ...], options: dict[str, Any], strict: bool, k: int | None) -> int:
     report = Reporter()
-    spec = examine(*files, report=report, **grammar_arguments(options))
+    spec = examine(*spec_files(files), report=report, **grammar_arguments(options))
     if spec is not None:
         _report_contradiction(spec, report)
     for diagnostic in report.diagnostics:

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from palaver.cli.bundled import spec_files
 from palaver.cli.options import grammar_arguments, grammar_options, only_parties
 from palaver.compiled import Spec, load
 from palaver.grammar.show import show_grammar
@@ -24,7 +25,7 @@ from palaver.grammar.states import transitions
 @grammar_options
 def command(specs: tuple[str, ...], form: str, parties: tuple[str, ...], output: str | None, **options: Any) -> None:
     """Read the SPEC files as one spec, and print its grammar as a spec again, or the states that it consists of."""
-    spec = load(*specs, **grammar_arguments(options))
+    spec = load(*spec_files(specs), **grammar_arguments(options))
     spec = only_parties(spec, parties)
     text = _as_spec(spec) if form == "fan" else "".join(f"{each}\n" for each in transitions(spec.analysis))
     if output is None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from palaver.cli.bundled import spec_files
 from palaver.cli.options import grammar_arguments, grammar_options
 from palaver.compiled import Spec, load
 from palaver.errors import PalaverError
@@ -46,7 +47,7 @@ def command(
     A state is called after the rule that is open there. With --coverage-file, green was covered, red was not, and
     yellow is an exchange of which only the beginning was.
     """
-    spec = load(*specs, **grammar_arguments(options))
+    spec = load(*spec_files(specs), **grammar_arguments(options))
     if not spec.analysis.messages:
         raise click.UsageError("the spec has no messages: nobody says anything in it, as in <Client:Server:request>")
     try:

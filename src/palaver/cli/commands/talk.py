@@ -25,7 +25,16 @@ from palaver.solving.workshop import Limits
 from palaver.transport.loop import Loop
 
 
-@click.command("talk", context_settings={"allow_interspersed_args": False})
+class _Talk(click.Command):
+    """The spec may stand first, without an option; what stands after the options is a program with its arguments."""
+
+    def parse_args(self, context: click.Context, arguments: list[str]) -> list[str]:
+        if arguments and not arguments[0].startswith("-"):
+            arguments = ["-f", *arguments]
+        return super().parse_args(context, arguments)
+
+
+@click.command("talk", cls=_Talk, context_settings={"allow_interspersed_args": False})
 @talk_options
 @click.option("--client", "clients", multiple=True, metavar="[NAME=]URI", help="Be the client, and connect to URI.")
 @click.option("--server", "servers", multiple=True, metavar="[NAME=]URI", help="Be the server, and listen at URI.")

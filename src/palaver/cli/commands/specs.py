@@ -1,0 +1,25 @@
+"""`palaver specs`: what comes with palaver."""
+
+from __future__ import annotations
+
+import click
+
+from palaver.cli.bundled import bundled, headline
+
+
+@click.command("specs")
+@click.argument("name", required=False)
+def command(name: str | None) -> None:
+    """List the specs that come with palaver, or print the one called NAME.
+
+    They can be used by their names wherever a spec is wanted. To make one your own, print it to a file and change that.
+    """
+    specs = bundled()
+    if name is None:
+        width = max(map(len, specs))
+        for known, path in specs.items():
+            click.echo(f"{known:{width}}  {headline(path)}")
+        return
+    if name not in specs:
+        raise click.UsageError(f"no spec is called {name}; there are: {', '.join(specs)}")
+    click.echo(specs[name].read_text(encoding="utf-8"), nl=False)

@@ -1,0 +1,1 @@
+"""A small mail server to try palaver on."""

@@ -1,0 +1,41 @@
+"""The specs that come with palaver are listed, and used by their names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from palaver.cli.bundled import bundled, headline
+
+
+def test_each_is_listed_with_one_line(palaver: Any) -> None:
+    listed = palaver("specs")
+    assert listed.code == 0
+    lines = listed.text.splitlines()
+    assert [line.split()[0] for line in lines] == list(bundled())
+    assert all(len(line) <= 140 for line in lines)
+
+
+@pytest.mark.parametrize("name", bundled())
+def test_each_begins_by_saying_what_it_is(name: str) -> None:
+    assert len(headline(bundled()[name])) > 20
+
+
+def test_one_is_printed_to_be_changed(palaver: Any) -> None:
+    assert palaver("specs", "smtp").text == bundled()["smtp"].read_text()
+    asked = palaver("specs", "smtps")
+    assert asked.code == 2
+    assert "no spec is called smtps; there are: " in asked.said
+
+
+def test_a_name_is_as_good_as_a_file(palaver: Any) -> None:
+    assert palaver("check", "smtp").text.startswith("smtp: ")
+    assert palaver("graph", "smtp").code == 0
+    assert palaver("fuzz", "-f", "smtp", "-n", "1", "--seed", "1").code == 0
+    assert "1 unreachable" in palaver("talk", "smtp", "--client", "unix:nowhere", "-n", "1").summary
+
+
+def test_a_file_of_that_name_comes_first(palaver: Any) -> None:
+    (palaver.folder / "smtp").write_text('<start> ::= "mine"\n')
+    assert palaver("fuzz", "-f", "smtp", "-n", "1").text == "mine\n"
