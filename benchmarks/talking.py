@@ -18,8 +18,6 @@ REFERENCE_PYTHON names the Python of a reference that is installed already.
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import shutil
 import socket
@@ -30,11 +28,22 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
-from common import HERE, compile_bytecode, python_with, reference_python
+from common import (
+    HERE,
+    NoAnswer,
+    Process,
+    Row,
+    command_line,
+    compile_bytecode,
+    print_table,
+    python_with,
+    reference_python,
+)
 
 AIOSMTPD = "aiosmtpd==1.4.6"
 SMTP, ECHO = (str(HERE / "talking" / name) for name in ("smtp.fan", "echo.fan"))
@@ -52,76 +61,7 @@ LEAST_SHARE = 0.25
 LEAST_RATIO = 30.0
 
 
-# --- rows ------------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Row:
-    """One line of the table; without a bar it is for information."""
-
-    work: str
-    unit: str
-    ours: float | None
-    other: float
-    compared: float
-    at_least: float | None = None
-    at_most: float | None = None
-
-    @property
-    def is_missed(self) -> bool:
-        is_too_little = self.at_least is not None and self.compared < self.at_least
-        return is_too_little or (self.at_most is not None and self.compared > self.at_most)
-
-    @property
-    def shown(self) -> str:
-        bar = f">= {self.at_least:g}x" if self.at_least else f"<= {self.at_most:g}x" if self.at_most else ""
-        ours = "" if self.ours is None else f"{self.ours:.0f} {self.unit}"
-        cells = _line(self.work, ours, f"{self.other:.0f} {self.unit}", f"{self.compared:.2f}x", bar)
-        return (cells + ("  MISSED" if self.is_missed else "")).rstrip()
-
-
-def _line(work: str, *cells: str) -> str:
-    return f"{work:66}" + "".join(f"{cell:>12}" for cell in cells)
-
-
-HEADER = _line("", "palaver", "other", "compared", "must")
-
-
 # --- processes -------------------------------------------------------------------------------------------------------
-
-
-class NoAnswer(Exception):
-    """A process has ended, or said nothing sensible; it has told why on the standard error."""
-
-
-class Process:
-    """Something in a process of its own that answers each line with a line of JSON."""
-
-    def __init__(self, *command: str) -> None:
-        self._name = " ".join(Path(part).name for part in command)
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._process.communicate()
-
-    def read(self) -> Any:
-        assert self._process.stdout is not None
-        line = self._process.stdout.readline()
-        if not line:
-            raise NoAnswer(self._name)
-        return json.loads(line)
-
-    def ask(self, **request: Any) -> Any:
-        assert self._process.stdin is not None
-        self._process.stdin.write(json.dumps(request) + "\n")
-        self._process.stdin.flush()
-        answer = self.read()
-        if answer.get("findings"):
-            raise NoAnswer(f"{self._name}: {answer['findings'][0]}")
-        return answer
 
 
 def worker(tool: str) -> Process:
@@ -368,29 +308,11 @@ WORKS: dict[str, Callable[[Bench], Iterator[Row]]] = {
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", action="append", choices=WORKS, help="only this part of the table; may be repeated")
-    parser.add_argument("--no-reference", action="store_true", help="do not ask the reference, which takes two minutes")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows into this file, too")
-    arguments = parser.parse_args()
+    arguments = command_line(__doc__, WORKS, "two minutes").parse_args()
     compile_bytecode()
     bench = Bench(has_reference=not arguments.no_reference)
-    rows: list[Row] = []
-    print(HEADER)
-    for work in arguments.only or WORKS:
-        try:
-            for row in WORKS[work](bench):
-                print(row.shown, flush=True)
-                rows.append(row)
-        except NoAnswer as error:
-            bench.notes.append(f"FAILED: {error}")
-    for note in bench.notes:
-        print(note)
-    if arguments.json:
-        arguments.json.write_text(
-            json.dumps([{**asdict(row), "missed": row.is_missed} for row in rows], indent=2) + "\n"
-        )
-    return 1 if bench.notes or any(row.is_missed for row in rows) else 0
+    works = {name: partial(WORKS[name], bench) for name in arguments.only or WORKS}
+    return print_table(works, bench.notes, arguments.json)
 
 
 if __name__ == "__main__":

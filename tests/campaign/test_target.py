@@ -66,7 +66,8 @@ def server(loop: Loop, *, kind: str = "tcp", patience: float = LIMIT_S) -> tuple
     known = "tcp" if kind == "tcp" else "udp"
     port = free_port(known)
     command = (sys.executable, "-SE", str(SERVER), kind, str(port))
-    return Target(loop, command, port, role="server", kind=known, patience=patience), port
+    target = Target(loop, command, port, role="server", kind=known, patience=patience, end_patience=LIMIT_S)
+    return target, port
 
 
 def shell(loop: Loop, script: str, *, patience: float = LIMIT_S) -> Target:
@@ -275,9 +276,10 @@ with socket.create_connection(("127.0.0.1", int(sys.argv[1]))) as connection:
 """
 
 
-def client(loop: Loop) -> tuple[Target, int]:
+def client(loop: Loop, end_patience: float = LIMIT_S) -> tuple[Target, int]:
     port = free_port("tcp")
-    return Target(loop, (sys.executable, "-SEc", CLIENT, str(port)), port, role="client"), port
+    command = (sys.executable, "-SEc", CLIENT, str(port))
+    return Target(loop, command, port, role="client", end_patience=end_patience), port
 
 
 def serve(target: Target, port: int, answer: str) -> None:
@@ -313,11 +315,11 @@ def test_a_client_that_crashes_is_found(loop: Loop) -> None:
 
 
 def test_a_client_that_does_not_end_is_ended_and_that_is_no_finding(loop: Loop) -> None:
-    target, port = client(loop)
-    serve(target, port, "stay")
-    assert target.after_session() == []
-    serve(target, port, "bye")
-    assert [death.exit_code for death in target.after_session()] == [0]
+    target, port = client(loop, end_patience=0.1)
+    for _ in range(2):
+        serve(target, port, "stay")
+        assert target.after_session() == []
+    assert target.starts == 2
 
 
 # --- the end ----------------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import os
 import socket
 import struct
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -118,19 +118,22 @@ def bind(folder: Path) -> Iterator[NameServer]:
 
 @contextmanager
 def dnslib(folder: Path) -> Iterator[NameServer]:
-    """The small server of `dns_dnslib.py` with the zone."""
+    """The server of `dns_dnslib.py` with the zone."""
+    port = free_port_of_both()
     (folder / "zone").write_text(ZONE)
-    with small_server(HERE / "dns_dnslib.py", folder, arguments=[str(folder / "zone")]) as server:
-        yield server
+    command = [sys.executable, str(HERE / "dns_dnslib.py"), str(port), str(folder / "zone")]
+    with started(command, is_ready=lambda: knows_the_zone(port), log=folder / "log"):
+        yield NameServer(port)
 
 
 @contextmanager
-def small_server(script: Path, folder: Path, *, arguments: Sequence[str] = ()) -> Iterator[NameServer]:
-    """A server that is a Python script, called with a port and these arguments."""
-    port = free_port_of_both()
-    command = [sys.executable, str(script), str(port), *arguments]
-    with started(command, is_ready=lambda: knows_the_zone(port), log=folder / "log"):
-        yield NameServer(port)
+def small(folder: Path, script: Path = HERE / "dns_small.py", *arguments: str) -> Iterator[NameServer]:
+    """The server of `dns_small.py`, or another script that prints the port it has chosen."""
+    log = folder / "log"
+    environment = {"PYTHONPATH": str(HERE.parent), "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, str(script), *arguments]
+    with started(command, is_ready=lambda: b"\n" in log.read_bytes(), log=log, env=environment):
+        yield NameServer(int(log.read_text().splitlines()[0]))
 
 
 def free_port_of_both() -> int:

@@ -39,8 +39,8 @@ _LINES_SHOWN = 12
 _LOOK_EVERY = 0.02
 # A server that could not be started again gets this much time before we try once more: its port may be in use still.
 _PAUSE = 0.2
-# A peer that is gone without a word may have crashed; the system tells so a moment later.
-_END_PATIENCE = 0.5
+# A peer that is gone without a word may have crashed; the system tells so a moment later. In seconds.
+END_PATIENCE = 0.5
 
 
 class TargetError(PalaverError):
@@ -98,7 +98,8 @@ class Target:
     """Carries out what sessions want, as `carrier` does, and keeps a program running beside.
 
     `role` is the program's own: a server is expected to listen at the port within `patience` seconds. `kind` is how it
-    is talked to; a unix socket cannot be looked for, whoever connects to it has to be patient himself.
+    is talked to; a unix socket cannot be looked for, whoever connects to it has to be patient himself. A program that
+    is about to end is waited for `end_patience` seconds.
     """
 
     def __init__(
@@ -110,6 +111,7 @@ class Target:
         role: Literal["server", "client"],
         kind: Literal["tcp", "udp", "unix"] = "tcp",
         patience: float = 10.0,
+        end_patience: float = END_PATIENCE,
     ) -> None:
         self._carrier = carrier
         self._address = Address("target", port=port, command=tuple(command))
@@ -117,6 +119,7 @@ class Target:
         self._role = role
         self._kind = kind
         self._patience = patience
+        self._end_patience = end_patience
         self.clock = carrier.clock
         self.port_of = carrier.port_of
         self.starts = 0
@@ -152,7 +155,7 @@ class Target:
         self._is_due = False
         self._look()
         if was_cut or self._role == "client":
-            until = self.clock.now() + _END_PATIENCE
+            until = self.clock.now() + self._end_patience
             while self._is_running and self.clock.now() < until:
                 self._wait(until)
         if self._is_running and self._role == "client":
@@ -199,8 +202,11 @@ class Target:
     def _start_server(self) -> None:
         """Start a server and wait until it listens. One that has done so before gets several chances."""
         is_first, give_up_at = self.starts == 0, self.clock.now() + self._patience
-        if is_first and self._listens() is True:
-            raise TargetError(f"{self._place} is in use, so {self._name} could not listen there")
+        # What a server had started before it crashed is ended with it, but that may take a moment.
+        while self._listens() is True:
+            if is_first or self.clock.now() >= give_up_at:
+                raise TargetError(f"{self._place} is in use, so {self._name} could not listen there")
+            self._wait(self.clock.now() + _LOOK_EVERY)
         while True:
             self._start(is_up=False)
             self._is_up = self._comes_up(give_up_at)

@@ -35,6 +35,7 @@ class Tally:
         self._status = Status(campaign)
         self._display = display_for(console, self._status, verbose=verbose)
         self._verdicts: Counter[Verdict] = Counter()
+        self._alike: dict[tuple[str, ...], list[str]] = {}  # the first lines of findings, by what makes them the same
         self._parties: dict[str, str] = {}
         self._ports: dict[str, int] = {}
         campaign.on_session = self._begin
@@ -82,7 +83,10 @@ class Tally:
         self._verdicts[session.verdict] += 1
         for finding in session.findings:
             self._status.found(finding)
-            self._display.show(finding.show())
+            alike = self._alike.setdefault(finding.signature, [])
+            alike.append(finding.show().partition("\n")[0])
+            if len(alike) == 1 or self._verbose:  # the next ones tell nothing new
+                self._display.show(finding.show())
         self._display.look()
 
     # --- In the end ---------------------------------------------------------------------------------------------------
@@ -92,6 +96,9 @@ class Tally:
         progress = self._campaign.progress
         said = f"{counted(progress.sent, 'message')} sent, {progress.received} received"
         click.echo(f"{self._status.sessions}, {said}, {self._status.kinds}")
+        for first, *others in self._alike.values():
+            if others:
+                click.echo(f"{counted(len(others), 'more finding')} like this one: {first}", err=True)
         self._show_coverage()
         click.echo(f"ended: {progress.ended}")
         self._show_reasons()

@@ -2,13 +2,13 @@
 
 include('dns.fan')
 
-<framing> ::= <bit>{16}
+<framing> ::= rb"[\x00-\xff]{2}"
 <truncated> ::= 0
 
-where forall <m> in <query>: int(<m>.<framing>) == len(bytes(<m>)) - 2
-where forall <m> in <response>: int(<m>.<framing>) == len(bytes(<m>)) - 2
-where forall <m> in <extended_query>: int(<m>.<framing>) == len(bytes(<m>)) - 2
-where forall <m> in <extended_response>: int(<m>.<framing>) == len(bytes(<m>)) - 2
+where forall <m> in <query>: bytes(<m>.<framing>) == bytes_of(len(bytes(<m>)) - 2)
+where forall <m> in <response>: bytes(<m>.<framing>) == bytes_of(len(bytes(<m>)) - 2)
+where forall <m> in <extended_query>: bytes(<m>.<framing>) == bytes_of(len(bytes(<m>)) - 2)
+where forall <m> in <extended_response>: bytes(<m>.<framing>) == bytes_of(len(bytes(<m>)) - 2)
 
 ADDRESS = "tcp://127.0.0.1:53"
 

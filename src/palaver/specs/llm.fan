@@ -40,11 +40,14 @@ def api():
     return openai.OpenAI(max_retries=0, timeout=60)
 
 
-class Client(Party):
+class Client(FandangoParty):
     """Asks the model, and hears its answer."""
 
     def __init__(self):
         super().__init__(connection_mode=ConnectionMode.CONNECT)
+
+    def stop(self):
+        pass
 
     def send(self, message, recipient):
         model, prompt = str(message).split("\n")
@@ -53,8 +56,11 @@ class Client(Party):
         self.receive(answer.choices[0].message.content, "Gpt")
 
 
-class Gpt(Party):
+class Gpt(FandangoParty):
     """The model."""
 
     def __init__(self):
         super().__init__(connection_mode=ConnectionMode.EXTERNAL)
+
+    def stop(self):
+        pass

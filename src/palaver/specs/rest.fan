@@ -17,9 +17,9 @@ where forall <l> in <listing>: len(*<l>.<quotes>.<quote>) == int(<l>.<list>.<lim
 where forall <l> in <listing>: len(set(map(str, *<l>.<quotes>.<quote>.<id>))) == int(<l>.<list>.<limit>)
 
 # What is wrong is refused, and what does not exist is not found.
-<mistake>  ::= <Client:Server:bad_list> <Server:Client:refused>
-             | <Client:Server:bad_add> <Server:Client:refused>
-             | <Client:Server:nowhere> <Server:Client:missing>
+<mistake>  ::= <refusal> | <stray>
+<refusal>  ::= (<Client:Server:bad_list> | <Client:Server:bad_add>) <Server:Client:refused>
+<stray>    ::= <Client:Server:nowhere> <Server:Client:missing>
 <bad_list> ::= "GET /quotes" ("?limit=" <no_limit>)? "\n\n"
 <no_limit> ::= "0" | "-1" | "11" | "ten" | ""
 <bad_add>  ::= "POST /quotes\n" <no_quote> "\n"
@@ -81,15 +81,19 @@ class Client(NetworkParty):
             connection.request(*head.split(" "), body)
             answer = connection.getresponse()
             kind = answer.getheader("Content-Type", "nothing")
-            self.receive(f"{answer.status} {kind}\n".encode() + answer.read() + b"\n", "Server")
+            head = "%d %s\n" % (answer.status, kind)
+            self.receive(head.encode() + answer.read() + b"\n", "Server")
         except http.client.HTTPException as error:
-            self.receive(f"no HTTP: {error!r}", "Server")
+            self.receive("no HTTP: " + repr(error), "Server")
         finally:
             connection.close()
 
 
-class Server(Party):
+class Server(FandangoParty):
     """Answers them."""
 
     def __init__(self):
         super().__init__(connection_mode=ConnectionMode.EXTERNAL)
+
+    def stop(self):
+        pass

@@ -1,0 +1,120 @@
+"""Specs for the benchmark of guidance that are too regular to be written by hand."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+BUNDLED = Path(__file__).parent.parent / "src" / "palaver" / "specs"
+
+
+def ladder(rungs: int) -> str:
+    """A ladder: on each rung one of the messages leads up, one down to the ground, and one away.
+
+    Whoever chooses at random gets up a rung every third time, so hardly ever to the top.
+    """
+    return "\n".join(_ladder(rungs))
+
+
+def _ladder(rungs: int) -> Iterator[str]:
+    yield "<start> ::= <rung0>"
+    for rung in range(rungs):
+        yield f"<rung{rung}> ::= <climb{rung}> <rung{rung + 1}> | <trap{rung}> <rung0> | <leave>"
+        yield f"<climb{rung}> ::= <Client:step{rung % 3}> <Server:held>"
+        yield f"<trap{rung}> ::= <Client:slip> <Server:fallen>"
+    yield f"<rung{rungs}> ::= <Client:ring> <Server:sound> <leave>"
+    yield "<leave> ::= <Client:bye> <Server:end>"
+    for kind in range(3):
+        yield f'<step{kind}> ::= "step {kind} " <foot> "\\n"'
+    yield '<foot> ::= "left" | "right"'
+    yield '<held> ::= "held" <creak>? "\\n"'
+    yield '<creak> ::= r" [a-z]+"'
+    yield '<slip> ::= "slip\\n"'
+    yield '<fallen> ::= "fallen\\n"'
+    yield '<ring> ::= "ring\\n"'
+    yield '<sound> ::= "sound\\n"'
+    yield '<bye> ::= "bye\\n"'
+    yield '<end> ::= "end\\n"'
+
+
+# --- Many rules ------------------------------------------------------------------------------------------------------
+
+ROOMS = 62
+COMMANDS = 40
+REPLIES = 30
+WORDS = 38
+LOOKS = 2
+
+
+def large() -> str:
+    """A dialogue of 300 rules: rooms with doors between them, each opened by another exchange of messages.
+
+    Exchanges share their commands, so now and then two doors begin with the same one, and what is said next decides.
+    """
+    return "\n".join(_large(random.Random(0)))
+
+
+def _large(chance: random.Random) -> Iterator[str]:
+    yield "<start> ::= <Server:reply0> <room0>"
+    for room in range(ROOMS):
+        near, far = (room + 1) % ROOMS, chance.randrange(ROOMS)
+        ways = [f"<door{room}> <room{near}>", f"<gate{room}> <room{far}>", "<leave>"]
+        if room % 3 == 0:
+            ways.append(f"<look{room % LOOKS}> <room{room}>")
+        yield f"<room{room}> ::= {' | '.join(ways)}"
+        command, other = chance.sample(range(COMMANDS), 2)
+        yes, no, done = (f"<Server:reply{number}>" for number in chance.sample(range(REPLIES), 3))
+        yield f"<door{room}> ::= <Client:command{command}> {yes}"
+        # The server may ask back.
+        yield f"<gate{room}> ::= <Client:command{other}> ({no} | {done} <Client:command{command}> {yes})"
+    for number in range(LOOKS):
+        yield f"<look{number}> ::= <Client:command{COMMANDS - number - 1}> <Server:reply{number}>"
+    yield "<leave> ::= <Client:bye> <Server:end>"
+    for number in range(COMMANDS):
+        yield f'<command{number}> ::= "C{number}" (" " <word{number % WORDS}>)? "\\n"'
+    for number in range(REPLIES):
+        yield f'<reply{number}> ::= "{100 + number} " <word{(number * 7) % WORDS}> "\\n"'
+    for number in range(WORDS):
+        yield f'<word{number}> ::= "w{number}" | "v{number}"'
+    yield '<bye> ::= "BYE\\n"'
+    yield '<end> ::= "END\\n"'
+
+
+# --- Answers that never come -----------------------------------------------------------------------------------------
+
+
+def smtp_with_moody_server() -> str:
+    """SMTP with a server that is not always willing: it may put off a letter, and refuse to help."""
+    return _replaced(
+        (BUNDLED / "smtp.fan").read_text(),
+        ("<Client:letter> <Server:ok>", "<Client:letter> (<Server:ok> | <Server:later>)"),
+        ("<Client:help> <Server:advice>", "<Client:help> (<Server:advice> | <Server:refused>)"),
+        ("<ok>              ::=", '<later>           ::= r"4[0-9][0-9] [ -~]*" "\\r\\n"\n<ok>              ::='),
+    )
+
+
+def smtp_with_curt_server() -> str:
+    """The same by a server that always is willing, and says no word more than it must."""
+    return (
+        _replaced(smtp_with_moody_server(), ("(<Server:ok> | <Server:later>)", "<Server:ok>"))
+        .replace("(<Server:advice> | <Server:refused>)", "<Server:advice>")
+        .replace("<extension>* ", "")
+    )
+
+
+def ftp() -> str:
+    return (BUNDLED / "ftp.fan").read_text()
+
+
+def ftp_without_listings() -> str:
+    """FTP by a server that has nothing to list."""
+    return ftp().replace("<ServerData:ClientData:listing>?", "")
+
+
+def _replaced(text: str, *changes: tuple[str, str]) -> str:
+    """The text with each change made, which must be possible once."""
+    for old, new in changes:
+        assert text.count(old) == 1, old
+        text = text.replace(old, new)
+    return text

@@ -1,0 +1,130 @@
+# SMTP for testing clients as they are: curl, swaks, msmtp, smtplib and others that send a letter.
+#
+#     palaver talk -f smtp_clients.fan --server 8025
+#
+# Then let the client send letters to port 8025, one after another, from the account the_user with the_password or with
+# a wrong one. Now and then the server says no, wherever it may: the client has to take it as RFC 5321 says.
+#
+# All of smtp.fan, with these rules in place of its own. What was one way of writing becomes all that clients use.
+
+include('smtp.fan')
+
+
+# --- The conversation -------------------------------------------------------------------------------------------------
+
+<start>           ::= <Server:greeting> <hello> | <Server:no_service> <leave>
+<hello>           ::= <Client:ehlo> <Server:features> <guest> | <Client:ehlo> <Server:unknown> <old_hello>
+<old_hello>       ::= <Client:helo> <Server:welcome> <let_down> | <leave>
+
+# Whoever does not get what he came for may leave without a word. RFC 5321 (4.1.1.10) forbids it, but most clients do:
+# if yours must not, replace this rule by <leave> ::= <farewell>.
+<leave>           ::= <farewell>?
+
+# A login may fail although all is right; never the other way round.
+<guest>           ::= <login_good> <member> | <login_bad> <guest> | <not_allowed> <leave> | <leave>
+<login_good>      ::= <account> <Server:logged_in>
+<login_bad>       ::= <account> <Server:rejected> | <wrong_account> <Server:login_failed> | <no_mechanism>
+<no_mechanism>    ::= (<Client:auth> | <Client:auth_plain>) <Server:rejected>
+
+# With LOGIN the name and the password are asked for; with PLAIN (RFC 4616) they come together. In either case the client
+# may give the first answer at once.
+<account>         ::= <user_given> <Server:for_password> <Client:password> | <plain_asked> <Client:plain> | <Client:plain_at_once>
+<user_given>      ::= <Client:auth> <Server:for_user> <Client:user> | <Client:user_at_once>
+<plain_asked>     ::= <Client:auth_plain> <Server:for_plain>
+<wrong_account>   ::= <wrong_login> | <plain_asked> <Client:wrong_plain> | <Client:wrong_plain_at_once>
+<wrong_login>     ::= (<user_given> | <wrong_user_given>) <Server:for_password> <Client:wrong_password>
+<wrong_user_given> ::= <Client:auth> <Server:for_user> <Client:wrong_user> | <Client:wrong_user_at_once>
+
+# Who has sent a letter says good bye.
+<member>          ::= <sent> <member> | <not_sent> <let_down> | (<pause> | <reset>) <member> | <farewell>
+<let_down>        ::= <sent> <member> | <not_sent> <let_down> | <reset> <let_down> | <leave>
+
+<sent>            ::= <envelope> <Client:data> <Server:go_ahead> <Client:letter> <Server:ok>
+<not_sent>        ::= <Client:mail> <Server:rejected> | <Client:mail> <Server:ok> <nobody> | <not_taken>
+<not_taken>       ::= <envelope> (<Client:data> <Server:rejected> | <Client:data> <Server:go_ahead> <Client:letter> <Server:rejected> | <reset>)
+
+# Without anybody who gets the letter, there is no DATA.
+<envelope>        ::= <Client:mail> <Server:ok> <nobody>? <Client:rcpt> <Server:ok> <another>*
+<nobody>          ::= (<Client:rcpt> <Server:rejected>)+
+<another>         ::= <Client:rcpt> (<Server:ok> | <Server:rejected>)
+
+<pause>           ::= <Client:noop> <Server:ok> | <Client:help> <Server:advice> | <Client:vrfy> (<Server:cannot_tell> | <Server:rejected>)
+
+
+# --- What the client says ---------------------------------------------------------------------------------------------
+
+# RFC 5321, 2.4: commands are not case sensitive, and some clients write them small.
+<ehlo>            ::= ("EHLO " | "ehlo ") <client_name> "\r\n"
+<helo>            ::= ("HELO " | "helo ") <client_name> "\r\n"
+<auth>            ::= <to_log_in> <login> "\r\n"
+<user_at_once>    ::= <to_log_in> <login> " " <user_base64> "\r\n"
+<wrong_user_at_once> ::= <to_log_in> <login> " " <wrong_base64> "\r\n"
+<auth_plain>      ::= <to_log_in> <plain_login> "\r\n"
+<plain>           ::= <plain_base64> "\r\n"
+<plain_at_once>   ::= <to_log_in> <plain_login> " " <plain_base64> "\r\n"
+<wrong_plain>     ::= <wrong_plain_base64> "\r\n"
+<wrong_plain_at_once> ::= <to_log_in> <plain_login> " " <wrong_plain_base64> "\r\n"
+<mail>            ::= ("MAIL FROM:<" | "mail FROM:<") <address> ">" <size>? "\r\n"
+<rcpt>            ::= ("RCPT TO:<" | "rcpt TO:<") <address> ">\r\n"
+<data>            ::= "DATA\r\n" | "data\r\n"
+<rset>            ::= "RSET\r\n" | "rset\r\n"
+<noop>            ::= "NOOP\r\n" | "noop\r\n"
+<help>            ::= ("HELP" | "help") r"( [!-~]+)?" "\r\n"
+<vrfy>            ::= ("VRFY " | "vrfy ") r"[!-~]+" "\r\n"
+<quit>            ::= "QUIT\r\n" | "quit\r\n"
+
+<to_log_in>       ::= "AUTH " | "auth "
+<login>           ::= "LOGIN" | "login"
+<plain_login>     ::= "PLAIN" | "plain"
+<size>            ::= (" SIZE=" | " size=") r"[0-9]{1,20}"
+<client_name>     ::= r"[A-Za-z0-9.-]+|\[[0-9A-Za-z.:]+\]"
+<name>            ::= r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]+"
+<domain>          ::= r"[A-Za-z0-9.-]+"
+
+# Any letter, as long as its lines end as they should, and what begins with a dot has got another one.
+<letter>          ::= <header>* ("\r\n" <line>*)? ".\r\n"
+<header>          ::= <sent_by> | <sent_to> | <other_header>
+<sent_by>         ::= "From: " <mailbox> "\r\n"
+<sent_to>         ::= "To: " <mailbox> "\r\n"
+<mailbox>         ::= <address> | r"([ -;=?-~]* )?<" <address> ">"
+<other_header>    ::= r"(?!From:|To:)[!-9;-~]+:[^\r\n]*(\r\n[ \t][^\r\n]*)*" "\r\n"
+<line>            ::= r"([^.\r\n][^\r\n]*)?" "\r\n" | ".." r"[^\r\n]*" "\r\n"
+
+
+# --- What the server says ---------------------------------------------------------------------------------------------
+
+<no_service>      ::= r"554 [ -~]*" "\r\n"
+<unknown>         ::= r"50[024] [ -~]*" "\r\n"
+
+# Not now, or never; in one line, or in two.
+<rejected>        ::= <later> "\r\n" | <never> "\r\n"
+<later>           ::= r"45[0-2] [ -~]*" | r"451-[ -~]*\r\n451 [ -~]*"
+<never>           ::= r"55[0-4] [ -~]*" | r"550-[ -~]*\r\n550 [ -~]*"
+
+<for_user>        ::= "334 VXNlcm5hbWU6\r\n" | "334 VXNlciBOYW1lAA==\r\n"
+<for_password>    ::= "334 UGFzc3dvcmQ6\r\n" | "334 UGFzc3dvcmQA\r\n"
+<for_plain>       ::= "334 \r\n"
+
+# There are no extensions that change what a client sends, but SIZE.
+<features>        ::= "250-" <host> r"( [ -~]*)?" "\r\n" <size_offer>? <login_offer> <extension>* "250 HELP\r\n"
+<size_offer>      ::= r"250-SIZE [1-9][0-9]{6,8}" "\r\n"
+<login_offer>     ::= "250-AUTH " ("LOGIN" | "PLAIN" | "LOGIN PLAIN" | "PLAIN LOGIN") "\r\n"
+<extension>       ::= "250-8BITMIME\r\n" | r"250-X[A-Z0-9]{1,8}( [0-9]+)?" "\r\n"
+<host>            ::= r"([a-z][a-z0-9]{0,8}\.)?example"
+
+
+# --- What is computed -------------------------------------------------------------------------------------------------
+
+# The same as in smtp.fan for PLAIN: nothing (on behalf of whom), the name, and the password, each after a zero byte.
+<plain_base64>    ::= r"[A-Za-z0-9+/]+={0,2}" := encoded(<credentials>)
+<credentials>     ::= "\x00the_user\x00the_password" := decoded(<plain_base64>)
+<wrong_plain_base64> ::= r"[A-Za-z0-9+/]+={0,2}" := encoded(<guesses>)
+<guesses>         ::= "\x00" r"the_user|[a-z]{1,12}" "\x00" r"[a-z]{1,12}" := decoded(<wrong_plain_base64>)
+
+
+# --- What must hold ---------------------------------------------------------------------------------------------------
+
+# Of the extensions, only those are used that were offered.
+where forall <s> in <size>: "SIZE" in str(<features>)
+where forall <l> in <login>: "LOGIN" in str(<features>..<login_offer>)
+where forall <p> in <plain_login>: "PLAIN" in str(<features>..<login_offer>)
