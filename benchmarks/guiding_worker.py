@@ -41,10 +41,12 @@ class Enough(Exception):
     """A run has had as many messages as it may."""
 
 
-def run(made: Campaign, most_messages: int | None = None) -> None:
-    """Run until it ends by itself, or after the conversation in which it has had so many messages."""
+def run(made: Campaign, most_messages: int | None = None) -> list[str]:
+    """Run until it ends by itself, or after the conversation in which it has had so many messages; what was found."""
+    findings: list[str] = []
 
-    def look(_: Session) -> None:
+    def look(session: Session) -> None:
+        findings.extend(finding.show() for finding in session.findings)
         if most_messages is not None and made.progress.messages >= most_messages:
             raise Enough
 
@@ -56,6 +58,7 @@ def run(made: Campaign, most_messages: int | None = None) -> None:
         pass
     finally:
         gc.unfreeze()
+    return findings
 
 
 def result(made: Campaign) -> dict[str, Any]:
@@ -81,11 +84,9 @@ def talk(spec: str, port: int, seed: int, scheme: str, most_messages: int | None
     ours, chance = Play(loaded, Casting(networks)), Chance(seed)
     guidance = Guidance(ours, chance, follows_the_paper=scheme == "paper")
     budget = Budget(Until.COVERAGE if scheme == "random" else Until.PLATEAU)
-    findings: list[str] = []
     with Loop() as loop:
         made = Campaign(ours, guidance, chance, Patience(), budget, loop, is_guided=scheme != "random")
-        made.on_session = lambda session: findings.extend(finding.show() for finding in session.findings)
-        run(made, most_messages)
+        findings = run(made, most_messages)
     whole = time.process_time()
     return {
         **result(made),
@@ -93,7 +94,7 @@ def talk(spec: str, port: int, seed: int, scheme: str, most_messages: int | None
         "whole_cpu": whole,
         "wall": time.perf_counter() - wall,
         "waited": made.carrier.waited,
-        "findings": [f"{made.progress.findings} findings in {spec}"] if made.progress.findings else [],
+        "findings": findings,
     }
 
 
@@ -210,11 +211,13 @@ def conversation(spec: str, messages: int, never: Sequence[str]) -> tuple[Play, 
         after = forecast.after(move, node)
         moments.append(Moment(move, node, forecast, after))
         forecast = after
+    gc.collect()
+    gc.freeze()  # what was prepared is not looked through for garbage while something is measured
     return ours, moments
 
 
 def forecast(spec: str, never: Sequence[str]) -> dict[str, Any]:
-    """What it costs to go on by a message and to know what may come next: in all, and around an early and a late one."""
+    """What it costs to go on by a message and to know what may come next: in all, and around early and late ones."""
     _, moments = conversation(spec, LATE + AROUND, never)
     stopwatch = Stopwatch()
     here = play(SPECS[spec]()).forecaster.begin()  # one that has prepared nothing yet

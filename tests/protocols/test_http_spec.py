@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import socket
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -62,14 +61,6 @@ def test_curl_is_talked_to_without_findings(palaver: Any) -> None:
 def port_told_by(talking: subprocess.Popen[bytes]) -> int:
     """The port that palaver listens at, from the first line it says."""
     assert talking.stdout is not None
-    found = re.search(rb"127\.0\.0\.1:(\d+)", talking.stdout.readline())
+    found = re.search(rb"listens at port (\d+)", talking.stdout.readline())
     assert found is not None
     return int(found[1])
-
-
-def say(port: int, data: bytes) -> bytes:
-    """Send this to a server and no more; what it answers."""
-    with socket.create_connection(("127.0.0.1", port), timeout=LIMIT_S) as connection:
-        connection.sendall(data)
-        connection.shutdown(socket.SHUT_WR)
-        return b"".join(iter(lambda: connection.recv(65536), b""))

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import socket
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import http_bugs
 import llm_bugs
 import pytest
 import rest_bugs
 
-from servers.common import needs
+from servers.common import LIMIT_S, needs
 from servers.web import WebServer, language_model, quotes_api, web_server
 
 SPECS = Path(rest_bugs.__file__).parents[2] / "src" / "palaver" / "specs"
@@ -76,3 +79,32 @@ def test_a_model_that_does_as_it_is_told_is_not_suspected(palaver: Any, model_at
         talked = talk(palaver, "llm.fan", most)
     assert talked.code == 0
     assert talked.summary.endswith("no findings")
+
+
+def answers(palaver: Any, sent: bytes) -> tuple[int, str]:
+    """What palaver, as a server of HTTP, finds out about a client that sends this and then listens."""
+    arguments = ("talk", "-f", str(SPECS / "http.fan"), "--server", "0", "-n", "1", "--seed", "1")
+    talking = palaver.start(*arguments, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    try:
+        port = int(talking.stdout.readline().split()[-1])  # Server listens at port 43210
+        with socket.create_connection(("127.0.0.1", port), timeout=LIMIT_S) as connection:
+            connection.sendall(sent)
+            connection.shutdown(socket.SHUT_WR)
+            said, _ = talking.communicate(timeout=LIMIT_S)
+    finally:
+        talking.kill()
+        talking.communicate()
+    return talking.returncode, said.decode()
+
+
+@pytest.mark.parametrize("bug", http_bugs.BUGS, ids=lambda bug: bug.name)
+def test_a_wrong_client_of_http_is_found_out(palaver: Any, bug: http_bugs.Bug) -> None:
+    code, said = answers(palaver, bug.sent)
+    assert code == 1, said
+    assert f"1 {bug.finding}" in said
+
+
+def test_a_right_client_of_http_is_not_suspected(palaver: Any) -> None:
+    code, said = answers(palaver, http_bugs.RIGHT)
+    assert code == 0, said
+    assert "no findings" in said

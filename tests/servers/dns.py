@@ -130,6 +130,7 @@ def dnslib(folder: Path) -> Iterator[NameServer]:
 def small(folder: Path, script: Path = HERE / "dns_small.py", *arguments: str) -> Iterator[NameServer]:
     """The server of `dns_small.py`, or another script that prints the port it has chosen."""
     log = folder / "log"
+    log.write_bytes(b"")  # what another server said there is no port of this one
     environment = {"PYTHONPATH": str(HERE.parent), "PYTHONDONTWRITEBYTECODE": "1"}
     command = [sys.executable, str(script), *arguments]
     with started(command, is_ready=lambda: b"\n" in log.read_bytes(), log=log, env=environment):

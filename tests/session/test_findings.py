@@ -297,3 +297,26 @@ def test_findings_are_the_same_whatever_the_values_in_them_are() -> None:
 
     assert signature(1, b"SAY other\n") == signature(2, b"SAY another\n")
     assert signature(1, b"SAY other\n") != signature(1, b"SAX")
+
+
+def test_findings_are_not_alike_if_they_break_different_constraints() -> None:
+    text = """
+<start> ::= <Client:ask> <Server:answer>
+<ask> ::= "ASK\\n"
+<answer> ::= <word> " " <number> "\\n"
+<word> ::= r"[a-z]+"
+<number> ::= r"[0-9]+"
+where <word> != "bad"
+where int(<number>) < 10
+"""
+
+    def signature(data: bytes) -> tuple[str, ...]:
+        scene = Scene(text).open()
+        scene.talk()
+        scene.hear(data)
+        (finding,) = scene.session.findings
+        assert finding.kind is Kind.CONSTRAINT
+        return finding.signature
+
+    assert signature(b"bad 1\n") == signature(b"bad 2\n")
+    assert signature(b"bad 1\n") != signature(b"good 11\n")

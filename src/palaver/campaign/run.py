@@ -6,9 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 
+from palaver.campaign.target import Target
 from palaver.chance import Chance
 from palaver.navigation.guidance import Guidance
 from palaver.session.engine import Patience, Session
+from palaver.session.findings import Kind
 from palaver.session.play import Play
 from palaver.session.player import Player
 from palaver.transport.drive import Carrier, Watch, drive
@@ -18,6 +20,8 @@ from palaver.transport.timed import Timed
 _MOST_SILENT = 3
 # A run is on a plateau, whatever the plans say, if so many messages in a row have covered nothing.
 _LONGEST_STALL = 2_000
+# Findings that come about when a program is gone.
+_MAY_BE_A_CRASH = frozenset((Kind.CLOSED, Kind.RESET, Kind.SILENCE, Kind.REFUSED))
 # With --until coverage, how often what was given up is tried again, each time with twice the patience.
 _MOST_AGAIN = 3
 
@@ -74,6 +78,7 @@ class Campaign:
         carrier: Carrier,
         *,
         is_guided: bool = True,
+        target: Target | None = None,
     ) -> None:
         self.guidance = guidance
         self.progress = Progress(phase=Phase.GUIDED if is_guided else Phase.UNGUIDED)
@@ -81,7 +86,8 @@ class Campaign:
         self.on_happening: Watch | None = None  # told of all that happens between a session and the world
         self.on_end: Callable[[Session], None] = lambda session: None  # and after it has ended
         self.tell: Callable[[str], None] = lambda what: None  # what happens to the run itself
-        self.carrier = Timed(carrier)
+        self.carrier = Timed(target or carrier)
+        self._target = target
         self._play = play
         self._chance = chance
         self._patience = patience
@@ -113,8 +119,12 @@ class Campaign:
         stream = self._chance / "session" / progress.sessions
         session = Session(self._play, self._player, stream, self._patience)
         self.on_session(session)
+        if self._target is not None:
+            self._target.before_session()
         try:
             drive(session, self.carrier, self.on_happening)
+            if self._target is not None:
+                self._see_to(self._target, session)
         finally:
             self._count(session)  # what was said was said, also if it was interrupted
         self._silent = 0 if session.said else self._silent + 1
@@ -122,6 +132,12 @@ class Campaign:
             self._covered = len(self.guidance.coverage)
             self._covered_at = progress.messages
         self.on_end(session)
+
+    def _see_to(self, target: Target, session: Session) -> None:
+        """Whether the program under test has crashed; if so, that explains what else was found."""
+        was_cut = any(finding.kind in _MAY_BE_A_CRASH for finding in session.findings)
+        crashes = [death for death in target.after_session(was_cut=was_cut) if target.is_crash(death)]
+        session.findings[:0] = [death.finding("", session.said) for death in crashes]
 
     def _count(self, session: Session) -> None:
         progress = self.progress

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from palaver.errors import PalaverError
-from palaver.session.events import Action, Address, Close, Closed, Failed, Input, Open, Passed, Received
+from palaver.session.events import Action, Address, Close, Closed, Failed, Input, Open, Opened, Passed, Received
 from palaver.session.findings import Finding, Kind, Said
 from palaver.transport.drive import Carrier
 from palaver.transport.ports import is_listening
@@ -54,10 +54,6 @@ class Death:
     at: float
     exit_code: int  # negative: by that signal
     output: bytes  # the end of what it wrote
-
-    @property
-    def is_crash(self) -> bool:
-        return self.exit_code != 0
 
     @property
     def how(self) -> str:
@@ -126,6 +122,8 @@ class Target:
         self._is_running = False
         self._is_up = False  # it runs, and has listened or may connect
         self._is_due = False  # a client that is to be started in this session
+        self._awaited: str | None = None  # the link by which a client is to come, until something comes
+        self._come_by = 0.0
         self._output = bytearray()
         self._death: Death | None = None  # since it was last started
         self._deaths: list[Death] = []
@@ -152,7 +150,7 @@ class Target:
         `was_cut`: the peer was gone when it should not have been, so it is worth waiting for the end of the program. A
         client is always waited for, as it has nothing more to do, and ended if it does not end.
         """
-        self._is_due = False
+        self._is_due, self._awaited = False, None
         self._look()
         if was_cut or self._role == "client":
             until = self.clock.now() + self._end_patience
@@ -162,6 +160,10 @@ class Target:
             self.stop()
         deaths, self._deaths = self._deaths, []
         return deaths
+
+    def is_crash(self, death: Death) -> bool:
+        """Whether the program has failed by that. A client that was told no may say so by its exit code."""
+        return death.exit_code < 0 or (self._role == "server" and death.exit_code != 0)
 
     def stop(self) -> None:
         """End the program, unless it has ended."""
@@ -178,8 +180,10 @@ class Target:
         """
         actions = list(actions)
         self._carrier.carry_out(actions)
-        if self._is_due and any(isinstance(action, Open) and action.role == "listen" for action in actions):
+        listening = (action.link for action in actions if isinstance(action, Open) and action.role == "listen")
+        if self._is_due and (link := next(listening, None)) is not None:
             self._is_due = False
+            self._awaited, self._come_by = link, self.clock.now() + self._patience
             self._start(is_up=True)
 
     def poll(self) -> list[Input]:
@@ -190,8 +194,24 @@ class Target:
         """What has happened to sessions, as soon as something has; one `Passed` if nothing has until then."""
         heard = self._taken()
         while not heard:
-            heard = self._others(self._carrier.wait(until))
+            if self._awaited is not None and (not self._is_running or self.clock.now() >= self._come_by):
+                return self._never_came(self._awaited)
+            patient = until
+            if self._awaited is not None:
+                patient = self._come_by if until is None else min(until, self._come_by)
+            heard = self._others(self._carrier.wait(patient))
+            if patient != until and all(isinstance(each, Passed) for each in heard):
+                heard = []
         return heard
+
+    def _never_came(self, link: str) -> list[Input]:
+        """A client has ended, or had its time, and nobody has heard of it; unless that is just about to be told."""
+        heard = self._others(self._carrier.wait(self.clock.now() + self._end_patience))
+        if self._awaited is None:
+            return heard
+        self._awaited = None
+        how = f"in {self._patience:g} s" if self._death is None else f"and {self._death.how}"
+        return [Failed(self.clock.now(), link, "other", f"the program under test never connected {how}")]
 
     def _taken(self) -> list[Input]:
         taken, self._unheard = self._unheard, []
@@ -239,7 +259,7 @@ class Target:
         else:
             wrote = death.output
             what = f"{self._name} {death.how} before it listened at {self._place}"
-            if not death.is_crash:
+            if death.exit_code == 0:
                 what += "; if it goes on in the background, it cannot be watched: keep it in the foreground"
         lines = wrote.decode("utf-8", "replace").splitlines()[-_LINES_SHOWN:]
         return "\n".join([what, *(f"  | {line}" for line in lines)])
@@ -263,6 +283,8 @@ class Target:
         """What is not about the program."""
         others: list[Input] = []
         for happened in inputs:
+            if isinstance(happened, Opened | Received) and happened.link != LINK:
+                self._awaited = None
             if isinstance(happened, Passed) or happened.link != LINK:
                 others.append(happened)
             elif isinstance(happened, Received):

@@ -1,8 +1,7 @@
-"""A small mail server, with or without defects, as a program: `python -m palaver.demo.server [DEFECT…]`.
+"""A small mail server, with or without defects, as a program: `python -m palaver.demo.server PORT [DEFECT…]`.
 
-It prints the port of the loopback interface that it has chosen, and serves until its standard input ends: so it never
-outlives whoever has started it. `MailSession` is what the server does, and knows nothing of sockets; wrong servers are
-made by changing one of its methods.
+`MailSession` is what the server does, and knows nothing of sockets; wrong servers are made by changing one of its
+methods. Letters go nowhere.
 """
 
 from __future__ import annotations
@@ -10,9 +9,9 @@ from __future__ import annotations
 import base64
 import binascii
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from socketserver import StreamRequestHandler, ThreadingTCPServer
-from typing import TypeAlias
 
 ACCOUNT = ("the_user", "the_password")
 
@@ -158,7 +157,6 @@ class MailSession:
         return line == "."
 
     def deliver(self) -> str:
-        """It goes nowhere."""
         self.forget_envelope()
         return reply(250, "on its way")
 
@@ -208,13 +206,13 @@ class KeepsSender(MailSession):
 
 
 class TiresOfGuessing(MailSession):
-    """The third wrong password is taken for the right one."""
+    """The second wrong password is taken for the right one."""
 
     guesses = 0
 
     def fail_login(self) -> str:
         self.guesses += 1
-        if self.guesses < 3:
+        if self.guesses < 2:
             return super().fail_login()
         self.is_logged_in = True
         return reply(235, "welcome")
@@ -228,29 +226,30 @@ class ForgetsItsName(MailSession):
         return answer if "." in client else answer.replace(self.host, self.host.partition(".")[0])
 
 
-Kind: TypeAlias = type[MailSession]
+DEFECTS: tuple[type[MailSession], ...] = (KeepsSender, TiresOfGuessing, ForgetsItsName)
 
-DEFECTS: tuple[Kind, ...] = (KeepsSender, TiresOfGuessing, ForgetsItsName)
+
+def with_defects(names: Sequence[str]) -> type[MailSession]:
+    """The server that has all of these defects, and no other."""
+    kinds = tuple(kind for kind in DEFECTS if kind.__name__ in names)
+    return type("Defective", kinds or (MailSession,), {})
 
 
 # --- The program ------------------------------------------------------------------------------------------------------
 
 
 class _Server(ThreadingTCPServer):
+    allow_reuse_address = True
     daemon_threads = True  # a conversation that goes on does not keep the server alive
 
 
-def server_of(kind: Kind) -> ThreadingTCPServer:
-    """Such a server on a free port of the loopback interface."""
+def serve(kind: type[MailSession], port: int) -> None:
+    """Be such a server at a port of the loopback interface, until the program is ended."""
 
     class Handler(StreamRequestHandler):
-        wbufsize = -1  # a reply goes out in one piece
-
         def handle(self) -> None:
-            try:
+            with suppress(OSError):  # the client is gone, and may be
                 self.converse(kind())
-            except OSError:
-                pass  # the client is gone, and may be
 
         def converse(self, session: MailSession) -> None:
             self.say(session.greet())
@@ -261,27 +260,10 @@ def server_of(kind: Kind) -> ThreadingTCPServer:
 
         def say(self, text: str) -> None:
             self.wfile.write(text.encode("latin-1"))
-            self.wfile.flush()
 
-    return _Server(("127.0.0.1", 0), Handler)
-
-
-def kind_with(names: list[str]) -> Kind:
-    """The server that has all of these defects."""
-    kinds = tuple(kind for kind in DEFECTS if kind.__name__ in names)
-    return type("Defective", kinds or (MailSession,), {})
-
-
-def main() -> None:
-    """Serve until standard input ends."""
-    from threading import Thread
-
-    with server_of(kind_with(sys.argv[1:])) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        print(server.server_address[1], flush=True)
-        sys.stdin.read()
-        server.shutdown()
+    with _Server(("127.0.0.1", port), Handler) as server:
+        server.serve_forever()
 
 
 if __name__ == "__main__":
-    main()
+    serve(with_defects(sys.argv[2:]), int(sys.argv[1]))

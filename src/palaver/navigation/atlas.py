@@ -20,7 +20,7 @@ times. Whoever is in a conversation asks with the fields of that one.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
 from palaver.matching.cut import MessageType
@@ -33,6 +33,8 @@ from palaver.trees.node import Node, NonTerminal, Part
 
 # What comes if nothing does, where we may speak as well.
 SILENCE = ""
+# What comes if the others leave, where only they may speak, and the conversation may as well be over.
+LEAVING = "(end)"
 
 # More ways than this to go on from one place, or to grow one tree from the bottom, are not followed.
 _MOST_EDGES = 1_000
@@ -55,7 +57,8 @@ class Place:
         # Once they are known:
         self.is_known = False
         self.edges: tuple[Edge, ...] = ()
-        self.answers: tuple[str, ...] = ()  # the symbols that others may say, sorted; SILENCE if we may speak
+        # The symbols that others may say, sorted; SILENCE if we may speak, else LEAVING if the dialogue may end.
+        self.answers: tuple[str, ...] = ()
         self.ending: tuple[int, ...] | None = None  # the states met if the dialogue ends here, if it can
 
 
@@ -150,9 +153,16 @@ class Atlas:
             if len(edges) == _MOST_EDGES:
                 break
         place.edges = tuple(edges)
-        place.answers = tuple(sorted({SILENCE if edge.is_ours else edge.move.symbol for edge in edges}))
         place.ending = self._end(place, self._anything)
+        place.answers = self.answers((edge.move for edge in edges), can_end=place.ending is not None)
         place.is_known = True
+
+    def answers(self, moves: Iterable[MessageType], *, can_end: bool) -> tuple[str, ...]:
+        """What may come where these messages may be said, as a place has it."""
+        names = {SILENCE if move.sender in self.ours else move.symbol for move in moves}
+        if can_end and SILENCE not in names:
+            names.add(LEAVING)
+        return tuple(sorted(names))
 
     # --- In a conversation --------------------------------------------------------------------------------------------
 

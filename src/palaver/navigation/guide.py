@@ -12,7 +12,7 @@ from typing import Protocol
 
 from palaver.chance import Chance
 from palaver.matching.forecaster import Forecast, MessageType
-from palaver.navigation.atlas import SILENCE, Atlas, Edge, Place
+from palaver.navigation.atlas import LEAVING, SILENCE, Atlas, Edge, Place
 from palaver.navigation.peer import Peer
 from palaver.navigation.planner import Plan, Situation, Step
 from palaver.navigation.potential import Potential
@@ -66,6 +66,7 @@ class Guide:
         self._chance = chance
         self._steps: list[Step] = []
         self._last = ""
+        self._possible: tuple[str, ...] = ()  # what may come now, as far as was said
         self._refused: dict[str, None] = {}
         self._planned: Edge | None = None  # what we are about to say
 
@@ -75,6 +76,7 @@ class Guide:
         """Another conversation begins."""
         self.superposition.begin()
         self._last = ""
+        self._possible = ()
         self._refused = {}
         if self._steps and isinstance(self._steps[0], Edge) and self._steps[0].source is not self._atlas.beginning:
             self._drop("the conversation has ended before")
@@ -102,7 +104,7 @@ class Guide:
 
     def waited(self, forecast: Forecast) -> None:
         """We waited, and nothing came."""
-        self._peer.answered(self._last, self._possible(forecast), SILENCE)
+        self._peer.answered(self._last, self._answers(forecast), SILENCE)
         self._diverge("nothing came")
 
     def refused(self, move: MessageType) -> None:
@@ -117,7 +119,8 @@ class Guide:
         planned = step if isinstance(step, Edge) and step.move == move else None
         covered = len(self._atlas.coverage)
         if not is_ours:
-            self._peer.answered(self._last, self._possible(before), move.symbol)
+            self._peer.answered(self._last, self._answers(before), move.symbol)
+        self._possible = self._answers(after)
         edges = self.superposition.advance(move, node, before, after, planned)
         if any(self._potential.is_open(edge.state) for edge in edges) or len(self._atlas.coverage) > covered:
             (self._ours if is_ours else self._peer).contained(node)
@@ -135,6 +138,9 @@ class Guide:
         self._scheme.lost(self.superposition.end(can_end))
         if not can_end:
             self._diverge("the conversation broke off")
+        elif LEAVING in self._possible and len(self._possible) > 1:
+            self._peer.answered(self._last, self._possible, LEAVING)
+            self._diverge("the end came")
         if self._steps and not isinstance(self._steps[0], Edge):
             del self._steps[0]
 
@@ -191,8 +197,8 @@ class Guide:
         self.steering.state = edge.above
         return edge.move
 
-    def _possible(self, forecast: Forecast) -> list[str]:
-        return [SILENCE if move.sender in self._atlas.ours else move.symbol for move in forecast.moves]
+    def _answers(self, forecast: Forecast) -> tuple[str, ...]:
+        return self._atlas.answers(forecast.moves, can_end=forecast.can_end)
 
     def _tell(self, what: str) -> None:
         if self.explain is not None:

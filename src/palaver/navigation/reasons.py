@@ -10,7 +10,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from palaver.navigation.atlas import SILENCE, Atlas, Edge, Place
+from palaver.navigation.atlas import LEAVING, SILENCE, Atlas, Edge, Place
 from palaver.navigation.goals import Aim
 from palaver.navigation.peer import Peer
 from palaver.navigation.planner import Planner, Situation
@@ -132,7 +132,7 @@ class Reasons:
 
 
 def _named(name: str) -> str:
-    return "nothing" if name == SILENCE else name
+    return {SILENCE: "nothing", LEAVING: "the end"}.get(name, name)
 
 
 def _article(name: str) -> str:

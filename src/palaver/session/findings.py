@@ -73,7 +73,7 @@ class Finding:
     def signature(self) -> tuple[str, ...]:
         """What makes two findings the same: not when they came, nor the values in them."""
         last = self.conversation[-1].symbol if self.conversation else ""
-        return (self.kind.label, self.party, last, *self.expected)
+        return (self.kind.label, self.party, last, self.constraint, *self.expected)
 
     def show(self) -> str:
         """The finding with its conversation, for people."""

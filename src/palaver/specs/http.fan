@@ -5,10 +5,12 @@
 # says that the connection is closed, because nothing can follow it.
 
 <start>    ::= <exchange>+ | <exchange>* <last>
-<exchange> ::= <Client:Server:request> <Server:Client:response>
-             | <Client:Server:head> <Server:Client:head_response>
-<last>     ::= <Client:Server:request> <Server:Client:last_response>
-             | <Client:Server:head> <Server:Client:last_head_response>
+<exchange> ::= <asking> | <peeking>
+<last>     ::= <last_asking> | <last_peeking>
+<asking>   ::= <Client:Server:request> <Server:Client:response>
+<peeking>  ::= <Client:Server:head> <Server:Client:head_response>
+<last_asking>  ::= <Client:Server:request> <Server:Client:last_response>
+<last_peeking> ::= <Client:Server:head> <Server:Client:last_head_response>
 
 <request>  ::= <fetch> | <submit>
 <fetch>    ::= ("GET" | "DELETE") <target> <named>* "\r\n"

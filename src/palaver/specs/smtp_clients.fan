@@ -23,8 +23,8 @@ include('smtp.fan')
 # A login may fail although all is right; never the other way round.
 <guest>           ::= <login_good> <member> | <login_bad> <guest> | <not_allowed> <leave> | <leave>
 <login_good>      ::= <account> <Server:logged_in>
-<login_bad>       ::= <account> <Server:rejected> | <wrong_account> <Server:login_failed> | <no_mechanism>
-<no_mechanism>    ::= (<Client:auth> | <Client:auth_plain>) <Server:rejected>
+<login_bad>       ::= <account> <Server:login_refused> | <wrong_account> <Server:login_failed> | <no_mechanism>
+<no_mechanism>    ::= (<Client:auth> | <Client:auth_plain>) <Server:auth_refused>
 
 # With LOGIN the name and the password are asked for; with PLAIN (RFC 4616) they come together. In either case the client
 # may give the first answer at once.
@@ -39,16 +39,18 @@ include('smtp.fan')
 <member>          ::= <sent> <member> | <not_sent> <let_down> | (<pause> | <reset>) <member> | <farewell>
 <let_down>        ::= <sent> <member> | <not_sent> <let_down> | <reset> <let_down> | <leave>
 
-<sent>            ::= <envelope> <Client:data> <Server:go_ahead> <Client:letter> <Server:ok>
-<not_sent>        ::= <Client:mail> <Server:rejected> | <Client:mail> <Server:ok> <nobody> | <not_taken>
-<not_taken>       ::= <envelope> (<Client:data> <Server:rejected> | <Client:data> <Server:go_ahead> <Client:letter> <Server:rejected> | <reset>)
+<sent>            ::= <transaction> <Server:ok>
+<not_sent>        ::= <transaction> <Server:letter_refused> | <Client:mail> (<Server:mail_refused> | <Server:ok> <given_up>)
+<transaction>     ::= <Client:mail> <Server:ok> <Client:rcpt> <somebody> <Client:data> <Server:go_ahead> <Client:letter>
+<given_up>        ::= <reset> | <Client:rcpt> (<nobody> | <somebody> <no_letter>)
+<no_letter>       ::= <Client:data> <Server:data_refused> | <Client:copy> <Server:rcpt_refused> | <reset>
 
 # Without anybody who gets the letter, there is no DATA.
-<envelope>        ::= <Client:mail> <Server:ok> <nobody>? <Client:rcpt> <Server:ok> <another>*
-<nobody>          ::= (<Client:rcpt> <Server:rejected>)+
-<another>         ::= <Client:rcpt> (<Server:ok> | <Server:rejected>)
+<somebody>        ::= (<Server:ok> | <nobody> <Client:copy> <Server:ok>) <bystander>*
+<nobody>          ::= <Server:rcpt_refused> (<Client:copy> <Server:rcpt_refused>)*
+<bystander>       ::= <Client:copy> (<Server:ok> | <Server:rcpt_refused>)
 
-<pause>           ::= <Client:noop> <Server:ok> | <Client:help> <Server:advice> | <Client:vrfy> (<Server:cannot_tell> | <Server:rejected>)
+<pause>           ::= <Client:noop> <Server:ok> | <Client:help> <Server:advice> | <Client:vrfy> <Server:cannot_tell>
 
 
 # --- What the client says ---------------------------------------------------------------------------------------------
@@ -66,6 +68,7 @@ include('smtp.fan')
 <wrong_plain_at_once> ::= <to_log_in> <plain_login> " " <wrong_plain_base64> "\r\n"
 <mail>            ::= ("MAIL FROM:<" | "mail FROM:<") <address> ">" <size>? "\r\n"
 <rcpt>            ::= ("RCPT TO:<" | "rcpt TO:<") <address> ">\r\n"
+<copy>            ::= ("RCPT TO:<" | "rcpt TO:<") <address> ">\r\n"
 <data>            ::= "DATA\r\n" | "data\r\n"
 <rset>            ::= "RSET\r\n" | "rset\r\n"
 <noop>            ::= "NOOP\r\n" | "noop\r\n"
@@ -84,9 +87,8 @@ include('smtp.fan')
 # Any letter, as long as its lines end as they should, and what begins with a dot has got another one.
 <letter>          ::= <header>* ("\r\n" <line>*)? ".\r\n"
 <header>          ::= <sent_by> | <sent_to> | <other_header>
-<sent_by>         ::= "From: " <mailbox> "\r\n"
-<sent_to>         ::= "To: " <mailbox> "\r\n"
-<mailbox>         ::= <address> | r"([ -;=?-~]* )?<" <address> ">"
+<sent_by>         ::= "From: " r"([ -;=?-~]* )?<?" <address> r">?" "\r\n"
+<sent_to>         ::= "To: " r"([ -;=?-~]* )?<?" <address> r">?(,[^\r\n]*)?" "\r\n"
 <other_header>    ::= r"(?!From:|To:)[!-9;-~]+:[^\r\n]*(\r\n[ \t][^\r\n]*)*" "\r\n"
 <line>            ::= r"([^.\r\n][^\r\n]*)?" "\r\n" | ".." r"[^\r\n]*" "\r\n"
 
@@ -96,8 +98,15 @@ include('smtp.fan')
 <no_service>      ::= r"554 [ -~]*" "\r\n"
 <unknown>         ::= r"50[024] [ -~]*" "\r\n"
 
-# Not now, or never; in one line, or in two.
-<rejected>        ::= <later> "\r\n" | <never> "\r\n"
+# Not now, or never; in one line, or in two. Each step has a name of its own for it, so that guided conversations try
+# them all.
+<login_refused>   ::= <rejection>
+<auth_refused>    ::= <rejection>
+<mail_refused>    ::= <rejection>
+<rcpt_refused>    ::= <rejection>
+<data_refused>    ::= <rejection>
+<letter_refused>  ::= <rejection>
+<rejection>       ::= (<later> | <never>) "\r\n"
 <later>           ::= r"45[0-2] [ -~]*" | r"451-[ -~]*\r\n451 [ -~]*"
 <never>           ::= r"55[0-4] [ -~]*" | r"550-[ -~]*\r\n550 [ -~]*"
 

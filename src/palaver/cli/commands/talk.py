@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import gc
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import click
 
 from palaver.campaign.run import Budget, Campaign, Until
+from palaver.campaign.target import PORT, Target, TargetError, command_of
 from palaver.chance import Chance
 from palaver.cli.options import budget_option, load_spec, rates, search_options, size_options, talk_options
 from palaver.cli.tally import Tally
@@ -17,12 +18,13 @@ from palaver.errors import PalaverError
 from palaver.navigation import store
 from palaver.navigation.goals import Goal
 from palaver.navigation.guidance import Guidance
-from palaver.party import ConnectionMode, split_party_spec
+from palaver.party import ConnectionMode, Protocol, split_party_spec
 from palaver.session.cast import Casting
 from palaver.session.engine import Patience
 from palaver.session.play import BUDGET, Play
 from palaver.solving.workshop import Limits
 from palaver.transport.loop import Loop
+from palaver.transport.ports import free_port
 
 
 class _Talk(click.Command):
@@ -106,6 +108,12 @@ class _Talk(click.Command):
     show_default=True,
     help="Seconds in which a server that refuses may still be starting.",
 )
+@click.option(
+    "--target",
+    "command_line",
+    metavar="COMMAND",
+    help="Start the program under test, too; {port} stands for a free port, here and in --client or --server.",
+)
 @size_options
 @budget_option(BUDGET, "message")
 @search_options
@@ -125,6 +133,7 @@ def command(**options: Any) -> int:
     through its standard input and output. What the peer does wrong is shown, and makes the exit code 1.
     """
     spec = load_spec(options)
+    port = _fill_in_the_port(options)
     try:
         limits = Limits(options["max_nodes"], options["max_repetitions"], options["budget"], rates(options))
         play = Play(spec, _casting(spec, options), limits)
@@ -144,8 +153,8 @@ def command(**options: Any) -> int:
     if file is not None and file.exists():
         guidance.go_on_from(store.read(file))
     loop = Loop(connect_timeout=options["timeout"], startup_patience=options["wait_for_server"])
-    is_guided = not options["unguided"]
-    campaign = Campaign(play, guidance, chance, patience, _budget(options), loop, is_guided=is_guided)
+    is_guided, target = not options["unguided"], _target(loop, options, port)
+    campaign = Campaign(play, guidance, chance, patience, _budget(options), loop, is_guided=is_guided, target=target)
     tally = Tally(campaign, verbose=options["verbose"], console=options["console"])
     is_interrupted = False
     # The spec stays. To look through it for garbage, again and again, would take a tenth of the time.
@@ -156,6 +165,11 @@ def command(**options: Any) -> int:
     except KeyboardInterrupt:
         is_interrupted = True
         campaign.progress.ended = "it was interrupted"
+    except TargetError as error:
+        if not campaign.progress.sessions:
+            raise click.UsageError(str(error)) from error
+        # What was found until then is not lost.
+        campaign.progress.ended = str(error)
     finally:
         gc.unfreeze()
         # What was found out is written first: who is in a hurry may interrupt once more while all is closed.
@@ -165,6 +179,36 @@ def command(**options: Any) -> int:
         finally:
             loop.close()
     return tally.conclude(is_interrupted=is_interrupted)
+
+
+def _fill_in_the_port(options: dict[str, Any]) -> int:
+    """Choose the port of the program under test, and put it where it is wanted. Unless told otherwise, be its client."""
+    if options["command_line"] is None:
+        return 0
+    if not options["clients"] and not options["servers"]:
+        options["clients"] = (PORT,)
+    uris = (*options["clients"], *options["servers"])
+    kind: Literal["tcp", "udp"] = "udp" if any("udp:" in uri for uri in uris if PORT in uri) else "tcp"
+    port = free_port(kind)
+    for name in ("clients", "servers"):
+        options[name] = tuple(uri.replace(PORT, str(port)) for uri in options[name])
+    return port
+
+
+def _target(loop: Loop, options: dict[str, Any], port: int) -> Target | None:
+    """The program under test: a server if we are the client, and the other way round."""
+    if options["command_line"] is None:
+        return None
+    uri = (options["clients"] or options["servers"])[0]
+    _, protocol, _, at = split_party_spec(uri)
+    kind: Literal["tcp", "udp", "unix"]
+    kind = "udp" if protocol is Protocol.UDP else "unix" if protocol is Protocol.UNIX else "tcp"
+    role: Literal["server", "client"] = "server" if options["clients"] else "client"
+    try:
+        command = command_of(options["command_line"], port)
+    except TargetError as error:
+        raise click.UsageError(str(error)) from error
+    return Target(loop, command, at, role=role, kind=kind)
 
 
 def _budget(options: dict[str, Any]) -> Budget:
