@@ -805,3 +805,32 @@ def test_the_parties_that_play_can_be_asked_for() -> None:
     )
     scene = Scene(text + ASK, NOBODY).open()
     assert scene.talk() == b"ASK\n"
+
+
+def test_each_of_two_sessions_of_a_spec_asks_its_own_parties_whose_turn_it_is() -> None:
+    spec = palaver.loads(
+        """
+class Client(NetworkParty):
+    def __init__(self):
+        super().__init__("tcp://127.0.0.1:4711", connection_mode=ConnectionMode.CONNECT)
+        self.is_quiet = False
+
+    def is_fuzzer_controlled(self):
+        return not Client.instance().is_quiet
+
+class Server(NetworkParty):
+    def __init__(self):
+        super().__init__("tcp://127.0.0.1:4711", connection_mode=ConnectionMode.EXTERNAL)
+
+<start> ::= <Client:ask> <Server:answer>
+<ask>    ::= "?"
+<answer> ::= "!"
+"""
+    )
+    play = Play(spec, Casting({}))
+    talking, quiet = (Session(play, RandomPlayer(Chance(1)), Chance(1)) for _ in range(2))
+    for session in (talking, quiet):
+        session.handle(Passed(0.0))
+        session.handle(Opened(0.0, "Client"))
+    quiet._cast.party("Client").is_quiet = True
+    assert (talking.wants_to_speak, quiet.wants_to_speak, talking.wants_to_speak) == (True, False, True)

@@ -661,6 +661,7 @@ class Session:
             return False
         if self._is_holding or any(map(self._is_waiting, self._inboxes)):
             return False
+        self._cast.take_the_stage()  # the spec may decide who is ours
         return any(map(self._can_say, self._forecast.moves))
 
     @property

@@ -20,15 +20,18 @@ include('smtp.fan')
 # if yours must not, replace this rule by <leave> ::= <farewell>.
 <leave>           ::= <farewell>?
 
-# A login may fail although all is right; never the other way round.
-<guest>           ::= <login_good> <member> | <login_bad> <guest> | <not_allowed> <leave> | <leave>
+# A login may fail although all is right; never the other way round. Who was turned away may try again, but not go on.
+<guest>           ::= <attempt> | <not_allowed> <leave> | <leave>
+<attempt>         ::= <login_good> <member> | <login_bad> <turned_away>
+<turned_away>     ::= <attempt> | <leave>
 <login_good>      ::= <account> <Server:logged_in>
 <login_bad>       ::= <account> <Server:login_refused> | <wrong_account> <Server:login_failed> | <no_mechanism>
 <no_mechanism>    ::= (<Client:auth> | <Client:auth_plain>) <Server:auth_refused>
 
-# With LOGIN the name and the password are asked for; with PLAIN (RFC 4616) they come together. In either case the client
-# may give the first answer at once.
-<account>         ::= <user_given> <Server:for_password> <Client:password> | <plain_asked> <Client:plain> | <Client:plain_at_once>
+# With LOGIN the name and the password are asked for; with PLAIN (RFC 4616) they come together. In either case the
+# client may give the first answer at once.
+<account>         ::= <login_answers> | <plain_asked> <Client:plain> | <Client:plain_at_once>
+<login_answers>   ::= <user_given> <Server:for_password> <Client:password>
 <user_given>      ::= <Client:auth> <Server:for_user> <Client:user> | <Client:user_at_once>
 <plain_asked>     ::= <Client:auth_plain> <Server:for_plain>
 <wrong_account>   ::= <wrong_login> | <plain_asked> <Client:wrong_plain> | <Client:wrong_plain_at_once>
@@ -39,8 +42,9 @@ include('smtp.fan')
 <member>          ::= <sent> <member> | <not_sent> <let_down> | (<pause> | <reset>) <member> | <farewell>
 <let_down>        ::= <sent> <member> | <not_sent> <let_down> | <reset> <let_down> | <leave>
 
-<sent>            ::= <transaction> <Server:ok>
-<not_sent>        ::= <transaction> <Server:letter_refused> | <Client:mail> (<Server:mail_refused> | <Server:ok> <given_up>)
+<sent>            ::= <transaction> <Server:taken>
+<not_sent>        ::= <transaction> <Server:letter_refused> | <Client:mail> <cut_short>
+<cut_short>       ::= <Server:mail_refused> | <Server:ok> <given_up>
 <transaction>     ::= <Client:mail> <Server:ok> <Client:rcpt> <somebody> <Client:data> <Server:go_ahead> <Client:letter>
 <given_up>        ::= <reset> | <Client:rcpt> (<nobody> | <somebody> <no_letter>)
 <no_letter>       ::= <Client:data> <Server:data_refused> | <Client:copy> <Server:rcpt_refused> | <reset>
@@ -49,8 +53,6 @@ include('smtp.fan')
 <somebody>        ::= (<Server:ok> | <nobody> <Client:copy> <Server:ok>) <bystander>*
 <nobody>          ::= <Server:rcpt_refused> (<Client:copy> <Server:rcpt_refused>)*
 <bystander>       ::= <Client:copy> (<Server:ok> | <Server:rcpt_refused>)
-
-<pause>           ::= <Client:noop> <Server:ok> | <Client:help> <Server:advice> | <Client:vrfy> <Server:cannot_tell>
 
 
 # --- What the client says ---------------------------------------------------------------------------------------------
@@ -95,6 +97,7 @@ include('smtp.fan')
 
 # --- What the server says ---------------------------------------------------------------------------------------------
 
+<taken>           ::= r"250 [ -~]*" "\r\n"
 <no_service>      ::= r"554 [ -~]*" "\r\n"
 <unknown>         ::= r"50[024] [ -~]*" "\r\n"
 
