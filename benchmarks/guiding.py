@@ -15,8 +15,8 @@
 - "depth" climbs a ladder of thirty rungs, each with a trap that leads back to the ground.
 - "hashes" compares plans, and the numbers of paths, under two values of PYTHONHASHSEED.
 
-aiosmtpd and pyftpdlib come with palaver's development tools; Exim and vsftpd take part if they are there and the user is
-root. REFERENCE_PYTHON names the Python of a reference that is installed already.
+aiosmtpd and pyftpdlib come with palaver's development tools. Exim and vsftpd take part if they are there and the user
+is root. REFERENCE_PYTHON names the Python of a reference that is installed already.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ import statistics
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import pytest
-from common import HERE, Process, Row, command_line, compile_bytecode, print_table, reference_python
+from common import HERE, NoAnswer, Process, Row, command_line, compile_bytecode, print_table, reference_python
 from guiding_specs import BUNDLED
 
 from palaver.compiled.load import load
@@ -42,6 +42,7 @@ from palaver.trees.node import Node, NonTerminal, Part
 
 sys.path.insert(0, str(HERE.parent / "tests"))
 from servers import ftp, mail
+from servers.common import ServerDidNotStart
 
 K = 5
 REFERENCE_SECONDS = 900.0  # for one run
@@ -82,6 +83,20 @@ class Subject:
     def why_not(self) -> str:
         """Why the server cannot take part; empty if it can."""
         return str(self.needs.kwargs["reason"]) if self.needs.args[0] else ""
+
+
+@contextmanager
+def started(subject: Subject) -> Iterator[int]:
+    """The port of a server that runs."""
+    with ExitStack() as stack:
+        for is_last in (False, False, True):
+            try:
+                server = stack.enter_context(subject.start())
+                break
+            except ServerDidNotStart as error:  # somebody else may have taken its port
+                if is_last:
+                    raise NoAnswer(str(error)) from error
+        yield server.port
 
 
 @contextmanager
@@ -200,8 +215,9 @@ class Bench:
         seeds = range(1, self.seeds + 1)
         guided = Runs([self._run(subject, seed, "gain") for seed in seeds])
         drawn = Runs([self._run(subject, seed, "paper") for seed in seeds])
-        full, runs = guided.full + drawn.full, 2 * len(seeds)
-        yield Row(f"{subject.name}, runs to 100 %", "runs", full, runs, full / runs, at_least=1)
+        full = guided.full
+        yield Row(f"{subject.name}, runs to 100 %", "runs", full, len(seeds), full / len(seeds), at_least=1)
+        yield Row(f"{subject.name}, by the paper's scheme", "runs", drawn.full, len(seeds), drawn.full / len(seeds))
         yield self._messages(subject, "the paper's scheme", guided, drawn, subject.most_of_paper)
         limits = [SHORT * run["messages"] for run in guided.answers]
         walks = Runs([self._run(subject, seed, "random", most) for seed, most in zip(seeds, limits, strict=True)])
@@ -210,11 +226,9 @@ class Bench:
             yield from self._compare_with_reference(subject, guided)
 
     def _run(self, subject: Subject, seed: int, scheme: str, most_messages: int | None = None) -> Answer:
-        with subject.start() as server:
+        with started(subject) as port:
             spec = str(subject.spec)
-            return ask(
-                action="talk", spec=spec, port=server.port, seed=seed, scheme=scheme, most_messages=most_messages
-            )
+            return ask(action="talk", spec=spec, port=port, seed=seed, scheme=scheme, most_messages=most_messages)
 
     def _messages(self, subject: Subject, other: str, ours: Runs, theirs: Runs, most: float | None) -> Row:
         compared = ours.messages / theirs.messages
@@ -235,8 +249,8 @@ class Bench:
     def _compare_with_reference(self, subject: Subject, guided: Runs) -> Iterator[Row]:
         answers = []
         for seed in range(1, self.reference_seeds + 1):
-            with subject.start() as server:
-                answers.append(run_of_reference(subject, server.port, seed))
+            with started(subject) as port:
+                answers.append(run_of_reference(subject, port, seed))
         theirs = Runs(answers)
         work = f"{subject.name}, the reference's runs to 100 %"
         yield Row(work, "runs", None, theirs.full, theirs.full / len(answers))

@@ -13,7 +13,7 @@ import random
 import statistics
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -147,7 +147,7 @@ def count(specs: list[str], k: int) -> dict[str, Any]:
 
 # So many rounds of the loop are one unit: about a microsecond on the machine on which the bars were set.
 ROUNDS_IN_A_UNIT = 20
-ROUNDS = 200_000
+ROUNDS = 10_000
 
 EARLY, LATE = 100, 2000  # messages
 AROUND = 100  # so many before and after them are looked at
@@ -221,12 +221,12 @@ def forecast(spec: str, never: Sequence[str]) -> dict[str, Any]:
     _, moments = conversation(spec, LATE + AROUND, never)
     stopwatch = Stopwatch()
     here = play(SPECS[spec]()).forecaster.begin()  # one that has prepared nothing yet
-    stopwatch.calibrate()
-    with stopwatch:
-        for move, node, _, _ in moments:
-            here = here.after(move, node)
-            here.moves  # noqa: B018  # they are found out when they are asked for
-    stopwatch.calibrate()
+    for some in _pieces(moments):
+        stopwatch.calibrate()
+        with stopwatch:
+            for move, node, _, _ in some:
+                here = here.after(move, node)
+                here.moves  # noqa: B018  # they are found out when they are asked for
     windows = {around: Stopwatch() for around in (EARLY, LATE)}
     for _ in range(REPETITIONS):
         for around, each in windows.items():
@@ -234,7 +234,6 @@ def forecast(spec: str, never: Sequence[str]) -> dict[str, Any]:
             with each:
                 for move, node, before, _ in moments[around - AROUND : around + AROUND]:
                     before.after(move, node).moves  # noqa: B018
-            each.calibrate()
     early, late = (each.units / REPETITIONS / AROUND / 2 for each in windows.values())
     return {"all": stopwatch.units / len(moments), "early": early, "late": late}
 
@@ -246,13 +245,17 @@ def coverage(spec: str, never: Sequence[str]) -> dict[str, Any]:
     superposition.begin()
     stopwatch = Stopwatch()
     edges: list[tuple[Edge, ...]] = []
-    stopwatch.calibrate()
-    with stopwatch:
-        for move, node, before, after in moments:
-            edges.append(superposition.advance(move, node, before, after, None))
-    stopwatch.calibrate()
+    for some in _pieces(moments):
+        stopwatch.calibrate()
+        with stopwatch:
+            for move, node, before, after in some:
+                edges.append(superposition.advance(move, node, before, after, None))
     nodes = sum(_size(moment.node) + len(found[0].marks) for moment, found in zip(moments, edges, strict=True))
     return {"all": stopwatch.units / len(moments), "nodes": nodes / len(moments)}
+
+
+def _pieces(moments: list[Moment]) -> Iterator[list[Moment]]:
+    return (moments[start : start + AROUND] for start in range(0, len(moments), AROUND))
 
 
 def _size(part: Part) -> int:
@@ -270,27 +273,21 @@ def _size(part: Part) -> int:
 def planning(spec: str, seed: int, most_messages: int | None = None) -> dict[str, Any]:
     """What plans cost in a run, for each message of it."""
     made = campaign(SPECS[spec](), seed)
-    planner, superposition = made.guidance.planner, made.guidance.guide.superposition
-    planning, covering = Stopwatch(), Stopwatch()
-    make, advance = planner.plan, superposition.advance
+    make, appear = made.guidance.planner.plan, made.on_session
+    stopwatch = Stopwatch()
 
     def plan(*situation: Any) -> Any:
-        with planning:
+        with stopwatch:
             return make(*situation)
 
-    def cover(*message: Any) -> Any:
-        with covering:
-            return advance(*message)
+    def begin(session: Session) -> None:
+        stopwatch.calibrate()
+        appear(session)
 
-    planner.plan = plan  # type: ignore[method-assign]  # to see how long it takes
-    superposition.advance = cover  # type: ignore[method-assign]
-    for stopwatch in (planning, covering):
-        stopwatch.calibrate()
+    made.guidance.planner.plan = plan  # type: ignore[method-assign]  # to see how long it takes
+    made.on_session = begin
     run(made, most_messages)
-    for stopwatch in (planning, covering):
-        stopwatch.calibrate()
-    messages = made.progress.messages
-    return {**result(made), "planning": planning.units / messages, "covering": covering.units / messages}
+    return {**result(made), "planning": stopwatch.units / made.progress.messages}
 
 
 ACTIONS: dict[str, Callable[..., dict[str, Any]]] = {

@@ -20,7 +20,7 @@ FLOORS = [
     ["compiled"],
     ["session"],
     ["transport", "navigation"],
-    ["campaign"],
+    ["campaign", "demo"],
     ["cli", "testing"],
 ]
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

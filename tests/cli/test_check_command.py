@@ -47,6 +47,14 @@ def test_what_is_left_over_of_an_included_file_is_no_mistake(palaver: Any) -> No
     assert (checked.code, checked.text.count("\n")) == (0, 1)
 
 
+def test_nor_is_what_it_demanded_of_what_is_left_over(palaver: Any) -> None:
+    base = '<start> ::= <b>\n<b> ::= <c>\n<c> ::= r"[a-c]"\n'
+    palaver.write(base_fan=base + "where <c> == 'c'\n", over_fan="include('base.fan')\n<b> ::= 'b'\n")
+    assert palaver("check", "--strict", "over.fan").code == 0
+    palaver.write(over_fan="include('base.fan')\n<b> ::= 'b'\nwhere <c> == 'b'\n")
+    assert palaver("check", "--strict", "over.fan").code == 1
+
+
 def test_a_missing_file_does_not_hide_the_others(palaver: Any) -> None:
     palaver.write(fine_fan=FINE)
     checked = palaver("check", "fien.fan", "fine.fan")

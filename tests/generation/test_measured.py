@@ -10,7 +10,8 @@ from palaver.chance import Chance
 from palaver.compiled.load import loads
 from palaver.compiled.spec import Spec
 from palaver.generation.compiler import SpecCode
-from palaver.generation.measured import Count, Length, Measure, Measured
+from palaver.generation.measured import Measured
+from palaver.generation.measures import Count, Length, Measure
 from palaver.generation.program import compile_program
 from palaver.grammar.analyse import least_sizes
 from palaver.grammar.empty import cyclic_symbols, nullable_symbols
@@ -179,20 +180,6 @@ def test_patterns_with_look_around_are_drawn_and_checked() -> None:
     lengths, chance = measured(spec, Length()), Chance(3)
     drawn = {text(lengths.draw("<start>", 3, chance)) for _ in range(30)}
     assert drawn == {"<y>", "<z>"}
-
-
-def test_strings_of_patterns_can_be_made_elsewhere() -> None:
-    spec = loads('<start> ::= "-" r"[a-z]*"')
-    lengths = Measured(
-        spec.grammar.rules,
-        Length(),
-        binary=False,
-        most=MOST,
-        make=not_asked,
-        leaf=lambda pattern, length, chance: "q" * length if length < 4 else None,
-    )
-    assert text(lengths.draw("<start>", 4, Chance(1))) == "-qqq"
-    assert lengths.draw("<start>", 5, Chance(1)) is None
 
 
 def test_parts_of_a_permutation_come_in_any_order() -> None:

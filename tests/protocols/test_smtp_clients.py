@@ -34,6 +34,9 @@ REPLIES = {
     "taken",
 }
 
+# A conversation in which the server never says no.
+YES = "<Client:ehlo> <Server:features> <account> <Server:logged_in> <transaction> <Server:taken> <farewell>"
+
 PYTHON_CLIENT = """
 import smtplib, sys
 port, password, *to = sys.argv[1:]
@@ -79,7 +82,10 @@ CURL = Client(
     "curl", (curl(), curl("--mail-rcpt c@example.com --mail-rcpt-allowfails --sasl-ir"), curl(password="wrong"))
 )
 SWAKS = Client("swaks", (swaks(",".join(BOTH), "LOGIN"), swaks(BOTH[0], "PLAIN"), swaks(BOTH[0], "LOGIN", "wrong")))
-MSMTP = Client("msmtp", (msmtp("login", "the_password", *BOTH), msmtp("plain", "the_password"), msmtp("login", "wrong")))
+MSMTP = Client(
+    "msmtp",
+    (msmtp("login", "the_password", *BOTH), msmtp("plain", "the_password", BOTH[0]), msmtp("login", "wrong", BOTH[0])),
+)
 # It gives the first answer at once, so that a login can be refused only as a whole.
 SMTPLIB = Client(
     "smtplib",
@@ -135,6 +141,3 @@ def test_lines_of_a_letter_that_end_as_they_do_in_unix_are_found(palaver: Any) -
     talked = talk(palaver, curl().replace("letter", "unix"), 1, "-f", "yes.fan")
     assert talked.code == 1
     assert talked.summary.endswith("1 unparseable")
-
-
-YES = "<Client:ehlo> <Server:features> <account> <Server:logged_in> <transaction> <Server:taken> <farewell>"

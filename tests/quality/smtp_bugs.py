@@ -1,20 +1,23 @@
-"""Wrong mail servers and wrong mail clients: what is wrong with them, and within how many sessions that is found.
+"""Wrong mail servers: what is wrong with them, and within how many sessions that is found.
 
-As a program, `smtp_bugs.py NAME` serves the wrong server of that name, or the right one, and `smtp_bugs.py NAME PORT`
-is the client of that name for one session. Each differs in one thing from the right one: the server from `MailSession`,
-which is that of the demonstration, the client from `Client` below.
+As a program, `smtp_bugs.py NAME PORT` is the server of that name. Each differs from `MailSession`, the right one, in one
+thing. A bug more is a class, and a row in the table at the end.
 """
 
 from __future__ import annotations
 
-import base64
-import socket
 import sys
 from dataclasses import dataclass
 
-from palaver.demo.server import ACCOUNT, DEFECTS, MailSession, reply, server_of
-
-# --- Servers ----------------------------------------------------------------------------------------------------------
+from palaver.demo.server import (
+    ACCOUNT,
+    ForgetsItsName,
+    KeepsSender,
+    MailSession,
+    TiresOfGuessing,
+    reply,
+    serve,
+)
 
 
 class RcptBeforeMail(MailSession):
@@ -57,15 +60,25 @@ class AnyPassword(MailSession):
         return self.user == ACCOUNT[0]
 
 
-class AnyUser(MailSession):
-    """Has one password for everybody, and tells who has no name before it was asked for."""
+class TellsWhoThereIs(MailSession):
+    """Sends those away whom it does not know, before it has heard the password."""
 
     def hear_user(self, line: str) -> str:
-        super().hear_user(line)
+        answer = super().hear_user(line)
         if self.user == ACCOUNT[0]:
-            return reply(334, "UGFzc3dvcmQ6")
+            return answer
         self.understand = self.command
-        return reply(535, "there is nobody of that name")
+        return self.fail_login()
+
+
+class ThirdTimeLucky(MailSession):
+    """Takes the third wrong password for the right one."""
+
+    guesses = 0
+
+    def fail_login(self) -> str:
+        self.guesses += 1
+        return super().fail_login() if self.guesses < 3 else reply(235, "welcome")
 
 
 class LoginStaysOpen(MailSession):
@@ -119,19 +132,27 @@ class EndlessReply(MailSession):
         return super().quit().removesuffix("\r\n")
 
 
-class DotEndsLetter(MailSession):
-    """Takes every line that begins with a dot for the end of the letter, and so the rest of it for commands."""
+class DotsAreEnds(MailSession):
+    """Takes a line that begins with a dot for the end of one letter and the beginning of another."""
 
-    def ends_letter(self, line: str) -> bool:
-        return line.startswith(".")
+    dotted = 0
+
+    def deliver(self) -> str:
+        letters = 1 + self.dotted
+        self.dotted = 0
+        return super().deliver() * letters
+
+    def hear_letter(self, line: str) -> str:
+        self.dotted += line.startswith("..")
+        return super().hear_letter(line)
 
 
-class FewRecipients(MailSession):
-    """Has room for three addresses, and hangs up if there are more."""
+class TwoRecipients(MailSession):
+    """Has room for two addresses, and hangs up if there are more."""
 
     def rcpt(self, address: str) -> str:
         answer = super().rcpt(address)
-        self.is_over = len(self.recipients) > 3
+        self.is_over = len(self.recipients) > 2
         return "" if self.is_over else answer
 
 
@@ -157,4 +178,45 @@ class NeverQuits(MailSession):
         self.is_over = True
         return ""
 
+@dataclass(frozen=True)
+class Bug:
+    """What is wrong, within how many sessions that must be found, and as what."""
 
+    wrong: type[MailSession]
+    sessions: int
+    finding: str
+
+    @property
+    def name(self) -> str:
+        return self.wrong.__name__
+
+
+BUGS = (
+    Bug(RcptBeforeMail, 1, "unparseable"),
+    Bug(KeepsRecipients, 1, "unparseable"),
+    Bug(KeepsSender, 5, "unparseable"),
+    Bug(OneLetterOnly, 1, "unparseable"),
+    Bug(TwoGuesses, 3, "unparseable"),
+    Bug(TiresOfGuessing, 3, "unparseable"),
+    Bug(ThirdTimeLucky, 120, "unparseable"),
+    Bug(AnyPassword, 3, "unparseable"),
+    Bug(TellsWhoThereIs, 3, "unparseable"),
+    Bug(LoginStaysOpen, 3, "unparseable"),
+    Bug(LoginTwice, 5, "unparseable"),
+    Bug(NoSpaceAtTheEnd, 1, "unparseable"),
+    Bug(MixedCodes, 5, "unparseable"),
+    Bug(ShortAnswer, 1, "unparseable"),
+    Bug(OtherName, 1, "constraint broken"),
+    Bug(ForgetsItsName, 2, "constraint broken"),
+    Bug(NoopTwice, 1, "unexpected message"),
+    Bug(DotsAreEnds, 5, "unexpected message"),
+    Bug(TwoRecipients, 5, "closed early"),
+    Bug(HelpHangsUp, 5, "closed early"),
+    Bug(EndlessReply, 1, "closed early"),
+    Bug(NeverQuits, 1, "closed early"),
+)
+
+
+if __name__ == "__main__":
+    kinds = {kind.__name__: kind for kind in (MailSession, *(bug.wrong for bug in BUGS))}
+    serve(kinds[sys.argv[1]], int(sys.argv[2]))

@@ -6,6 +6,7 @@ import os
 import socket
 import struct
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -101,40 +102,45 @@ def dig(port: int, *arguments: str) -> list[str]:
 
 
 @contextmanager
-def bind(folder: Path) -> Iterator[NameServer]:
-    """BIND with the zone; everything it needs and writes is in the folder, which must exist."""
+def bind() -> Iterator[NameServer]:
+    """BIND with the zone; everything it needs and writes is in a folder of its own."""
     port = free_port_of_both()
-    files = {"zone": ZONE, "root": ROOT, "closed": CLOSED, "named.conf": NAMED_CONF.format(folder=folder, port=port)}
-    for name, content in files.items():
-        (folder / name).write_text(content)
-    as_nobody: dict[str, Any] = {}
-    if os.geteuid() == 0:
-        os.chown(folder, NOBODY, NOBODY)
-        as_nobody = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
-    command = [program("named") or "named", "-g", "-n", "1", "-c", str(folder / "named.conf")]
-    with started(command, is_ready=lambda: knows_the_zone(port), log=folder / "log", cwd=folder, **as_nobody):
-        yield NameServer(port)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        conf = NAMED_CONF.format(folder=folder, port=port)
+        for file, content in {"zone": ZONE, "root": ROOT, "closed": CLOSED, "named.conf": conf}.items():
+            (folder / file).write_text(content)
+        as_nobody: dict[str, Any] = {}
+        if os.geteuid() == 0:
+            os.chown(folder, NOBODY, NOBODY)
+            as_nobody = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
+        command = [program("named") or "named", "-g", "-n", "1", "-c", str(folder / "named.conf")]
+        with started(command, is_ready=lambda: knows_the_zone(port), log=folder / "log", cwd=folder, **as_nobody):
+            yield NameServer(port)
 
 
 @contextmanager
-def dnslib(folder: Path) -> Iterator[NameServer]:
+def dnslib() -> Iterator[NameServer]:
     """The server of `dns_dnslib.py` with the zone."""
     port = free_port_of_both()
-    (folder / "zone").write_text(ZONE)
-    command = [sys.executable, str(HERE / "dns_dnslib.py"), str(port), str(folder / "zone")]
-    with started(command, is_ready=lambda: knows_the_zone(port), log=folder / "log"):
-        yield NameServer(port)
+    with tempfile.TemporaryDirectory() as folder:
+        zone = Path(folder) / "zone"
+        zone.write_text(ZONE)
+        command = [sys.executable, str(HERE / "dns_dnslib.py"), str(port), str(zone)]
+        with started(command, is_ready=lambda: knows_the_zone(port), log=Path(folder) / "log"):
+            yield NameServer(port)
 
 
 @contextmanager
-def small(folder: Path, script: Path = HERE / "dns_small.py", *arguments: str) -> Iterator[NameServer]:
+def small(script: Path = HERE / "dns_small.py", *arguments: str) -> Iterator[NameServer]:
     """The server of `dns_small.py`, or another script that prints the port it has chosen."""
-    log = folder / "log"
-    log.write_bytes(b"")  # what another server said there is no port of this one
-    environment = {"PYTHONPATH": str(HERE.parent), "PYTHONDONTWRITEBYTECODE": "1"}
-    command = [sys.executable, str(script), *arguments]
-    with started(command, is_ready=lambda: b"\n" in log.read_bytes(), log=log, env=environment):
-        yield NameServer(int(log.read_text().splitlines()[0]))
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder) / "log"
+        # The folder of the tests, so that a script may use what stands in another folder there.
+        environment = {"PYTHONPATH": str(HERE.parent), "PYTHONDONTWRITEBYTECODE": "1"}
+        command = [sys.executable, str(script), *arguments]
+        with started(command, is_ready=lambda: b"\n" in log.read_bytes(), log=log, env=environment):
+            yield NameServer(int(log.read_text().splitlines()[0]))
 
 
 def free_port_of_both() -> int:

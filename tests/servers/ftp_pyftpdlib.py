@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 from pyftpdlib.authorizers import DummyAuthorizer
 from pyftpdlib.handlers import FTPHandler
@@ -16,14 +17,7 @@ RIGHTS = "elrwm"
 def main() -> None:
     """Serve until the process is ended."""
     options = _options()
-    authorizer = DummyAuthorizer()
-    authorizer.add_user("the_user", "the_password", str(options.home), perm=RIGHTS)
-    settings = {
-        "authorizer": authorizer,
-        "banner": "ready",
-        "auth_failed_timeout": options.delay,
-        "max_login_attempts": options.failures,
-    }
+    settings = {"auth_failed_timeout": options.delay, "max_login_attempts": options.failures}
     base = FTPHandler
     if options.certificate is not None:
         # Only here: what it is made of need not be installed for a server in clear.
@@ -31,7 +25,23 @@ def main() -> None:
 
         base = _forgetful(TLS_FTPHandler) if options.keeps_encrypting else TLS_FTPHandler
         settings["certfile"] = str(options.certificate)
-    server = FTPServer(("127.0.0.1", options.port), type("Handler", (base,), settings))
+    serve(base, options.port, options.home, **settings)
+
+
+def serve(
+    base: type, port: int, home: Path, *, auth_failed_timeout: float = 0, max_login_attempts: int = 1_000_000, **more: Any
+) -> None:
+    """Let this handler serve the_user, whose files are in `home`, until the process is ended."""
+    authorizer = DummyAuthorizer()
+    authorizer.add_user("the_user", "the_password", str(home), perm=RIGHTS)
+    settings = {
+        "authorizer": authorizer,
+        "banner": "ready",
+        "auth_failed_timeout": auth_failed_timeout,
+        "max_login_attempts": max_login_attempts,
+        **more,
+    }
+    server = FTPServer(("127.0.0.1", port), type("Handler", (base,), settings))
     server.max_cons_per_ip = 0
     server.serve_forever()
 

@@ -79,3 +79,27 @@ def test_what_was_said_stays_though_repetitions_elsewhere_count_by_what_is_in_ou
         assert not scene.session.findings
         rest = b":" + b"x" * int(answer[:1]) if asked == b"ASK\n" else b""
         assert re.fullmatch(rb"[1-9]!*" + rest + rb"\n", answer)
+
+
+LOOKS = r"""
+<start> ::= <visit>
+<visit> ::= <Client:add> <Server:ok> <looks>
+<looks> ::= REPEATED
+<look>  ::= <Client:get> <Server:found>
+<add>   ::= "ADD\n"
+<ok>    ::= "ID " <id> "\n"
+<get>   ::= "GET " <id> "\n"
+<found> ::= "GOT\n"
+<id>    ::= r"[0-9]{4}"
+where forall <v> in <visit>: <v>..<get>.<id> == <v>.<ok>.<id>
+"""
+
+
+@pytest.mark.parametrize("repeated", ["<look>{40}", "<look> <looks> | <look>{45}"], ids=["wide", "deep"])
+def test_what_was_said_long_ago_in_an_open_state_binds_us_still(repeated: str) -> None:
+    scene = Scene(LOOKS.replace("REPEATED", repeated), seed=1).open()
+    scene.talk()
+    scene.hear(b"ID 4711\n")
+    for _ in range(40):
+        assert scene.talk() == b"GET 4711\n"
+        scene.hear(b"GOT\n")

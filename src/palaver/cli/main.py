@@ -24,6 +24,7 @@ FINDINGS, WRONG_USE, OUR_FAILURE, INTERRUPTED = 1, 2, 3, 130
 _COMMANDS = {
     "check": "Find what is wrong with a spec, and tell its size.",
     "convert": "Print a spec's grammar back as a spec, or as a state diagram.",
+    "demo": "Test a server that has defects, and find them.",
     "fuzz": "Make inputs that satisfy a spec.",
     "graph": "Draw the states of a spec, and what of them was covered.",
     "parse": "Tell whether inputs conform to a spec.",

@@ -7,12 +7,11 @@ anchors) are made as if they were not there, and the result is checked against t
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Callable
-from itertools import accumulate
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, cast
 
 from palaver.chance import Chance
+from palaver.generation.pools import drawable, written_out
 from palaver.grammar.charset import BYTES, EVERY, CharSet
 from palaver.grammar.outline import CHARACTERS, REPEATS, characters, flags_inside, op
 from palaver.grammar.regex import Regex
@@ -20,14 +19,6 @@ from palaver.grammar.regex import Regex
 # Text is drawn as str, anything binary as bytes; the two never mix in one pattern.
 Text: TypeAlias = str | bytes
 Draw: TypeAlias = Callable[[Chance], Any]
-
-# What "any character" is drawn from: what people type, and a few letters that tell whether somebody counts bytes or
-# characters. Uniform draws from all of Unicode would hardly ever hit the characters that protocols care about.
-_USUAL = CharSet.of("".join(map(chr, range(0x20, 0x7F))) + "\t\n\r" + "äéßñΩЖ中\u2028€😀")
-_SURROGATES = CharSet((0xD800, 0xE000))  # half of a surrogate pair is no character and could not be sent
-
-# A class of more characters than this is open-ended, and drawn from the usual ones in it.
-_LARGE_CLASS = 512
 
 # How often a pattern with look-around and the like is tried before it is given up.
 _TRIES = 1000
@@ -58,20 +49,12 @@ def drawn_from(regex: Regex, *, binary: bool) -> str | None:
     if len(regex.tree) != 1 or regex.tree[0][0] not in CHARACTERS:
         return None
     kind, value = regex.tree[0]
-    pool = _pool(kind, value, regex.flags, binary)
-    return "".join(chr(code) for low, high in pool.pairs() for code in range(low, high + 1))
+    return "".join(written_out(_pool(kind, value, regex.flags, binary)))
 
 
 def _pool(kind: Any, value: Any, flags: int, binary: bool) -> CharSet:
     """The characters an item of a pattern is drawn from."""
     return drawable(characters(kind, value, flags) & (BYTES if binary else EVERY))
-
-
-def drawable(chars: CharSet) -> CharSet:
-    """The characters of a class that are drawn: of an open-ended one the usual ones, if it has any."""
-    chars -= _SURROGATES
-    usual = chars & _USUAL if chars.size() > _LARGE_CLASS else chars
-    return usual or chars
 
 
 class _Builder:
@@ -145,28 +128,14 @@ class _Builder:
         return several
 
     def _one_of(self, chars: CharSet) -> Draw:
-        ranges = list(chars.pairs())
-        if not ranges:
+        if not chars:
             return _nothing
-        sizes = list(accumulate(high - low + 1 for low, high in ranges))
-        if sizes[-1] > _LARGE_CLASS:
-            return _from_ranges(ranges, sizes)
-        points = [code for low, high in ranges for code in range(low, high + 1)]
-        pool: list[Text] = [bytes((code,)) if self._binary else chr(code) for code in points]
+        drawn = written_out(chars)
+        pool: Sequence[Text] = [char.encode("latin-1") for char in drawn] if self._binary else drawn
         size = len(pool)
         if size == 1:
             return lambda chance: pool[0]
         return lambda chance: pool[int(chance.random() * size)]
-
-
-def _from_ranges(ranges: list[tuple[int, int]], sizes: list[int]) -> Draw:
-    starts = [high + 1 - upto for (_, high), upto in zip(ranges, sizes, strict=True)]
-
-    def draw(chance: Chance) -> str:
-        at = chance.below(sizes[-1])
-        return chr(starts[bisect_right(sizes, at)] + at)
-
-    return draw
 
 
 def _nothing(chance: Chance) -> str:

@@ -43,7 +43,7 @@ from palaver.generation.limits import (
     digits_of,
     told_apart,
 )
-from palaver.generation.patterns import drawable
+from palaver.generation.pools import drawable
 from palaver.grammar.automaton import State
 from palaver.grammar.charset import CharSet
 from palaver.grammar.language import Language, Unit

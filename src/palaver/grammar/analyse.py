@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from palaver.grammar.ir import Grammar, expressions_of, refs, uses_binary
+from palaver.grammar.ir import Grammar, expressions_of, mentioned, refs, uses_binary
+from palaver.grammar.mentions import users_of
 from palaver.spec.ast import (
     And,
     Bit,
@@ -54,7 +55,7 @@ class Analysis:
     def children(self) -> Mapping[str, tuple[str, ...]]:
         """The symbols that may stand directly below each symbol, in the order of the spec."""
         rules = self.grammar.rules
-        return {name: tuple(dict.fromkeys(ref.symbol for ref in refs(rule.body))) for name, rule in rules.items()}
+        return {name: mentioned(rule.body) for name, rule in rules.items()}
 
     @cached_property
     def arguments(self) -> Mapping[str, tuple[str, ...]]:
@@ -184,10 +185,7 @@ def least_sizes(rules: Mapping[str, Rule]) -> dict[str, int]:
     Rules are revisited only when something they mention became smaller, so long chains of rules cost no more than
     short ones.
     """
-    users: dict[str, list[str]] = {}
-    for name, rule in rules.items():
-        for symbol in dict.fromkeys(ref.symbol for ref in refs(rule.body)):
-            users.setdefault(symbol, []).append(name)
+    users = users_of(rules)
     sizes = dict.fromkeys(rules, ENDLESS)
     todo = dict.fromkeys(rules)
     while todo:
@@ -251,10 +249,7 @@ def _always(rules: Mapping[str, Rule]) -> dict[str, frozenset[str]]:
 
     At first that is everything. Each round takes away what a rule can do without, until nothing more can be taken.
     """
-    users: dict[str, list[str]] = {}
-    for name, rule in rules.items():
-        for symbol in dict.fromkeys(ref.symbol for ref in refs(rule.body)):
-            users.setdefault(symbol, []).append(name)
+    users = users_of(rules)
     everything = frozenset(rules)
     found = dict.fromkeys(rules, everything)
     todo = dict.fromkeys(rules)

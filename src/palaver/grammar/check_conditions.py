@@ -149,8 +149,10 @@ def _check_path(
     else:
         symbols = frozenset((path.base,))
         rule = analysis.grammar.rules.get(path.base)
-        # What stands for an undefined symbol has no source; that it is undefined has been said.
-        if rule is not None and rule.source is not None and path.base not in analysis.used:
+        # What stands for an undefined symbol has no source; that it is undefined has been said. And who includes a file
+        # may replace what made use of the symbol.
+        is_known = rule is not None and rule.source is not None
+        if is_known and path.base not in analysis.used and not source.is_included:
             report.warning(
                 source,
                 path.span,

@@ -82,6 +82,11 @@ def refs(expr: Expr) -> Iterator[Ref]:
     return (part for part in walk(expr) if isinstance(part, Ref))
 
 
+def mentioned(expr: Expr) -> tuple[str, ...]:
+    """The symbols that stand in an expression, each once, in the order of the spec."""
+    return tuple(dict.fromkeys(ref.symbol for ref in refs(expr)))
+
+
 def bodies_below(bodies: Mapping[str, Expr], start: str) -> dict[str, Expr]:
     """The right-hand sides that `start` can lead to, in the order of `bodies`."""
     found = {start}

@@ -21,7 +21,7 @@ from typing import Any
 
 from palaver.grammar.automaton import Automaton, State
 from palaver.grammar.charset import BYTES, EVERY, CharSet
-from palaver.grammar.ir import refs
+from palaver.grammar.ir import mentioned, refs
 from palaver.grammar.outline import NOTHING, Chars, Fork, Loop, Outline, Series
 from palaver.grammar.regex import compile_pattern
 from palaver.spec import ast
@@ -155,7 +155,7 @@ class Languages:
             if rule is None or rule.generator is not None:
                 pieces[name] = None
                 continue
-            below = dict.fromkeys(ref.symbol for ref in refs(rule.body))
+            below = mentioned(rule.body)
             missing = [each for each in below if each not in pieces]
             is_irregular = any(pieces.get(each, _DEAD) is None for each in below)
             if is_irregular or any(each in opened for each in missing):  # the second: it contains itself

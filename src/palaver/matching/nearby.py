@@ -1,8 +1,8 @@
-"""The latest part of a conversation as a tree of its own: of bounded size, however long the conversation is."""
+"""The latest part of a conversation as a tree of its own: of bounded size wherever nobody asks for more."""
 
 from __future__ import annotations
 
-from palaver.matching.spine import Children, Finished, Open
+from palaver.matching.spine import Finished, Open
 from palaver.trees.node import Node, NonTerminal, OpenNode, Part, new
 from palaver.trees.paths import Path
 
@@ -15,16 +15,18 @@ _WIDTH = 8
 def nearby(edge: Open, start: NonTerminal) -> tuple[Node, Path]:
     """A tree with the latest message and what was said just before, and where the message stands in it.
 
-    Of the nodes around the message the innermost ones are there, each with its latest children; what is further away is
-    left out. The root is always one of the start symbol.
+    Inside of open nodes of symbols that matter everything is there: constraints compare what was said first in such a
+    node with what is said last. Of other nodes around the message the innermost ones are there, each with its latest
+    children; what is further away is left out. The root is always one of the start symbol.
     """
-    parts = _latest(edge.children)
+    parts = _latest(edge)
     path = [len(parts) - 1]
-    for _ in range(_DEPTH):
+    depth = 0
+    while depth < _DEPTH or edge.place.level:
         parent = edge.place.parent
         if parent is None:
             break
-        before = _latest(parent.children)
+        before = _latest(parent)
         if edge.place.symbol is None:  # a tree that grows from the bottom stands among the children of what is above
             path[-1] += len(before)
         else:
@@ -32,6 +34,7 @@ def nearby(edge: Open, start: NonTerminal) -> tuple[Node, Path]:
             path.append(len(before))
         parts = [*before, *parts]
         edge = parent
+        depth += 1
     match parts:
         case [Node(symbol) as tree] if symbol == start:
             path.pop()
@@ -41,9 +44,11 @@ def nearby(edge: Open, start: NonTerminal) -> tuple[Node, Path]:
     return tree, tuple(path)
 
 
-def _latest(children: Children) -> list[Part]:
+def _latest(edge: Open) -> list[Part]:
+    """The latest children of an open node; all of them inside of one that matters."""
     found: list[Part] = []
-    while children is not None and len(found) < _WIDTH:
+    children = edge.children
+    while children is not None and (edge.place.level or len(found) < _WIDTH):
         children, item = children
         found.append(item.part if isinstance(item, Finished) else item)
     found.reverse()

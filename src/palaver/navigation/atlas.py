@@ -65,7 +65,7 @@ class Place:
 class Edge:
     """A message that may be said at a place."""
 
-    __slots__ = ("above", "is_ours", "is_spent", "marks", "move", "source", "state", "to")
+    __slots__ = ("above", "is_ours", "is_spent", "marks", "move", "source", "state", "states", "to")
 
     def __init__(
         self, source: Place, move: MessageType, marks: tuple[int, ...], above: int, state: int, to: Place, is_ours: bool
@@ -75,6 +75,7 @@ class Edge:
         self.marks = marks  # the states of the nodes that come into being with the message, in order
         self.above = above  # the state of the node that the message stands in
         self.state = state  # that of the message
+        self.states = (*marks, state)  # all of them
         self.to = to
         self.is_ours = is_ours
         self.is_spent = False  # whether all is covered that it can ever cover
@@ -174,7 +175,7 @@ class Atlas:
 
     def edges_by(self, place: Place, move: MessageType, fields: Fields | None) -> tuple[Edge, ...]:
         """The ways on by one message, likewise."""
-        return tuple(edge for edge in self.all_edges(place, fields) if edge.move == move)
+        return tuple([edge for edge in self.all_edges(place, fields) if edge.move == move])
 
     def ending_by(self, place: Place, fields: Fields | None) -> tuple[int, ...] | None:
         """As `ending`, likewise."""

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
+from itertools import islice
 
 from palaver.navigation.kpaths import KPath, KPaths
 from palaver.trees.node import Node, Part
@@ -51,9 +52,9 @@ class Coverage:
         """The paths that were not seen, in the order of `KPaths`."""
         return (path for path in self.paths if path not in self)
 
-    def covered(self) -> Iterator[KPath]:
-        """What was seen, in the order in which it was."""
-        return (self.walks[state] for state in self._covered)
+    def covered(self, since: int = 0) -> Iterator[KPath]:
+        """What was seen, in the order in which it was, but for the first so many."""
+        return (self.walks[state] for state in islice(self._covered, since, None))
 
     # --- States -------------------------------------------------------------------------------------------------------
 

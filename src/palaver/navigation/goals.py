@@ -46,11 +46,13 @@ class Goals:
         """The smallest goal that a path belongs to."""
         if path[0] in self._inputs:
             return Goal.INPUTS
-        for name, child in zip(path, (*path[1:], None), strict=True):
+        onward: Collection[str] = path[:1]
+        for name in path:
+            if name not in onward:
+                return Goal.ALL
             if name not in self._states:
                 return Goal.STATES if name in self._inputs or name not in self._paths.below else Goal.ALL
-            if child is not None and child not in self._onward[name]:
-                return Goal.ALL
+            onward = self._onward[name]
         return Goal.STATES
 
     def contains(self, goal: Goal, path: KPath) -> bool:
@@ -119,7 +121,7 @@ class Aim:
 
 
 class Standing:
-    """How many paths of each goal have been covered, counted as they are."""
+    """How many paths of each goal have been covered. What is new is counted when somebody asks."""
 
     def __init__(self, coverage: Coverage, goals: Goals) -> None:
         self._coverage = coverage
@@ -127,15 +129,13 @@ class Standing:
         self._totals = {goal: goals.count(goal) for goal in Goal}
         # By the smallest goal that each belongs to.
         self._reached = dict.fromkeys(Goal, 0)
-        for path in coverage.covered():
-            self._reached[goals.of(path)] += 1
-        coverage.watchers.append(self._see)
-
-    def _see(self, state: int) -> None:
-        self._reached[self._goals.of(self._coverage.walks[state])] += 1
+        self._counted = 0
 
     def __iter__(self) -> Iterator[tuple[Goal, int, int]]:
         """Each goal, how many of its paths were covered, and how many there are."""
+        for path in self._coverage.covered(self._counted):
+            self._reached[self._goals.of(path)] += 1
+        self._counted = len(self._coverage)
         reached = 0
         for goal in Goal:
             reached += self._reached[goal]

@@ -51,7 +51,10 @@ class Guidance:
             self._selector = selector = TargetSelector(self.aim, self.dialogue, chance / "targets")
             navigator = Navigator(self.atlas, self.planner, forecaster, lambda short: KPaths(grammar, short))
             self.scheme = PaperScheme(selector, navigator, self.planner)
-        superposition = Superposition(forecaster, self.atlas, self.potential, self.views)
+        everything = self.potential
+        if goal is not Goal.ALL:
+            everything = Potential(Aim(self.coverage, self.goals, Goal.ALL))
+        superposition = Superposition(forecaster, self.atlas, everything, self.views)
         steering = PayloadSteering(self.aim, chance / "steering")
         self.guide = Guide(
             self.atlas,

@@ -65,14 +65,14 @@ class Navigator:
                 is_goal = self._is_goal(edge, target)
                 far = 0 if is_goal else at_least(edge.to)
                 if is_goal or (far is not None and (layer, edge.to) not in done):
-                    further = Back(back, edge)
+                    further = (back, edge)
                     heappush(heap, (cost + 1 + (far or 0), ticket, cost + 1, layer, edge.to, further, said, is_goal))
                     ticket += 1
             beginning = self._atlas.beginning
             far = at_least(beginning)
             if layer == 0 and far is not None and self._atlas.ending(place) is not None:
                 again = cost + RESET
-                heappush(heap, (again + far, ticket, again, 1, beginning, Back(back, END), "", False))
+                heappush(heap, (again + far, ticket, again, 1, beginning, (back, END), "", False))
                 ticket += 1
         self.expanded += len(done)
         return None
@@ -81,7 +81,7 @@ class Navigator:
         if target.is_message:
             return edge.move.symbol == target.path[0]
         walks, length = self._atlas.coverage.walks, len(target.path)
-        return any(walks[state][-length:] == target.path for state in (*edge.marks, edge.state))
+        return any(walks[state][-length:] == target.path for state in edge.states)
 
     # --- How far at least ---------------------------------------------------------------------------------------------
 
@@ -120,7 +120,7 @@ class Navigator:
             before.setdefault(to, []).append((source, 0 if edge is None else 1))
             if edge is None or source in distances:
                 continue
-            if any(self._names[state] == goal for state in (*edge.marks, edge.state)):
+            if any(self._names[state] == goal for state in edge.states):
                 distances[source] = 1
                 todo.append(source)
         while todo:

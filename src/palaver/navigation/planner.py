@@ -53,6 +53,9 @@ class End(NamedTuple):
 Step: TypeAlias = Edge | End
 END = End()
 
+# How a place was come to: from another one, by a step. Plain tuples, as one is made for each edge that is looked at.
+Back: TypeAlias = "tuple[Back | None, Step]"
+
 
 @dataclass(slots=True)
 class Situation:
@@ -61,13 +64,6 @@ class Situation:
     last: str = ""  # what we said last
     tentative: Mapping[int, int] = field(default_factory=dict)  # states taken for covered
     refused: Mapping[str, object] = field(default_factory=dict)  # our messages that cannot be said in this conversation
-
-
-class Back(NamedTuple):
-    """How a place was come to."""
-
-    before: Back | None
-    step: Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,8 +153,10 @@ class Planner:
             return 0.0
         gain = 0.0
         is_spent = True
-        for state in (*edge.marks, edge.state):
-            if not self._coverage.is_covered[self._aim.target(state)]:
+        is_covered = self._coverage.is_covered
+        for state in edge.states:
+            # With a path, all that it ends with is covered as well.
+            if not is_covered[state] and not is_covered[self._aim.target(state)]:
                 is_spent = False
                 if state not in tentative and not self._is_enough(self._lost.get(state, 0), 1.0):
                     gain += 1.0
@@ -227,8 +225,10 @@ class Planner:
 
     def _cost(self, edge: Edge, last: str, answers: tuple[str, ...]) -> tuple[float, float]:
         """What a message costs, and how likely it is; at likelihood 0 it cannot be had."""
-        likelihood = 1.0 if edge.is_ours else self._peer.likelihood(last, answers, edge.move.symbol)
         missed = self._missed.get(edge.state)
+        if edge.is_ours and not missed:
+            return 1.0, 1.0
+        likelihood = 1.0 if edge.is_ours else self._peer.likelihood(last, answers, edge.move.symbol)
         if missed and likelihood and self._is_enough(missed, likelihood):
             return 0.0, 0.0
         return (1.0 + _WAITING * (1 / likelihood - 1) if likelihood else 0.0), likelihood
@@ -251,8 +251,8 @@ class Planner:
                 break
             done.add((layer, place))
             for edge, more, likelihood, said in self.ways_on(place, layer, last, situation):
-                gain = self.gain(edge, situation.tentative) * likelihood
-                further = Back(back, edge)
+                gain = 0.0 if edge.is_spent else self.gain(edge, situation.tentative) * likelihood
+                further = (back, edge)
                 if gain > 0:
                     first = min(first, cost + more)
                     if found is None or (gained + gain) / (cost + more) > found.gain / found.cost:
@@ -262,7 +262,7 @@ class Planner:
                     heappush(heap, (cost + more, ticket, layer, edge.to, further, said, gained + gain))
                     ticket += 1
             if layer == 0 and self._atlas.ending(place) is not None:
-                again = (cost + RESET, ticket, 1, self._atlas.beginning, Back(back, END), "", gained)
+                again = (cost + RESET, ticket, 1, self._atlas.beginning, (back, END), "", gained)
                 heappush(heap, again)
                 ticket += 1
         self.expanded += len(done)
@@ -270,8 +270,7 @@ class Planner:
 
     def _target(self, edge: Edge, tentative: Mapping[int, int]) -> int:
         """What an edge is taken for: the longest of the missing paths."""
-        states = (*edge.marks, edge.state)
-        missing = [state for state in states if self._aim.is_missing(state) and state not in tentative]
+        missing = [state for state in edge.states if self._aim.is_missing(state) and state not in tentative]
         return max(missing, key=lambda state: len(self._coverage.walks[state]), default=edge.state)
 
     # --- Far away -----------------------------------------------------------------------------------------------------
@@ -341,7 +340,7 @@ class Planner:
                 continue
             done.add((layer, place))
             for edge, more, _, said in self.ways_on(place, layer, last, situation):
-                further = Back(back, edge)
+                further = (back, edge)
                 if self.gain(edge, situation.tentative) > 0:
                     heappush(heap, (cost + more, ticket, cost + more, layer, edge.to, further, said, edge))
                 elif (layer, edge.to) not in done and (edge.to in far or not edge.to.is_known):
@@ -351,7 +350,7 @@ class Planner:
             beginning = self._atlas.beginning
             if layer == 0 and self._atlas.ending(place) is not None and beginning in far:
                 again = cost + RESET
-                heappush(heap, (again + far[beginning], ticket, again, 1, beginning, Back(back, END), "", None))
+                heappush(heap, (again + far[beginning], ticket, again, 1, beginning, (back, END), "", None))
                 ticket += 1
         self._note_search(len(done))
         return None
@@ -364,7 +363,7 @@ class Planner:
 def steps_back(back: Back | None) -> tuple[Step, ...]:
     steps: list[Step] = []
     while back is not None:
-        steps.append(back.step)
-        back = back.before
+        back, step = back
+        steps.append(step)
     steps.reverse()
     return tuple(steps)

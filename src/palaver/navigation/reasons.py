@@ -106,7 +106,7 @@ class Reasons:
         return Need(f"{_article(name)} {name} answer{after}", attempts, tuple(dict.fromkeys(map(_named, came))))
 
     def _note(self, edge: Edge, need: Need | None) -> None:
-        for state in (*edge.marks, edge.state):
+        for state in edge.states:
             if self._aim.is_missing(state):
                 self._set(state, need or Need(f"{edge.move.symbol} in a place where it did not come"))
         if not self._potential.is_open(edge.state):

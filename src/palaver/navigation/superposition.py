@@ -23,6 +23,7 @@ from typing import NamedTuple
 from palaver.matching.cut import MessageType
 from palaver.matching.dialogue import MOST_HYPOTHESES, Future
 from palaver.matching.forecaster import Forecast, Forecaster, Hypothesis
+from palaver.matching.positions import Fields
 from palaver.navigation.atlas import Atlas, Edge, Place
 from palaver.navigation.coverage import NOTHING
 from palaver.navigation.potential import Potential
@@ -48,12 +49,13 @@ class Track(NamedTuple):
 class Superposition:
     """The tracks of one conversation after the other."""
 
-    def __init__(self, forecaster: Forecaster, atlas: Atlas, potential: Potential, views: Views) -> None:
+    def __init__(self, forecaster: Forecaster, atlas: Atlas, everything: Potential, views: Views) -> None:
         self._dialogue = forecaster.compiled
+        self._counts_rounds = forecaster.positions.has_computed_loops
         self._distinguished = forecaster.positions.distinguished
         self._atlas = atlas
         self._coverage = atlas.coverage
-        self._potential = potential
+        self._everything = everything  # what is missing of all paths, whatever is aimed at
         self._views = views
         self._hypotheses: tuple[Hypothesis, ...] = ()  # the forecaster's, after the latest message
         self.tracks: tuple[Track, ...] = ()  # the preferred first
@@ -81,7 +83,18 @@ class Superposition:
         """A message was said or heard. The edges by which it may have come, the preferred first."""
         self._views.note_message(move, node)
         self._hypotheses = after.hypotheses
-        fields = {hypothesis.future: hypothesis.fields for hypothesis in before.hypotheses}
+        fields: dict[Future, Fields | None] = {}
+        if self._counts_rounds:
+            fields = {hypothesis.future: hypothesis.fields for hypothesis in before.hypotheses}
+        if len(self.tracks) == 1:
+            # Nearly always there is no doubt, and nothing to weigh.
+            (track,) = self.tracks
+            edges = self._atlas.edges_by(track.place, move, fields.get(track.place.future))
+            if len(edges) == 1 and self._is_alive(edges[0], after):
+                self._settle_one(edges[0], node)
+                self.tracks = (Track(edges[0].to),)
+                self.tentative = {}
+                return edges
         found: dict[Future, Track] = {}
         for track in self.tracks:
             for edge in self._atlas.edges_by(track.place, move, fields.get(track.place.future)):
@@ -129,7 +142,7 @@ class Superposition:
             survived = False
         pending = self.tracks[0].pending
         while pending is not None:
-            for state in (*pending.edge.marks, pending.edge.state):
+            for state in pending.edge.states:
                 self.tentative[state] = self.tentative.get(state, 0) + 1
             pending = None if survived else pending.before
 
@@ -146,14 +159,18 @@ class Superposition:
             chain.append(pending)
             pending = pending.before
         for explained in reversed(chain):
-            edge = explained.edge
-            for state in edge.marks:
-                self._coverage.cover(state)
-            self._cover(explained.node, edge.state)
-            self._views.note_transition(edge.source.future, edge.move, edge.to.future)
+            self._settle_one(explained.edge, explained.node)
+
+    def _settle_one(self, edge: Edge, node: Node) -> None:
+        for state in edge.marks:
+            self._coverage.cover(state)
+        self._cover(node, edge.state)
+        self._views.note_transition(edge.source.future, edge.move, edge.to.future)
 
     def _cover(self, node: Node, state: int) -> None:
         """Count a message in a state, unless all is counted that can be below it."""
+        if not self._everything.is_open(state):
+            return
         self._coverage.cover(state)
         for child in node.children:
             self._coverage.cover_below(child, state)
@@ -192,20 +209,24 @@ class Superposition:
 
     def _is_alive(self, edge: Edge, forecast: Forecast) -> bool:
         """Whether the forecaster still holds an explanation for possible, or one that goes on in more ways."""
-        return any(self._agrees(hypothesis, edge) for hypothesis in forecast.hypotheses)
+        for hypothesis in forecast.hypotheses:  # a loop, as it is run for every message
+            if self._agrees(hypothesis, edge):
+                return True
+        return False
 
     def _agrees(self, hypothesis: Hypothesis, edge: Edge) -> bool:
         future = edge.to.future
         if hypothesis.future is not future and not self._dialogue.covers(hypothesis.future, future):
             return False
-        if not self._distinguished:
+        distinguished = self._distinguished
+        if not distinguished:
             return True
         # Of the symbols around the message, those that make a difference to constraints are the same.
         around = self._coverage.walks[edge.state][-2::-1]
-        return all(
-            mine == theirs or self._distinguished.isdisjoint((mine, theirs))
-            for mine, theirs in zip(around, hypothesis.around, strict=False)
-        )
+        for mine, theirs in zip(around, hypothesis.around, strict=False):
+            if mine != theirs and (mine in distinguished or theirs in distinguished):
+                return False
+        return True
 
 
 def _latest(track: Track) -> Explained:

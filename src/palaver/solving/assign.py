@@ -8,7 +8,8 @@ from typing import Any
 
 from palaver.chance import Chance
 from palaver.errors import ConversionError
-from palaver.generation.measured import Count, Length, Measured
+from palaver.generation.measured import Measured
+from palaver.generation.measures import Count, Length, Measure
 from palaver.grammar.language import Languages, Unit
 from palaver.solving.domains import Domain, inverse
 from palaver.solving.spelling import Speller
@@ -40,7 +41,7 @@ class Assigner:
     domains: Mapping[str, Domain]
     read: Callable[[str, Any], Node | None]
     read_bits: Callable[[str, str], Node | None]
-    measured: Callable[[Length | Count], Measured]
+    measured: Callable[[Measure], Measured]
     spread: int  # how far endless fields go beyond their least
     _free: dict[str, Domain | None] = field(default_factory=dict, repr=False)
     # What is remembered about symbols and views. These are told apart by identity, which is kept with the answers: to

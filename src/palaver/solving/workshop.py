@@ -13,7 +13,8 @@ from palaver.constraints.check import Check, compile_check
 from palaver.constraints.distance import Judgement, compile_distance
 from palaver.constraints.guided import own_functions
 from palaver.generation.makers import Fields, MakeField, Steering
-from palaver.generation.measured import Count, Length, Measured
+from palaver.generation.measured import Measured
+from palaver.generation.measures import Measure
 from palaver.generation.program import Program
 from palaver.grammar.analyse import Analysis
 from palaver.grammar.bounds import Dependence
@@ -242,9 +243,9 @@ class _MeasuredOnes:
         self._most = most
         self._program = program
         self._fields = fields
-        self._known: dict[Length | Count, Measured] = {}
+        self._known: dict[Measure, Measured] = {}
 
-    def __call__(self, measure: Length | Count) -> Measured:
+    def __call__(self, measure: Measure) -> Measured:
         if measure not in self._known:
             analysis = self._workshop.analysis
             self._known[measure] = Measured(

@@ -3,8 +3,9 @@
 # Names are written out in this grammar. On the wire a name may end with a pointer to an earlier one; the parties at
 # the end of this file undo that in all they hear, and do it in all they say.
 #
-# The questions are about the zone example.test, which is described by <asked_name> and `rcode_of` and
-# `least_answers`. For another zone, change these three.
+# The questions are about the zone example.test, which <asked_name>, `rcode_of` and `least_answers` describe. For another
+# zone, change these three. Left out is what name servers do not say about such a zone, though they could: other
+# records than these in the last two sections, and anything behind the record with the extensions.
 
 <start> ::= <exchange>+
 <exchange> ::= <plain_exchange> | <extended_exchange>
@@ -121,7 +122,10 @@
 <root> ::= b"\x00"
 
 <response_opt> ::= <root> <type_opt> <server_size> <zero> <edns_flags> <options>
-<options> ::= <zero> | b"\x00\x1c" <response_cookie> | <error_size> <extended_error> | <both_size> <response_cookie> <extended_error>
+<options> ::= (
+    <zero> | b"\x00\x1c" <response_cookie> | <error_size> <extended_error>
+    | <both_size> <response_cookie> <extended_error>
+)
 <error_size> ::= rb"\x00[\x06-\x45]"
 <both_size> ::= rb"\x00[\x22-\x61]"
 <response_cookie> ::= b"\x00\x0a\x00\x18" <client_cookie> <server_cookie>
@@ -213,9 +217,8 @@ def name_due(question, sections, record):
     name = bytes(question)[:-4]
     if bytes(question)[-4:-2] == CNAME:
         return name
-    for each in sections.find_direct_trees(NonTerminal("<answer>")):
-        if each == record:
-            break
+    position = get_index_within(record, sections, ["<answer>"])
+    for each in list(sections.find_direct_trees(NonTerminal("<answer>")))[:position]:
         for alias in each.find_subtrees("<cname>"):
             name = bytes(alias)[10:]
     return name

@@ -97,7 +97,7 @@
 # need, and when something is wrong, sometimes in the code.
 <out_of_order>    ::= r"(503-[ -~]*\r\n)*503 [ -~]*" "\r\n"
 <refused>         ::= r"5[0-9][0-9] [ -~]*" "\r\n"
-<advice>          ::= r"((214|250)-[ -~]*\r\n)*(214|250) [ -~]*" "\r\n"
+<advice>          ::= r"(214-[ -~]*\r\n)*214 [ -~]*|(250-[ -~]*\r\n)*250 [ -~]*" "\r\n"
 
 # After EHLO each line tells of an extension. One of them must be the login that the rules above need.
 <features>        ::= "250-" <host> r"( [ -~]*)?" "\r\n" <extension>* <login_offer> <extension>* "250 HELP\r\n"

@@ -182,7 +182,7 @@ def command(**options: Any) -> int:
 
 
 def _fill_in_the_port(options: dict[str, Any]) -> int:
-    """Choose the port of the program under test, and put it where it is wanted. Unless told otherwise, be its client."""
+    """Choose the port of the program under test, and put it where it is wanted. Unless told otherwise be its client."""
     if options["command_line"] is None:
         return 0
     if not options["clients"] and not options["servers"]:

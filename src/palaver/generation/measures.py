@@ -1,0 +1,100 @@
+"""What can be measured of a derivation, and what of a grammar a measure cares about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from palaver.generation.richness import Richness
+from palaver.grammar.analyse import generator_arguments
+from palaver.grammar.charset import BYTES, EVERY
+from palaver.grammar.empty import cyclic_symbols, nullable_symbols
+from palaver.grammar.ir import computed_bounds, mentioned, walk
+from palaver.grammar.language import Unit
+from palaver.grammar.mentions import groups, leading_to, users_of
+from palaver.spec.ast import Bit, Rule
+
+
+@dataclass(frozen=True)
+class Length:
+    """How much a derivation says, in the unit of its symbol (`MeasuredRules.unit`)."""
+
+
+@dataclass(frozen=True)
+class Count:
+    """How many nodes of a symbol a derivation has, nested ones and the root included."""
+
+    symbol: str
+
+
+Measure: TypeAlias = Length | Count
+
+
+class MeasuredRules:
+    """The rules of a grammar as a measure sees them."""
+
+    def __init__(self, rules: Mapping[str, Rule], measure: Measure, *, binary: bool) -> None:
+        self.rules = rules
+        self.counted = measure.symbol if isinstance(measure, Count) else None  # None: a length is measured
+        self.binary = binary
+        self.alphabet = BYTES if binary else EVERY
+        self._below: dict[str, tuple[str, ...]] = {}
+        self.nullable = nullable_symbols(rules)
+        self.cyclic = cyclic_symbols({name: rules[name] for name in self._recursive()}, self.nullable)
+        self._expanded = self._find_expanded()
+        self._with_bits = leading_to(self._symbols_with_bits(), users_of(rules)) if binary else frozenset()
+        self.richness = Richness(rules, self._children, self.alphabet)
+
+    def _find_expanded(self) -> frozenset[str]:
+        if self.counted is None:
+            return frozenset(self.rules)
+        # A generator's arguments are nodes too, though nobody hears them.
+        users = users_of(self.rules)
+        for name, rule in self.rules.items():
+            for argument in generator_arguments(rule):
+                users.setdefault(argument, []).append(name)
+        return leading_to(users.get(self.counted, ()), users)
+
+    def _symbols_with_bits(self) -> Iterator[str]:
+        for name, rule in self.rules.items():
+            if any(isinstance(part, Bit) for part in walk(rule.body)):
+                yield name
+
+    def _recursive(self) -> Iterator[str]:
+        """The symbols that may contain themselves."""
+        below = {name: self._children(name) for name in self.rules}
+        for group in groups(list(self.rules), below):
+            if len(group) > 1 or group[0] in below[group[0]]:
+                yield from group
+
+    def _children(self, symbol: str) -> tuple[str, ...]:
+        if symbol not in self._below:
+            self._below[symbol] = mentioned(self.rules[symbol].body)
+        return self._below[symbol]
+
+    def unit(self, symbol: str) -> Unit:
+        """What lengths of this symbol are measured in: bits as soon as there are bits in it."""
+        if not self.binary:
+            return Unit.TEXT
+        return Unit.BITS if symbol in self._with_bits else Unit.BYTES
+
+    def is_expanded(self, symbol: str) -> bool:
+        """Whether what stands below the symbol matters. Others are made in the usual way."""
+        return symbol in self._expanded
+
+    def involved(self, symbol: str) -> dict[str, tuple[str, ...]]:
+        """All symbols that matter from `symbol` on, each with those directly below it."""
+        found: dict[str, tuple[str, ...]] = {}
+        todo = [symbol]
+        while todo:
+            name = todo.pop()
+            if name not in found and self.is_expanded(name):
+                found[name] = tuple(filter(self.is_expanded, self._children(name)))
+                todo.extend(reversed(found[name]))
+        return found
+
+    def can_be_told(self, symbol: str) -> bool:
+        """Whether nothing that matters depends on the spec's own code."""
+        involved = (self.rules[name] for name in self.involved(symbol))
+        return not any(rule.generator is not None or any(computed_bounds(rule.body)) for rule in involved)

@@ -1,0 +1,135 @@
+"""Makes the plans of expressions, so that each has an exact amount of what is measured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from palaver.chance import Chance
+from palaver.generation.amounts import Scale
+from palaver.generation.measures import MeasuredRules
+from palaver.generation.patterns import compile_draw
+from palaver.generation.plans import Attempt, Characters, Child, Either, Fixed, InTurn, Plan, Symbol, Text
+from palaver.generation.repetition import Times
+from palaver.grammar.empty import can_be_empty
+from palaver.grammar.language import Unit
+from palaver.grammar.outline import Chars, Fork, Loop, Outline, Series
+from palaver.grammar.regex import Regex, compile_pattern
+from palaver.spec.ast import Bit, Choice, Expr, Literal, Pattern, Permutation, Ref, Repeat, Sequence
+from palaver.trees.node import Leaf, Node, Part, Parties
+from palaver.trees.values import flat
+
+
+@dataclass(frozen=True)
+class Usual:
+    """How everything is made that the measure leaves open."""
+
+    make: Callable[[str, Chance], Node]  # a node of a symbol that the measure does not care about
+    most: int  # what adds nothing is repeated no more often than this, if there is no other limit
+
+
+class Planner:
+    """Makes plans that share a scale, over symbols that share a time."""
+
+    def __init__(
+        self, rules: MeasuredRules, usual: Usual, symbols: Mapping[str, Symbol], scale: Scale, unit: Unit
+    ) -> None:
+        self.is_exact = True  # whether the amounts of all plans so far are possible for sure
+        self._rules = rules
+        self._usual = usual
+        self._symbols = symbols
+        self._scale = scale
+        self._char_size = 8 if unit is Unit.BITS else 1
+
+    def plan(self, expr: Expr) -> Plan:
+        match expr:
+            case Literal() | Bit():
+                return self._terminal(expr)
+            case Pattern():
+                return self._pattern(expr)
+            case Ref():
+                return self._child(expr)
+            case Choice(options):
+                return Either(self._weighed(options))
+            case Sequence(parts):
+                return InTurn(self._scale, self._weighed(parts), any_order=False)
+            case Permutation(parts):
+                return InTurn(self._scale, self._weighed(parts), any_order=True)
+            case Repeat(body, least, most):
+                assert isinstance(least, int), "no bound is computed here"
+                assert most is None or isinstance(most, int), "no bound is computed here"
+                if self._rules.counted is None:
+                    return self._times(self.plan(body), least, most)
+                must_say = can_be_empty(body, self._rules.nullable)
+                return Times(self._scale, self.plan(body), least, most, extra=self._usual.most, must_say=must_say)
+
+    def _times(self, body: Plan, least: int, most: int | None) -> Plan:
+        return Times(self._scale, body, least, most, extra=None, must_say=False)
+
+    def _weighed(self, parts: tuple[Expr, ...]) -> list[Plan]:
+        """Plans that get of a length what they deserve: a message is not to be filled with blanks."""
+        plans = [self.plan(part) for part in parts]
+        if self._rules.counted is None:
+            for part, plan in zip(parts, plans, strict=True):
+                if not isinstance(plan, Fixed):
+                    plan.weight = self._rules.richness.of(part)
+        return plans
+
+    def _child(self, ref: Ref) -> Plan:
+        name = ref.symbol
+        parties = None if ref.sender is None else Parties(ref.sender, ref.recipient)
+        if self._rules.is_expanded(name):
+            is_cyclic = self._rules.counted is None and name in self._rules.cyclic
+            return Child(self._symbols[name], parties, is_cyclic)
+        make = self._usual.make
+
+        def other(attempt: Attempt) -> Part:
+            node = make(name, attempt.chance)
+            attempt.left -= 1 + len(flat(node))
+            return node if parties is None else node._replace(parties=parties)
+
+        return Fixed(self._scale, int(name == self._rules.counted), other)
+
+    # --- terminals ----------------------------------------------------------------------------------------------------
+
+    def _terminal(self, expr: Literal | Bit) -> Plan:
+        leaf: Leaf = expr.value
+        if isinstance(leaf, str) and self._rules.binary:
+            leaf = leaf.encode()
+        if self._rules.counted is not None:
+            amount = 0
+        else:
+            amount = 1 if isinstance(leaf, int) else self._char_size * len(leaf)
+        return Fixed(self._scale, amount, lambda attempt: leaf)
+
+    def _pattern(self, pattern: Pattern) -> Plan:
+        regex, binary = compile_pattern(pattern.source), self._rules.binary
+        if self._rules.counted is not None:
+            draw = compile_draw(regex, binary=binary, most=self._usual.most)
+            return Fixed(self._scale, 0, lambda attempt: draw(attempt.chance))
+        if not regex.is_plain:
+            self.is_exact = False
+        outline = regex.outline(self._rules.alphabet)
+        inner = Either([]) if outline is None else self._outlined(outline)
+        return Text(inner, lambda text, attempt: _checked(text, regex, binary, attempt))
+
+    def _outlined(self, outline: Outline) -> Plan:
+        match outline:
+            case Chars(chars):
+                return Characters(self._scale, chars, 1, 1, self._char_size)
+            case Loop(Chars(chars), least, most):
+                return Characters(self._scale, chars, least, most, self._char_size)
+            case Loop(body, least, most):
+                return self._times(self._outlined(body), least, most)
+            case Fork(options):
+                return Either([self._outlined(option) for option in options])
+            case Series(parts):
+                return InTurn(self._scale, [self._outlined(part) for part in parts], any_order=False)
+
+
+def _checked(text: Callable[[], str], regex: Regex, binary: bool, attempt: Attempt) -> Leaf:
+    drawn = text()
+    while not (regex.is_plain or regex.matches(drawn)):
+        attempt.try_again()
+        drawn = text()
+    return drawn.encode("latin-1") if binary else drawn

@@ -1,0 +1,353 @@
+"""Expressions whose possible amounts are known, and how each is made with one of them.
+
+How it works
+============
+
+A *plan* belongs to an expression of the grammar. First it grows: as the amounts of symbols become known, so do those of
+the plans above them. Then it makes parts with an amount that it is given, and gives each plan below it a share.
+
+A symbol keeps its history: which amounts were known for it at which time. So a plan can be asked what was possible
+then, and be made as of then. A time of None is the present: all amounts are known.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable
+from itertools import accumulate
+from typing import cast
+
+from palaver.chance import Chance
+from palaver.generation.amounts import Scale, split
+from palaver.generation.makers import MOST_NODES
+from palaver.generation.pools import drawable, written_out
+from palaver.generation.richness import richness_of_class
+from palaver.grammar.charset import CharSet
+from palaver.trees.node import Leaf, Node, NonTerminal, Part, Parties, new
+
+# How often, in one attempt, a string is drawn again because the pattern's outline accepts too much, or an item because
+# it must say something.
+_TRIES = 200
+
+# Masks and powers of earlier times are forgotten when they are more than this; few of them are asked for again.
+MOST_KEPT = 256
+
+
+class NotFound(Exception):
+    """This attempt does not become a derivation."""
+
+
+class Attempt:
+    """One derivation in the making."""
+
+    __slots__ = ("_made", "_tries", "chance", "finished", "left", "whole")
+
+    def __init__(self, chance: Chance, nodes: int) -> None:
+        self.chance = chance
+        self.left = nodes
+        self._made = 0
+        self._tries = _TRIES
+        # The latest node of each cyclic symbol and length, and which number it had.
+        self.finished = 0
+        self.whole: dict[tuple[str, int], tuple[int, Node]] = {}
+
+    def spend(self, count: int) -> None:
+        """Take note of so many parts. Past all reason the attempt ends: `""{1000000000}` says nothing, but slowly."""
+        self._made += count
+        if self._made > MOST_NODES:
+            raise NotFound
+
+    def try_again(self) -> None:
+        """Take note that something was made in vain. Tries are shared by all levels, or they would multiply."""
+        self._tries -= 1
+        if self._tries < 0:
+            raise NotFound
+
+
+class Growing(ABC):
+    """Something whose possible amounts become known bit by bit."""
+
+    __slots__ = ("_earlier", "mask", "weight")
+
+    def __init__(self, weight: float = 1) -> None:
+        self.mask = 0
+        self.weight = weight  # what it gets of an amount, compared to others
+        self._earlier: dict[int, int] = {}
+
+    def grow(self) -> int:
+        """Find the amounts that became possible since the last time; returns them."""
+        return self._add(self._mask_at(None))
+
+    def at(self, time: int | None) -> int:
+        """The amounts known at a time."""
+        if time is None:
+            return self.mask
+        mask = self._earlier.get(time)
+        if mask is None:
+            if len(self._earlier) >= MOST_KEPT:
+                self._earlier.clear()
+            mask = self._earlier[time] = self._mask_at(time)
+        return mask
+
+    def share_out(self, amount: int, time: int | None, chance: Chance, shares: list[int]) -> None:
+        """Append what each of the parts gets that it was paired from: all of it, if it is a part itself."""
+        shares.append(amount)
+
+    @abstractmethod
+    def _mask_at(self, time: int | None) -> int:
+        """The amounts that follow from what was known at a time of all that is below."""
+
+    def _add(self, mask: int) -> int:
+        fresh = mask & ~self.mask
+        self.mask |= fresh
+        return fresh
+
+
+class Plan(Growing):
+    """An expression: its possible amounts, and how to make it with one of them."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def make(self, amount: int, time: int | None, attempt: Attempt, out: list[Part]) -> None:
+        """Append parts with this amount, which must have been possible at that time."""
+
+
+# --- terminals --------------------------------------------------------------------------------------------------------
+
+
+class Fixed(Plan):
+    """One part that always has the same amount."""
+
+    __slots__ = ("_amounts", "_part")
+
+    def __init__(self, scale: Scale, amount: int, part: Callable[[Attempt], Part]) -> None:
+        super().__init__(0)
+        self._amounts = scale.shifted(1, amount)
+        self._part = part
+
+    def make(self, amount: int, time: int | None, attempt: Attempt, out: list[Part]) -> None:
+        out.append(self._part(attempt))
+
+    def _mask_at(self, time: int | None) -> int:
+        return self._amounts
+
+
+class Characters(Plan):
+    """Some number of characters of a class, as one string; each is worth `size`."""
+
+    __slots__ = ("_amounts", "_pool", "_size")
+
+    def __init__(self, scale: Scale, chars: CharSet, least: int, most: int | None, size: int) -> None:
+        self._pool = written_out(drawable(chars))
+        super().__init__(richness_of_class(len(self._pool)))
+        self._amounts = scale.multiples(size, least, most if self._pool else 0)
+        self._size = size
+
+    def make(self, amount: int, time: int | None, attempt: Attempt, out: list[Part]) -> None:
+        pool, below = self._pool, attempt.chance.below
+        count = len(pool)
+        out.append("".join([pool[below(count)] for _ in range(amount // self._size)]))
+
+    def _mask_at(self, time: int | None) -> int:
+        return self._amounts
+
+
+class Text(Plan):
+    """A pattern: the strings that its outline makes, put together and checked."""
+
+    __slots__ = ("_inner", "_leaf")
+
+    def __init__(self, inner: Plan, leaf: Callable[[Callable[[], str], Attempt], Leaf]) -> None:
+        super().__init__(inner.weight)
+        self._inner = inner
+        self._leaf = leaf
+
+    def grow(self) -> int:
+        return self._add(self._inner.grow())
+
+    def make(self, amount: int, time: int | None, attempt: Attempt, out: list[Part]) -> None:
+        def text() -> str:
+            pieces: list[Part] = []
+            self._inner.make(amount, None, attempt, pieces)
+            return "".join(cast("list[str]", pieces))  # an outline makes nothing but text
+
+        out.append(self._leaf(text, attempt))
+
+    def _mask_at(self, time: int | None) -> int:
+        return self._inner.mask
+
+
+# --- symbols ----------------------------------------------------------------------------------------------------------
+
+
+class Symbol:
+    """A symbol, and which amounts were known for it at which time."""
+
+    body: Plan  # rules mention each other, so there must be all symbols before there is any plan
+
+    def __init__(self, name: NonTerminal, own: int) -> None:
+        self.name = name
+        self.own = own  # what a node has besides what is below it
+        self.mask = 0
+        self._times: list[int] = []
+        self._masks: list[int] = []
+        self._known_since: dict[int, int] = {}
+
+    def add(self, fresh: int, time: int) -> None:
+        self.mask |= fresh
+        self._times.append(time)
+        self._masks.append(self.mask)
+
+    def mask_at(self, time: int | None) -> int:
+        """What was known before that time."""
+        if time is None:
+            return self.mask
+        at = bisect_left(self._times, time)
+        return self._masks[at - 1] if at else 0
+
+    def known_since(self, amount: int) -> int:
+        since = self._known_since.get(amount)
+        if since is None:
+            at = bisect_left(self._masks, 1, key=lambda mask: mask >> amount & 1)
+            since = self._known_since[amount] = self._times[at]
+        return since
+
+
+class Child(Plan):
+    """A node of a symbol."""
+
+    __slots__ = ("_is_cyclic", "_parties", "_symbol")
+
+    def __init__(self, symbol: Symbol, parties: Parties | None, is_cyclic: bool) -> None:
+        super().__init__()
+        self._symbol = symbol
+        self._parties = parties
+        self._is_cyclic = is_cyclic
+
+    def make(self, amount: int, time: int | None, attempt: Attempt, out: list[Part]) -> None:
+        symbol = self._symbol
+        attempt.left -= 1
+        attempt.spend(1)
+        then = None if attempt.left > 0 else symbol.known_since(amount)
+        before = attempt.finished
+        parts: list[Part] = []
+        symbol.body.make(amount - symbol.own, then, attempt, parts)
+        node: Node = new(Node, (symbol.name, tuple(parts), (), self._parties))
+        out.append(self._innermost(node, amount, before, attempt) if self._is_cyclic else node)
+
+    def _innermost(self, node: Node, length: int, before: int, attempt: Attempt) -> Node:
+        """The node, or one inside it that says the same. `before` tells which nodes were finished when it was begun."""
+        key = (node.symbol, length)
+        number, inner = attempt.whole.get(key, (0, node))
+        found = inner._replace(parties=self._parties) if number > before else node
+        attempt.finished += 1
+        attempt.whole[key] = (attempt.finished, found)
+        return found
+
+    def _mask_at(self, time: int | None) -> int:
+        return self._symbol.mask_at(time)
+
+
+# --- choices and sequences --------------------------------------------------------------------------------------------
+
+
+class Either(Plan):
+    """A choice. Options are drawn by weight; one that is always the same is as good as the best."""
+
+    __slots__ = ("_fitting", "_options", "_weights")
+
+    def __init__(self, options: list[Plan]) -> None:
+        best = max((option.weight for option in options), default=0)
+        super().__init__(best)
+        self._options = options
+        self._weights = [option.weight or best for option in options]
+        self._fitting: dict[int, tuple[list[Plan], list[float]]] = {}
+
+    def grow(self) -> int:
+        fresh = 0
+        for option in self._options:
+            fresh |= option.grow()
+        return self._add(fresh)
+
+    def make(self, amount: int, time: int | None, attempt: Attempt, out: list[Part]) -> None:
+        fitting = self._fitting.get(amount) if time is None else None
+        if fitting is None:
+            fitting = self._fitting_at(amount, time)
+            if time is None:
+                self._fitting[amount] = fitting
+        options, upto = fitting
+        at = bisect_right(upto, attempt.chance.random() * upto[-1]) if len(options) > 1 else 0
+        options[at].make(amount, time, attempt, out)
+
+    def _fitting_at(self, amount: int, time: int | None) -> tuple[list[Plan], list[float]]:
+        """The options that can have this amount, and their weights, added up."""
+        places = [at for at, option in enumerate(self._options) if option.at(time) >> amount & 1]
+        return [self._options[at] for at in places], list(accumulate(self._weights[at] or 1 for at in places))
+
+    def _mask_at(self, time: int | None) -> int:
+        mask = 0
+        for option in self._options:
+            mask |= option.at(time)
+        return mask
+
+
+class _Pair(Growing):
+    """Two parts of a sequence, or pairs of them, which share an amount. It is the sequence that makes them."""
+
+    __slots__ = ("_left", "_ratio", "_right", "_scale")
+
+    def __init__(self, scale: Scale, left: Growing, right: Growing) -> None:
+        super().__init__(left.weight + right.weight)
+        self._scale = scale
+        self._left = left
+        self._right = right
+        self._ratio = right.weight / left.weight if left.weight and right.weight else 1
+
+    def grow(self) -> int:
+        fresh_left = self._left.grow()
+        fresh_right = self._right.grow()
+        sums = self._scale.sums
+        old_left = self._left.mask ^ fresh_left
+        return self._add(sums(fresh_left, self._right.mask) | sums(old_left, fresh_right))
+
+    def share_out(self, amount: int, time: int | None, chance: Chance, shares: list[int]) -> None:
+        share = split(self._left.at(time), self._right.at(time), amount, self._ratio, chance)
+        self._left.share_out(share, time, chance, shares)
+        self._right.share_out(amount - share, time, chance, shares)
+
+    def _mask_at(self, time: int | None) -> int:
+        return self._scale.sums(self._left.at(time), self._right.at(time))
+
+
+class InTurn(Plan):
+    """A sequence, or a permutation. Parts are paired, pairs are paired, and so on, so that all are treated alike."""
+
+    __slots__ = ("_any_order", "_parts", "_top")
+
+    def __init__(self, scale: Scale, parts: list[Plan], *, any_order: bool) -> None:
+        tops: list[Growing] = list(parts)
+        while len(tops) > 1:
+            paired: list[Growing] = [_Pair(scale, *tops[at : at + 2]) for at in range(0, len(tops) - 1, 2)]
+            tops = paired + tops[len(paired) * 2 :]
+        self._top = tops[0] if tops else Fixed(scale, 0, lambda attempt: "")
+        super().__init__(self._top.weight)
+        self._parts = parts
+        self._any_order = any_order
+
+    def grow(self) -> int:
+        return self._add(self._top.grow())
+
+    def make(self, amount: int, time: int | None, attempt: Attempt, out: list[Part]) -> None:
+        if not self._parts:
+            return
+        shares: list[int] = []
+        self._top.share_out(amount, time, attempt.chance, shares)
+        todo = list(zip(self._parts, shares, strict=True))
+        while todo:
+            part, share = todo.pop(attempt.chance.below(len(todo)) if self._any_order else 0)
+            part.make(share, time, attempt, out)
+
+    def _mask_at(self, time: int | None) -> int:
+        return self._top.at(time)

@@ -1,0 +1,147 @@
+"""Repetitions with an exact amount: how many items there are, and what each of them gets.
+
+The number of items is guessed at random, and mostly the guess is good; else there are as few as possible. Items beyond
+the least number must say something, or they are left out.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+
+from palaver.chance import Chance
+from palaver.generation.amounts import Powers, Scale, highest, lowest, split
+from palaver.generation.makers import MOST_NODES, extent
+from palaver.generation.plans import MOST_KEPT, Attempt, NotFound, Plan
+from palaver.trees.node import Part
+
+# How often a random number of items is guessed before the fewest are taken.
+_GUESSES = 8
+
+
+class Times(Plan):
+    """A repetition.
+
+    Items beyond the least number must say something. Of a length, that is to have an amount; of a count it can only be
+    seen when they are made (`must_say`).
+    """
+
+    __slots__ = ("_body", "_extra", "_least", "_most", "_must_say", "_powers", "_scale")
+
+    def __init__(
+        self, scale: Scale, body: Plan, least: int, most: int | None, *, extra: int | None, must_say: bool
+    ) -> None:
+        super().__init__(body.weight)
+        self._scale = scale
+        self._body = body
+        self._least = least
+        self._most = most
+        self._extra = extra  # how many items may have nothing of what is counted; None: a length is measured
+        self._must_say = must_say
+        self._powers: dict[int, Powers] = {}
+
+    def grow(self) -> int:
+        if not self._body.grow() and self.mask:
+            return 0
+        return self._add(self._mask_at(None))
+
+    def _mask_at(self, time: int | None) -> int:
+        each = self._body.at(time)
+        further = self._raised(self._beyond(each) | 1)
+        return self._scale.sums(self._raised(each).mask(self._least), further.mask(self._most_beyond))
+
+    @property
+    def _most_beyond(self) -> int:
+        """How many items there may be beyond the least number; more than the limit would have nothing to share."""
+        return self._scale.limit if self._most is None else min(self._most - self._least, self._scale.limit)
+
+    def _beyond(self, each: int) -> int:
+        """What an item beyond the least number may have."""
+        return each & ~1 if self._extra is None else each
+
+    def _raised(self, each: int) -> Powers:
+        powers = self._powers.get(each)
+        if powers is None:
+            if len(self._powers) >= MOST_KEPT:
+                self._powers.clear()
+            powers = self._powers[each] = Powers(self._scale, each)
+        return powers
+
+    def make(self, amount: int, time: int | None, attempt: Attempt, out: list[Part]) -> None:
+        shares = self._shares(amount, self._body.at(time), attempt)
+        attempt.spend(len(shares))
+        for share in shares[: self._least]:
+            self._body.make(share, time, attempt, out)
+        further = self._make_further if self._must_say else self._body.make
+        for share in shares[self._least :]:
+            further(share, time, attempt, out)
+
+    def _make_further(self, amount: int, time: int | None, attempt: Attempt, out: list[Part]) -> None:
+        while True:
+            parts: list[Part] = []
+            self._body.make(amount, time, attempt, parts)
+            if any(extent(part) for part in parts):
+                out += parts
+                return
+            if not amount:
+                return
+            attempt.try_again()
+
+    def _shares(self, amount: int, each: int, attempt: Attempt) -> list[int]:
+        """What each item gets; their number is drawn here too."""
+        if self._least > MOST_NODES:
+            raise NotFound
+        beyond = self._beyond(each)
+        chance = attempt.chance
+        count = self._draw_count(amount, each, beyond, chance) if attempt.left > 0 else None
+        if count is not None and beyond == each:
+            return self._raised(each).share_out(amount, self._least + count, chance)
+        if count is None:
+            count = self._fewest(amount, each, beyond)
+            beyond |= 1
+        first, further = self._raised(each), self._raised(beyond)
+        left, right = first.mask(self._least), further.mask(count)
+        share = split(left, right, amount, max(count, 1) / max(self._least, 1), chance)
+        rest = further.share_out(amount - share, count, chance)
+        return first.share_out(share, self._least, chance) + [share for share in rest if share or beyond == each]
+
+    def _draw_count(self, amount: int, each: int, beyond: int, chance: Chance) -> int | None:
+        """How many items there are beyond the least number; None if no good guess was made."""
+        low, high = self._counts(amount, each, beyond)
+        for _ in range(_GUESSES if low <= high else 0):
+            drawn = chance.random()
+            # Squared, so that few are usual and many still happen.
+            count = low + int((drawn if self._most else drawn * drawn) * (high - low + 1))
+            if self._mask_of(count, each, beyond) >> amount & 1:
+                return count
+        return None
+
+    def _counts(self, amount: int, each: int, beyond: int) -> tuple[int, int]:
+        """The range in which the number of items beyond the least number is drawn."""
+        some = beyond & ~1
+        if highest(some, amount) < 0:
+            low, high = 0, 0
+        elif beyond == each == some:  # every item takes its share
+            low = -(-amount // highest(some, amount)) - self._least
+            high = amount // lowest(some) - self._least
+        else:
+            low, high = 0, amount // lowest(some)
+        if beyond & 1:
+            high += self._extra or 0
+        return max(low, 0), high if self._most is None else min(high, self._most - self._least)
+
+    def _mask_of(self, count: int, each: int, beyond: int) -> int:
+        if beyond == each:
+            return self._raised(each).mask(self._least + count)
+        return self._scale.sums(self._raised(each).mask(self._least), self._raised(beyond).mask(count))
+
+    def _fewest(self, amount: int, each: int, beyond: int) -> int:
+        """With how few items beyond the least number the amount is possible."""
+        first, further = self._raised(each).mask(self._least), self._raised(beyond | 1)
+
+        def suffices(count: int) -> bool:
+            return bool(self._scale.sums(first, further.mask(count)) >> amount & 1)
+
+        high = 0
+        while not suffices(min(high, self._most_beyond)):
+            high = high * 2 + 1
+        return bisect_left(range(min(high, self._most_beyond) + 1), True, lo=(high + 1) // 2, key=suffices)

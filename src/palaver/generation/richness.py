@@ -1,0 +1,80 @@
+"""How much there is to be said by a part of a grammar: words and structures rather than blanks and fillers."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from math import log2
+
+from palaver.grammar.charset import CharSet
+from palaver.grammar.ir import mentioned, walk
+from palaver.grammar.outline import Chars, Fork, Loop, Outline, Series
+from palaver.grammar.regex import compile_pattern
+from palaver.spec.ast import Bit, Expr, Literal, Pattern, Rule
+
+# How many symbols are looked at to tell how rich a part of the grammar is.
+_RICH = 16
+# No class of characters is richer than what people type.
+_RICH_CLASS = 100
+
+
+class Richness:
+    """How rich the expressions of a grammar are; `children` are the symbols directly below each."""
+
+    def __init__(
+        self, rules: Mapping[str, Rule], children: Callable[[str], tuple[str, ...]], alphabet: CharSet
+    ) -> None:
+        self._rules = rules
+        self._children = children
+        self._alphabet = alphabet
+        self._varieties: dict[str, int] = {}
+        self._known: dict[str, float] = {}
+
+    def of(self, expr: Expr) -> float:
+        """How rich an expression is, compared to others."""
+        return log2(1 + self._variety(expr)) + sum(map(self._of_symbol, mentioned(expr)))
+
+    def _of_symbol(self, symbol: str) -> float:
+        if symbol not in self._known:
+            found = {symbol: None}
+            todo = deque(found)
+            variety = 0
+            while todo and len(found) < _RICH:
+                name = todo.popleft()
+                if name not in self._varieties:
+                    self._varieties[name] = self._variety(self._rules[name].body)
+                variety += self._varieties[name]
+                fresh = dict.fromkeys(child for child in self._children(name) if child not in found)
+                found.update(fresh)
+                todo.extend(fresh)
+            self._known[symbol] = len(found) + log2(1 + variety)
+        return self._known[symbol]
+
+    def _variety(self, expr: Expr) -> int:
+        """How many different things the terminals of an expression say, roughly."""
+        variety = 0
+        for part in walk(expr):
+            if isinstance(part, Literal | Bit):
+                variety += 1
+            elif isinstance(part, Pattern):
+                variety += _outline_variety(compile_pattern(part.source).outline(self._alphabet))
+        return variety
+
+
+def richness_of_class(size: int) -> float:
+    """How rich a class of so many characters is."""
+    return log2(1 + min(size, _RICH_CLASS))
+
+
+def _outline_variety(outline: Outline | None) -> int:
+    variety = 0
+    todo = [] if outline is None else [outline]
+    while todo:
+        match todo.pop():
+            case Chars(chars):
+                variety += min(chars.size(), _RICH_CLASS)
+            case Series(parts) | Fork(parts):
+                todo.extend(parts)
+            case Loop(body):
+                todo.append(body)
+    return variety

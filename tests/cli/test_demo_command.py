@@ -1,0 +1,58 @@
+"""`palaver demo`: what it shows, and that it is content only with all of it."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from palaver.cli.commands.demo import PLANTED
+from palaver.transport.ports import is_listening
+
+DEMO = "palaver.cli.commands.demo"
+
+
+def test_all_is_covered_and_all_that_was_planted_is_found(palaver: Any) -> None:
+    shown = palaver("demo")
+    assert shown.code == 0, shown.text
+    covered = re.search(r"covered (\d+) of (\d+) 5-paths", shown.text)
+    assert covered and covered[1] == covered[2]
+    assert f"found {len(PLANTED)} of {len(PLANTED)} planted defects" in shown.text
+    for planted in PLANTED:
+        assert planted.what in shown.text
+    # The conversation in which RSET did not help, shortly.
+    assert re.search(r"Client: 'RSET\\r\\n'\n +Server: '250 .*\n +Client: 'MAIL .*\n +Server: '503 ", shown.text)
+
+
+def test_the_commands_to_try_next_work(palaver: Any) -> None:
+    commands = re.findall(r"^  palaver (.*?)(?:   .*)?$", palaver("demo").text, re.MULTILINE)
+    assert len(commands) == 3
+    for command in commands:
+        assert palaver(*shlex.split(command)).code == 0
+
+
+def test_the_server_is_gone_afterwards(palaver: Any) -> None:
+    port = re.search(r"at port (\d+)", palaver("demo").text)
+    assert port and not is_listening("tcp", int(port[1]))
+
+
+def test_with_too_little_time_it_says_what_is_missing(palaver: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(f"{DEMO}.SESSIONS", 1)
+    shown = palaver("demo")
+    assert shown.code == 1
+    assert f"found 0 of {len(PLANTED)} planted defects" in shown.text
+    assert shown.text.count("not found") == len(PLANTED)
+
+
+def test_what_nobody_has_planted_is_no_success(palaver: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(f"{DEMO}.PLANTED", tuple(replace(each, answers=()) for each in PLANTED))
+    shown = palaver("demo")
+    assert shown.code == 1
+    assert "nobody has planted this: unparseable: " in shown.text
+
+
+def test_nothing_but_the_few_words_it_needs(palaver: Any) -> None:
+    assert palaver("demo", "more").code == 2

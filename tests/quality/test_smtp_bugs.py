@@ -1,0 +1,62 @@
+"""Mail servers and clients that are wrong in one thing are found out, and the right ones are not suspected."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import smtp_bugs
+import smtp_client_bugs
+
+import palaver as palaver_
+
+SPECS = Path(palaver_.__file__).parent / "specs"
+
+
+def talk_to_server(palaver: Any, name: str, sessions: int) -> Any:
+    program = shlex.join([sys.executable, smtp_bugs.__file__, name])
+    sides = ("-f", str(SPECS / "smtp.fan"), "--client", "{port}", "--target", program + " {port}")
+    return palaver("talk", *sides, "-n", str(sessions), "--seed", "1")
+
+
+def talk_to_client(palaver: Any, name: str, sessions: int) -> Any:
+    # It needs nothing that is installed, and so it starts faster.
+    program = shlex.join([sys.executable, "-S", smtp_client_bugs.__file__, name])
+    sides = ("-f", str(SPECS / "smtp_clients.fan"), "--server", "{port}", "--target", program + " {port}")
+    # Who may leave or say more gets the time to do either.
+    how = ("--goal", "inputs", "--quiet-interval", "5")
+    return palaver("talk", *sides, "-n", str(sessions), "--seed", "1", *how)
+
+
+def kinds(summary: str) -> list[str]:
+    """The kinds of findings in a line like `9 sessions, 40 messages sent, 35 received, 5 unparseable`."""
+    return [each.strip().partition(" ")[2] for each in summary.split(",")[3:]]
+
+
+@pytest.mark.parametrize("bug", smtp_bugs.BUGS, ids=lambda bug: bug.name)
+def test_a_wrong_server_is_found_out(palaver: Any, bug: smtp_bugs.Bug) -> None:
+    talked = talk_to_server(palaver, bug.name, bug.sessions)
+    assert (talked.code, kinds(talked.summary)) == (1, [bug.finding]), talked.said
+
+
+@pytest.mark.parametrize("bug", smtp_client_bugs.BUGS, ids=lambda bug: bug.name)
+def test_a_wrong_client_is_found_out(palaver: Any, bug: smtp_client_bugs.Bug) -> None:
+    talked = talk_to_client(palaver, bug.name, bug.sessions)
+    assert (talked.code, kinds(talked.summary)) == (1, [bug.finding]), talked.said
+
+
+def test_the_right_server_is_not_suspected(palaver: Any) -> None:
+    most = max(bug.sessions for bug in smtp_bugs.BUGS)
+    talked = talk_to_server(palaver, "MailSession", most)
+    assert talked.code == 0, talked.said
+    assert talked.summary.endswith("no findings")
+
+
+def test_the_right_client_is_not_suspected(palaver: Any) -> None:
+    most = max(bug.sessions for bug in smtp_client_bugs.BUGS)
+    talked = talk_to_client(palaver, "Client", most)
+    assert talked.code == 0, talked.said
+    assert talked.summary.endswith("no findings")
