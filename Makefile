@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo test lint types tests servers nightly nightly-solving bench bench-matching bench-solving bench-talking clean
+.PHONY: demo test lint types tests servers protocols nightly nightly-solving bench bench-matching bench-solving bench-talking clean
 
 demo: $(INSTALLED)
 	@BIN=$(BIN) sh examples/demo.sh
@@ -25,6 +25,10 @@ tests: $(INSTALLED)
 # Installs the real servers and clients that some tests talk to (Debian, as root); without them these are skipped.
 servers:
 	tools/servers.sh
+
+# Every bundled spec with real servers and clients, 50 conversations each; some minutes.
+protocols: $(INSTALLED)
+	$(BIN)/python benchmarks/protocols.py
 
 # Whether all roads of the matcher say the same, at length; a few minutes. `make nightly SEED=2` tries other cases.
 SEED ?= 1

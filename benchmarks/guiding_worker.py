@@ -239,9 +239,19 @@ def forecast(spec: str, never: Sequence[str]) -> dict[str, Any]:
 
 
 def coverage(spec: str, never: Sequence[str]) -> dict[str, Any]:
-    """What it costs to count what messages cover; and how many nodes are new with each."""
+    """What it costs to count what messages cover; and how many nodes are new with each.
+
+    The map of the dialogue is there: in guided runs it is made by who plans, and counted there.
+    """
     ours, moments = conversation(spec, LATE, never)
-    superposition = Guidance(ours, Chance(0)).guide.superposition
+    guidance = Guidance(ours, Chance(0))
+    found = {guidance.atlas.beginning: None}
+    todo = list(found)
+    for place in todo:
+        new = [edge.to for edge in guidance.atlas.edges(place) if edge.to not in found]
+        found.update(dict.fromkeys(new))
+        todo += dict.fromkeys(new)
+    superposition = guidance.guide.superposition
     superposition.begin()
     stopwatch = Stopwatch()
     edges: list[tuple[Edge, ...]] = []

@@ -19,7 +19,8 @@ def test_all_is_covered_and_all_that_was_planted_is_found(palaver: Any) -> None:
     shown = palaver("demo")
     assert shown.code == 0, shown.text
     covered = re.search(r"covered (\d+) of (\d+) 5-paths", shown.text)
-    assert covered and covered[1] == covered[2]
+    assert covered
+    assert covered[1] == covered[2]
     assert f"found {len(PLANTED)} of {len(PLANTED)} planted defects" in shown.text
     for planted in PLANTED:
         assert planted.what in shown.text
@@ -36,7 +37,8 @@ def test_the_commands_to_try_next_work(palaver: Any) -> None:
 
 def test_the_server_is_gone_afterwards(palaver: Any) -> None:
     port = re.search(r"at port (\d+)", palaver("demo").text)
-    assert port and not is_listening("tcp", int(port[1]))
+    assert port
+    assert not is_listening("tcp", int(port[1]))
 
 
 def test_with_too_little_time_it_says_what_is_missing(palaver: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import palaver
 from palaver.chance import Chance
-from palaver.generation.words import (
+from palaver.generation.limits import (
     CharAt,
     Contains,
     EndsWith,
@@ -19,13 +19,9 @@ from palaver.generation.words import (
     NoneOf,
     Remainder,
     StartsWith,
-    Words,
-    are_digits,
-    of_length,
-    possible_lengths,
-    spelled,
-    spells_all,
 )
+from palaver.generation.numerals import are_digits, spelled, spells_all
+from palaver.generation.words import Words, of_length, possible_lengths
 from palaver.grammar.charset import CharSet
 from palaver.grammar.language import Language, Languages
 

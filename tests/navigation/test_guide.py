@@ -165,6 +165,28 @@ def test_a_peer_that_hangs_up_is_a_finding_and_the_run_comes_to_an_end() -> None
     assert run.progress.ended.startswith("plateau after ")
 
 
+def test_a_peer_that_may_leave_and_always_does_is_not_waited_for_again_and_again() -> None:
+    shop = """
+        <start> ::= <Client:offer> <deal>? | <Client:price> <Server:thanks>
+        <deal>  ::= <Server:order> <Client:bill> <Server:money>
+        <offer> ::= "offer\\n"
+        <order> ::= "order " <goods> "\\n"
+        <goods> ::= "tea" | "salt" | "silk"
+        <bill>  ::= "bill\\n"
+        <money> ::= "money\\n"
+        <price> ::= "price\\n"
+        <thanks> ::= "thanks\\n"
+    """
+    run = campaign(shop, other=shop.replace("<Client:offer> <deal>?", "<Client:offer>"))
+    covered(run)
+    assert run.progress.findings == 0
+    assert run.progress.ended.startswith("plateau after ")
+    assert run.progress.sessions < 100
+    (reason,) = map(str, run.guidance.reasons())
+    assert "need an <order> answer after <offer>; " in reason
+    assert reason.endswith("; got the end")
+
+
 def test_constraints_that_forbid_a_value_end_the_search_for_it() -> None:
     run = campaign(LOGIN + 'where <name> != "eve"\n')
     reached, total = covered(run)

@@ -160,10 +160,10 @@ class NoPreliminary(Right):
 
 
 class CutShort(Right):
-    """Closes the data connection before the last line of a folder is complete."""
+    """Closes the data connection before the first line of a folder is complete."""
 
     def listed(self, listing: bytes) -> bytes:
-        return listing[:-5]
+        return listing[:20]
 
 
 class UnixLines(Right):

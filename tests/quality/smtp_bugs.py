@@ -1,13 +1,13 @@
 """Wrong mail servers: what is wrong with them, and within how many sessions that is found.
 
-As a program, `smtp_bugs.py NAME PORT` is the server of that name. Each differs from `MailSession`, the right one, in one
-thing. A bug more is a class, and a row in the table at the end.
+As a program, this is all of them, and it prints their names and ports. Each differs from `MailSession`, the right one,
+in one thing. A bug more is a class, and a row in the table at the end.
 """
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
+from threading import Thread
 
 from palaver.demo.server import (
     ACCOUNT,
@@ -16,7 +16,7 @@ from palaver.demo.server import (
     MailSession,
     TiresOfGuessing,
     reply,
-    serve,
+    server_of,
 )
 
 
@@ -178,6 +178,7 @@ class NeverQuits(MailSession):
         self.is_over = True
         return ""
 
+
 @dataclass(frozen=True)
 class Bug:
     """What is wrong, within how many sessions that must be found, and as what."""
@@ -217,6 +218,14 @@ BUGS = (
 )
 
 
+def main() -> None:
+    """Serve all of them, and the right one, until the program is ended."""
+    for kind in (MailSession, *(bug.wrong for bug in BUGS)):
+        server = server_of(kind, 0)
+        print(kind.__name__, server.server_address[1])
+        Thread(target=server.serve_forever).start()
+    print("ready", flush=True)
+
+
 if __name__ == "__main__":
-    kinds = {kind.__name__: kind for kind in (MailSession, *(bug.wrong for bug in BUGS))}
-    serve(kinds[sys.argv[1]], int(sys.argv[2]))
+    main()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +14,21 @@ import smtp_bugs
 import smtp_client_bugs
 
 import palaver as palaver_
+from servers.common import started
 
 SPECS = Path(palaver_.__file__).parent / "specs"
 
 
-def talk_to_server(palaver: Any, name: str, sessions: int) -> Any:
-    program = shlex.join([sys.executable, smtp_bugs.__file__, name])
-    sides = ("-f", str(SPECS / "smtp.fan"), "--client", "{port}", "--target", program + " {port}")
-    return palaver("talk", *sides, "-n", str(sessions), "--seed", "1")
+@pytest.fixture(scope="module")
+def ports(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """Where all the servers are, by their names."""
+    log = tmp_path_factory.mktemp("servers") / "log"
+    with started([sys.executable, smtp_bugs.__file__], is_ready=lambda: "ready" in log.read_text(), log=log):
+        yield dict(re.findall(r"^(\w+) (\d+)$", log.read_text(), re.MULTILINE))
+
+
+def talk_to_server(palaver: Any, port: str, sessions: int) -> Any:
+    return palaver("talk", "-f", str(SPECS / "smtp.fan"), "--client", port, "-n", str(sessions), "--seed", "1")
 
 
 def talk_to_client(palaver: Any, name: str, sessions: int) -> Any:
@@ -37,8 +46,8 @@ def kinds(summary: str) -> list[str]:
 
 
 @pytest.mark.parametrize("bug", smtp_bugs.BUGS, ids=lambda bug: bug.name)
-def test_a_wrong_server_is_found_out(palaver: Any, bug: smtp_bugs.Bug) -> None:
-    talked = talk_to_server(palaver, bug.name, bug.sessions)
+def test_a_wrong_server_is_found_out(palaver: Any, ports: dict[str, str], bug: smtp_bugs.Bug) -> None:
+    talked = talk_to_server(palaver, ports[bug.name], bug.sessions)
     assert (talked.code, kinds(talked.summary)) == (1, [bug.finding]), talked.said
 
 
@@ -48,9 +57,9 @@ def test_a_wrong_client_is_found_out(palaver: Any, bug: smtp_client_bugs.Bug) ->
     assert (talked.code, kinds(talked.summary)) == (1, [bug.finding]), talked.said
 
 
-def test_the_right_server_is_not_suspected(palaver: Any) -> None:
+def test_the_right_server_is_not_suspected(palaver: Any, ports: dict[str, str]) -> None:
     most = max(bug.sessions for bug in smtp_bugs.BUGS)
-    talked = talk_to_server(palaver, "MailSession", most)
+    talked = talk_to_server(palaver, ports["MailSession"], most)
     assert talked.code == 0, talked.said
     assert talked.summary.endswith("no findings")
 

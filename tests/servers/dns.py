@@ -98,7 +98,7 @@ class NameServer:
 
 def dig(port: int, *arguments: str) -> list[str]:
     """The command that asks whoever listens at a port, once."""
-    return ["dig", "@127.0.0.1", "-p", str(port), "+time=5", "+tries=1", *arguments]
+    return ["dig", "@127.0.0.1", "-p", str(port), f"+time={LIMIT_S:.0f}", "+tries=1", *arguments]
 
 
 @contextmanager

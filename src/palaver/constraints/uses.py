@@ -66,7 +66,7 @@ def is_only_measured(mention: Mention, expression: Expression, names: dict[str, 
 
 
 def is_upper_bound(python: ast.expr) -> bool:
-    """Whether a condition says no more than that something is counted at most so often: then it never recovers."""
+    """Whether a condition says no more than that things are counted at most so often: then it never recovers."""
     match python:
         case ast.Compare(counted, [ast.Lt() | ast.LtE()], [ast.Constant(int())]):
             pass
@@ -74,10 +74,13 @@ def is_upper_bound(python: ast.expr) -> bool:
             pass
         case _:
             return False
-    return isinstance(counted, ast.Name) or (
-        isinstance(counted, ast.Call)
-        and isinstance(counted.func, ast.Name)
-        and counted.func.id == "len"
-        and len(counted.args) == 1
-        and isinstance(counted.args[0], ast.Name)
-    )
+    todo = [counted]
+    while todo:
+        match todo.pop():
+            case ast.BinOp(left, ast.Add(), right):
+                todo += [left, right]
+            case ast.Name() | ast.Call(ast.Name("len"), [ast.Name()], []):
+                pass
+            case _:
+                return False
+    return True

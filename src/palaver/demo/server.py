@@ -243,8 +243,8 @@ class _Server(ThreadingTCPServer):
     daemon_threads = True  # a conversation that goes on does not keep the server alive
 
 
-def serve(kind: type[MailSession], port: int) -> None:
-    """Be such a server at a port of the loopback interface, until the program is ended."""
+def server_of(kind: type[MailSession], port: int) -> ThreadingTCPServer:
+    """Such a server at a port of the loopback interface, at any free one if it is 0."""
 
     class Handler(StreamRequestHandler):
         def handle(self) -> None:
@@ -261,9 +261,8 @@ def serve(kind: type[MailSession], port: int) -> None:
         def say(self, text: str) -> None:
             self.wfile.write(text.encode("latin-1"))
 
-    with _Server(("127.0.0.1", port), Handler) as server:
-        server.serve_forever()
+    return _Server(("127.0.0.1", port), Handler)
 
 
 if __name__ == "__main__":
-    serve(with_defects(sys.argv[2:]), int(sys.argv[1]))
+    server_of(with_defects(sys.argv[2:]), int(sys.argv[1])).serve_forever()

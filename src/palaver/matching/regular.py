@@ -314,7 +314,8 @@ def _lifted(outline: Outline, following: CharSet) -> Lifted:
     text = _write(outline, Chars(following | END))
     if len(text) > _LONGEST:
         raise Irregular
-    is_open = _is_open(outline)
+    # What always has the same length is never the beginning of something longer.
+    is_open = least != most and _is_open(outline)
     if is_open:
         # Without the rest of the input a round or an option may look as if it were absent.
         text += _look(following)

@@ -209,10 +209,7 @@ class Superposition:
 
     def _is_alive(self, edge: Edge, forecast: Forecast) -> bool:
         """Whether the forecaster still holds an explanation for possible, or one that goes on in more ways."""
-        for hypothesis in forecast.hypotheses:  # a loop, as it is run for every message
-            if self._agrees(hypothesis, edge):
-                return True
-        return False
+        return any(self._agrees(hypothesis, edge) for hypothesis in forecast.hypotheses)
 
     def _agrees(self, hypothesis: Hypothesis, edge: Edge) -> bool:
         future = edge.to.future

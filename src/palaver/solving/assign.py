@@ -11,8 +11,11 @@ from palaver.errors import ConversionError
 from palaver.generation.measured import Measured
 from palaver.generation.measures import Count, Length, Measure
 from palaver.grammar.language import Languages, Unit
-from palaver.solving.domains import Domain, inverse
+from palaver.solving.domains import Domain
+from palaver.solving.restrict import restricted
+from palaver.solving.seen import first_spelling, numbers_in, simple_base
 from palaver.solving.spelling import Speller
+from palaver.solving.view_arithmetic import inverse
 from palaver.solving.views import Kind, View
 from palaver.trees.node import Node, NonTerminal
 from palaver.trees.tree import Tree
@@ -94,7 +97,7 @@ class Assigner:
         """Limits of the numbers that a node in the place of `tree` can be."""
         assert isinstance(tree.node, Node), "only nodes are numbers"
         domain = self.domain(tree.node.symbol)
-        known = None if domain is None else domain.numbers(view)
+        known = None if domain is None else numbers_in(domain, view)
         return (0, None) if known is None else known
 
     def assigned(self, tree: Tree, view: View, operator: str, value: Any, chance: Chance) -> Node | None:
@@ -131,12 +134,12 @@ class Assigner:
         if domain is not None and operator == "==" and isinstance(value, int):
             known = self._bases.get((symbol, id(view)))
             if known is None:
-                known = self._bases[symbol, id(view)] = (view, domain.simple_base(view))
+                known = self._bases[symbol, id(view)] = (view, simple_base(domain, view))
             base = known[1]
             if base is not None:
-                word = domain.first_spelling(view, base, value)
+                word = first_spelling(domain, view, base, value)
                 return (None if word is None else self.node(symbol, word)), True
-        limited = None if domain is None else domain.restricted(view, operator, _plain(value))
+        limited = None if domain is None else restricted(domain, view, operator, _plain(value))
         if limited is not None:
             return self.draw(limited, chance), limited.is_single
         return self._rewritten(tree, view, operator, value, chance), False

@@ -31,10 +31,10 @@ from palaver.grammar.bounds import last_symbol
 from palaver.grammar.code import SPEC_CODE_RAISES
 from palaver.solving.assign import Assigner
 from palaver.solving.clauses import Clause
-from palaver.solving.domains import HOLDS, inverse
 from palaver.solving.edits import Edits, Write
 from palaver.solving.placing import Placing
 from palaver.solving.plan import Direction, Equation, Plan, directions_of
+from palaver.solving.view_arithmetic import HOLDS, inverse
 from palaver.solving.views import Kind, Reader, View
 from palaver.spec.ast import And, Expression, Formula, Index, Leaf, Not, Or, Quantified
 from palaver.trees.paths import Path

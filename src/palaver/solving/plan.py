@@ -32,6 +32,8 @@ from palaver.grammar.code import Function, compile_expression
 from palaver.grammar.language import Languages
 from palaver.solving.clauses import Clause, clauses_of
 from palaver.solving.domains import Domain
+from palaver.solving.restrict import restricted
+from palaver.solving.seen import lengths_in, numbers_in
 from palaver.solving.views import Kind, Reader, Relation, View
 from palaver.spec.ast import Constraint
 
@@ -199,7 +201,7 @@ class _Planner:
             if constant is None or symbol is None or not self._has_no_other_binders(clause, relation.view):
                 continue
             domain = self._domain(symbol)
-            limited = None if domain is None else domain.restricted(relation.view, relation.operator, constant[0])
+            limited = None if domain is None else restricted(domain, relation.view, relation.operator, constant[0])
             if limited is not None and (limited.is_exact or not exactly):
                 self._limit(symbol, limited, clause)
                 self._uses[clause] = "domain"
@@ -334,7 +336,7 @@ class _Planner:
                 domain = self._domain(symbol)
                 if bound is None or bound == now or domain is None:
                     continue
-                limited = domain.restricted(view, operator, bound)
+                limited = restricted(domain, view, operator, bound)
                 if limited is not None:
                     # What one domain leaves out, the other now leaves out as well.
                     limited = replace(limited, is_exact=limited.is_exact and is_exact)
@@ -348,9 +350,9 @@ class _Planner:
         if domain is None or view.modulus or view.power > 1 or view.times < 0 or domain.rest is not None:
             return None
         if view.kind is Kind.LENGTH:
-            ends: tuple[int, int | None] | None = domain.lengths_in(view)
+            ends: tuple[int, int | None] | None = lengths_in(domain, view)
         elif view.kind is Kind.NUMBER:
-            ends = domain.numbers(view)
+            ends = numbers_in(domain, view)
         else:
             return None
         if ends is None:

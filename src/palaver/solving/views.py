@@ -74,7 +74,7 @@ class Relation:
 _COMPARISONS: dict[type[ast.cmpop], str] = {
     ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
 }  # fmt: skip
-_TURNED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+TURNED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _NEGATED = {"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<", "in": "not in", "not in": "in"}
 _NUMBERS = (Kind.NUMBER, Kind.LENGTH, Kind.COUNT, Kind.SUM)
 _LARGEST_POWER = 8
@@ -111,7 +111,7 @@ class Reader:
             case ast.Compare(left, [operator], [right]) if type(operator) in _COMPARISONS:
                 word = _COMPARISONS[type(operator)]
                 word = _NEGATED[word] if negated else word
-                for side, turned, other in ((left, word, right), (right, _TURNED[word], left)):
+                for side, turned, other in ((left, word, right), (right, TURNED[word], left)):
                     if (view := self.view(side, kinds)) is not None and not _mentions(other, view.name):
                         yield Relation(view, turned, side, other)
             case ast.Call(ast.Attribute(value, "startswith" | "endswith" as method), [other], []) if not negated:

@@ -155,8 +155,7 @@ where forall <e> in <exchange>:
 # Every answer is about the name that was asked for, or about one that aliases lead to, and is an alias or of the type
 # that was asked for.
 where forall <e> in <exchange>:
-    forall <r> in <e>..<answer>:
-        bytes(<r>.<name>) == name_due(<e>..<asked>, <e>..<sections>, <r>)
+    [bytes(name) for name in *<e>..<answer>.<name>] == names_due(<e>..<asked>, *<e>..<answer>)
 where forall <e> in <exchange>:
     forall <r> in <e>..<answer>:
         bytes(<r>.<answer_data>)[:2] in (bytes(<e>..<asked>..<asked_type>), CNAME)
@@ -212,16 +211,14 @@ def least_answers(question):
 def denials(question, answered):
     return 1 if answered and rcode_of(question) == 3 else 0
 
-def name_due(question, sections, record):
-    """The name that a record of the answer must be about: the one asked for, or that of the last alias before it."""
-    name = bytes(question)[:-4]
-    if bytes(question)[-4:-2] == CNAME:
-        return name
-    position = get_index_within(record, sections, ["<answer>"])
-    for each in list(sections.find_direct_trees(NonTerminal("<answer>")))[:position]:
-        for alias in each.find_subtrees("<cname>"):
-            name = bytes(alias)[10:]
-    return name
+def names_due(question, answers):
+    """The names that answers must be about: the one asked for or, behind an alias, what that is an alias of."""
+    asked = bytes(question)
+    names = [asked[:-4]]
+    for answer in answers:
+        aliases = [] if asked[-4:-2] == CNAME else [bytes(alias) for alias in answer.find_subtrees("<cname>")]
+        names.append(aliases[0][10:] if aliases else names[-1])
+    return names[:-1]
 
 
 # --- names as they are on the wire ------------------------------------------------------------------------------------

@@ -30,20 +30,21 @@ import posixpath
 
 # --- Login ------------------------------------------------------------------------------------------------------------
 #
-# Some servers tell at once that they do not know somebody, and others ask for a password all the same.
+# Some servers tell at once that they do not know somebody, and others ask for a password all the same. As in
+# ftp.fan, nobody guesses more than twice.
 
 <failed_login>   ::= (
-    <Client:Server:user> <Server:Client:send_password> <Client:Server:other_password> <Server:Client:denied> |
-    <Client:Server:other_user> <Server:Client:denied> |
-    <Client:Server:other_user> <Server:Client:send_password> <any_password> <Server:Client:denied>
+    <Client:Server:user> <Server:Client:send_password> <Client:Server:wrong_password> <Server:Client:denied> |
+    <Client:Server:wrong_user> <Server:Client:denied> |
+    <Client:Server:wrong_user> <Server:Client:send_password> <Client:Server:any_password> <Server:Client:denied>
 )
-<any_password>   ::= <Client:Server:password> | <Client:Server:other_password>
 
 # RFC 959 (5.3): commands are not case sensitive.
 <user>           ::= r"(?ai:USER) the_user" "\r\n"
-<other_user>     ::= r"(?ai:USER) (?!the_user$)[!-~]+" "\r\n"
+<wrong_user>     ::= r"(?ai:USER) (?!the_user$)[ -~]+" "\r\n"
 <password>       ::= r"(?ai:PASS) the_password" "\r\n"
-<other_password> ::= r"(?ai:PASS)( (?!the_password$)[!-~]*)?" "\r\n"
+<wrong_password> ::= r"(?ai:PASS)( (?!the_password$)[ -~]*)?" "\r\n"
+<any_password>   ::= r"(?ai:PASS)( [ -~]*)?" "\r\n"
 
 # Whoever is not logged in learns what the server can do, but not where it is. Some clients ask anyway.
 <question_of_guest> ::= <refusal> | <ask_features> | <ask_system> | <set_option> | <pause>

@@ -105,7 +105,9 @@ def command() -> int:
     port = free_port("tcp")
     server = (sys.executable, "-m", SERVER, str(port), *(each.name for each in PLANTED))
     click.echo(f"A mail server with {len(PLANTED)} planted defects is started at port {port}, and tested:")
-    click.echo(f"a client that follows the spec of SMTP talks to it, {SESSIONS} times, and looks for what is new to it.\n")
+    click.echo(
+        f"a client that follows the spec of SMTP talks to it, {SESSIONS} times, and looks for what is new to it.\n"
+    )
     loop = Loop()
     campaign = _campaign(loop, Target(loop, server, port, role="server"), port)
     show = Show(campaign)

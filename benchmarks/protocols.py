@@ -1,0 +1,226 @@
+"""Every bundled spec against real servers and clients: conversations, findings, coverage, and what is not reached.
+
+`make protocols` prints one row for each pair; a row with a finding is shown as FOUND, and then the exit status is 1:
+these are good servers and clients, so a finding is false, or news. Runs are guided, with one seed, of 50 conversations:
+once all is covered that can be, they go on at random. Pairs whose programs are not installed (`make servers`) are left
+out, and said to be.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE.parent / "tests"), str(HERE.parent / "tests" / "matching")]
+
+from palaver.transport.certificate import make_certificate  # noqa: E402
+from servers import dns, ftp, mail, web  # noqa: E402
+from servers.common import program  # noqa: E402
+
+LETTER = "From: <a@example.com>\r\nTo: <b@example.com>\r\nSubject: hello\r\n\r\nHow are you?\r\n"
+
+
+@dataclass(frozen=True)
+class Run:
+    """How palaver is called, where, and with which environment."""
+
+    arguments: tuple[str, ...]
+    environment: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A spec, and whom it is tried on."""
+
+    spec: str
+    peer: str
+    needs: tuple[str, ...]
+    setting: Any  # folder -> context manager of a Run
+
+
+def server(make: Any, uri: str = "{port}") -> Any:
+    """We are the client of a server that `make` starts, given a folder of its own."""
+
+    @contextmanager
+    def setting(folder: Path) -> Iterator[Run]:
+        with make(folder) as running:
+            yield Run(("--client", uri.replace("{port}", str(running.port))))
+
+    return setting
+
+
+def client(command: str, uri: str = "{port}") -> Any:
+    """We are the server of a client that is started for each conversation."""
+
+    @contextmanager
+    def setting(folder: Path) -> Iterator[Run]:
+        (folder / "letter").write_text(LETTER, newline="")
+        yield Run(("--server", uri, "--target", command))
+
+    return setting
+
+
+@contextmanager
+def with_certificate(folder: Path) -> Iterator[Path]:
+    path = folder / "server.pem"
+    with make_certificate() as made:
+        path.write_bytes(Path(made).read_bytes())
+    yield path
+
+
+def secured(make: Any, *, in_folder: bool) -> Any:
+    """The same with a certificate."""
+
+    @contextmanager
+    def started(folder: Path) -> Iterator[Any]:
+        with ExitStack() as stack:
+            certificate = stack.enter_context(with_certificate(folder))
+            inside = folder / "server"
+            inside.mkdir()
+            inside.chmod(0o755)
+            arguments = (inside,) if in_folder else ()
+            yield stack.enter_context(make(*arguments, certificate=certificate))
+
+    return server(started)
+
+
+@contextmanager
+def model(folder: Path) -> Iterator[Run]:
+    with web.language_model() as running:
+        yield Run((), {"OPENAI_BASE_URL": f"{running.url}/v1", "OPENAI_API_KEY": "the_password"})
+
+
+def alone(make: Any) -> Any:
+    """A server that needs no folder."""
+    return lambda folder: make()
+
+
+SMTPLIB = """
+import smtplib, sys
+with smtplib.SMTP("127.0.0.1", int(sys.argv[1]), "client.example") as client:
+    client.login("the_user", "the_password")
+    client.sendmail("a@example.com", "b@example.com", open("letter").read())
+"""
+FTPLIB = """
+import ftplib, sys
+with ftplib.FTP(timeout=20) as ftp:
+    ftp.connect("127.0.0.1", int(sys.argv[1]))
+    ftp.login("the_user", "the_password")
+    ftp.nlst()
+"""
+UDP = "udp://127.0.0.1:{port}"
+ACCOUNT = "-u the_user:the_password"
+SWAKS = (
+    "swaks --server 127.0.0.1 --port {port} --ehlo client.example --from a@example.com --to b@example.com "
+    "--auth LOGIN --auth-user the_user --auth-password the_password"
+)
+CURL_MAIL = (
+    f"curl -sS --url smtp://127.0.0.1:{{port}}/client.example {ACCOUNT} "
+    "--mail-from a@example.com --mail-rcpt b@example.com -T letter"
+)
+_LIST = "set net:timeout 5; set net:max-retries 1; set ftp:ssl-allow no; open {account} -p {port} 127.0.0.1; ls"
+LFTP = shlex.join(["lftp", "--norc", "-c", _LIST.replace("{account}", "-u the_user,the_password")])
+DIG = "dig @127.0.0.1 -p {port} +time=2 +tries=1 A www.example.test"
+
+
+def python(script: str) -> str:
+    return shlex.join([sys.executable, "-c", script, "{port}"])
+
+
+PAIRS = (
+    Pair("smtp", "aiosmtpd", (), server(alone(mail.aiosmtpd))),
+    Pair("smtp", "Exim", (str(mail.EXIM / "usr/sbin/exim4"),), server(alone(mail.exim))),
+    Pair("smtp_relay", "OpenSMTPD", ("smtpd",), server(alone(mail.opensmtpd))),
+    Pair("smtp_starttls", "aiosmtpd", ("openssl",), secured(mail.aiosmtpd, in_folder=False)),
+    Pair("ftp", "pyftpdlib", (), server(ftp.pyftpdlib)),
+    Pair("ftp", "vsftpd", ("vsftpd",), server(ftp.vsftpd)),
+    Pair("ftp_tls", "pyftpdlib", ("openssl",), secured(ftp.pyftpdlib, in_folder=True)),
+    Pair("ftp_tls", "vsftpd", ("vsftpd", "openssl"), secured(ftp.vsftpd, in_folder=True)),
+    Pair("dns", "BIND", ("named", "dig"), server(alone(dns.bind), UDP)),
+    Pair("dns", "dnslib", ("dig",), server(alone(dns.dnslib), UDP)),
+    Pair("dns_tcp", "BIND", ("named", "dig"), server(alone(dns.bind))),
+    Pair("dns_tcp", "dnslib", ("dig",), server(alone(dns.dnslib))),
+    Pair("rest", "quotes", (), server(alone(web.quotes_api))),
+    Pair("http", "quotes", (), server(alone(web.quotes_api))),
+    Pair("llm", "a stub", (), model),
+    Pair("smtp_clients", "swaks", ("swaks",), client(SWAKS)),
+    Pair("smtp_clients", "curl", ("curl",), client(CURL_MAIL)),
+    Pair("smtp_clients", "smtplib", (), client(python(SMTPLIB))),
+    Pair("ftp_clients", "curl", ("curl",), client(f"curl -sS -m 20 {ACCOUNT} ftp://127.0.0.1:{{port}}/readme.txt")),
+    Pair("ftp_clients", "lftp", ("lftp",), client(LFTP)),
+    Pair("ftp_clients", "ftplib", (), client(python(FTPLIB))),
+    Pair("dns", "dig", ("dig",), client(DIG, UDP)),
+    Pair("http", "curl", ("curl",), client("curl -sS -m 20 http://127.0.0.1:{port}/quotes")),
+)
+
+
+def main() -> int:
+    options = _options()
+    failed = 0
+    print(f"{'spec':14} {'peer':10} {'sessions':>8} {'messages':>8} {'covered':>14}  findings")
+    for pair in PAIRS:
+        if options.only and pair.spec not in options.only:
+            continue
+        missing = [name for name in pair.needs if program(name) is None and not Path(name).exists()]
+        if missing:
+            print(f"{pair.spec:14} {pair.peer:10} left out: {', '.join(missing)} is not installed")
+            continue
+        failed += _show(pair, options.sessions, options.seed)
+    return 1 if failed else 0
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sessions", type=int, default=50)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", nargs="*", metavar="SPEC", help="these specs alone")
+    return parser.parse_args()
+
+
+def _show(pair: Pair, sessions: int, seed: int) -> bool:
+    """Have the conversations and print the row; whether something was found."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        setting: AbstractContextManager[Run] = pair.setting(folder)
+        with setting as run:
+            command = [sys.executable, "-m", "palaver", "talk", pair.spec, *run.arguments]
+            command += ["-n", str(sessions), "--seed", str(seed), "--console", "none"]
+            done = subprocess.run(
+                command, cwd=folder, env=os.environ | run.environment, capture_output=True, text=True, check=False
+            )
+    summary = re.search(r"^(\d+) sessions?, (\d+) messages? sent, (\d+) received, (.*)$", done.stdout, re.MULTILINE)
+    covered = re.search(r"^covered (\d+) of (\d+) \d+-paths$", done.stdout, re.MULTILINE)
+    if summary is None or covered is None:
+        print(f"{pair.spec:14} {pair.peer:10} FAILED with exit code {done.returncode}:\n{done.stderr}", flush=True)
+        return True
+    messages = int(summary[2]) + int(summary[3])
+    share = f"{covered[1]}/{covered[2]} {int(covered[1]) / int(covered[2]):.0%}"
+    is_found = summary[4] != "no findings"
+    mark = "  FOUND" if is_found else ""
+    print(f"{pair.spec:14} {pair.peer:10} {summary[1]:>8} {messages:>8} {share:>14}  {summary[4]}{mark}", flush=True)
+    reasons = [line for line in done.stdout.splitlines() if line.startswith("not reached: ")]
+    if "--server" in run.arguments:
+        reasons = [
+            "not reached: what this command line never makes the client say, and what can only be answered to that"
+        ]
+    for line in reasons:
+        print(f"{'':26}{line}")
+    if is_found:
+        print(done.stderr[:2000])
+    return is_found
+
+
+if __name__ == "__main__":
+    sys.exit(main())

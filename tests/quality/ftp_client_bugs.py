@@ -1,0 +1,225 @@
+"""Wrong FTP clients: what is wrong with them, and within how many sessions that is found.
+
+As a program, `ftp_client_bugs.py NAME PORT` is the client of that name for one conversation. Each differs from `Client`,
+the right one, in one thing. A bug more is a class, and a row in the table at the end. Nothing of palaver is imported,
+because this program is started for each conversation.
+"""
+
+from __future__ import annotations
+
+import re
+import socket
+import sys
+from contextlib import closing, suppress
+
+from catalogue import Bug, chosen
+
+LIMIT_S = 10.0
+
+
+class Refused(Exception):
+    """The server has said no."""
+
+
+class Client:
+    """Looks around, brings a file and fetches one, and says good bye as soon as it is told no."""
+
+    end_of_line = "\r\n"
+
+    def __init__(self, port: int) -> None:
+        self.connection = socket.create_connection(("127.0.0.1", port), timeout=LIMIT_S)
+        self.replies = self.connection.makefile("r", newline="\r\n")
+
+    def run(self) -> None:
+        with self.connection:
+            try:
+                self.hear()
+                self.log_in()
+                self.ask("TYPE I")
+                self.ask("PWD")
+                self.bring("STOR copy.txt", b"One line.\r\n")
+                self.fetch("LIST")
+                self.ask("CWD docs")
+                self.fetch("RETR notes.txt")
+            except Refused:
+                pass
+            self.leave()
+
+    def log_in(self) -> None:
+        self.ask("USER the_user")
+        self.ask("PASS the_password")
+
+    def ask(self, command: str) -> str:
+        """What is said to a command."""
+        self.connection.sendall(f"{command}{self.end_of_line}".encode())
+        return self.hear()
+
+    def hear(self) -> str:
+        """A reply, to its last line."""
+        reply = line = self.replies.readline()
+        while line[3:4] != " ":
+            if not line:
+                raise Refused
+            line = self.replies.readline()
+            reply += line
+        if reply[:1] not in ("1", "2", "3"):
+            raise Refused
+        return reply
+
+    def fetch(self, command: str) -> None:
+        with closing(self.connected()) as data:
+            self.ask(command)
+            while data.recv(1024):
+                pass
+        self.hear()
+
+    def bring(self, command: str, content: bytes) -> None:
+        with closing(self.connected()) as data:
+            self.ask(command)
+            data.sendall(content)
+        self.hear()
+
+    def connected(self) -> socket.socket:
+        """The data connection."""
+        return socket.create_connection(("127.0.0.1", self.port()), timeout=LIMIT_S)
+
+    def port(self) -> int:
+        try:
+            return int(self.ask("EPSV").split("|||")[1].split("|")[0])
+        except Refused:
+            return self.classic_port()
+
+    def classic_port(self) -> int:
+        high, low = re.findall(r"\(\d+,\d+,\d+,\d+,(\d+),(\d+)\)", self.ask("PASV"))[0]
+        return int(high) * 256 + int(low)
+
+    def leave(self) -> None:
+        self.ask("QUIT")
+
+
+class PasswordFirst(Client):
+    """Says the password before it has said who it is."""
+
+    def log_in(self) -> None:
+        with suppress(Refused):
+            self.ask("PASS the_password")
+        super().log_in()
+
+
+class GoesOnUnknown(Client):
+    """Goes on when it was not let in."""
+
+    def log_in(self) -> None:
+        self.ask("USER the_user")
+        with suppress(Refused):
+            self.ask("PASS wrong")
+
+
+class Guesses(Client):
+    """Tries one password after the other."""
+
+    def log_in(self) -> None:
+        for password in ("123456", "secret", "password", "the_password"):
+            self.ask("USER the_user")
+            with suppress(Refused):
+                self.ask(f"PASS {password}")
+
+
+class NoPort(Client):
+    """Asks for a file before it has asked for a port."""
+
+    def fetch(self, command: str) -> None:
+        self.ask(command)
+        super().fetch(command)
+
+
+class OldPort(Client):
+    """Uses a port twice."""
+
+    known = 0
+
+    def port(self) -> int:
+        self.known = self.known or super().port()
+        return self.known
+
+    def connected(self) -> socket.socket:
+        try:
+            return super().connected()
+        except OSError:
+            return socket.socket()
+
+
+class OtherPort(Client):
+    """Takes the bytes of the port in the wrong order, and does not notice that nobody is there."""
+
+    def port(self) -> int:
+        high, low = divmod(self.classic_port(), 256)
+        return low * 256 + high
+
+    def connected(self) -> socket.socket:
+        try:
+            return super().connected()
+        except OSError:
+            return socket.socketpair()[0]
+
+
+class NoFallback(Client):
+    """Goes on without a port if the server does not know EPSV."""
+
+    def connected(self) -> socket.socket:
+        try:
+            return socket.create_connection(("127.0.0.1", int(self.ask("EPSV").split("|||")[1].split("|")[0])))
+        except Refused:
+            return socket.socketpair()[0]
+
+
+class NeverEnds(Client):
+    """Sends a file and keeps the data connection open, waiting for a word of the server."""
+
+    def bring(self, command: str, content: bytes) -> None:
+        with closing(self.connected()) as data:
+            self.ask(command)
+            data.sendall(content)
+            self.hear()
+
+
+class BareNewline(Client):
+    """Ends its lines as they end in files."""
+
+    end_of_line = "\n"
+
+
+class AllAtOnce(Client):
+    """Does not wait for the answer to USER before it says PASS."""
+
+    def log_in(self) -> None:
+        self.connection.sendall(b"USER the_user\r\nPASS the_password\r\n")
+        self.hear()
+        self.hear()
+
+
+class HangsUp(Client):
+    """Leaves while a file is on its way."""
+
+    def fetch(self, command: str) -> None:
+        with closing(self.connected()):
+            self.ask(command)
+        self.connection.close()
+
+
+BUGS = (
+    Bug(PasswordFirst, 2, "unparseable"),
+    Bug(GoesOnUnknown, 2, "unparseable"),
+    Bug(Guesses, 2, "constraint broken"),
+    Bug(NoPort, 5, "unparseable"),
+    Bug(OldPort, 20, "unparseable"),
+    Bug(OtherPort, 10, "unreachable"),
+    Bug(NoFallback, 10, "unparseable"),
+    Bug(NeverEnds, 40, "silence"),
+    Bug(BareNewline, 1, "unparseable"),
+    Bug(AllAtOnce, 2, "unexpected message"),
+)
+
+
+if __name__ == "__main__":
+    chosen(sys.argv[1], Client, BUGS)(int(sys.argv[2])).run()
