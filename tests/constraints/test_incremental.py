@@ -414,6 +414,8 @@ def test_too_many_of_something_is_told_with_the_message_that_is_too_much() -> No
         ("3 >= |<ask>|", False),
         ("len(*<ask>) < 3", False),
         ("len(*<ask>) > 3", True),
+        ("len(*<ask>) + |<answer>| <= 3", False),
+        ("len(*<ask>) - len(*<answer>) <= 3", True),
     ],
 )
 def test_a_constraint_tells_whether_it_may_hold_later(constraint: str, can_recover: bool) -> None:
