@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo test lint types tests servers protocols nightly nightly-solving bench bench-matching bench-solving bench-talking clean
+.PHONY: demo test lint types tests servers protocols nightly nightly-solving bench bench-matching bench-solving bench-talking bench-guiding clean
 
 demo: $(INSTALLED)
 	@BIN=$(BIN) sh examples/demo.sh
@@ -54,6 +54,10 @@ bench-solving: $(INSTALLED)
 # The same for conversations with real servers, also against plain sockets; three minutes.
 bench-talking: $(INSTALLED)
 	$(BIN)/python benchmarks/talking.py
+
+# The same for guided conversations, also against random walks; the reference takes most of the twenty-five minutes.
+bench-guiding: $(INSTALLED)
+	$(BIN)/python benchmarks/guiding.py
 
 $(INSTALLED): pyproject.toml
 	$(PYTHON) -m venv $(VENV)

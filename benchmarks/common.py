@@ -107,7 +107,8 @@ class Row:
     @property
     def shown(self) -> str:
         bar = f">= {self.at_least:.3g}x" if self.at_least else f"<= {self.at_most:.3g}x" if self.at_most else ""
-        amounts = [f"{_amount(value)} {self.unit}" if value is not None else "" for value in (self.ours, self.other)]
+        values = (self.ours, self.other)
+        amounts = ["" if value is None else f"{_amount(value)} {self.unit}".rstrip() for value in values]
         cells = _line(self.work, *amounts, f"{self.compared:.2f}x", bar)
         return (cells + ("  MISSED" if self.is_missed else "")).rstrip()
 

@@ -170,6 +170,9 @@ class Runs(NamedTuple):
     def messages(self) -> float:
         return self.median(lambda run: run["messages"])
 
+    def per_message(self, what: str) -> float:
+        return self.median(lambda run: run[what] / run["messages"])
+
     @property
     def full(self) -> int:
         return sum(run["covered"] == run["total"] for run in self.answers)
@@ -232,9 +235,8 @@ class Bench:
 
     def _messages(self, subject: Subject, other: str, ours: Runs, theirs: Runs, most: float | None) -> Row:
         compared = ours.messages / theirs.messages
-        return Row(
-            f"{subject.name}, against {other}", "messages", ours.messages, theirs.messages, compared, at_most=most
-        )
+        work = f"{subject.name}, messages against {other}"
+        return Row(work, "", ours.messages, theirs.messages, compared, at_most=most)
 
     def _random(self, subject: Subject, guided: Runs, walks: Runs) -> Row:
         if subject.most_of_random is not None:
@@ -255,10 +257,13 @@ class Bench:
         work = f"{subject.name}, the reference's runs to 100 %"
         yield Row(work, "runs", None, theirs.full, theirs.full / len(answers))
         yield self._messages(subject, "the reference", guided, theirs, subject.most_of_reference)
-        for what, work, bar in (("cpu", "CPU per message", LEAST_CPU_RATIO), ("whole_cpu", "  with loading", None)):
-            cpu, other = (runs.median(lambda run: run[what] / run["messages"] * 1e6) for runs in (guided, theirs))  # noqa: B023
+        for what, work, bar in (
+            ("cpu", "CPU per message", LEAST_CPU_RATIO),
+            ("whole_cpu", "the same with loading", None),
+        ):
+            cpu, other = (runs.per_message(what) * 1e6 for runs in (guided, theirs))
             yield Row(f"{subject.name}, {work}", "us", cpu, other, other / cpu, at_least=bar)
-        delay = guided.median(lambda run: run["waited"] / run["messages"])
+        delay = guided.per_message("waited")
         above, others = (runs.median(lambda run: run["wall"] - delay * run["messages"]) for runs in (guided, theirs))
         yield Row(
             f"{subject.name}, wall time above the server's", "s", above, others, above / others, at_most=MOST_WALL
@@ -278,8 +283,8 @@ class Bench:
             work = f"{name}, a peer that never answers some: runs to the ceiling, and why"
             yield Row(work, "runs", reached, len(seeds), reached / len(seeds), at_least=1)
             compared = deaf.messages / willing.messages
-            work = f"{name}, until it stops, against a willing peer"
-            yield Row(work, "messages", deaf.messages, willing.messages, compared, at_most=MOST_OF_WILLING)
+            work = f"{name}, messages until it stops, against a willing peer"
+            yield Row(work, "", deaf.messages, willing.messages, compared, at_most=MOST_OF_WILLING)
             for reason in deaf.answers[0]["reasons"]:
                 print(f"  not reached: {reason}")
 

@@ -14,7 +14,8 @@ import palaver
 from palaver.matching.lookahead import DEAD, LOST, UNDECIDED, Walks
 from palaver.matching.program import HOT
 from palaver.matching.regular import Regular
-from palaver.matching.tables import Nonterminal, Tables
+from palaver.matching.steps import Nonterminal
+from palaver.matching.tables import Tables
 from palaver.trees.lazy import untouched
 from palaver.trees.node import Node
 

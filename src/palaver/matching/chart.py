@@ -47,19 +47,8 @@ from palaver.grammar.automaton import State
 from palaver.grammar.code import SPEC_CODE_RAISES, raised
 from palaver.matching.collector import CollectorPaused
 from palaver.matching.program import SHORT
-from palaver.matching.tables import (
-    BIT,
-    HEAD,
-    LITERAL,
-    PERMUTATION,
-    REPETITION,
-    BoundEvaluator,
-    Computed,
-    Key,
-    Nonterminal,
-    Step,
-    Tables,
-)
+from palaver.matching.steps import BIT, HEAD, LITERAL, PERMUTATION, REPETITION, Computed, Key, Nonterminal, Step
+from palaver.matching.tables import BoundEvaluator, Tables
 from palaver.matching.tokens import NEVER, UNSURE, Run, Token, Tokens
 from palaver.matching.trails import NO_TRAIL, Trail
 from palaver.trees.node import Node
@@ -289,7 +278,7 @@ class Chart:
             if self._can_stand(step, item.pos):
                 yield step
         else:
-            for terminal in self.tables.members(step.target.surely_leading):
+            for terminal in self.tables.edges.members(step.target.surely_leading):
                 if self._can_stand(terminal, item.pos):
                     yield terminal
 

@@ -50,7 +50,7 @@ from palaver.matching.program import (
     Unsupported,
 )
 from palaver.matching.regular import END_MARK
-from palaver.matching.tables import Step
+from palaver.matching.steps import Step
 from palaver.matching.trails import NO_TRAIL, Trail
 from palaver.trees.lazy import LazyNode
 from palaver.trees.node import Node, Part, new

@@ -30,7 +30,7 @@ from typing import Any, Final, TypeAlias
 
 from palaver.matching.chart import SKIP, Chart, Child, Context, Environment, Item, Result
 from palaver.matching.collector import CollectorPaused
-from palaver.matching.tables import BIT, LITERAL, PLAIN, Step
+from palaver.matching.steps import BIT, LITERAL, PLAIN, Step
 from palaver.trees.node import Leaf, Node, OpenNode, Part, Parties, new
 
 # Kinds of work.

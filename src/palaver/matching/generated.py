@@ -51,7 +51,7 @@ from palaver.matching.program import (
     Read,
     Unsupported,
 )
-from palaver.matching.tables import Computed, Nonterminal
+from palaver.matching.steps import Computed, Nonterminal
 from palaver.trees.lazy import LazyNode
 from palaver.trees.node import Node, new
 

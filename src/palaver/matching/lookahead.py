@@ -20,7 +20,8 @@ from typing import Final, NamedTuple, TypeAlias
 
 from palaver.grammar.automaton import State
 from palaver.grammar.charset import EVERY, CharSet
-from palaver.matching.tables import BIT, CALL, HEAD, LITERAL, REPETITION, Nonterminal, Step, Tables
+from palaver.matching.steps import BIT, CALL, HEAD, LITERAL, REPETITION, Nonterminal, Step
+from palaver.matching.tables import Tables
 
 # Farther than this nobody needs to look; whoever does is better served by the chart.
 _FARTHEST = 200

@@ -25,7 +25,8 @@ from palaver.matching.direct import DONE, LOST, WAITING, Machine
 from palaver.matching.forest import first_tree, partial_trees, trees
 from palaver.matching.input import Input
 from palaver.matching.road import Road
-from palaver.matching.tables import BoundEvaluator, Nonterminal, Tables
+from palaver.matching.steps import Nonterminal
+from palaver.matching.tables import BoundEvaluator, Tables
 from palaver.matching.tokens import Tokens
 from palaver.matching.trails import Trails, UnsupportedBound
 from palaver.spec.ast import Expr, Expression
@@ -163,7 +164,7 @@ class Ground:
     @cached_property
     def road(self) -> Road | None:
         """The direct road, unless the grammar is such that it always gets lost."""
-        return None if self.tables.is_left_recursive else self._any_road
+        return None if self.tables.edges.is_left_recursive else self._any_road
 
     @cached_property
     def tokens(self) -> Tokens:

@@ -25,7 +25,8 @@ from typing import Any, Protocol, TypeAlias
 from palaver.grammar.charset import CharSet
 from palaver.matching.lookahead import Outlook, Walks
 from palaver.matching.regular import Irregular, Lifted, Regular, chain, write_chars
-from palaver.matching.tables import BIT, Computed, FollowTest, Nonterminal, Step, Tables
+from palaver.matching.steps import BIT, Computed, FollowTest, Nonterminal, Step
+from palaver.matching.tables import Tables
 from palaver.matching.trails import NO_TRAIL
 from palaver.spec.ast import Expression
 from palaver.trees.node import Leaf, Node, NonTerminal, Part, Parties, new
@@ -375,7 +376,7 @@ class Program:
 
     def _repetition(self, repetition: Nonterminal, following: Op) -> Op:
         step = repetition.alternatives[0]
-        if self._tables.step_edges(step)[0]:
+        if self._tables.edges.of_step(step)[0]:
             raise Unsupported  # rounds over nothing would go on for ever
         outlook = self._walks.another_round(repetition)
         if repetition.bounds == (0, 1):

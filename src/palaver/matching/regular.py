@@ -26,7 +26,8 @@ from typing import TypeAlias
 from palaver.grammar.automaton import Automaton, State
 from palaver.grammar.charset import BYTES, END_OF_UNICODE, EVERY, CharSet
 from palaver.grammar.outline import NOTHING, Chars, Fork, Loop, Outline, Series, can_be_empty
-from palaver.matching.tables import BIT, LITERAL, PLAIN, Nonterminal, Step, Tables
+from palaver.matching.steps import BIT, LITERAL, PLAIN, Nonterminal, Step
+from palaver.matching.tables import Tables
 
 # Stands for the end of the input in sets of characters. It is no character of any script, and an input that has it
 # nevertheless is not for us.

@@ -29,7 +29,8 @@ from palaver.matching.program import (
     Unsupported,
 )
 from palaver.matching.regular import END_MARK, Regular
-from palaver.matching.tables import BoundEvaluator, Computed, Nonterminal, Step, Tables
+from palaver.matching.steps import Computed, Nonterminal, Step
+from palaver.matching.tables import BoundEvaluator, Tables
 from palaver.spec.ast import Expression
 from palaver.trees.lazy import LazyNode, known_node
 from palaver.trees.node import Node, Part, new

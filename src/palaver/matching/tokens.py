@@ -21,7 +21,8 @@ from typing import Final
 
 from palaver.matching.program import SHORT, Dialect, Expander, Expansion, Known, MatchText
 from palaver.matching.regular import Lifted, Regular
-from palaver.matching.tables import Nonterminal, Tables
+from palaver.matching.steps import Nonterminal
+from palaver.matching.tables import Tables
 from palaver.trees.lazy import LazyNode
 from palaver.trees.node import Node, NonTerminal, Part, Parties, new
 
@@ -117,14 +118,14 @@ class Tokens(dict[Nonterminal, Token | Run | None]):
         if lifted is None or not lifted.least == lifted.most == 1:
             return None
         is_exact = repetition.least == repetition.most
-        if not is_exact and lifted.chars & self._tables.chars_after(repetition):
+        if not is_exact and lifted.chars & self._tables.edges.chars_after(repetition):
             return None
         characters = f"[{lifted.chars.as_class()}]"
         known = Known(rule.symbol, self._expansion(rule), re.compile(characters))
         return Run(re.compile(f"{characters}*+").match, known)
 
     def _lift(self, rule: Nonterminal) -> Lifted | None:
-        return self._regular.lift(rule, self._tables.chars_after(rule))
+        return self._regular.lift(rule, self._tables.edges.chars_after(rule))
 
     def _expansion(self, rule: Nonterminal) -> Expansion:
         is_bits = self._regular.width(rule) is not None

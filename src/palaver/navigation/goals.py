@@ -41,6 +41,10 @@ class Goals:
         self._onward = {
             name: tuple(child for child in below.get(name, ()) if child not in others) for name in dialogue.states
         }
+        # Terminals that stand beside messages: the empty ones.
+        self._beside = frozenset(
+            child for children in self._onward.values() for child in children if child not in below
+        )
 
     def of(self, path: KPath) -> Goal:
         """The smallest goal that a path belongs to."""
@@ -51,7 +55,7 @@ class Goals:
             if name not in onward:
                 return Goal.ALL
             if name not in self._states:
-                return Goal.STATES if name in self._inputs or name not in self._paths.below else Goal.ALL
+                return Goal.STATES if name in self._inputs or name in self._beside else Goal.ALL
             onward = self._onward[name]
         return Goal.STATES
 

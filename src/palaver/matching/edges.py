@@ -1,0 +1,302 @@
+"""What the parts of a grammar can begin with, whether they can be empty, and what can follow: it keeps the chart small.
+
+How it works
+------------
+Sets of terminals are bit sets. Rules refer to each other, so what they can begin with, and then what can follow them,
+is refined for all of them again and again, until nothing changes. The answers may say too much, never too little.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+
+from palaver.grammar.charset import NO_CHARS, CharSet
+from palaver.matching.steps import BIT, HEAD, LITERAL, REPETITION, FollowTest, Key, Nonterminal, Step, chain
+
+
+class Edges:
+    """The edges of everything in a grammar.
+
+    `whole`: the start symbol is all there is, so it is followed by the end and not by anything.
+    """
+
+    def __init__(
+        self,
+        nonterminals: Sequence[Nonterminal],
+        terminals: Sequence[Step],
+        start: Nonterminal,
+        alphabet: CharSet,
+        *,
+        whole: bool,
+    ) -> None:
+        self.terminals = terminals
+        self._nonterminals = nonterminals
+        self._alphabet = alphabet
+        self._place = {step: place for place, step in enumerate(terminals)}
+        self._first = [_first_chars(step) & alphabet for step in terminals]
+        self._until_stable(self._refine)
+        self.anything = 1 << len(terminals)  # a bit that stands for no terminal in particular
+        start.following = 0 if whole else self.anything  # no character fits the end
+        self._until_stable(self._spread_following)
+        self._note_answers()
+
+    def _note_answers(self) -> None:
+        """Let all parts of the grammar know what they are asked for most."""
+        for nonterminal in self._nonterminals:
+            nonterminal.starts = _Starts(self, nonterminal)
+            nonterminal.may_end = _MayEnd(self, nonterminal)
+            for step in nonterminal.steps():
+                step.fits = _Fits(self, step)
+            for step, following in self._steps_and_rests(nonterminal):
+                if step.target is None:
+                    step.follow = FollowTest(self._chars(following))
+        reach = reach_of(self._nonterminals, self._possibly_alone)
+        for number, nonterminal in enumerate(self._nonterminals):
+            nonterminal.is_cyclic = bool(reach[number] >> number & 1)
+
+    # --- Questions --------------------------------------------------------------------------------------------------
+
+    def members(self, mask: int) -> Iterator[Step]:
+        """The terminals of a bit set, in the order of the spec."""
+        mask &= ~self.anything
+        while mask:
+            lowest = mask & -mask
+            yield self.terminals[lowest.bit_length() - 1]
+            mask ^= lowest
+
+    def chars_after(self, nonterminal: Nonterminal) -> CharSet:
+        """What can come right behind a nonterminal; everything, if it can be the last of an input that may go on."""
+        return self._chars(nonterminal.following)
+
+    def _chars(self, mask: int) -> CharSet:
+        """What the terminals of a bit set can begin with."""
+        if mask & self.anything:
+            return self._alphabet
+        chars = NO_CHARS
+        for step in self.members(mask):
+            chars |= self._first[self._place[step]]
+        return chars
+
+    def can_come(self, leading: int, can_be_empty: bool, owner: Nonterminal, key: Key) -> bool:
+        """Whether what comes next fits something that begins so; or, if it can be empty, what follows its owner."""
+        if key is None or self.any_begins(leading, key):
+            return True
+        return can_be_empty and owner.may_end[key]
+
+    def any_begins(self, mask: int, key: str | int) -> bool:
+        """Whether a non-empty match of any of these terminals can begin with a character, or a bit inside a byte."""
+        return any(self._can_begin(step, key) for step in self.members(mask))
+
+    def _can_begin(self, step: Step, key: str | int) -> bool:
+        if isinstance(key, int):
+            return step.kind == BIT and step.bit == key
+        return key in self._first[self._place[step]]
+
+    def of_step(self, step: Step) -> tuple[bool, int]:
+        """Whether what `step` asks for can be empty, and the terminals it can begin with."""
+        if step.kind == HEAD:
+            return _combine_permutation([self.of_step(part) for part in step.owner.parts])
+        if step.target is not None:
+            return step.target.can_be_empty, step.target.leading
+        return _terminal_can_be_empty(step), 1 << self._place[step]
+
+    def of_chain(self, start: Step) -> tuple[bool, int]:
+        """The same for `start` and all that follows it in its alternative."""
+        step: Step | None = start
+        leading = 0
+        if start.mode == REPETITION or start.kind == HEAD:
+            can_be_empty, leading = self.of_step(start)
+            least, most = start.owner.least, start.owner.most
+            return can_be_empty or not isinstance(least, int) or least < 1, 0 if most == 0 else leading
+        while step is not None:
+            can_be_empty, edge = self.of_step(step)
+            leading |= edge
+            if not can_be_empty:
+                return False, leading
+            step = step.following
+        return True, leading
+
+    @cached_property
+    def is_left_recursive(self) -> bool:
+        """Whether something can begin with itself."""
+        reach = reach_of(self._nonterminals, self._possibly_first)
+        return any(row >> number & 1 for number, row in enumerate(reach))
+
+    # --- Until nothing changes --------------------------------------------------------------------------------------
+
+    def _until_stable(self, refine: Callable[[Nonterminal], bool]) -> None:
+        """Refine all, again and again, until nothing changes.
+
+        Forwards and backwards in turn: then a long chain of rules takes few rounds, whichever way it was written.
+        """
+        nonterminals = list(self._nonterminals)
+        while sum(map(refine, nonterminals)):
+            nonterminals.reverse()
+
+    def _refine(self, nonterminal: Nonterminal) -> bool:
+        before = nonterminal.can_be_empty, nonterminal.leading, nonterminal.surely_leading, nonterminal.is_static
+        for start in nonterminal.alternatives:
+            can_be_empty, leading = self.of_chain(start)
+            nonterminal.can_be_empty |= can_be_empty
+            nonterminal.leading |= leading
+            self._refine_left_edge(nonterminal, start)
+        if nonterminal.is_repetition and nonterminal.bounds is None:
+            nonterminal.surely_leading, nonterminal.is_static = 0, False
+        after = nonterminal.can_be_empty, nonterminal.leading, nonterminal.surely_leading, nonterminal.is_static
+        return before != after
+
+    def _refine_left_edge(self, nonterminal: Nonterminal, start: Step) -> None:
+        for step in self._left_edge(start):
+            if step.target is None:
+                nonterminal.surely_leading |= 1 << self._place[step]
+            else:
+                nonterminal.surely_leading |= step.target.surely_leading
+                nonterminal.is_static &= step.target.is_static
+
+    def _left_edge(self, start: Step) -> Iterator[Step]:
+        """The steps of an alternative that can come first."""
+        if start.kind == HEAD:
+            yield from start.owner.parts
+            return
+        if start.mode == REPETITION:
+            if start.owner.most != 0:
+                yield start
+            return
+        step: Step | None = start
+        while step is not None:
+            yield step
+            if not self.of_step(step)[0]:
+                return
+            step = step.following
+
+    def _spread_following(self, nonterminal: Nonterminal) -> bool:
+        changed = False
+        for step, following in self._steps_and_rests(nonterminal):
+            target = step.target
+            if target is not None and following & ~target.following:
+                target.following |= following
+                changed = True
+        return changed
+
+    def _steps_and_rests(self, nonterminal: Nonterminal) -> Iterator[tuple[Step, int]]:
+        """Each step of a nonterminal with the terminals that can come right after it."""
+        for start in nonterminal.alternatives:
+            if start.kind == HEAD:
+                everything = nonterminal.following | self.of_step(start)[1]
+                yield from ((part, everything) for part in nonterminal.parts)
+            elif start.mode == REPETITION:
+                yield start, nonterminal.following | self.of_step(start)[1]
+            else:
+                for step in chain(start):
+                    can_be_empty, leading = self.of_chain(step.following) if step.following else (True, 0)
+                    yield step, leading | (nonterminal.following if can_be_empty else 0)
+
+    # --- What leads where -------------------------------------------------------------------------------------------
+
+    def _possibly_first(self, nonterminal: Nonterminal) -> Iterator[Nonterminal]:
+        """What a nonterminal can begin with."""
+        for start in nonterminal.alternatives:
+            for step in self._left_edge(start):
+                if step.target is not None:
+                    yield step.target
+
+    def _possibly_alone(self, nonterminal: Nonterminal) -> Iterator[Nonterminal]:
+        """What can be all there is of a nonterminal."""
+        for start in nonterminal.alternatives:
+            steps = nonterminal.parts if start.kind == HEAD else list(chain(start))
+            solid = [step for step in steps if not self.of_step(step)[0]]
+            for step in steps:
+                if step.target is not None and all(other is step for other in solid):
+                    yield step.target
+
+
+def reach_of(
+    nonterminals: Sequence[Nonterminal], leads_to: Callable[[Nonterminal], Iterable[Nonterminal]]
+) -> list[int]:
+    """For each nonterminal, where it leads, directly or through others, as a bit set of their numbers."""
+    numbers = {nonterminal: number for number, nonterminal in enumerate(nonterminals)}
+    reach = [0] * len(numbers)
+    for nonterminal, number in numbers.items():
+        for other in leads_to(nonterminal):
+            reach[number] |= 1 << numbers[other]
+    for middle in range(len(reach)):
+        bit, row = 1 << middle, reach[middle]
+        for number, known in enumerate(reach):
+            if known & bit:
+                reach[number] = known | row
+    return reach
+
+
+# --- Answers, kept by what comes next ---------------------------------------------------------------------------------
+
+
+class _Fits(dict[Key, bool]):
+    """Whether a step, or what comes after it if it can be empty, can begin with what comes next."""
+
+    def __init__(self, edges: Edges, step: Step) -> None:
+        self._edges = edges
+        self._step = step
+
+    def __missing__(self, key: Key) -> bool:
+        can_be_empty, leading = self._edges.of_chain(self._step)
+        # A repetition or permutation may have come to its end.
+        can_be_empty = can_be_empty or self._step.mode == REPETITION or self._step.kind == HEAD
+        answer = self[key] = self._edges.can_come(leading, can_be_empty, self._step.owner, key)
+        return answer
+
+
+class _MayEnd(dict[Key, bool]):
+    """Whether a nonterminal can be followed by what comes next."""
+
+    def __init__(self, edges: Edges, nonterminal: Nonterminal) -> None:
+        self._edges = edges
+        self._nonterminal = nonterminal
+
+    def __missing__(self, key: Key) -> bool:
+        following = self._nonterminal.following
+        answer = key is None or bool(following & self._edges.anything) or self._edges.any_begins(following, key)
+        self[key] = answer
+        return answer
+
+
+class _Starts(dict[Key, "tuple[Step, ...]"]):
+    """The alternatives of a nonterminal that fit what comes next."""
+
+    def __init__(self, edges: Edges, nonterminal: Nonterminal) -> None:
+        self._edges = edges
+        self._nonterminal = nonterminal
+
+    def __missing__(self, key: Key) -> tuple[Step, ...]:
+        fitting = []
+        for start in self._nonterminal.alternatives:
+            can_be_empty, leading = self._edges.of_chain(start)
+            if self._edges.can_come(leading, can_be_empty, self._nonterminal, key):
+                fitting.append(start)
+        self[key] = tuple(fitting)
+        return self[key]
+
+
+# --- Terminals and permutations ---------------------------------------------------------------------------------------
+
+
+def _first_chars(step: Step) -> CharSet:
+    if step.kind == LITERAL:
+        return CharSet.of(step.text[:1])
+    if step.kind == BIT:
+        return CharSet((0x80, 0x100)) if step.bit else CharSet((0, 0x80))
+    assert step.start is not None  # every pattern has its automaton
+    return step.start.next_chars()
+
+
+def _terminal_can_be_empty(step: Step) -> bool:
+    if step.kind == LITERAL:
+        return not step.text
+    return step.start is not None and step.start.accepts
+
+
+def _combine_permutation(edges: list[tuple[bool, int]]) -> tuple[bool, int]:
+    leading = 0
+    for _, edge in edges:
+        leading |= edge
+    return all(can_be_empty for can_be_empty, _ in edges), leading
