@@ -24,7 +24,8 @@ from palaver import party
 from palaver.chance import Chance
 from palaver.errors import ConversionError, PalaverError, Rejected, SpecCrash, Unsolvable
 from palaver.trees.node import NonTerminal
-from palaver.trees.tree import Terminal, Tree
+from palaver.trees.terminal import Terminal
+from palaver.trees.tree import Tree
 
 # Modules that specs may use without importing them, because the reference implementation lets them.
 _UNIMPORTED = [

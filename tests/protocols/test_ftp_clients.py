@@ -18,7 +18,10 @@ from servers.common import needs
 SPEC = str(Path(palaver_.__file__).parent / "specs" / "ftp_clients.fan")
 
 # The numbers of all replies; 502 is as good as 500, and 125 as 150.
-REPLIES = set("200 211 213 215 220 221 226 227 229 230 250 257 331 350 450 451 500 530 550 150".split())
+REPLIES = {
+    *("150", "200", "211", "213", "215", "220", "221", "226", "227", "229", "230"),
+    *("250", "257", "331", "350", "450", "451", "500", "530", "550"),
+}
 TWINS = {"502": "500", "125": "150"}
 
 PYTHON_CLIENT = """
@@ -115,3 +118,28 @@ def test_a_real_client_takes_yes_and_no_as_it_should(palaver: Any, client: Clien
         assert talked.summary.startswith("4 sessions, ")
         said |= replies(talked.text)
     assert REPLIES - said == client.unsaid
+
+
+@needs("curl")
+def test_curl_is_content_with_the_classic_form_if_the_server_does_not_know_the_other(palaver: Any) -> None:
+    palaver.write(old_fan="<open_data> ::= <classic>\n")
+    talked = talk(palaver, curl(path="docs/"), 5, "-f", "old.fan", "-v")
+    assert talked.code == 0, talked.said
+    refused_and_asked = r"'EPSV\\r\\n'\n(# .*\n)*Server -> Client: .50[02].*\n(# .*\n)*Client -> Server: 'PASV"
+    assert re.search(refused_and_asked, talked.text)
+
+
+def test_nothing_can_be_said_against_the_spec(palaver: Any) -> None:
+    checked = palaver("check", "--strict", SPEC)
+    assert (checked.code, checked.said) == (0, "")
+
+
+@pytest.mark.parametrize("size", [1, 7, 1000])
+def test_both_sides_of_the_spec_understand_each_other(size: int) -> None:
+    spec, said = palaver_.load(SPEC), set()
+    for seed in range(20):
+        wire = in_pieces(size, 0.001)
+        client, server = converse(spec, pairs={"Client": "Server"}, world=MemoryWorld(wire=wire), seed=seed)
+        assert client.findings == server.findings == []
+        said |= {each.symbol for each in client.said}
+    assert {"<hung_up>", "<bye>", "<epsv_port>", "<pasv_port>", "<here>", "<refused>"} <= said

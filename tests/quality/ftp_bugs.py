@@ -1,219 +1,43 @@
-"""Wrong FTP servers: what is wrong with them, and within how many sessions that is found.
+"""What is wrong with FTP servers and clients, within how many sessions that must be found, and as what.
 
-As a program, `ftp_bugs.py NAME PORT HOME` serves the wrong server of that name, or the right one, which is pyftpdlib as
-it is. A bug more is a class, and a row in the table at the end. One more, which is about encryption, is in
-`servers/ftp_pyftpdlib.py`.
+Each row is a class in `ftp_wrong_servers.py` or `ftp_wrong_clients.py`.
 """
 
 from __future__ import annotations
 
-import re
-import sys
-from pathlib import Path
-from typing import Any
-
-from catalogue import Bug, chosen
-from pyftpdlib.handlers import DTPHandler, FTPHandler
-
-from servers.ftp_pyftpdlib import serve
-
-
-class Right(FTPHandler):
-    """One that is as it should be. What it says, and what it sends, goes through one method each."""
-
-    def respond(self, resp: str, *arguments: Any, **options: Any) -> None:
-        said = self.said(resp)
-        if said:
-            super().respond(said, *arguments, **options)
-
-    def push_dtp_data(self, data: Any, isproducer: bool = False, file: Any = None, cmd: Any = None) -> None:
-        if cmd != "LIST":
-            super().push_dtp_data(data, isproducer, file, cmd)
-            return
-        listing = b"".join(iter(data.more, b""))
-        super().push_dtp_data(self.listed(listing), cmd=cmd)
-
-    def said(self, reply: str) -> str:
-        return reply
-
-    def listed(self, listing: bytes) -> bytes:
-        return listing
-
-
-# --- Login ------------------------------------------------------------------------------------------------------------
-
-
-class AnyPassword(Right):
-    """Looks at the name only."""
-
-    def ftp_PASS(self, line: str) -> None:
-        super().ftp_PASS("the_password")
-
-
-class AnyUser(Right):
-    """Lets everybody in who knows the password."""
-
-    def ftp_USER(self, line: str) -> None:
-        super().ftp_USER("the_user")
-
-
-class TwoGuesses(Right):
-    """At the second wrong password says that it is closing, and does not mean it."""
-
-    failures = 0
-
-    def said(self, reply: str) -> str:
-        self.failures += reply.startswith("530 Authentication")
-        return reply.replace("530", "421") if self.failures == 2 else reply
-
-
-class TellsGuests(Right):
-    """Shows everybody where it is."""
-
-    proto_cmds = {**FTPHandler.proto_cmds, "PWD": {**FTPHandler.proto_cmds["PWD"], "auth": False}}
-
-    def ftp_PWD(self, line: str) -> None:
-        if self.authenticated:
-            super().ftp_PWD(line)
-        else:
-            self.respond('257 "/" is the current directory.')
-
-
-# --- Questions --------------------------------------------------------------------------------------------------------
-
-
-class StaysHere(Right):
-    """Says that it has gone to a folder below, and has not."""
-
-    def ftp_CWD(self, path: str) -> None:
-        before = self.fs.cwd
-        super().ftp_CWD(path)
-        if self.fs.cwd != "/":
-            self.fs.cwd = before
-
-
-class NoQuotes(Right):
-    """Forgets the quotation marks around a folder."""
-
-    def said(self, reply: str) -> str:
-        return reply.replace('"', "") if reply.startswith("257") else reply
-
-
-class EndlessFeatures(Right):
-    """Does not say that its features end."""
-
-    def said(self, reply: str) -> str:
-        return "" if reply.startswith("211") else reply
-
-
-class TwiceDone(Right):
-    """Confirms an option twice."""
-
-    def ftp_OPTS(self, line: str) -> None:
-        super().ftp_OPTS(line)
-        super().ftp_OPTS(line)
-
-
-class BareNewline(Right):
-    """Ends a line as it ends in files."""
-
-    def ftp_SYST(self, line: str) -> None:
-        self.push("215 UNIX Type: L8\n")
-
-
-class NoGoodBye(Right):
-    """Leaves without a word."""
-
-    def ftp_QUIT(self, line: str) -> None:
-        self.close()
-
-
-# --- The data connection ----------------------------------------------------------------------------------------------
-
-
-class WrongPort(Right):
-    """Tells the port beside the one where it waits."""
-
-    def said(self, reply: str) -> str:
-        return re.sub(r"(?<=\|\|\|)\d+", lambda port: str(int(port[0]) ^ 1), reply)
-
-
-class SwappedBytes(Right):
-    """Tells the lower byte of the port first."""
-
-    def said(self, reply: str) -> str:
-        return re.sub(r"(\d+),(\d+)(?=\)\.$)", r"\2,\1", reply) if reply.startswith("227") else reply
-
-
-class NeedlessAddress(Right):
-    """Names the protocol and the address in the form that has no room for them."""
-
-    def said(self, reply: str) -> str:
-        return reply.replace("(|||", "(|1|127.0.0.1|")
-
-
-class NoPreliminary(Right):
-    """Does not say that a transfer begins."""
-
-    def said(self, reply: str) -> str:
-        return "" if reply[:1] == "1" else reply
-
-
-class CutShort(Right):
-    """Closes the data connection before the first line of a folder is complete."""
-
-    def listed(self, listing: bytes) -> bytes:
-        return listing[:20]
-
-
-class UnixLines(Right):
-    """Ends the lines of a folder as they end in files."""
-
-    def listed(self, listing: bytes) -> bytes:
-        return listing.replace(b"\r\n", b"\n")
-
-
-class NoRights(Right):
-    """Leaves out who may do what."""
-
-    def listed(self, listing: bytes) -> bytes:
-        return re.sub(rb"(?m)^\S+\s+", b"", listing)
-
-
-class OpenEnd(DTPHandler):
-    """Says that all is complete, and keeps the data connection open."""
-
-    def close_when_done(self) -> None:
-        self.cmd_channel.respond("226 Transfer complete.")
-
-
-class NeverCloses(Right):
-    """Waits for the client to close the data connection."""
-
-    dtp_handler = OpenEnd
-
-
-BUGS = (
-    Bug(AnyPassword, 5, "unparseable"),
-    Bug(AnyUser, 5, "unparseable"),
-    Bug(TwoGuesses, 5, "unparseable"),
-    Bug(TellsGuests, 5, "unparseable"),
-    Bug(StaysHere, 5, "constraint broken"),
-    Bug(NoQuotes, 5, "unparseable"),
-    Bug(EndlessFeatures, 5, "silence"),
-    Bug(TwiceDone, 5, "unexpected message"),
-    Bug(BareNewline, 5, "unparseable"),
-    Bug(NoGoodBye, 5, "closed early"),
-    Bug(WrongPort, 5, "refused"),
-    Bug(SwappedBytes, 5, "refused"),
-    Bug(NeedlessAddress, 5, "unparseable"),
-    Bug(NoPreliminary, 5, "unparseable"),
-    Bug(CutShort, 5, "closed early"),
-    Bug(UnixLines, 5, "unparseable"),
-    Bug(NoRights, 5, "unparseable"),
-    Bug(NeverCloses, 5, "silence"),
+from catalogue import Bug
+
+SERVERS = (
+    Bug("AnyPassword", 5, "unparseable"),
+    Bug("AnyUser", 3, "unparseable"),
+    Bug("TwoGuesses", 80, "unparseable"),
+    Bug("TellsGuests", 5, "unparseable"),
+    Bug("StaysHere", 3, "constraint broken"),
+    Bug("NoQuotes", 3, "unparseable"),
+    Bug("EndlessFeatures", 2, "silence"),
+    Bug("TwiceDone", 3, "unexpected message"),
+    Bug("BareNewline", 3, "unparseable"),
+    Bug("NoGoodBye", 2, "closed early"),
+    Bug("WrongPort", 2, "refused"),
+    Bug("SwappedBytes", 3, "refused"),
+    Bug("NeedlessAddress", 2, "unparseable"),
+    Bug("NoPreliminary", 2, "unparseable"),
+    Bug("CutShort", 6, "closed early"),
+    Bug("UnixLines", 6, "unparseable"),
+    Bug("NoRights", 6, "unparseable"),
+    Bug("NeverCloses", 3, "silence"),
 )
 
-
-if __name__ == "__main__":
-    serve(chosen(sys.argv[1], Right, BUGS), int(sys.argv[2]), Path(sys.argv[3]))
+CLIENTS = (
+    Bug("PasswordFirst", 1, "unparseable"),
+    Bug("GoesOnUnknown", 1, "unparseable"),
+    Bug("Guesses", 1, "constraint broken"),
+    Bug("NoPort", 2, "unparseable"),
+    Bug("OldPort", 5, "unparseable"),
+    Bug("OtherPort", 5, "unreachable"),
+    Bug("NoFallback", 5, "unparseable"),
+    Bug("NeverEnds", 10, "silence"),
+    Bug("TooSoon", 5, "unexpected message"),
+    Bug("BareNewline", 1, "unparseable"),
+    Bug("AllAtOnce", 1, "unexpected message"),
+)

@@ -171,7 +171,7 @@ class ShortAnswer(MailSession):
         return super().rset().replace("250", "25")
 
 
-class NeverQuits(MailSession):
+class LeavesSilently(MailSession):
     """Leaves without a word."""
 
     def quit(self) -> str:
@@ -195,26 +195,26 @@ class Bug:
 BUGS = (
     Bug(RcptBeforeMail, 1, "unparseable"),
     Bug(KeepsRecipients, 1, "unparseable"),
-    Bug(KeepsSender, 5, "unparseable"),
+    Bug(KeepsSender, 8, "unparseable"),
     Bug(OneLetterOnly, 1, "unparseable"),
-    Bug(TwoGuesses, 3, "unparseable"),
-    Bug(TiresOfGuessing, 3, "unparseable"),
-    Bug(ThirdTimeLucky, 120, "unparseable"),
-    Bug(AnyPassword, 3, "unparseable"),
-    Bug(TellsWhoThereIs, 3, "unparseable"),
-    Bug(LoginStaysOpen, 3, "unparseable"),
-    Bug(LoginTwice, 5, "unparseable"),
+    Bug(TwoGuesses, 5, "unparseable"),
+    Bug(TiresOfGuessing, 5, "unparseable"),
+    Bug(ThirdTimeLucky, 200, "unparseable"),
+    Bug(AnyPassword, 5, "unparseable"),
+    Bug(TellsWhoThereIs, 5, "unparseable"),
+    Bug(LoginStaysOpen, 5, "unparseable"),
+    Bug(LoginTwice, 8, "unparseable"),
     Bug(NoSpaceAtTheEnd, 1, "unparseable"),
-    Bug(MixedCodes, 5, "unparseable"),
+    Bug(MixedCodes, 8, "unparseable"),
     Bug(ShortAnswer, 1, "unparseable"),
     Bug(OtherName, 1, "constraint broken"),
-    Bug(ForgetsItsName, 2, "constraint broken"),
+    Bug(ForgetsItsName, 40, "constraint broken"),
     Bug(NoopTwice, 1, "unexpected message"),
-    Bug(DotsAreEnds, 5, "unexpected message"),
-    Bug(TwoRecipients, 5, "closed early"),
-    Bug(HelpHangsUp, 5, "closed early"),
+    Bug(DotsAreEnds, 8, "unexpected message"),
+    Bug(TwoRecipients, 8, "closed early"),
+    Bug(HelpHangsUp, 8, "closed early"),
     Bug(EndlessReply, 1, "closed early"),
-    Bug(NeverQuits, 1, "closed early"),
+    Bug(LeavesSilently, 1, "closed early"),
 )
 
 

@@ -202,17 +202,17 @@ class Bug:
 
 BUGS = (
     Bug(MailFirst, 1, "unparseable"),
-    Bug(GoesOnUnknown, 8, "unparseable"),
+    Bug(GoesOnUnknown, 10, "unparseable"),
     Bug(NoBase64, 1, "unparseable"),
     Bug(TwoBytes, 1, "constraint broken"),
-    Bug(AlwaysLogin, 7, "constraint broken"),
-    Bug(AlwaysSize, 3, "constraint broken"),
-    Bug(OtherSender, 20, "constraint broken"),
+    Bug(AlwaysLogin, 10, "constraint broken"),
+    Bug(AlwaysSize, 5, "constraint broken"),
+    Bug(OtherSender, 25, "constraint broken"),
     Bug(DataForNobody, 1, "unparseable"),
     Bug(AllAtOnce, 1, "unexpected message"),
-    Bug(SingleDots, 20, "unparseable"),
-    Bug(UnixLines, 20, "unparseable"),
-    Bug(NoGoodBye, 30, "closed early"),
+    Bug(SingleDots, 25, "unparseable"),
+    Bug(UnixLines, 25, "unparseable"),
+    Bug(NoGoodBye, 35, "closed early"),
 )
 
 

@@ -13,6 +13,8 @@ from pyftpdlib.servers import FTPServer
 # What the library calls everything: list, read, write, make folders, but neither delete nor rename.
 RIGHTS = "elrwm"
 
+NO_LIMIT = 1_000_000
+
 
 def main() -> None:
     """Serve until the process is ended."""
@@ -25,13 +27,19 @@ def main() -> None:
 
         base = _forgetful(TLS_FTPHandler) if options.keeps_encrypting else TLS_FTPHandler
         settings["certfile"] = str(options.certificate)
-    serve(base, options.port, options.home, **settings)
+    server_of(base, options.port, options.home, **settings).serve_forever()
 
 
-def serve(
-    base: type, port: int, home: Path, *, auth_failed_timeout: float = 0, max_login_attempts: int = 1_000_000, **more: Any
-) -> None:
-    """Let this handler serve the_user, whose files are in `home`, until the process is ended."""
+def server_of(
+    base: type,
+    port: int,
+    home: Path,
+    *,
+    auth_failed_timeout: float = 0,
+    max_login_attempts: int = NO_LIMIT,
+    **more: Any,
+) -> FTPServer:
+    """A server that handles everything as `base` does. The files of its user are in `home`."""
     authorizer = DummyAuthorizer()
     authorizer.add_user("the_user", "the_password", str(home), perm=RIGHTS)
     settings = {
@@ -43,7 +51,7 @@ def serve(
     }
     server = FTPServer(("127.0.0.1", port), type("Handler", (base,), settings))
     server.max_cons_per_ip = 0
-    server.serve_forever()
+    return server
 
 
 def _forgetful(base: type) -> type:
@@ -63,7 +71,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("port", type=int)
     parser.add_argument("home", type=Path)
     parser.add_argument("--delay", type=float, default=0, help="seconds that a failed login takes")
-    parser.add_argument("--failures", type=int, default=1_000_000, help="failed logins after which it hangs up")
+    parser.add_argument("--failures", type=int, default=NO_LIMIT, help="failed logins after which it hangs up")
     parser.add_argument("--certificate", type=Path, help="a PEM file with certificate and key")
     parser.add_argument("--keeps-encrypting", action="store_true", help="plant a defect: PROT C has no effect")
     return parser.parse_args()

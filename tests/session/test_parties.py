@@ -242,6 +242,24 @@ def test_send_and_receive_may_change_what_goes_by_and_keep_it_until_it_is_whole(
     assert scene.session.verdict is Verdict.PASS
 
 
+def test_what_a_party_has_kept_to_the_end_comes_after_what_it_has_passed_on() -> None:
+    keeping = """
+    def receive(self, message, sender):
+        if message is None:
+            super().receive(self.kept, sender)
+        else:
+            message, self.kept = message[:-1], message[-1:]
+        super().receive(message, sender)
+"""
+    scene = Scene(PAIR.replace("        self.start()\n", f"        self.start()\n{keeping}") + ASK, NOBODY).open()
+    scene.talk()
+    scene.hear(b"SAY hello\n")
+    assert not scene.session.is_over
+    scene.close()
+    assert scene.session.said[-1].data == b"SAY hello\n"
+    assert scene.session.verdict is Verdict.PASS
+
+
 def test_what_is_no_message_cannot_be_sent() -> None:
     text = PAIR.replace(
         "        self.start()\n", "        self.start()\n    def send(self, m, r):\n        super().send(3, r)\n"

@@ -122,3 +122,14 @@ def formatter(form: str, *, binary: bool) -> Callable[[Tree], bytes]:
             return lambda tree: as_bytes(tree.to_repr())
         case _:
             return lambda tree: b"1"
+
+
+def write_text(text: str, output: str | None) -> None:
+    """Write to the file that was asked for, or else to standard output."""
+    if output is None:
+        click.echo(text, nl=False)
+        return
+    try:
+        Path(output).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise click.UsageError(f"cannot write {output}: {error.strerror}") from error

@@ -186,6 +186,20 @@ class Fields:
             return None
 
 
+class AnyFields(Fields):
+    """Fields with which a computed repetition goes round as often as one likes, for whoever asks what is possible."""
+
+    def __init__(self, positions: Positions) -> None:
+        super().__init__(positions, (None,) * len(positions.trails.paths))
+
+    @property
+    def empty(self) -> dict[NonTerminal, Node]:
+        return self._positions.empty_perhaps
+
+    def rounds(self, loop: ComputedLoop) -> Rounds | None:
+        return 0, None
+
+
 class Positions:
     """All positions of a dialogue. There are more of them as more are asked for."""
 

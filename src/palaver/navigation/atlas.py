@@ -26,7 +26,7 @@ from typing import NamedTuple
 from palaver.matching.cut import MessageType
 from palaver.matching.dialogue import Future
 from palaver.matching.forecaster import Forecaster
-from palaver.matching.positions import Fields, Positions
+from palaver.matching.positions import AnyFields, Fields
 from palaver.matching.spine import Adding, Closing, Growth, Opening, Wrapping
 from palaver.navigation.coverage import NOTHING, Coverage
 from palaver.trees.node import Node, NonTerminal, Part
@@ -120,7 +120,7 @@ class Atlas:
         self._dialogue = forecaster.compiled
         self._positions = forecaster.positions
         self.ours = frozenset(ours)
-        self._anything = _Anything(self._positions) if self._positions.has_computed_loops else None
+        self._anything = AnyFields(self._positions) if self._positions.has_computed_loops else None
         self._places: dict[tuple[Future, int, _Chain, Place | None], Place] = {}
         self._chains: dict[tuple[NonTerminal, NonTerminal], tuple[_Chain, ...]] = {}
         self.beginning = self._place(self._dialogue.beginning, _Frame(NOTHING), None)
@@ -347,17 +347,3 @@ def _is_complete(frame: _Frame, level: Place) -> bool:
 
 def _joined(marks: tuple[int, ...], more: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(dict.fromkeys((*marks, *more))) if more else marks
-
-
-class _Anything(Fields):
-    """Fields with which a computed repetition goes round as often as one likes."""
-
-    def __init__(self, positions: Positions) -> None:
-        super().__init__(positions, (None,) * len(positions.trails.paths))
-
-    @property
-    def empty(self) -> dict[NonTerminal, Node]:
-        return self._positions.empty_perhaps
-
-    def rounds(self, loop: object) -> tuple[int, None]:
-        return (0, None)

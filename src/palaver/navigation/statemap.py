@@ -34,11 +34,10 @@ from palaver.matching.items import (
     Loop,
     Mark,
     Put,
-    Rounds,
     Row,
     computed_loops,
 )
-from palaver.matching.positions import Fields, Position, Positions
+from palaver.matching.positions import AnyFields, Position, Positions
 from palaver.trees.node import NonTerminal
 
 # A diagram of more cannot be read, and coverage of more says little.
@@ -137,7 +136,7 @@ class _Exploration:
         self.can_end: dict[int, bool] = {}  # by the keys of states, in the order in which they are met
         self.steps: dict[int, dict[MessageType, dict[int, None]]] = {}
         self.is_complete = True
-        self._fields = _AnyRounds(forecaster.positions) if forecaster.positions.has_computed_loops else None
+        self._fields = AnyFields(forecaster.positions) if forecaster.positions.has_computed_loops else None
         self._keys = keys
         looked_at: Counter[int] = Counter()
         self._meet(compiled.beginning)
@@ -173,16 +172,6 @@ def _is_too_high(future: Future) -> bool:
     for _ in range(_DEEPEST):
         level = None if level is None else level.following
     return level is not None
-
-
-class _AnyRounds(Fields):
-    """Fields by which every computed loop makes any number of rounds."""
-
-    def __init__(self, positions: Positions) -> None:
-        super().__init__(positions, ())
-
-    def rounds(self, loop: ComputedLoop) -> Rounds:
-        return 0, None
 
 
 class _Place(NamedTuple):

@@ -55,7 +55,7 @@ class Inbox:
         if self._has_ended:  # a connection that is used again
             self._has_ended = False
             self._candidates = None
-        if is_whole:
+        if is_whole and not self._stream:  # behind a message that has begun, it is the rest of that
             self._datagrams.append(data)
             return
         self._stream += data

@@ -123,7 +123,7 @@ import posixpath
 <list>           ::= <Client:Server:list_folder> (<Server:Client:refused> | <Server:Client:opening> <sent_listing>)
 <sent_listing>   ::= <ServerData:ClientData:listing> <end_of_sent>
 <list_folder>    ::= r"(?ai:LIST)( [ -~]+)?" "\r\n"
-<entry>          ::= r"[d-]rw[x-]r-[x-]r-[x-]  [1-9] owner group  [1-9][0-9]{0,8} (Jan|Jul) [0-3][0-9]  20[0-2][0-9] " <name> "\r\n"
+<entry>          ::= r"[d-]rw[x-]r-[x-]r-[x-]  [1-9] owner group  [1-9][0-9]{0,8} (Jan|Jul) [12][0-9]  20[0-2][0-9] " <name> "\r\n"
 
 <names>          ::= <Client:Server:nlst> (<Server:Client:refused> | <Server:Client:opening> <sent_names>)
 <sent_names>     ::= <ServerData:ClientData:name_list> <end_of_sent>

@@ -3,9 +3,9 @@
 #     palaver talk -f smtp_clients.fan --server {port} --quiet-interval 2 --target \
 #         'curl -sS smtp://127.0.0.1:{port} -u the_user:the_password --mail-from a@b --mail-rcpt c@d -T letter.txt'
 #
-# starts the client for each conversation. It logs in as the_user with the_password or with a wrong one. Now and then the
-# server says no, wherever it may: the client has to take it as RFC 5321 says. It may leave then, and who may leave or say
-# more is given two seconds here to do either. To hear "no" in all ways from each step, add --goal inputs.
+# starts the client for each conversation. It logs in as the_user with the_password or with a wrong one. Now and then
+# the server says no, wherever it may: the client has to take it as RFC 5321 says. It may leave then, and who may leave
+# or say more is given two seconds here to do either. To let the server say no in all ways, add --goal inputs.
 #
 # All of smtp.fan, with these rules in place of its own. What was one way of writing becomes all that clients use.
 

@@ -7,7 +7,7 @@ away; what spec authors and users of the API see is a `Tree`, a view of a node i
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple, TypeAlias
 
 
@@ -61,6 +61,16 @@ Part: TypeAlias = Node | Leaf
 # `new(Node, (symbol, children, sources, parties))` is `Node(...)` without the cost of a Python-level constructor,
 # which matters where nodes are made by the million: the matcher's trees and the generator's.
 new = tuple.__new__
+
+
+def parts_below(part: Part) -> Iterator[Part]:
+    """`part` and all below it, parents first, sources left out."""
+    stack = [part]
+    while stack:
+        top = stack.pop()
+        yield top
+        if isinstance(top, Node):
+            stack.extend(reversed(top.children))
 
 
 def _same_leaf(one: Leaf, other: Leaf) -> bool:

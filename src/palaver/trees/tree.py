@@ -18,77 +18,18 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, KeysView, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple, NoReturn, Self, TypeAlias, overload
+from typing import NamedTuple, NoReturn, Self, overload
 
 from palaver.trees import show, values
+from palaver.trees.callable import CallableList, Flag
 from palaver.trees.forwarding import Forwarding
 from palaver.trees.lazy import LazyNode
-from palaver.trees.node import Leaf, Node, NonTerminal, Part
+from palaver.trees.messages import Messages, messages_in
+from palaver.trees.nested import Nested, from_nested
+from palaver.trees.node import Leaf, Node, NonTerminal, Part, parts_below
 from palaver.trees.paths import Path, part_at, replace_at
+from palaver.trees.terminal import Terminal
 from palaver.trees.values import ANONYMOUS, Plain, TreeValue
-
-
-class Flag(int):
-    """A truth value that may also be called: `tree.is_terminal` and `tree.is_terminal()` are the same."""
-
-    __slots__ = ()
-
-    def __call__(self) -> bool:
-        return bool(self)
-
-    def __repr__(self) -> str:
-        return repr(bool(self))
-
-    __str__ = __repr__
-
-
-class Trees(list["Tree"]):
-    """A list of trees that may also be called: `tree.children` and `tree.children()` are the same."""
-
-    __slots__ = ()
-
-    def __call__(self) -> Self:
-        return self
-
-
-class Terminal:
-    """The symbol of a leaf: the leaf itself."""
-
-    __slots__ = ("leaf",)
-
-    is_terminal = Flag(True)
-    is_non_terminal = Flag(False)
-
-    def __init__(self, leaf: Leaf) -> None:
-        self.leaf = leaf
-
-    def name(self) -> str:
-        """The leaf as the spec writes it."""
-        return repr(self.leaf)
-
-    format_as_spec = name
-    __str__ = name
-
-    def value(self) -> TreeValue:
-        return TreeValue(self.leaf)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Terminal) and type(self.leaf) is type(other.leaf) and self.leaf == other.leaf
-
-    def __hash__(self) -> int:
-        return hash(self.leaf)
-
-    def __repr__(self) -> str:
-        return f"Terminal({self.leaf!r})"
-
-
-class ProtocolMessage(NamedTuple):
-    """One message of a session: who said it, to whom (None: not said), and what."""
-
-    sender: str
-    recipient: str | None
-    msg: Tree
 
 
 class Found(NamedTuple):
@@ -96,18 +37,6 @@ class Found(NamedTuple):
 
     every: list[Tree]
     complete: list[Tree]
-
-
-class Messages(list[ProtocolMessage]):
-    """The messages of a tree, to index, slice and iterate; `next()` takes them one by one, as from an iterator."""
-
-    _taken = 0
-
-    def __next__(self) -> ProtocolMessage:
-        if self._taken == len(self):
-            raise StopIteration
-        self._taken += 1
-        return self[self._taken - 1]
 
 
 class Tree(Forwarding):
@@ -120,8 +49,8 @@ class Tree(Forwarding):
         self.parent = parent
         # From the parent to here: the position among its children, or ~position among its sources.
         self.step = index
-        self._children: Trees | None = None
-        self._sources: Trees | None = None
+        self._children: CallableList[Tree] | None = None
+        self._sources: CallableList[Tree] | None = None
         self._serialised: str | bytes | None = None
         self._leaves: Sequence[Leaf] | None = None
         # What constraints have found in it, by symbol; kept here, because each of them asks again.
@@ -137,7 +66,7 @@ class Tree(Forwarding):
     @classmethod
     def from_tree(cls, nested: Nested) -> Self:
         """A tree from nested pairs of a name and children: ``("<start>", [("abc", [])])``."""
-        return cls(_from_nested(nested))
+        return cls(from_nested(nested))
 
     # Symbol and parties
 
@@ -194,20 +123,20 @@ class Tree(Forwarding):
     # Structure
 
     @property
-    def children(self) -> Trees:
+    def children(self) -> CallableList[Tree]:
         if self._children is None:
             node = self.node
             parts = node.children if isinstance(node, Node) else ()
-            self._children = Trees([Tree(part, self, position) for position, part in enumerate(parts)])
+            self._children = CallableList([Tree(part, self, position) for position, part in enumerate(parts)])
         return self._children
 
     @property
-    def sources(self) -> Trees:
+    def sources(self) -> CallableList[Tree]:
         """The arguments of the generator that made this node."""
         if self._sources is None:
             node = self.node
             parts = node.sources if isinstance(node, Node) else ()
-            self._sources = Trees([Tree(part, self, ~position) for position, part in enumerate(parts)])
+            self._sources = CallableList([Tree(part, self, ~position) for position, part in enumerate(parts)])
         return self._sources
 
     @overload
@@ -237,7 +166,7 @@ class Tree(Forwarding):
 
     def size(self) -> int:
         """The number of nodes and leaves, this one included, sources not."""
-        return sum(1 for _ in _parts(self.node))
+        return sum(1 for _ in parts_below(self.node))
 
     def count_terminals(self) -> int:
         return len(values.flat(self.node))
@@ -326,21 +255,11 @@ class Tree(Forwarding):
 
     def get_non_terminal_symbols(self) -> KeysView[NonTerminal]:
         """The symbols of all nodes, sources left out: a set, but in order of first occurrence."""
-        return dict.fromkeys(part.symbol for part in _parts(self.node) if isinstance(part, Node)).keys()
+        return dict.fromkeys(part.symbol for part in parts_below(self.node) if isinstance(part, Node)).keys()
 
     def protocol_msgs(self, reverse: bool = False) -> Messages:
         """The messages in order of the session, the latest first if `reverse`."""
-        found = Messages()
-        stack = [self]
-        while stack:
-            tree = stack.pop()
-            node = tree.node
-            if not isinstance(node, Node):
-                continue
-            if node.parties is None:
-                stack.extend(reversed(tree.children))
-            else:  # a message holds no further ones
-                found.append(ProtocolMessage(node.parties.sender, node.parties.recipient, tree))
+        found = messages_in(self)
         if reverse:
             found.reverse()
         return found
@@ -354,7 +273,7 @@ class Tree(Forwarding):
         return [tree.value() for tree in self.children]
 
     def descendant_values(self) -> list[TreeValue]:
-        return [TreeValue(part) for part in list(_parts(self.node))[1:]]
+        return [TreeValue(part) for part in list(parts_below(self.node))[1:]]
 
     def to_string(self, encoding: str = "latin-1") -> str:
         """The value as text, bytes decoded by `encoding`.
@@ -511,53 +430,14 @@ class SliceTree(Tree):
     def __init__(self, whole: Tree, trees: Sequence[Tree]) -> None:
         super().__init__(Node(ANONYMOUS, tuple(tree.node for tree in trees)))
         self.whole = whole
-        self._children = Trees(trees)
+        self._children = CallableList(trees)
 
 
 DerivationTree = Tree
 
-# What `Tree.from_tree` takes.
-Nested: TypeAlias = "tuple[str | bytes | int, Sequence[Nested]]"
-
 
 def _with_brackets(symbol: str) -> str:
     return symbol if symbol.startswith("<") else f"<{symbol}>"
-
-
-def _parts(part: Part) -> Iterator[Part]:
-    """`part` and all below it, parents first."""
-    stack = [part]
-    while stack:
-        top = stack.pop()
-        yield top
-        if isinstance(top, Node):
-            stack.extend(reversed(top.children))
-
-
-@dataclass(frozen=True, slots=True)
-class _Closing:
-    """The end of a node whose children are the last so many parts made."""
-
-    symbol: NonTerminal
-    count: int
-
-
-def _from_nested(nested: Nested) -> Part:
-    made: list[Part] = []
-    stack: list[Nested | _Closing] = [nested]
-    while stack:
-        top = stack.pop()
-        if isinstance(top, _Closing):
-            first = len(made) - top.count
-            made[first:] = [Node(top.symbol, tuple(made[first:]))]
-            continue
-        name, inside = top
-        if isinstance(name, str) and name.startswith("<"):
-            stack.append(_Closing(NonTerminal(name), len(inside)))
-            stack.extend(reversed(inside))
-        else:
-            made.append(name)
-    return made[0]
 
 
 def _no_edit(method: str) -> TypeError:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-from pathlib import Path
 from typing import Any
 
 import click
 
 from palaver.cli.bundled import spec_files
 from palaver.cli.options import grammar_arguments, grammar_options, only_parties
+from palaver.cli.output import write_text
 from palaver.compiled import Spec, load
 from palaver.grammar.show import show_grammar
 from palaver.grammar.states import transitions
@@ -28,13 +28,7 @@ def command(specs: tuple[str, ...], form: str, parties: tuple[str, ...], output:
     spec = load(*spec_files(specs), **grammar_arguments(options))
     spec = only_parties(spec, parties)
     text = _as_spec(spec) if form == "fan" else "".join(f"{each}\n" for each in transitions(spec.analysis))
-    if output is None:
-        click.echo(text, nl=False)
-        return
-    try:
-        Path(output).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise click.UsageError(f"cannot write {output}: {error.strerror}") from error
+    write_text(text, output)
 
 
 def _as_spec(spec: Spec) -> str:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import click
 
 from palaver.cli.bundled import spec_files
 from palaver.cli.options import grammar_arguments, grammar_options
+from palaver.cli.output import write_text
 from palaver.compiled import Spec, load
 from palaver.errors import PalaverError
 from palaver.grammar.analyse import Analysis
@@ -57,7 +57,7 @@ def command(
     drawn = diagram(states, views, is_folded=not all_messages)
     for remark in drawn.remarks:
         click.echo(f"palaver: {remark}", err=True)
-    _write(_FORMS[form](drawn), output)
+    write_text(_FORMS[form](drawn), output)
 
 
 def _covered(spec: Spec, coverage_file: str | None) -> tuple[StateMap, Views | None]:
@@ -84,13 +84,3 @@ def _with_messages(spec: Spec, names: Collection[str]) -> Spec:
         return spec
     grammar = slice_messages(spec.grammar, lambda message: show_expr(message) in names)
     return replace(spec, grammar=grammar, analysis=Analysis(grammar))
-
-
-def _write(text: str, output: str | None) -> None:
-    if output is None:
-        click.echo(text, nl=False)
-        return
-    try:
-        Path(output).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise click.UsageError(f"cannot write {output}: {error.strerror}") from error

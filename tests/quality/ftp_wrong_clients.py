@@ -1,8 +1,6 @@
-"""Wrong FTP clients: what is wrong with them, and within how many sessions that is found.
+"""Wrong FTP clients, as one program: `ftp_wrong_clients.py NAME PORT` is the one of that name for one conversation.
 
-As a program, `ftp_client_bugs.py NAME PORT` is the client of that name for one conversation. Each differs from `Client`,
-the right one, in one thing. A bug more is a class, and a row in the table at the end. Nothing of palaver is imported,
-because this program is started for each conversation.
+Each differs in one thing from `Client`, the right one.
 """
 
 from __future__ import annotations
@@ -11,8 +9,6 @@ import re
 import socket
 import sys
 from contextlib import closing, suppress
-
-from catalogue import Bug, chosen
 
 LIMIT_S = 10.0
 
@@ -92,9 +88,12 @@ class Client:
 
     def port(self) -> int:
         try:
-            return int(self.ask("EPSV").split("|||")[1].split("|")[0])
+            return self.extended_port()
         except Refused:
             return self.classic_port()
+
+    def extended_port(self) -> int:
+        return int(re.findall(r"\(\|\|\|(\d+)\|\)", self.ask("EPSV"))[0])
 
     def classic_port(self) -> int:
         high, low = re.findall(r"\(\d+,\d+,\d+,\d+,(\d+),(\d+)\)", self.ask("PASV"))[0]
@@ -140,7 +139,17 @@ class NoPort(Client):
         super().fetch(command)
 
 
-class OldPort(Client):
+class Careless(Client):
+    """Does not look whether the data connection could be opened, which by itself is no mistake."""
+
+    def connected(self) -> socket.socket:
+        try:
+            return super().connected()
+        except (OSError, Refused):
+            return socket.socketpair()[0]
+
+
+class OldPort(Careless):
     """Uses a port twice."""
 
     known = 0
@@ -149,35 +158,20 @@ class OldPort(Client):
         self.known = self.known or super().port()
         return self.known
 
-    def connected(self) -> socket.socket:
-        try:
-            return super().connected()
-        except OSError:
-            return socket.socket()
 
-
-class OtherPort(Client):
-    """Takes the bytes of the port in the wrong order, and does not notice that nobody is there."""
+class OtherPort(Careless):
+    """Takes the bytes of the port in the wrong order."""
 
     def port(self) -> int:
         high, low = divmod(self.classic_port(), 256)
         return low * 256 + high
 
-    def connected(self) -> socket.socket:
-        try:
-            return super().connected()
-        except OSError:
-            return socket.socketpair()[0]
 
-
-class NoFallback(Client):
+class NoFallback(Careless):
     """Goes on without a port if the server does not know EPSV."""
 
-    def connected(self) -> socket.socket:
-        try:
-            return socket.create_connection(("127.0.0.1", int(self.ask("EPSV").split("|||")[1].split("|")[0])))
-        except Refused:
-            return socket.socketpair()[0]
+    def port(self) -> int:
+        return self.extended_port()
 
 
 class NeverEnds(Client):
@@ -205,28 +199,13 @@ class AllAtOnce(Client):
         self.hear()
 
 
-class HangsUp(Client):
-    """Leaves while a file is on its way."""
+class TooSoon(Client):
+    """Does not wait for the end of a transfer."""
 
     def fetch(self, command: str) -> None:
         with closing(self.connected()):
             self.ask(command)
-        self.connection.close()
-
-
-BUGS = (
-    Bug(PasswordFirst, 2, "unparseable"),
-    Bug(GoesOnUnknown, 2, "unparseable"),
-    Bug(Guesses, 2, "constraint broken"),
-    Bug(NoPort, 5, "unparseable"),
-    Bug(OldPort, 20, "unparseable"),
-    Bug(OtherPort, 10, "unreachable"),
-    Bug(NoFallback, 10, "unparseable"),
-    Bug(NeverEnds, 40, "silence"),
-    Bug(BareNewline, 1, "unparseable"),
-    Bug(AllAtOnce, 2, "unexpected message"),
-)
 
 
 if __name__ == "__main__":
-    chosen(sys.argv[1], Client, BUGS)(int(sys.argv[2])).run()
+    globals()[sys.argv[1]](int(sys.argv[2])).run()

@@ -1,0 +1,30 @@
+"""Values that may also be called, because FANDANGO's manual calls what its code has as a property."""
+
+from __future__ import annotations
+
+from typing import Self, TypeVar
+
+T = TypeVar("T")
+
+
+class Flag(int):
+    """A truth value that may also be called: `tree.is_terminal` and `tree.is_terminal()` are the same."""
+
+    __slots__ = ()
+
+    def __call__(self) -> bool:
+        return bool(self)
+
+    def __repr__(self) -> str:
+        return repr(bool(self))
+
+    __str__ = __repr__
+
+
+class CallableList(list[T]):
+    """A list that may also be called: `tree.children` and `tree.children()` are the same."""
+
+    __slots__ = ()
+
+    def __call__(self) -> Self:
+        return self
