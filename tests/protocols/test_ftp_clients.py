@@ -73,7 +73,8 @@ LFTP = Client(
     "lftp",
     (
         lftp("ls"),
-        lftp("cd /docs/old", "nlist"),
+        # Not `nlist`: that of lftp 4.9.2 waits for ever if it is told 451 and then, when it tries again, 550.
+        lftp("cd /docs/old", "ls"),
         lftp("get readme.txt -o down.txt"),
         lftp("set ftp:prefer-epsv yes", "cd docs", "get notes.txt -o down.txt", "cd ..", "ls"),
         lftp("put up.txt -o /upload/up.txt"),

@@ -20,7 +20,7 @@ from palaver.constraints.guided import Guide
 from palaver.constraints.select import Bindings, Select, compile_path
 from palaver.grammar.analyse import Analysis
 from palaver.grammar.code import SPEC_CODE_RAISES
-from palaver.grammar.ir import expressions_of
+from palaver.grammar.ir import expressions_of, paths_of
 from palaver.spec.ast import And, Constraint, Expression, Formula, Leaf, Not, Or, Path, Quantified
 from palaver.trees.node import Part
 from palaver.trees.tree import Tree
@@ -82,7 +82,7 @@ class _Memory:
     """
 
     def __init__(self, formula: Formula, analysis: Analysis, names: Mapping[str, Any]) -> None:
-        bases = [base for base in dict.fromkeys(_bases(formula)) if base in analysis.grammar.rules]
+        bases = [base for base in dict.fromkeys(path.base for path in paths_of(formula)) if base in analysis.grammar.rules]
         # Whatever is exchanged, the root is another one. And to look at the nodes takes as long as what is builtin.
         self._is_of_use = analysis.grammar.start not in bases and _calls_code(formula, names)
         self._selects = [compile_path(Path(base), analysis, {}) for base in bases]
@@ -100,21 +100,6 @@ class _Memory:
     def keep(self) -> None:
         """The formula is satisfied with the nodes that were looked at last."""
         self._held = self._seen if self._is_of_use else None
-
-
-def _bases(formula: Formula) -> Iterator[str]:
-    """The symbols that the paths in a formula start from, and names that are bound."""
-    match formula:
-        case Leaf(expression):
-            yield from (mention.path.base for mention in expression.mentions)
-        case And(parts) | Or(parts):
-            for part in parts:
-                yield from _bases(part)
-        case Not(part):
-            yield from _bases(part)
-        case Quantified(path=path, body=body):
-            yield path.base
-            yield from _bases(body)
 
 
 def _calls_code(formula: Formula, names: Mapping[str, Any]) -> bool:

@@ -88,6 +88,10 @@ class Program:
         assert isinstance(node, Node), "the maker of a symbol makes a node"
         return node
 
+    def prepare_steering(self) -> None:
+        """Compile now what would be compiled when something is first steered."""
+        assert self._steered_makers, "there is a maker for each symbol"
+
     @cached_property
     def _steered_makers(self) -> Mapping[str, One]:
         """The makers that ask what is worth more; most programs never need them."""

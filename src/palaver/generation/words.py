@@ -81,10 +81,6 @@ class Words:
     def _lengths(self) -> Lengths:
         return self._words.lengths(self._wanted)
 
-    def span(self) -> tuple[int, int] | None:
-        """The least and the largest length; None if there are no words."""
-        return (self.lengths[0], self.lengths[-1]) if self.lengths else None
-
     def draw(self, chance: Chance) -> str | None:
         """A random word: each length is equally likely, and of that length each word.
 

@@ -130,18 +130,23 @@ def expressions_of(formula: Formula) -> Iterator[Expression]:
 
 def symbols_of(formula: Formula) -> Iterator[str]:
     """The symbols that paths in a formula start from or go through, in the order of the text; bound ones included."""
+    for path in paths_of(formula):
+        yield from symbols_on(path)
+
+
+def paths_of(formula: Formula) -> Iterator[Path]:
+    """The paths in a formula, those of quantifiers included, in the order of the text."""
     match formula:
         case Leaf(expression):
-            for mention in expression.mentions:
-                yield from symbols_on(mention.path)
+            yield from (mention.path for mention in expression.mentions)
         case And(parts) | Or(parts):
             for part in parts:
-                yield from symbols_of(part)
+                yield from paths_of(part)
         case Not(part):
-            yield from symbols_of(part)
+            yield from paths_of(part)
         case Quantified(path=path, body=body):
-            yield from symbols_on(path)
-            yield from symbols_of(body)
+            yield path
+            yield from paths_of(body)
 
 
 def symbols_on(path: Path) -> Iterator[str]:

@@ -203,9 +203,7 @@ class Machine:
                 match = op.match(buffer, at)
                 end = match.end() if match is not None else -1
                 if end < 0 or not (end < size or op.is_closed or ended):
-                    # A short one is waited for; a long one, or one that bounds look at, is read as far as it goes.
-                    is_near = op.call is None or (size - at < _NEAR and not op.is_tracked)
-                    if is_near and not ended and self._is_standing(op, buffer, at):
+                    if not ended and self._is_worth_waiting_for(op, buffer, at):
                         break
                     self._scan = None
                     if op.call is None:
@@ -248,35 +246,9 @@ class Machine:
                         counters = outer
                         op = op.options[1]
                         continue
-                outlook, ahead = op.outlook, at
-                if self._scan is not None:
-                    outlook, ahead = self._scan
-                    self._scan = None
-                elif outlook.may_be_last and not self.road.whole and not trial:
-                    self._note_end(op, at, frame, counters, trail)
-                    if self.status == LOST:
-                        return LOST
-                way = outlook.way
-                while way == UNDECIDED:
-                    if ahead < size:
-                        outlook = outlook[buffer[ahead]]
-                        ahead += 1
-                        way = outlook.way
-                        if way == UNDECIDED and outlook.may_be_last and not self.road.whole:
-                            return LOST  # one way ends here, the other goes on
-                    elif ended:
-                        way = outlook.way_at_end
-                    elif ahead == at:
-                        break
-                    else:
-                        way = self._way_ahead(op, buffer[at:], frame, counters, trail)
-                        if way == UNDECIDED:
-                            break
+                way = self._decide(op, buffer, at, frame, counters, trail, ended=ended, trial=trial)
                 if way < 0:
-                    if way == UNDECIDED:
-                        self._scan = outlook, ahead
-                    else:
-                        status = DEAD if way == NO_WAY else LOST
+                    status = WAITING if way == UNDECIDED else DEAD if way == NO_WAY else LOST
                     break
                 if kind == AGAIN:
                     counters = outer if way else (rounds + 1, least, most, outer)
@@ -285,8 +257,7 @@ class Machine:
                 if op.reads[ended] is not False and not trial and self.is_fast:
                     done = self._read_at_once(op, buffer, at, ended=ended)
                     if done is not None:
-                        at, children = done
-                        node = new(Node, (op.symbol, children, (), op.parties))
+                        at, node = done
                         parts.append(node)
                         if op.is_tracked:
                             self._select(descend(trail, op.symbol)[1], node, None)
@@ -355,17 +326,12 @@ class Machine:
                     status = WAITING if not ended and self._is_standing(op, buffer, at) else DEAD
                     break
                 self._scan = None
-                end = match.end()
-                try:
-                    found = op.expand.children(buffer[at:end])
-                except Unsupported:
-                    return LOST
+                found = self._bits(op, match.group(), trail)
+                if found is None:
+                    status = LOST
+                    break
                 parts += found
-                if op.is_tracked:
-                    for part in found:
-                        if isinstance(part, Node):
-                            self._select(descend(trail, part.symbol)[1], part, None)
-                at = end
+                at = match.end()
                 op = op.next
             elif kind == UNKNOWN:
                 try:
@@ -380,8 +346,8 @@ class Machine:
         )  # fmt: skip
         return status
 
-    def _read_at_once(self, op: Op, buffer: str, at: int, *, ended: bool) -> tuple[int, tuple[Part, ...]] | None:
-        """Where a rule ends and what it is made of, if it is worth a function and that does not give up."""
+    def _read_at_once(self, op: Op, buffer: str, at: int, *, ended: bool) -> tuple[int, Node] | None:
+        """Where a rule ends and its node, if it is worth a function and that does not give up."""
         read = op.reads[ended]
         if read is None:
             op.patience -= 1
@@ -392,14 +358,64 @@ class Machine:
             return None
         fields = list(self._env)
         try:
-            done = read(buffer, at, len(buffer), fields)
+            end, children = read(buffer, at, len(buffer), fields)
         except GaveUp:
             return None
         except RecursionError:
             self.is_fast = False  # one level further in, it would be no better
             return None
         self._env = fields
-        return done
+        return end, new(Node, (op.symbol, children, (), op.parties))
+
+    def _bits(self, op: Op, text: str, trail: Trail) -> tuple[Part, ...] | None:
+        """What a row of bits is made of; None if only the chart knows."""
+        try:
+            found = op.expand.children(text)
+        except Unsupported:
+            return None
+        if op.is_tracked:
+            for part in found:
+                if isinstance(part, Node):
+                    self._select(self.road.tables.trails.descend(trail, part.symbol)[1], part, None)
+        return found
+
+    def _decide(
+        self,
+        op: Op,
+        buffer: str,
+        at: int,
+        frame: Frame,
+        counters: Counters,
+        trail: Trail,
+        *,
+        ended: bool,
+        trial: bool,
+    ) -> int:
+        """Which way it is. If what there is does not tell, how far it was looked at is kept."""
+        outlook, ahead = op.outlook, at
+        if self._scan is not None:
+            outlook, ahead = self._scan
+            self._scan = None
+        elif outlook.may_be_last and not self.road.whole and not trial:
+            self._note_end(op, at, frame, counters, trail)
+            if self.status == LOST:
+                return NO_IDEA
+        way, size = outlook.way, len(buffer)
+        while way == UNDECIDED:
+            if ahead < size:
+                outlook = outlook[buffer[ahead]]
+                ahead += 1
+                way = outlook.way
+                if way == UNDECIDED and outlook.may_be_last and not self.road.whole:
+                    return NO_IDEA  # one way ends here, the other goes on
+            elif ended:
+                return outlook.way_at_end
+            else:
+                way = UNDECIDED if ahead == at else self._way_ahead(op, buffer[at:], frame, counters, trail)
+                if way == UNDECIDED:
+                    self._scan = outlook, ahead
+                return way
+        return way
 
     def _way_ahead(self, op: Op, rest: str, frame: Frame, counters: Counters, trail: Trail) -> int:
         """Which way it is, as far as `rest` tells, which is all there is.
@@ -439,6 +455,11 @@ class Machine:
     def _sweep(self, op: Op, texts: list[str]) -> list[Node]:
         """The nodes of many rounds."""
         return [op.known[text] if len(text) <= SHORT else self.road.node(op, text) for text in texts]
+
+    def _is_worth_waiting_for(self, op: Op, buffer: str, at: int) -> bool:
+        """Whether a token is waited for. A long one, or one that bounds look at, is read as far as it goes."""
+        is_near = op.call is None or (len(buffer) - at < _NEAR and not op.is_tracked)
+        return is_near and self._is_standing(op, buffer, at)
 
     def _is_standing(self, op: Op, buffer: str, at: int) -> bool:
         """Whether a token that the buffer ends in may go on; then its state is kept."""

@@ -250,6 +250,11 @@ class Matcher:
         """Into how many parts the chart divides a character."""
         return self._ground.tables.unit
 
+    def prepare(self) -> None:
+        """Work out now what would be worked out when the first message is read, for all matchers of this shape."""
+        if self._road is not None:
+            self._road.prepare()
+
     @property
     def road(self) -> str:
         """Who does the reading: "direct" or "chart"."""

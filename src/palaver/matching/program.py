@@ -256,6 +256,24 @@ class Program:
                 following = self._bits(group, following)
         return following
 
+    def prepare(self, op: Op) -> None:
+        """Decide now, for an instruction and all that may come after it, what would be decided when each is met."""
+        todo = [op]
+        seen = {op}
+        while todo:
+            op = todo.pop()
+            try:
+                if op.kind == UNKNOWN:
+                    self.resolve(op)
+                following = [getattr(op, name, None) for name in ("next", "body", "call", "entry", "join")]
+                following += getattr(op, "options", ())
+                if op.kind == TOKEN and not op.is_leaf and self.dialect is not Dialect.SKETCH:
+                    following.append(self.entry(op.target))
+            except Unsupported:
+                continue  # whoever reads will find out
+            todo += [each for each in following if each is not None and each not in seen]
+            seen.update(todo)
+
     # --- Rules ------------------------------------------------------------------------------------------------------
 
     def resolve(self, op: Op) -> None:

@@ -422,6 +422,8 @@ def _lengths(outline: Outline) -> tuple[int, int | None]:
 
 def _is_open(outline: Outline) -> bool:
     """Whether something it matches can be the beginning of something longer that it matches."""
+    if _has_an_end_mark(outline):
+        return False
     heads = _heads(outline)
     states = [Automaton(outline).start]
     seen = set(states)
@@ -439,6 +441,26 @@ def _is_open(outline: Outline) -> bool:
     return False
 
 
+def _has_an_end_mark(outline: Outline) -> bool:
+    """Whether all that it matches ends with a character that stands nowhere else in it, as lines do."""
+    match outline:
+        case Series((*parts, Chars(mark))) if mark.size() == 1:
+            char = chr(mark.bounds[0])
+            return not any(char in chars for part in parts for chars in _characters(part))
+    return False
+
+
+def _characters(outline: Outline) -> Iterator[CharSet]:
+    match outline:
+        case Chars(chars):
+            yield chars
+        case Series(parts) | Fork(parts):
+            for part in parts:
+                yield from _characters(part)
+        case Loop(body):
+            yield from _characters(body)
+
+
 def _heads(*outlines: Outline) -> list[str]:
     """One character of each kind: those between two of them are treated alike."""
     bounds = sorted({bound for outline in outlines for bound in _bounds(outline)})
@@ -447,6 +469,8 @@ def _heads(*outlines: Outline) -> list[str]:
 
 def _are_apart(one: Outline, two: Outline) -> bool:
     """Whether no word of either begins a word of the other."""
+    if any(not (left & right) for left, right in zip(_beginning(one), _beginning(two), strict=False)):
+        return True
     heads = _heads(one, two)
     pairs = [(Automaton(one).start, Automaton(two).start)]
     seen = set(pairs)
@@ -462,6 +486,18 @@ def _are_apart(one: Outline, two: Outline) -> bool:
         if len(seen) > _MOST_PAIRS:
             return False
     return True
+
+
+def _beginning(outline: Outline) -> Iterator[CharSet]:
+    """What the first characters can be, as far as there is one in each place for certain."""
+    match outline:
+        case Chars(chars):
+            yield chars
+        case Series(parts):
+            for part in parts:
+                yield from _beginning(part)
+                if not isinstance(part, Chars):
+                    break
 
 
 def _bounds(outline: Outline) -> Iterator[int]:

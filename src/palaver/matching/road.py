@@ -76,6 +76,13 @@ class Road:
             begin[0].forget()
         return begin
 
+    def prepare(self) -> None:
+        """Work out what would be worked out when the first message is read, and when somebody looks into it."""
+        program, op = self._begin(True)
+        program.prepare(op)
+        detail = self._programs[Dialect.DETAIL]
+        detail.prepare(detail.call(self.tables.start, None, _STOP))
+
     def read_whole(self, text: str, lazy: bool) -> Node | None:
         """The tree of a message that is all there, if that is known without a machine; None says nothing."""
         _, op = self._begin(lazy)

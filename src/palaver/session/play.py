@@ -41,6 +41,14 @@ class Play:
         self.law = Law(self.spec)
         self.forecaster = self.spec.forecaster(self.law.states)
 
+    def prepare(self) -> None:
+        """Compile now what would be compiled when it is first said or heard, while somebody waits for an answer."""
+        spec = self.spec
+        spec.workshop.prepare(spec.grammar.constraints, self.limits)
+        for message in spec.analysis.messages:
+            if message.sender not in self.ours:
+                spec.matcher(message.symbol, binary=spec.is_binary, whole=False).prepare()
+
     def cast(self, stage: Stage) -> Cast:
         """Fresh objects for all parties, as each session gets them."""
         return Cast(self.spec, self._casting, stage)

@@ -105,9 +105,8 @@ class Workshop:
         """
         plan = self.plan(constraints, limits.max_repetitions)
         meter = Meter(limits.budget)
-        drawn = [symbol for symbol in sorted(plan.domains) if symbol not in plan.computed]
-        symbols = frozenset(drawn) | frozenset(plan.filters)
-        program = self.program(limits.max_repetitions, symbols)
+        drawn = _drawn(plan)
+        program = self._program_for(plan, limits)
         for equation in plan.equations:
             equation.compile()
         fields: dict[str, MakeField] = {}
@@ -157,6 +156,18 @@ class Workshop:
             fresh = scene.completed
         checks = [self.check(constraint) for constraint in constraints]
         return Solver(fresh, checks, plan, constructor, search, meter)
+
+    def prepare(self, constraints: Sequence[Constraint], limits: Limits) -> None:
+        """Compile now what would be compiled when the first solver is made, and when it first follows a steering."""
+        plan = self.plan(constraints, limits.max_repetitions)
+        self._program_for(plan, limits).prepare_steering()
+        for equation in plan.equations:
+            equation.compile()
+        for constraint in constraints:
+            self.check(constraint)
+
+    def _program_for(self, plan: Plan, limits: Limits) -> Program:
+        return self.program(limits.max_repetitions, frozenset(_drawn(plan)) | frozenset(plan.filters))
 
     def check(self, constraint: Constraint) -> Check:
         """A constraint, ready to be asked, also about trees that are not finished; made once."""
@@ -233,6 +244,11 @@ class Workshop:
     def _generated(self) -> frozenset[str]:
         rules = self.analysis.grammar.rules
         return frozenset(symbol for symbol, rule in rules.items() if rule.generator is not None)
+
+
+def _drawn(plan: Plan) -> list[str]:
+    """The symbols whose fields are drawn from what they may be."""
+    return [symbol for symbol in sorted(plan.domains) if symbol not in plan.computed]
 
 
 class _MeasuredOnes:

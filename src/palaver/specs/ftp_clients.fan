@@ -1,9 +1,9 @@
 # FTP for testing clients as they are: curl, lftp, ftplib and others that log in, look around, and fetch or bring files.
 #
-#     palaver talk ftp_clients --server 2121
+#   palaver talk ftp_clients --server {port} --target 'curl -u the_user:the_password ftp://127.0.0.1:{port}/docs/'
 #
-# Then let the client come to port 2121, again and again, as the_user with the_password or with a wrong one. Now and then
-# the server says no, wherever it may: the client has to take it as RFC 959 says. It must use passive mode.
+# The client comes as the_user with the_password, or with a wrong one, and must use passive mode. Now and then the
+# server says no, wherever it may: the client has to take it as RFC 959 says.
 #
 # All of ftp.fan, with these rules in place of its own. What was one way of writing becomes all that clients use.
 
@@ -92,16 +92,18 @@ import posixpath
 <cwd>            ::= r"(?ai:CWD) " <folder> "\r\n"
 <cdup>           ::= r"(?ai:CDUP)" "\r\n"
 
-<ask_size>       ::= <Client:Server:size> (<Server:Client:size_told> | <Server:Client:missing> | <Server:Client:unknown>)
+<ask_size>       ::= <Client:Server:size> (<Server:Client:size_told> | <no_such_thing>)
 <size>           ::= r"(?ai:SIZE) " <path> "\r\n"
 <size_told>      ::= "213 " <number> "\r\n"
 
-<ask_time>       ::= <Client:Server:mdtm> (<Server:Client:time_told> | <Server:Client:missing> | <Server:Client:unknown>)
+<ask_time>       ::= <Client:Server:mdtm> (<Server:Client:time_told> | <no_such_thing>)
 <mdtm>           ::= r"(?ai:MDTM) " <path> "\r\n"
 <time_told>      ::= r"213 20[0-2][0-9](0[1-9]|1[0-2])(0[1-9]|1[0-9]|2[0-8])([01][0-9]|2[0-3])([0-5][0-9]){2}" "\r\n"
 
 <quit>           ::= r"(?ai:QUIT)" "\r\n"
 
+# The file is missing, or the server has no such command.
+<no_such_thing>  ::= <Server:Client:missing> | <Server:Client:unknown>
 <unknown>        ::= r"50[02] " <rest>
 <missing>        ::= "550 " <rest>
 
@@ -123,7 +125,8 @@ import posixpath
 <list>           ::= <Client:Server:list_folder> (<Server:Client:refused> | <Server:Client:opening> <sent_listing>)
 <sent_listing>   ::= <ServerData:ClientData:listing> <end_of_sent>
 <list_folder>    ::= r"(?ai:LIST)( [ -~]+)?" "\r\n"
-<entry>          ::= r"[d-]rw[x-]r-[x-]r-[x-]  [1-9] owner group  [1-9][0-9]{0,8} (Jan|Jul) [12][0-9]  20[0-2][0-9] " <name> "\r\n"
+<entry>          ::= <rights> r"  [1-9] owner group  [1-9][0-9]{0,8} (Jan|Jul) [12][0-9]  20[0-2][0-9] " <name> "\r\n"
+<rights>         ::= r"[d-]rw[x-]r-[x-]r-[x-]"
 
 <names>          ::= <Client:Server:nlst> (<Server:Client:refused> | <Server:Client:opening> <sent_names>)
 <sent_names>     ::= <ServerData:ClientData:name_list> <end_of_sent>
@@ -140,7 +143,9 @@ import posixpath
 <stor>           ::= r"(?ai:STOR|APPE) " <path> "\r\n"
 
 <transfer>       ::= <list> | <names> | <download> | <upload>
-<end_of_sent>    ::= <ServerClose:ClientClose:closed> <outcome> | <Server:Client:complete> <ServerClose:ClientClose:closed>
+<end_of_sent>    ::= (
+    <ServerClose:ClientClose:closed> <outcome> | <Server:Client:complete> <ServerClose:ClientClose:closed>
+)
 <outcome>        ::= <Server:Client:complete> | <Server:Client:failed>
 <send_it>        ::= r"1(25|50) " <rest>
 <refused>        ::= r"(450|550) " <rest>

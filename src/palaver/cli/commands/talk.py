@@ -146,6 +146,7 @@ def command(**options: Any) -> int:
         largest_message=options["max_message_bytes"],
         most_messages=options["max_messages"],
     )
+    play.prepare()
     chance = Chance.fresh() if options["seed"] is None else Chance(options["seed"])
     follows_the_paper = options["schedule"] == "paper"
     guidance = Guidance(play, chance, k=options["k"], goal=Goal(options["goal"]), follows_the_paper=follows_the_paper)
