@@ -851,4 +851,6 @@ class Server(NetworkParty):
         session.handle(Passed(0.0))
         session.handle(Opened(0.0, "Client"))
     quiet._cast.party("Client").is_quiet = True
-    assert (talking.wants_to_speak, quiet.wants_to_speak, talking.wants_to_speak) == (True, False, True)
+    for session, is_ours in ((talking, True), (quiet, False), (talking, True)):
+        session.handle(Passed(0.1))
+        assert session.wants_to_speak is is_ours

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from operator import is_
 from typing import Any, NamedTuple, TypeAlias
@@ -82,7 +82,8 @@ class _Memory:
     """
 
     def __init__(self, formula: Formula, analysis: Analysis, names: Mapping[str, Any]) -> None:
-        bases = [base for base in dict.fromkeys(path.base for path in paths_of(formula)) if base in analysis.grammar.rules]
+        named = dict.fromkeys(path.base for path in paths_of(formula))
+        bases = [base for base in named if base in analysis.grammar.rules]
         # Whatever is exchanged, the root is another one. And to look at the nodes takes as long as what is builtin.
         self._is_of_use = analysis.grammar.start not in bases and _calls_code(formula, names)
         self._selects = [compile_path(Path(base), analysis, {}) for base in bases]

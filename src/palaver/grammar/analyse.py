@@ -6,25 +6,19 @@ of them are plain mappings, so later stages only look things up.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from palaver.grammar.ir import Grammar, expressions_of, mentioned, refs, uses_binary
+from palaver.grammar.ir import Grammar, mentioned, paths_of, refs, uses_binary
 from palaver.grammar.mentions import users_of
 from palaver.spec.ast import (
-    And,
     Bit,
     Choice,
     Expr,
-    Formula,
     Literal,
-    Not,
-    Or,
-    Path,
     Pattern,
     Permutation,
-    Quantified,
     Ref,
     Repeat,
     Rule,
@@ -95,12 +89,9 @@ class Analysis:
     @cached_property
     def sought(self) -> frozenset[str]:
         """The symbols that constraints and goals look for in a whole tree."""
-        expressions = [goal.expression for goal in self.grammar.goals]
-        paths: list[Path] = []
+        paths = [mention.path for goal in self.grammar.goals for mention in goal.expression.mentions]
         for constraint in self.grammar.constraints:
-            expressions += expressions_of(constraint.formula)
-            paths += _quantified_paths(constraint.formula)
-        paths += [mention.path for expression in expressions for mention in expression.mentions]
+            paths += paths_of(constraint.formula)
         return frozenset(path.base for path in paths if path.base in self.grammar.rules)
 
     @cached_property
@@ -136,18 +127,6 @@ class Analysis:
     def is_binary(self) -> bool:
         """Whether anything the start symbol leads to is bytes or bits."""
         return uses_binary(self.grammar.bodies, self.grammar.start)
-
-
-def _quantified_paths(formula: Formula) -> Iterator[Path]:
-    match formula:
-        case And(parts) | Or(parts):
-            for part in parts:
-                yield from _quantified_paths(part)
-        case Not(part):
-            yield from _quantified_paths(part)
-        case Quantified(path=path, body=part):
-            yield path
-            yield from _quantified_paths(part)
 
 
 def reachable(start: str, *edges: Mapping[str, Iterable[str]]) -> dict[str, None]:

@@ -132,6 +132,7 @@ class Session:
         self._since = 0.0  # the last time that something was said or heard
         self._longest_pause = 0.0
         self._heard_in_a_row = 0  # messages since we said something
+        self._wants: bool | None = None  # whether it is our turn; None: to be found out
         self._holds_until: float | None = None  # when a pause is over in which we let the others speak
         self._has_begun = False
         self._next: Callable[[], None] | None = None  # what is done when it is committed
@@ -144,6 +145,7 @@ class Session:
         """Take in what has happened; what is to be done. The first input, whatever it is, begins the conversation."""
         self._now = max(self._now, event.at)
         self._take_the_stage()
+        self._wants = None
         if not self._has_begun:
             self._begin()
         if self._leaves_at is not None:
@@ -165,6 +167,7 @@ class Session:
                 self._find(_KIND_OF_TROUBLE[trouble], reason, party=link)
             case Secured() | Passed():
                 pass
+        self._wants = None
         self._go_on()
         return self._flush()
 
@@ -315,6 +318,7 @@ class Session:
             self._longest_pause = max(self._longest_pause, self._now - self._since)
         self._since = self._now
         inbox.put(data, is_whole=is_whole)
+        self._wants = None
         if len(inbox) > self._patience.largest_message:
             self._find(
                 Kind.LIMIT,
@@ -467,6 +471,7 @@ class Session:
     def _note(self, move: MessageType, node: Node, data: bytes) -> None:
         """Let a message be part of the conversation."""
         before, self._forecast = self._forecast, self._memory.forecast
+        self._wants = None
         self._since = self._now
         self._holds_until = None
         is_ours = self._cast.is_ours(move.sender)
@@ -633,7 +638,7 @@ class Session:
         elif missing:
             self._find(Kind.UNSOLVED, f"nothing more can be said, but {missing}")
         elif self._links.get("In") == "open":
-            self._leaves_at = self._now + _FAREWELL
+            self._leaves_at, self._wants = self._now + _FAREWELL, None
             self._actions.append(Finish("In"))
         else:
             self._end()
@@ -642,7 +647,7 @@ class Session:
         """Close everything; nothing more is said or heard."""
         if self.is_over:
             return
-        self.is_over = True
+        self.is_over, self._wants = True, None
         self._player.ended(not self.findings and self._memory.can_end)
         told = len(self._cast.faults)
         self._cast.stop()
@@ -657,6 +662,12 @@ class Session:
     @property
     def wants_to_speak(self) -> bool:
         """Whether it is our turn, as far as we know; what has come in may change that."""
+        # Asked several times for each message; only what comes through one of our doors can change the answer.
+        if self._wants is None:
+            self._wants = self._is_our_turn()
+        return self._wants
+
+    def _is_our_turn(self) -> bool:
         if self.is_over or not self._has_begun or self._leaves_at is not None:
             return False
         if self._is_holding or any(map(self._is_waiting, self._inboxes)):
@@ -683,6 +694,7 @@ class Session:
         """Make what we say next. Until it is committed nobody hears of it, and it can be discarded."""
         self._now = max(self._now, at)
         self._take_the_stage()
+        self._wants = None
         moves = self._our_moves()
         if self._holds_until is not None:
             self._player.waited(self._forecast)
@@ -711,9 +723,11 @@ class Session:
         """Say what was made."""
         self._now = max(self._now, at)
         self._take_the_stage()
+        self._wants = None
         do, self._next = self._next, None
         assert do is not None, "only what was made can be said"
         do()
+        self._wants = None
         if not self.is_over:
             self._go_on()
         return self._flush()

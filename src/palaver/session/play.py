@@ -44,10 +44,12 @@ class Play:
     def prepare(self) -> None:
         """Compile now what would be compiled when it is first said or heard, while somebody waits for an answer."""
         spec = self.spec
-        spec.workshop.prepare(spec.grammar.constraints, self.limits)
-        for message in spec.analysis.messages:
-            if message.sender not in self.ours:
-                spec.matcher(message.symbol, binary=spec.is_binary, whole=False).prepare()
+        written = spec.workshop.prepare(spec.grammar.constraints, self.limits)
+        heard = [message.symbol for message in spec.analysis.messages if message.sender not in self.ours]
+        for symbol in dict.fromkeys(heard):
+            spec.matcher(symbol, binary=spec.is_binary, whole=False).prepare()
+        for symbol in written:
+            spec.matcher(symbol, binary=spec.is_binary).prepare()
 
     def cast(self, stage: Stage) -> Cast:
         """Fresh objects for all parties, as each session gets them."""

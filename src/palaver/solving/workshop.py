@@ -157,14 +157,18 @@ class Workshop:
         checks = [self.check(constraint) for constraint in constraints]
         return Solver(fresh, checks, plan, constructor, search, meter)
 
-    def prepare(self, constraints: Sequence[Constraint], limits: Limits) -> None:
-        """Compile now what would be compiled when the first solver is made, and when it first follows a steering."""
+    def prepare(self, constraints: Sequence[Constraint], limits: Limits) -> list[str]:
+        """Compile now what would be compiled when the first solver is made, and when it first follows a steering.
+
+        The symbols that values will be read as.
+        """
         plan = self.plan(constraints, limits.max_repetitions)
         self._program_for(plan, limits).prepare_steering()
         for equation in plan.equations:
             equation.compile()
         for constraint in constraints:
             self.check(constraint)
+        return sorted({symbol for equation in plan.equations for symbol in equation.written} | self._generated)
 
     def _program_for(self, plan: Plan, limits: Limits) -> Program:
         return self.program(limits.max_repetitions, frozenset(_drawn(plan)) | frozenset(plan.filters))
