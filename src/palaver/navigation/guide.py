@@ -161,7 +161,8 @@ class Guide:
             self.is_done = self.is_done or not self._refused
             return False
         self._steps = list(self.plan.steps)
-        self._tell(self._shown(self.plan))
+        if self.explain is not None:
+            self._tell(self._shown(self.plan))
         return True
 
     def _shown(self, plan: Plan) -> str:

@@ -71,6 +71,7 @@ def drive(session: Talker, carrier: Carrier, watch: Watch | None = None) -> None
         # To listen before one only waits for others would be to listen twice.
         if not session.wants_to_speak or not driver.step():
             driver.hand_over(carrier.wait(session.deadline))
+            driver.has_listened = True
 
 
 class Driver:
@@ -81,6 +82,7 @@ class Driver:
         self.carrier = carrier
         self._watch = watch
         self._is_started = False
+        self.has_listened = False  # just now, so there is no need to do so before anything is made
 
     def step(self) -> bool:
         """Do what can be done without waiting; False if that is nothing."""
@@ -89,7 +91,11 @@ class Driver:
         if not self._is_started:
             self._is_started = True
             return self.hand_over([Passed(self.carrier.clock.now())])
-        return self.hand_over(self.carrier.poll()) or self._speak()
+        if self.has_listened:
+            self.has_listened = False
+        elif self.hand_over(self.carrier.poll()):
+            return True
+        return self._speak()
 
     def hand_over(self, inputs: Sequence[Input]) -> bool:
         """Whether there was anything to hand over."""
