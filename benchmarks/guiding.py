@@ -7,8 +7,9 @@
   server. Messages are what both tools list as such: what is said on all connections, and in FTP, that the data
   connection is closed. What the reference covers is counted by palaver, from the reference's trees. A random walk is
   stopped after five times the messages; then the comparison is a bound.
-- CPU time and wall time are taken from when the spec is loaded to the end of the run. The server's own delay is what
-  palaver spent waiting, per message; it is taken off both.
+- CPU time and wall time are taken from when the spec is loaded, and of palaver also compiled, which `talk` does before
+  it connects, to the end of the run. The row "with loading" has it all. The server's own delay is what palaver spent
+  waiting, per message; it is taken off both.
 - "never answers" compares runs in memory with a peer that gives all answers to runs with one that never gives some.
 - "costs" are CPU time in memory, in units of a plain loop that is timed in the same run, because machines differ; one
   unit (u) is about a microsecond on the machine where the bars were set.
