@@ -147,12 +147,12 @@ class DotsAreEnds(MailSession):
         return super().hear_letter(line)
 
 
-class TwoRecipients(MailSession):
-    """Has room for two addresses, and hangs up if there are more."""
+class OneRecipient(MailSession):
+    """Has room for one address, and hangs up if there are more."""
 
     def rcpt(self, address: str) -> str:
         answer = super().rcpt(address)
-        self.is_over = len(self.recipients) > 2
+        self.is_over = len(self.recipients) > 1
         return "" if self.is_over else answer
 
 
@@ -211,9 +211,7 @@ BUGS = (
     Bug(ForgetsItsName, 40, "constraint broken"),
     Bug(NoopTwice, 1, "unexpected message"),
     Bug(DotsAreEnds, 8, "unexpected message"),
-    Bug(
-        TwoRecipients, 80, "closed early"
-    ),  # three recipients are no path of their own, so chance has to come upon them
+    Bug(OneRecipient, 8, "closed early"),
     Bug(HelpHangsUp, 8, "closed early"),
     Bug(EndlessReply, 1, "closed early"),
     Bug(LeavesSilently, 1, "closed early"),
