@@ -248,7 +248,7 @@ def _around(times: list[float], message: int) -> float:
 
 def palaver_talks(uri: str, seed: int) -> None:
     """Let palaver have conversations."""
-    command = [sys.executable, "-m", "palaver", "talk", "-f", SMTP, "--client", uri]
+    command = [sys.executable, "-m", "palaver", "talk", "--unguided", "-f", SMTP, "--client", uri]
     command += ["-n", str(COMMAND_LINE_SESSIONS), "--seed", str(seed)]
     if subprocess.run(command, stdout=subprocess.DEVNULL, timeout=REFERENCE_SECONDS).returncode != 0:
         raise NoAnswer("palaver talk")

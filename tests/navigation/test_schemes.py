@@ -197,7 +197,7 @@ def test_likely_answers_are_cheaper() -> None:
 def test_an_answer_is_given_up_only_after_many_others_came() -> None:
     peer = Peer(guidance(QUESTIONS).paths)
     names = ("<no>", "<yes>")
-    for count in range(3 * PATIENCE // 4):
+    for count in range(PATIENCE * 11 // 20):
         assert peer.likelihood("<q>", names, "<yes>") > 0, count
         peer.answered("<q>", names, "<no>")
     assert peer.likelihood("<q>", names, "<yes>") == 0

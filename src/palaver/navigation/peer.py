@@ -19,10 +19,9 @@ from palaver.trees.node import Node
 # given up in one of sixty cases; with 20, in one of three thousand.
 PATIENCE = 20
 
-# An answer is given up after this share of the patience, or more if there are more than two to choose from. Of two that
-# are equally likely it is never given up in vain; of three, once in fifteen hundred times.
-_LEAST_SHARE = 0.75
-_SHARE_OF_EACH = 0.3
+# For each of the answers that may come, this share of the patience has to pass before one that never came is given up.
+# Of two that are equally likely it is given up in vain once in two thousand cases, of three once in a thousand.
+_SHARE = 0.275
 
 # What we said last, and the answers that may come.
 Situation = tuple[str, tuple[str, ...]]
@@ -53,7 +52,7 @@ class Peer:
             return 1.0
         situation = (last, possible)
         count, seen = self.situations[situation], self.answers[situation, symbol]
-        if not seen and count >= self.patience * max(_LEAST_SHARE, _SHARE_OF_EACH * len(possible)):
+        if not seen and count >= self.patience * _SHARE * len(possible):
             return 0.0
         return (seen + 1) / (count + len(possible))
 
