@@ -22,26 +22,18 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import os
 import statistics
-import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from fnmatch import fnmatchcase
-from functools import cache, cached_property
 from pathlib import Path
 
-from common import HERE, compile_bytecode, reference_python
+from common import compile_bytecode, reference_python
+from solving_conflicts import CONFLICTS, objections
+from solving_runs import SPECS, Comparison, Run, path_of, run, tree_of
 
-import palaver
 from palaver import Tree
-from palaver.compiled.spec import Spec
-from palaver.errors import Rejected
-
-SPECS = HERE / "solving"
-STOPPED = 3  # the exit status of a worker that has spent all it may
-KILLED = -9
 
 # How often a short run is repeated, and what is short.
 REPEATS = 3
@@ -55,30 +47,7 @@ PROVED_SECONDS, NOT_FOUND_SECONDS = 0.05, 2.0
 SPREAD_OUTPUTS = 60
 
 
-# --- what is asked ---------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Conflict:
-    """The conditions that cannot hold together; all others in the spec are innocent."""
-
-    conditions: tuple[str, ...]
-    is_provable: bool = False
-
-
-CONFLICTS = {
-    "15_unsat": Conflict(("int(<number>) > 50", "int(<number>) < 40"), is_provable=True),
-    "26_unsat2": Conflict(("int(<len>) == len(str(<payload>))", "int(<len>) > 40"), is_provable=True),
-    "unsat/prime": Conflict(("is_prime(int(<number>))", "int(<number>) % 4 == 0")),
-    "unsat/crc_zero": Conflict(
-        (
-            'bytes(<crc>) == zlib.crc32(bytes(<payload>)).to_bytes(4, "big")',
-            r'bytes(<crc>) == b"\x00\x00\x00\x00"',
-        )
-    ),
-    "unsat/small_field": Conflict(("sum(int(i) for i in *<item>) == int(<total>)",)),
-    "unsat/circle": Conflict(("int(<a>) == int(<b>) + 1", "int(<b>) == int(<a>) + 1")),
-}
+# --- spread ----------------------------------------------------------------------------------------------------------
 
 
 def lengths(symbol: str) -> Callable[[Tree], Iterable[int]]:
@@ -151,163 +120,6 @@ def _times(value: float | None) -> str:
 HEADER = _line("CPU per solution", "palaver", "reference", "ratio", "steady", "must")
 
 
-# --- runs ------------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Run:
-    """What one process found, and how many CPU seconds it had spent when it found each."""
-
-    wanted: int
-    outputs: tuple[bytes, ...]
-    seconds: tuple[float, ...]
-    end: str | None  # what was said at the end; None if it was stopped before
-    end_seconds: float | None
-    is_refused: bool  # it was said that there is no solution
-    load: float = 0.0
-    crash: str | None = None
-
-    @property
-    def is_complete(self) -> bool:
-        return len(self.outputs) >= self.wanted
-
-    @property
-    def per_solution(self) -> float:
-        return self.seconds[-1] / len(self.seconds)
-
-    @property
-    def per_further_solution(self) -> float:
-        if len(self.seconds) == 1:
-            return self.seconds[0]
-        return (self.seconds[-1] - self.seconds[0]) / (len(self.seconds) - 1)
-
-
-def run(python: str, tool: str, path: Path, *, count: int, seed: int, cap: float) -> Run:
-    command = [python, str(HERE / "solving_worker.py"), tool, str(path), str(count), str(seed), str(cap)]
-    # The reference needs this, too, to do the same for the same seed.
-    environment = {**os.environ, "PYTHONHASHSEED": "0"}
-    process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    try:
-        # It stops itself when its CPU time is spent. It cannot while it is inside one long call, nor if it only waits.
-        written, complaints = process.communicate(timeout=30 + 3 * cap)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        written, complaints = process.communicate()
-    told = [json.loads(line) for line in written.splitlines(keepends=True) if line.endswith(b"\n")]
-    found = [each for each in told if "output" in each]
-    last = next((each for each in told if "end" in each), None)
-    crash = None
-    if process.returncode not in (0, STOPPED, KILLED):
-        crash = (complaints.decode(errors="replace").strip().splitlines() or ["no word why"])[-1]
-    return Run(
-        count,
-        tuple(each["output"].encode("latin-1") for each in found),
-        tuple(each["seconds"] for each in found),
-        None if last is None else last["end"],
-        None if last is None else last["seconds"],
-        last is not None and "is_refused" in last,
-        next((each["load"] for each in told if "load" in each), 0.0),
-        crash,
-    )
-
-
-def is_valid(name: str, output: bytes) -> bool:
-    if name == "04_tlv":  # any bytes may be raw: it has too many derivations to read
-        return _is_tlv(output)
-    return tree_of(name, output) is not None
-
-
-def tree_of(name: str, output: bytes) -> Tree | None:
-    """An output, read again; None if it does not conform."""
-    spec = load(name)
-    try:
-        return spec.parse(output if spec.is_binary else output.decode())
-    except Rejected:
-        return None
-
-
-def _is_tlv(data: bytes) -> bool:
-    if len(data) < 2 or not 1 <= data[0] <= 0x20 or data[1] != len(data) - 2:
-        return False
-    return len(data) <= 2 + 8 or _are_tlvs(data[2:], 3)
-
-
-def _are_tlvs(data: bytes, most: int) -> bool:
-    parts = []
-    while data:
-        size = 2 + data[1] if len(data) > 1 else 2
-        parts.append(data[:size])
-        data = data[size:]
-    return len(parts) <= most and all(map(_is_tlv, parts))
-
-
-@cache
-def load(name: str) -> Spec:
-    return palaver.load(_path(name))
-
-
-def _path(name: str) -> Path:
-    return SPECS / f"{name}.fan"
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """All runs of both tools with one spec."""
-
-    name: str
-    ours: Sequence[Run]
-    theirs: Sequence[Run]
-
-    @cached_property
-    def our_failings(self) -> tuple[str, ...]:
-        return tuple(self._failings("palaver", self.ours))
-
-    @cached_property
-    def their_failings(self) -> tuple[str, ...]:
-        return tuple(self._failings("reference", self.theirs))
-
-    def _failings(self, tool: str, runs: Sequence[Run]) -> Iterator[str]:
-        if not all(run.is_complete for run in runs):
-            yield f"{tool} found {', '.join(str(len(run.outputs)) for run in runs)} of {runs[0].wanted}"
-        outputs = [output for run in runs for output in run.outputs]
-        invalid = sum(not is_valid(self.name, output) for output in outputs)
-        if invalid:
-            yield f"{tool}: {invalid} of {len(outputs)} outputs invalid"
-        repeated = sum(len(run.outputs) - len(set(run.outputs)) for run in runs)
-        if repeated:
-            yield f"{tool}: {repeated} of {len(outputs)} outputs repeated"
-        yield from dict.fromkeys(f"{tool} crashed: {run.crash}" for run in runs if run.crash)
-
-    @property
-    def is_solved(self) -> bool:
-        return not self.our_failings
-
-    @property
-    def our_time(self) -> float | None:
-        return _median(run.per_solution for run in self.ours if run.is_complete)
-
-    @property
-    def their_time(self) -> float | None:
-        return _median(run.per_solution for run in self.theirs if run.is_complete)
-
-    @property
-    def ratio(self) -> float | None:
-        return _ratio(self.their_time, self.our_time)
-
-    @property
-    def steady(self) -> float | None:
-        return _ratio(_median(run.per_further_solution for run in self.theirs if run.is_complete), self.our_time)
-
-
-def _median(values: Iterable[float]) -> float | None:
-    known = list(values)
-    return statistics.median(known) if known else None
-
-
-def _ratio(theirs: float | None, ours: float | None) -> float | None:
-    return None if theirs is None or ours is None else theirs / ours
-
-
 # --- the table -------------------------------------------------------------------------------------------------------
 
 
@@ -336,7 +148,7 @@ class Bench:
         return Comparison(name, ours, theirs)
 
     def _run(self, python: str, tool: str, name: str, count: int, seed: int) -> Run:
-        result = run(python, tool, _path(name), count=count, seed=seed, cap=self.cap)
+        result = run(python, tool, path_of(name), count=count, seed=seed, cap=self.cap)
         self.runs.append(
             {"spec": name, "tool": tool, "seed": seed, "wanted": count, "seconds": result.seconds, "end": result.end}
         )
@@ -367,7 +179,7 @@ class Bench:
         most = PROVED_SECONDS if is_proved or conflict.is_provable else NOT_FOUND_SECONDS
         # What is proved is proved while the constraints are planned, so here that counts.
         seconds = max(math.inf if run.end_seconds is None else run.load + run.end_seconds for run in runs)
-        problems = list(_objections(name, conflict, runs, is_proved=is_proved))
+        problems = list(objections(name, conflict, runs, is_proved=is_proved))
         if math.isinf(seconds):
             problems.append("no answer")
         is_missed = bool(problems) or seconds > most
@@ -459,36 +271,6 @@ def _took(run: Run) -> float:
 def _distinct(name: str, run: Run, values: Callable[[Tree], Iterable[int]], most: int | None = None) -> int:
     trees = (tree_of(name, output) for output in run.outputs[:most])
     return len({value for tree in trees if tree is not None for value in values(tree)})
-
-
-def _objections(name: str, conflict: Conflict, runs: Sequence[Run], *, is_proved: bool) -> Iterator[str]:
-    lines = _path(name).read_text().splitlines()
-    conditions = [line.removeprefix("where ") for line in lines if line.startswith("where ")]
-    assert set(conflict.conditions) <= set(conditions), f"{name} has changed"
-    if any(run.outputs for run in runs):
-        yield "it has a solution!"
-    elif not all(run.is_refused for run in runs):
-        yield "ended without Unsolvable"
-    if conflict.is_provable and not is_proved:
-        yield "should be proved"
-    ends = [run.end or "" for run in runs]
-    for condition in conditions:
-        if condition in conflict.conditions and not all(condition in end for end in ends):
-            yield f"does not name {condition}"
-        if condition not in conflict.conditions and any(condition in end for end in ends):
-            yield f"names {condition}"
-    status = _exit_status(name)
-    if status != 1:
-        yield f"exit status {status}"
-
-
-def _exit_status(name: str) -> int | str:
-    command = [str(Path(sys.executable).parent / "palaver"), "fuzz", "-f", str(_path(name)), "-n", "1", "--seed", "1"]
-    try:
-        done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=60, check=False)
-    except subprocess.TimeoutExpired:
-        return "none within a minute"
-    return done.returncode
 
 
 def works() -> dict[str, Callable[[Bench, str], Iterator[Row]]]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
-from types import FrameType
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -13,6 +11,7 @@ from hypothesis import strategies as st
 from naive_dialogue import NUMBER, NUMBERS, History, NaiveDialogue, all_trees, is_derivation, messages_of
 from random_dialogues import STATES, RandomDialogue, number_in
 
+from cost import lines_run
 from palaver.matching.forecaster import MOST_HYPOTHESES, Forecast, Forecaster, MessageType, Prediction
 from palaver.source import Source
 from palaver.spec.ast import (
@@ -476,24 +475,6 @@ def spoken(shape: str, count: int) -> Iterator[tuple[Forecast, str]]:
         yield forecast, letter
         forecast = say(forecast, letter)
     yield forecast, ""
-
-
-def lines_run(action: Callable[[], object]) -> int:
-    """How many lines of Python an action takes."""
-    count = 0
-
-    def trace(frame: FrameType, event: str, argument: object) -> Any:
-        nonlocal count
-        count += event == "line"
-        return trace
-
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        action()
-    finally:
-        sys.settrace(before)
-    return count
 
 
 @pytest.mark.parametrize("shape", SHAPES)

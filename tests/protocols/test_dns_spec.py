@@ -13,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import palaver as palaver_
+from listening import listening
 from palaver.testing import MemoryWorld, converse, in_pieces
-from servers.common import LIMIT_S, needs
+from servers.common import needs
 from servers.dns import NameServer, bind, dig, dnslib, small
 
 SPECS = Path(palaver_.__file__).parent / "specs"
@@ -87,33 +88,16 @@ def test_dig_gets_an_answer_from_us(palaver: Any, protocol: str, option: str) ->
     names = ["example.test", "www.example.test", "chain.example.test", "mail.example.test"]
     # After two messages a conversation is over, so that each question has one of its own.
     how_long = ("-n", str(len(names)), "--max-messages", "2", "--until", "forever", "--seed", "1")
-    talking = palaver.start(
-        *("talk", "-f", str(SPEC_OF[protocol]), "--server", f"{protocol}:0", *how_long),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    )
-    try:
-        port = port_told_by(talking)
+    with listening(palaver, SPEC_OF[protocol], f"{protocol}:0", *how_long) as server:
         for name in names:
-            asked = subprocess.run(dig(port, option, "A", name), capture_output=True, text=True, check=False)
+            asked = subprocess.run(dig(server.port, option, "A", name), capture_output=True, text=True, check=False)
             assert asked.returncode == 0, asked.stdout
             assert "status: NOERROR" in asked.stdout
             assert re.search(r"ANSWER: [1-7],", asked.stdout)
             assert "WARNING: Message parser reports malformed" not in asked.stdout
-        said, _ = talking.communicate(timeout=LIMIT_S)
-    finally:
-        talking.kill()
-        talking.communicate()
-    assert talking.returncode == 0, said
-    assert b"no findings" in said
-
-
-def port_told_by(talking: subprocess.Popen[bytes]) -> int:
-    """The port that palaver listens at, from the first line it says."""
-    assert talking.stdout is not None
-    found = re.search(rb"listens at port (\d+)", talking.stdout.readline())
-    assert found is not None
-    return int(found[1])
+        code, said = server.conclude()
+    assert code == 0, said
+    assert "no findings" in said
 
 
 # --- both sides -------------------------------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +10,8 @@ from typing import Any
 import pytest
 
 import palaver as library
-from servers.common import LIMIT_S, needs
+from listening import listening
+from servers.common import needs
 from servers.web import WebServer, quotes_api
 
 SPEC = Path(library.__file__).parent / "specs" / "http.fan"
@@ -41,26 +41,12 @@ def test_a_server_is_talked_to_without_findings(palaver: Any, server: WebServer)
 def test_curl_is_talked_to_without_findings(palaver: Any) -> None:
     rounds = 8
     how_long = ("-n", str(rounds * len(REQUESTS)), "--until", "forever", "--seed", "1")
-    talking = palaver.start(
-        "talk", "-f", str(SPEC), "--server", "0", *how_long, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-    )
-    try:
-        port = port_told_by(talking)
+    with listening(palaver, SPEC, "0", *how_long) as server:
+        url = f"http://127.0.0.1:{server.port}/a?b"
         for request in REQUESTS * rounds:
-            asked = ["curl", "-sS", "-o", "/dev/null", "--max-time", "10", *request, f"http://127.0.0.1:{port}/a?b"]
+            asked = ["curl", "-sS", "-o", "/dev/null", "--max-time", "10", *request, url]
             done = subprocess.run(asked, capture_output=True, check=False)
             assert done.returncode == 0, done.stderr
-        said, _ = talking.communicate(timeout=LIMIT_S)
-    finally:
-        talking.kill()
-        talking.communicate()
-    assert talking.returncode == 0, said
-    assert b"no findings" in said
-
-
-def port_told_by(talking: subprocess.Popen[bytes]) -> int:
-    """The port that palaver listens at, from the first line it says."""
-    assert talking.stdout is not None
-    found = re.search(rb"listens at port (\d+)", talking.stdout.readline())
-    assert found is not None
-    return int(found[1])
+        code, said = server.conclude()
+    assert code == 0, said
+    assert "no findings" in said

@@ -26,6 +26,15 @@ class Bug:
     finding: str
 
 
+@dataclass(frozen=True)
+class WrongMessage:
+    """The name of what is wrong with a message, which is sent once, and what that is found to be at once."""
+
+    name: str
+    sent: bytes
+    finding: str
+
+
 def kinds(summary: str) -> list[str]:
     """The kinds of findings in a line like `9 sessions, 40 messages sent, 35 received, 5 unparseable`."""
     parts = [each.strip() for each in summary.split(",")[3:]]

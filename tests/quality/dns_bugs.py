@@ -1,13 +1,15 @@
 """Wrong name servers, as programs: `dns_bugs.py NAME` serves the one of that name.
 
-Each differs from the right one, `servers/dns_small.py`, in one thing. `BUGS` tells what must be found,
-within so many `SESSIONS`.
+Each differs from the right one, `servers/dns_small.py`, in one thing. A bug more is a class, and a row in the table at
+the end.
 """
 
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+from catalogue import Bug
 
 from servers.dns_small import (
     AAAA,
@@ -147,41 +149,28 @@ class SizeCountsItself(NameServer):
         return (len(answer) + 2).to_bytes(2, "big") + answer
 
 
-# In each of them many questions are asked.
-SESSIONS = 2
-
-
-@dataclass(frozen=True)
-class Bug:
-    """A wrong server, and what is found in `SESSIONS`."""
-
-    server: type[NameServer]
-    finding: str
-    protocol: str = "udp"
-
-    @property
-    def name(self) -> str:
-        return self.server.__name__
-
-
-BUGS = [
-    Bug(WrongId, "constraint broken"),
-    Bug(OneTooMany, "unparseable"),
-    Bug(OneTooFew, "unparseable"),
-    Bug(BrokenChain, "constraint broken"),
-    Bug(AliasTwice, "constraint broken"),
-    Bug(LoopingPointer, "unparseable"),
-    Bug(PointerOutOfRange, "unparseable"),
-    Bug(AnotherName, "constraint broken"),
-    Bug(AnotherType, "constraint broken"),
-    Bug(MissingIsFine, "constraint broken"),
-    Bug(NoDenial, "constraint broken"),
-    Bug(RecursionForgotten, "constraint broken"),
-    Bug(NoExtensions, "unparseable"),
-    Bug(WrongSize, "unparseable"),
-    Bug(AlwaysTruncated, "constraint broken"),
-    Bug(SizeCountsItself, "silence", "tcp"),
-]
+# By the protocol that it is found over. In each session many questions are asked.
+BUGS = {
+    "udp": (
+        Bug("WrongId", 2, "constraint broken"),
+        Bug("OneTooMany", 2, "unparseable"),
+        Bug("OneTooFew", 2, "unparseable"),
+        Bug("BrokenChain", 2, "constraint broken"),
+        Bug("AliasTwice", 2, "constraint broken"),
+        Bug("LoopingPointer", 2, "unparseable"),
+        Bug("PointerOutOfRange", 2, "unparseable"),
+        Bug("AnotherName", 2, "constraint broken"),
+        Bug("AnotherType", 2, "constraint broken"),
+        Bug("MissingIsFine", 2, "constraint broken"),
+        Bug("NoDenial", 2, "constraint broken"),
+        Bug("RecursionForgotten", 2, "constraint broken"),
+        Bug("NoExtensions", 2, "unparseable"),
+        Bug("WrongSize", 2, "unparseable"),
+        Bug("AlwaysTruncated", 2, "constraint broken"),
+    ),
+    "tcp": (Bug("SizeCountsItself", 2, "silence"),),
+}
 
 if __name__ == "__main__":
-    serve(next(bug.server for bug in BUGS if bug.name == sys.argv[1])())
+    kinds = {kind.__name__: kind for kind in NameServer.__subclasses__()}
+    serve(kinds[sys.argv[1]]())

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
+
+from catalogue import WrongMessage
 
 RECURSION_DESIRED = 0x0100
 
@@ -19,16 +20,6 @@ def question(
     return header + name + struct.pack(">2H", TYPE_A, INTERNET) + rest
 
 
-@dataclass(frozen=True)
-class Bug:
-    """A wrong question, and what is found at once; over UDP unless it says something else."""
-
-    name: str
-    sent: bytes
-    finding: str = "unparseable"
-    protocol: str = "udp"
-
-
 def framed(message: bytes, size: int) -> bytes:
     return struct.pack(">H", size) + message
 
@@ -38,16 +29,20 @@ RIGHT = {
     "tcp": framed(question(), len(question())),
 }
 
-BUGS = (
-    Bug("two questions announced, one asked", question(questions=2)),
-    Bug("no question announced, one asked", question(questions=0)),
-    Bug("an answer", question(flags=0x8000)),
-    Bug("a flag that must not be set", question(flags=RECURSION_DESIRED | 0x0040)),
-    Bug("extensions that are not announced", question(rest=OPT)),
-    Bug("extensions that are announced only", question(extras=1)),
-    Bug("cut short", question()[:-1]),
-    Bug("a name without an end", question(NAME[:-1])),
-    Bug("a name that points to itself", question(b"\xc0\x0c")),
-    Bug("a size that counts itself", framed(question(), len(question()) + 2), "constraint broken", "tcp"),
-    Bug("a size that is too small", framed(question(), len(question()) - 1), "constraint broken", "tcp"),
-)
+BUGS = {
+    "udp": (
+        WrongMessage("two questions announced, one asked", question(questions=2), "unparseable"),
+        WrongMessage("no question announced, one asked", question(questions=0), "unparseable"),
+        WrongMessage("an answer", question(flags=0x8000), "unparseable"),
+        WrongMessage("a flag that must not be set", question(flags=RECURSION_DESIRED | 0x0040), "unparseable"),
+        WrongMessage("extensions that are not announced", question(rest=OPT), "unparseable"),
+        WrongMessage("extensions that are announced only", question(extras=1), "unparseable"),
+        WrongMessage("cut short", question()[:-1], "unparseable"),
+        WrongMessage("a name without an end", question(NAME[:-1]), "unparseable"),
+        WrongMessage("a name that points to itself", question(b"\xc0\x0c"), "unparseable"),
+    ),
+    "tcp": (
+        WrongMessage("a size that counts itself", framed(question(), len(question()) + 2), "constraint broken"),
+        WrongMessage("a size that is too small", framed(question(), len(question()) - 1), "constraint broken"),
+    ),
+}

@@ -6,18 +6,11 @@ in one thing. A bug more is a class, and a row in the table at the end.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from threading import Thread
 
-from palaver.demo.server import (
-    ACCOUNT,
-    ForgetsItsName,
-    KeepsSender,
-    MailSession,
-    TiresOfGuessing,
-    reply,
-    server_of,
-)
+from catalogue import Bug
+
+from palaver.demo.server import ACCOUNT, MailSession, reply, server_of
 
 
 class RcptBeforeMail(MailSession):
@@ -179,48 +172,36 @@ class LeavesSilently(MailSession):
         return ""
 
 
-@dataclass(frozen=True)
-class Bug:
-    """What is wrong, within how many sessions that must be found, and as what."""
-
-    wrong: type[MailSession]
-    sessions: int
-    finding: str
-
-    @property
-    def name(self) -> str:
-        return self.wrong.__name__
-
-
 BUGS = (
-    Bug(RcptBeforeMail, 1, "unparseable"),
-    Bug(KeepsRecipients, 1, "unparseable"),
-    Bug(KeepsSender, 8, "unparseable"),
-    Bug(OneLetterOnly, 1, "unparseable"),
-    Bug(TwoGuesses, 5, "unparseable"),
-    Bug(TiresOfGuessing, 5, "unparseable"),
-    Bug(ThirdTimeLucky, 200, "unparseable"),
-    Bug(AnyPassword, 5, "unparseable"),
-    Bug(TellsWhoThereIs, 5, "unparseable"),
-    Bug(LoginStaysOpen, 5, "unparseable"),
-    Bug(LoginTwice, 8, "unparseable"),
-    Bug(NoSpaceAtTheEnd, 1, "unparseable"),
-    Bug(MixedCodes, 8, "unparseable"),
-    Bug(ShortAnswer, 1, "unparseable"),
-    Bug(OtherName, 1, "constraint broken"),
-    Bug(ForgetsItsName, 40, "constraint broken"),
-    Bug(NoopTwice, 1, "unexpected message"),
-    Bug(DotsAreEnds, 8, "unexpected message"),
-    Bug(OneRecipient, 8, "closed early"),
-    Bug(HelpHangsUp, 8, "closed early"),
-    Bug(EndlessReply, 1, "closed early"),
-    Bug(LeavesSilently, 1, "closed early"),
+    Bug("RcptBeforeMail", 1, "unparseable"),
+    Bug("KeepsRecipients", 1, "unparseable"),
+    Bug("KeepsSender", 8, "unparseable"),
+    Bug("OneLetterOnly", 1, "unparseable"),
+    Bug("TwoGuesses", 5, "unparseable"),
+    Bug("TiresOfGuessing", 5, "unparseable"),
+    Bug("ThirdTimeLucky", 200, "unparseable"),
+    Bug("AnyPassword", 5, "unparseable"),
+    Bug("TellsWhoThereIs", 5, "unparseable"),
+    Bug("LoginStaysOpen", 5, "unparseable"),
+    Bug("LoginTwice", 8, "unparseable"),
+    Bug("NoSpaceAtTheEnd", 1, "unparseable"),
+    Bug("MixedCodes", 8, "unparseable"),
+    Bug("ShortAnswer", 1, "unparseable"),
+    Bug("OtherName", 1, "constraint broken"),
+    Bug("ForgetsItsName", 40, "constraint broken"),
+    Bug("NoopTwice", 1, "unexpected message"),
+    Bug("DotsAreEnds", 8, "unexpected message"),
+    Bug("OneRecipient", 8, "closed early"),
+    Bug("HelpHangsUp", 8, "closed early"),
+    Bug("EndlessReply", 1, "closed early"),
+    Bug("LeavesSilently", 1, "closed early"),
 )
 
 
 def main() -> None:
     """Serve all of them, and the right one, until the program is ended."""
-    for kind in (MailSession, *(bug.wrong for bug in BUGS)):
+    # What can be wrong in the demo is among them.
+    for kind in (MailSession, *MailSession.__subclasses__()):
         server = server_of(kind, 0)
         print(kind.__name__, server.server_address[1])
         Thread(target=server.serve_forever).start()

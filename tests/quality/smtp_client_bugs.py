@@ -11,7 +11,8 @@ import base64
 import socket
 import sys
 from contextlib import suppress
-from dataclasses import dataclass
+
+from catalogue import Bug
 
 ACCOUNT = ("the_user", "the_password")
 
@@ -187,35 +188,22 @@ class NoGoodBye(Client):
         """It has nothing to say."""
 
 
-@dataclass(frozen=True)
-class Bug:
-    """What is wrong, within how many sessions that must be found, and as what."""
-
-    wrong: type[Client]
-    sessions: int
-    finding: str
-
-    @property
-    def name(self) -> str:
-        return self.wrong.__name__
-
-
 BUGS = (
-    Bug(MailFirst, 1, "unparseable"),
-    Bug(GoesOnUnknown, 10, "unparseable"),
-    Bug(NoBase64, 1, "unparseable"),
-    Bug(TwoBytes, 1, "constraint broken"),
-    Bug(AlwaysLogin, 10, "constraint broken"),
-    Bug(AlwaysSize, 5, "constraint broken"),
-    Bug(OtherSender, 25, "constraint broken"),
-    Bug(DataForNobody, 1, "unparseable"),
-    Bug(AllAtOnce, 1, "unexpected message"),
-    Bug(SingleDots, 25, "unparseable"),
-    Bug(UnixLines, 25, "unparseable"),
-    Bug(NoGoodBye, 35, "closed early"),
+    Bug("MailFirst", 1, "unparseable"),
+    Bug("GoesOnUnknown", 10, "unparseable"),
+    Bug("NoBase64", 1, "unparseable"),
+    Bug("TwoBytes", 1, "constraint broken"),
+    Bug("AlwaysLogin", 10, "constraint broken"),
+    Bug("AlwaysSize", 5, "constraint broken"),
+    Bug("OtherSender", 25, "constraint broken"),
+    Bug("DataForNobody", 1, "unparseable"),
+    Bug("AllAtOnce", 1, "unexpected message"),
+    Bug("SingleDots", 25, "unparseable"),
+    Bug("UnixLines", 25, "unparseable"),
+    Bug("NoGoodBye", 35, "closed early"),
 )
 
 
 if __name__ == "__main__":
-    kinds = {kind.__name__: kind for kind in (Client, *(bug.wrong for bug in BUGS))}
+    kinds = {kind.__name__: kind for kind in (Client, *Client.__subclasses__())}
     kinds[sys.argv[1]](int(sys.argv[2])).run()

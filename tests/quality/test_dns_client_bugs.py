@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import socket
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
-from dns_client_bugs import BUGS, RIGHT, Bug
+from catalogue import WrongMessage
+from dns_client_bugs import BUGS, RIGHT
 
 import palaver as palaver_
-from servers.common import LIMIT_S
+from listening import listening
 
 SPECS = Path(palaver_.__file__).parent / "specs"
 SPEC_OF = {"udp": SPECS / "dns.fan", "tcp": SPECS / "dns_tcp.fan"}
@@ -21,27 +21,23 @@ KIND_OF = {"udp": socket.SOCK_DGRAM, "tcp": socket.SOCK_STREAM}
 def answers(palaver: Any, protocol: str, sent: bytes) -> tuple[int, str]:
     """What palaver, as a name server, finds out about a client that sends this and then listens."""
     how_long = ("-n", "1", "--until", "forever", "--max-messages", "2", "--patience", "1", "--seed", "1")
-    side = ("--server", f"{protocol}:0")
-    talking = palaver.start(
-        *("talk", "-f", str(SPEC_OF[protocol]), *side, *how_long), stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-    )
-    try:
-        port = int(talking.stdout.readline().split()[-1])  # Server listens at port 43210
-        with socket.socket(socket.AF_INET, KIND_OF[protocol]) as connection:
-            connection.connect(("127.0.0.1", port))
-            connection.send(sent)
-            if protocol == "tcp":
-                connection.shutdown(socket.SHUT_WR)
-            said, _ = talking.communicate(timeout=LIMIT_S)
-    finally:
-        talking.kill()
-        talking.communicate()
-    return talking.returncode, said.decode()
+    with (
+        listening(palaver, SPEC_OF[protocol], f"{protocol}:0", *how_long) as server,
+        socket.socket(socket.AF_INET, KIND_OF[protocol]) as connection,
+    ):
+        connection.connect(("127.0.0.1", server.port))
+        connection.send(sent)
+        if protocol == "tcp":
+            connection.shutdown(socket.SHUT_WR)
+        return server.conclude()
 
 
-@pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.name)
-def test_a_wrong_client_is_found_out(palaver: Any, bug: Bug) -> None:
-    code, said = answers(palaver, bug.protocol, bug.sent)
+@pytest.mark.parametrize(
+    ("protocol", "bug"),
+    [pytest.param(protocol, bug, id=bug.name) for protocol, bugs in BUGS.items() for bug in bugs],
+)
+def test_a_wrong_client_is_found_out(palaver: Any, protocol: str, bug: WrongMessage) -> None:
+    code, said = answers(palaver, protocol, bug.sent)
     assert code == 1, said
     assert f"1 {bug.finding}" in said
 

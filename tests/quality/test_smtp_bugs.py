@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import smtp_bugs
 import smtp_client_bugs
+from catalogue import Bug, kinds
 
 import palaver as palaver_
 from servers.common import started
@@ -40,19 +41,14 @@ def talk_to_client(palaver: Any, name: str, sessions: int) -> Any:
     return palaver("talk", *sides, "-n", str(sessions), "--seed", "1", *how)
 
 
-def kinds(summary: str) -> list[str]:
-    """The kinds of findings in a line like `9 sessions, 40 messages sent, 35 received, 5 unparseable`."""
-    return [each.strip().partition(" ")[2] for each in summary.split(",")[3:]]
-
-
 @pytest.mark.parametrize("bug", smtp_bugs.BUGS, ids=lambda bug: bug.name)
-def test_a_wrong_server_is_found_out(palaver: Any, ports: dict[str, str], bug: smtp_bugs.Bug) -> None:
+def test_a_wrong_server_is_found_out(palaver: Any, ports: dict[str, str], bug: Bug) -> None:
     talked = talk_to_server(palaver, ports[bug.name], bug.sessions)
     assert (talked.code, kinds(talked.summary)) == (1, [bug.finding]), talked.said
 
 
 @pytest.mark.parametrize("bug", smtp_client_bugs.BUGS, ids=lambda bug: bug.name)
-def test_a_wrong_client_is_found_out(palaver: Any, bug: smtp_client_bugs.Bug) -> None:
+def test_a_wrong_client_is_found_out(palaver: Any, bug: Bug) -> None:
     talked = talk_to_client(palaver, bug.name, bug.sessions)
     assert (talked.code, kinds(talked.summary)) == (1, [bug.finding]), talked.said
 

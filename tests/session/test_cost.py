@@ -2,37 +2,15 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
-from types import FrameType
-from typing import Any
-
 import pytest
 from scenes import ECHO, SERVER, Scene, answered
 
+from cost import lines_run
 from palaver.session.findings import Verdict
 
 LONG = ECHO.replace("<exchange>+", "<exchange>{510}")
 # By how many messages there were before.
 EARLY, LATE = range(10, 26, 2), range(1000, 1016, 2)
-
-
-def lines_run(action: Callable[[], object]) -> int:
-    """How many lines of Python an action takes."""
-    count = 0
-
-    def trace(frame: FrameType, event: str, argument: object) -> Any:
-        nonlocal count
-        count += event == "line"
-        return trace
-
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        action()
-    finally:
-        sys.settrace(before)
-    return count
 
 
 def ask_and_hear(scene: Scene) -> None:

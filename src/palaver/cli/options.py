@@ -15,6 +15,21 @@ from palaver.solving.workshop import MAX_NODES, MAX_REPETITIONS
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+
+def count_option(*names: str, default: int, help: str) -> Callable[[F], F]:
+    """How many there may be of something: at least one."""
+    return click.option(*names, type=click.IntRange(1), default=default, show_default=True, help=help)
+
+
+def seconds_option(name: str, *, default: float, help: str) -> Callable[[F], F]:
+    """How long something is waited for."""
+    return click.option(name, type=click.FloatRange(0), default=default, show_default=True, help=help)
+
+
+def _rate_option(name: str, *, default: float, help: str) -> Callable[[F], F]:
+    return click.option(name, type=click.FloatRange(0, 1), default=default, show_default=True, help=help)
+
+
 _GRAMMAR_OPTIONS = [
     click.option("-S", "--start-symbol", default="<start>", metavar="SYMBOL", help="Start from this symbol."),
     click.option("-c", "--constraint", "constraints", multiple=True, metavar="CONSTRAINT", help="One more constraint."),
@@ -53,42 +68,31 @@ _USE_OPTIONS = [
 
 
 _SIZE_OPTIONS = [
-    click.option(
-        "--max-nodes", type=click.IntRange(1), default=MAX_NODES, show_default=True, help="How large a tree may grow."
-    ),
+    count_option("--max-nodes", default=MAX_NODES, help="How large a tree may grow."),
     click.option(
         "--max-repetitions", type=click.IntRange(0), default=MAX_REPETITIONS, show_default=True,
         help="How far * and + go beyond their least.",
     ),
 ]  # fmt: skip
 
-_RATE = click.FloatRange(0, 1)
 _SEARCH_OPTIONS = [
-    click.option(
-        "-N", "--max-generations", type=click.IntRange(1), default=DEFAULT_RATES.max_generations, show_default=True,
-        help="Rounds of search for one output.",
+    count_option(
+        *("-N", "--max-generations"), default=DEFAULT_RATES.max_generations, help="Rounds of search for one output."
     ),
-    click.option(
-        "--population-size", type=click.IntRange(1), default=DEFAULT_RATES.population_size, show_default=True,
-        help="How many near misses are kept.",
-    ),
-    click.option(
-        "--elitism-rate", type=_RATE, default=DEFAULT_RATES.elitism_rate, show_default=True,
+    count_option("--population-size", default=DEFAULT_RATES.population_size, help="How many near misses are kept."),
+    _rate_option(
+        "--elitism-rate",
+        default=DEFAULT_RATES.elitism_rate,
         help="The part of them, the best, that is never replaced.",
     ),
-    click.option(
-        "--crossover-rate", type=_RATE, default=DEFAULT_RATES.crossover_rate, show_default=True,
-        help="How often a round starts from a cross of two.",
+    _rate_option(
+        "--crossover-rate", default=DEFAULT_RATES.crossover_rate, help="How often a round starts from a cross of two."
     ),
-    click.option(
-        "--mutation-rate", type=_RATE, default=DEFAULT_RATES.mutation_rate, show_default=True,
-        help="How often a cross is changed at first.",
+    _rate_option("--mutation-rate", default=DEFAULT_RATES.mutation_rate, help="How often a cross is changed at first."),
+    _rate_option(
+        "--destruction-rate", default=DEFAULT_RATES.destruction_rate, help="How often a fresh tree is taken instead."
     ),
-    click.option(
-        "--destruction-rate", type=_RATE, default=DEFAULT_RATES.destruction_rate, show_default=True,
-        help="How often a fresh tree is taken instead.",
-    ),
-]  # fmt: skip
+]
 
 
 def grammar_options(command: F) -> F:
@@ -113,9 +117,7 @@ def size_options(command: F) -> F:
 
 def budget_option(default: int, what: str) -> Callable[[F], F]:
     """How long one of something is searched for."""
-    return click.option(
-        "--budget", type=click.IntRange(1), default=default, show_default=True, help=f"Steps of search for one {what}."
-    )
+    return count_option("--budget", default=default, help=f"Steps of search for one {what}.")
 
 
 def search_options(command: F) -> F:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,7 +10,16 @@ import click
 from palaver.campaign.run import Budget, Campaign, Until
 from palaver.campaign.target import PORT, Target, TargetError, command_of
 from palaver.chance import Chance
-from palaver.cli.options import budget_option, load_spec, rates, search_options, size_options, talk_options
+from palaver.cli.options import (
+    budget_option,
+    count_option,
+    load_spec,
+    rates,
+    search_options,
+    seconds_option,
+    size_options,
+    talk_options,
+)
 from palaver.cli.tally import Tally
 from palaver.compiled import Spec
 from palaver.errors import PalaverError
@@ -53,7 +61,7 @@ class _Talk(click.Command):
     type=click.Choice([each.value for each in Until]),
     help="When to stop: all is covered; or all that seems within reach, the default; or only after -n or --time.",
 )
-@click.option("-k", "k", type=click.IntRange(1), default=5, show_default=True, help="Cover paths of up to K symbols.")
+@count_option("-k", default=5, help="Cover paths of up to K symbols.")
 @click.option(
     "--goal",
     type=click.Choice([each.value for each in Goal]),
@@ -76,38 +84,16 @@ class _Talk(click.Command):
     help="Go on from what this file says is covered, and write it.",
 )
 @click.option("--seed", "--random-seed", "seed", type=int, help="The same seed and answers give the same conversation.")
-@click.option(
-    "--timeout",
-    type=click.FloatRange(0),
-    default=5.0,
-    show_default=True,
-    help="Seconds to wait for a connection, and for a message to begin.",
-)
-@click.option(
-    "--patience", type=click.FloatRange(0), default=5.0, show_default=True, help="Seconds to wait inside of a message."
-)
+@seconds_option("--timeout", default=5.0, help="Seconds to wait for a connection, and for a message to begin.")
+@seconds_option("--patience", default=5.0, help="Seconds to wait inside of a message.")
 @click.option(
     "--quiet-interval",
     type=click.FloatRange(0),
     help="Seconds after which a message that could go on is complete; by the peer's rhythm unless given.",
 )
-@click.option(
-    "--max-messages", type=click.IntRange(1), default=1000, show_default=True, help="End a conversation after so many."
-)
-@click.option(
-    "--max-message-bytes",
-    type=click.IntRange(1),
-    default=1 << 20,
-    show_default=True,
-    help="How long a message of the peer may be.",
-)
-@click.option(
-    "--wait-for-server",
-    type=click.FloatRange(0),
-    default=1.0,
-    show_default=True,
-    help="Seconds in which a server that refuses may still be starting.",
-)
+@count_option("--max-messages", default=1000, help="End a conversation after so many.")
+@count_option("--max-message-bytes", default=1 << 20, help="How long a message of the peer may be.")
+@seconds_option("--wait-for-server", default=1.0, help="Seconds in which a server that refuses may still be starting.")
 @click.option(
     "--target",
     "command_line",
@@ -158,8 +144,6 @@ def command(**options: Any) -> int:
     campaign = Campaign(play, guidance, chance, patience, _budget(options), loop, is_guided=is_guided, target=target)
     tally = Tally(campaign, verbose=options["verbose"], console=options["console"])
     is_interrupted = False
-    # The spec stays. To look through it for garbage, again and again, would take a tenth of the time.
-    gc.freeze()
     try:
         with tally:
             campaign.run()
@@ -172,7 +156,6 @@ def command(**options: Any) -> int:
         # What was found until then is not lost.
         campaign.progress.ended = str(error)
     finally:
-        gc.unfreeze()
         # What was found out is written first: who is in a hurry may interrupt once more while all is closed.
         try:
             if file is not None:
