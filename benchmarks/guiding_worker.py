@@ -14,6 +14,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -51,13 +52,8 @@ def run(made: Campaign, most_messages: int | None = None) -> list[str]:
             raise Enough
 
     made.on_end = look
-    gc.freeze()  # as the command does
-    try:
+    with suppress(Enough):
         made.run()
-    except Enough:
-        pass
-    finally:
-        gc.unfreeze()
     return findings
 
 

@@ -11,9 +11,10 @@ import ast
 import builtins
 import logging
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from random import Random
@@ -79,9 +80,10 @@ _INSTEAD = {
 
 @dataclass(slots=True, eq=False)
 class Turn:
-    """How far one user of a spec has come with the numbers of its `random`."""
+    """How far one user of a spec has come with the numbers of its `random`; nowhere yet, if there is no state."""
 
-    state: tuple[Any, ...]
+    chance: Chance
+    state: tuple[Any, ...] | None = None
 
 
 class Namespace:
@@ -90,9 +92,10 @@ class Namespace:
     def __init__(self, code: Iterable[ast.AST], folders: Sequence[Path], file: str) -> None:
         self.parties = party.PartyNames()
         self._random = Random(0)
-        self._turn = Turn(self._random.getstate())
+        self._turn = Turn(Chance(0), self._random.getstate())
         reference = {**_reference_names(), **self.parties, "FandangoIO": self.parties.io}
-        self._importer = _Importer(self._random, reference, folders)
+        self._importer = _Importer(self._handed_out, reference, folders)
+        self._is_handed_out = False  # as long as nobody has the spec's `random`, nobody draws from it
         self.names: dict[str, Any] = {
             "__name__": "__main__",
             "__file__": file,
@@ -106,19 +109,38 @@ class Namespace:
 
     def turn(self, chance: Chance) -> Turn:
         """The numbers that the spec's `random` is to give in one run: its own stream of the run's chance."""
-        return Turn(Random((chance / "spec code").stream.getrandbits(128)).getstate())
+        return Turn(chance / "spec code")
 
     def take(self, turn: Turn) -> None:
         """From here on the spec's `random` goes on where this turn left off, whoever has drawn in between."""
         if turn is not self._turn:
-            self._turn.state = self._random.getstate()
-            self._random.setstate(turn.state)
+            if self._is_handed_out:
+                self._turn.state = self._random.getstate()
             self._turn = turn
+            if self._is_handed_out:
+                self._resume()
+
+    def _resume(self) -> None:
+        if self._turn.state is None:
+            self._random.seed(self._turn.chance.stream.getrandbits(128))
+        else:
+            self._random.setstate(self._turn.state)
+
+    def _handed_out(self) -> ModuleType:
+        """The spec's `random`, which it has imported."""
+        if not self._is_handed_out:
+            self._is_handed_out = True
+            self._resume()
+        return self._random_module
 
     def _set_program_command(self, command: str | Sequence[str], text: bool = True) -> None:
         """What specs call to name the program behind `In` and `Out`."""
         self.program = command if isinstance(command, str) else tuple(command)
         self.program_speaks_text = text
+
+    @cached_property
+    def _random_module(self) -> ModuleType:
+        return _module_around(self._random)
 
     @property
     def party_classes(self) -> list[str]:
@@ -179,8 +201,8 @@ def _unimported(code: Iterable[ast.AST]) -> dict[str, Any]:
 class _Importer:
     """`__import__` as a spec sees it."""
 
-    def __init__(self, random: Random, names: dict[str, Any], folders: Sequence[Path]) -> None:
-        self._random = _module_around(random)
+    def __init__(self, random: Callable[[], ModuleType], names: dict[str, Any], folders: Sequence[Path]) -> None:
+        self._random = random
         self._reference = _ReferenceModule(names)
         self._folders = [str(folder) for folder in folders]
         self._own: dict[str, ModuleType] = {}
@@ -190,7 +212,7 @@ class _Importer:
     ) -> ModuleType:
         top = name.partition(".")[0]
         if level == 0 and top == "random":
-            return self._random
+            return self._random()
         if level == 0 and top == "fandango":
             return self._reference
         with self._beside_the_spec():

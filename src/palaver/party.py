@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from enum import Enum
+from functools import lru_cache
 from typing import Any, ClassVar
 from typing import Protocol as Protocol_
 
@@ -157,6 +158,7 @@ class NetworkParty(Party):
         return IpType.IPV6 if ":" in self.ip else IpType.IPV4
 
 
+@lru_cache(maxsize=64)  # asked for the same few addresses by each session
 def split_party_spec(uri: str) -> tuple[str | None, Protocol, str, int]:
     """Name, protocol, host and port of a party's address; of a unix socket the host is the path, and the port is 0.
 
@@ -260,6 +262,7 @@ class PartyNames(dict[str, type[Party]]):
 
     def __init__(self) -> None:
         base: type[Party] = type("FandangoParty", (Party,), {"_registry": {}, "_stage": None})
+        self._base = base
         super().__init__(FandangoParty=base, Party=base)
         self.io = type("FandangoIO", (PartyIo,), {"_base": base})
         base.io_instance = self.io()
@@ -273,8 +276,10 @@ class PartyNames(dict[str, type[Party]]):
 
     def play(self, instances: dict[str, Party], stage: Stage | None) -> None:
         """Let these objects play from now on; those that are made join them. Sessions of one spec take turns so."""
-        base = self["FandangoParty"]
-        base._registry, base._stage = instances, stage
+        base = self._base
+        # Python forgets what it knows of a class whenever something of it is set.
+        if base._registry is not instances or base._stage is not stage:
+            base._registry, base._stage = instances, stage
 
     def named(self, name: str) -> Named:
         """What the name of a party stands for if there is no class of that name."""

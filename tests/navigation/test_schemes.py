@@ -129,7 +129,7 @@ def test_a_ladder_is_climbed_without_a_look_at_its_traps() -> None:
 def test_what_the_peer_never_says_has_no_way() -> None:
     guided, finder = with_navigator(QUESTIONS)
     for _ in range(3 * PATIENCE):
-        guided.peer.answered("<q>", ["<yes>", "<no>", "<perhaps>"], "<no>")
+        guided.peer.answered("<q>", ("<no>", "<perhaps>", "<yes>"), "<no>")
     assert finder.route([guided.atlas.beginning], Target(("<detail>",)), Situation()) is None
     assert finder.route([guided.atlas.beginning], Target(("<no>",)), Situation()) is not None
 
@@ -186,8 +186,8 @@ def test_likely_answers_are_cheaper() -> None:
     guided = guidance(spec, k=2)
     cover_all_but(guided, "<yes>")
     for _ in range(10):
-        guided.peer.answered("<a>", ["<yes>", "<no>"], "<no>")
-        guided.peer.answered("<b>", ["<yes>", "<no>"], "<yes>")
+        guided.peer.answered("<a>", ("<no>", "<yes>"), "<no>")
+        guided.peer.answered("<b>", ("<no>", "<yes>"), "<yes>")
     assert shown(guided.planner.plan([guided.atlas.beginning], Situation()))[0] == "<b>"
 
 
@@ -212,7 +212,7 @@ def test_what_must_come_is_certain_from_the_start() -> None:
 def test_counts_survive_being_written_down() -> None:
     paths = guidance(QUESTIONS).paths
     peer, copy = Peer(paths), Peer(paths)
-    peer.answered("<q>", ["<yes>", "<no>"], "<no>")
+    peer.answered("<q>", ("<no>", "<yes>"), "<no>")
     peer.symbols["<yes>"] += 2
     peer.pairs["<yes>", "<reason>"] += 1
     copy.add_data(peer.as_data())

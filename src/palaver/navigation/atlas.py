@@ -20,7 +20,7 @@ times. Whoever is in a conversation asks with the fields of that one.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from palaver.matching.cut import MessageType
@@ -46,7 +46,7 @@ _Chain = tuple[NonTerminal, ...]
 class Place:
     """A point of the dialogue."""
 
-    __slots__ = ("answers", "chain", "edges", "ending", "following", "future", "is_known", "number", "state")
+    __slots__ = ("answers", "by_move", "chain", "edges", "ending", "following", "future", "is_known", "number", "state")
 
     def __init__(self, future: Future, state: int, chain: _Chain, following: Place | None, number: int) -> None:
         self.future = future
@@ -57,6 +57,7 @@ class Place:
         # Once they are known:
         self.is_known = False
         self.edges: tuple[Edge, ...] = ()
+        self.by_move: dict[MessageType, tuple[Edge, ...]] = {}
         # The symbols that others may say, sorted; SILENCE if we may speak, else LEAVING if the dialogue may end.
         self.answers: tuple[str, ...] = ()
         self.ending: tuple[int, ...] | None = None  # the states met if the dialogue ends here, if it can
@@ -123,6 +124,7 @@ class Atlas:
         self._anything = AnyFields(self._positions) if self._positions.has_computed_loops else None
         self._places: dict[tuple[Future, int, _Chain, Place | None], Place] = {}
         self._chains: dict[tuple[NonTerminal, NonTerminal], tuple[_Chain, ...]] = {}
+        self._answers: dict[tuple[tuple[MessageType, ...], bool], tuple[str, ...]] = {}
         self.beginning = self._place(self._dialogue.beginning, _Frame(NOTHING), None)
 
     def __len__(self) -> int:
@@ -155,15 +157,18 @@ class Atlas:
                 break
         place.edges = tuple(edges)
         place.ending = self._end(place, self._anything)
-        place.answers = self.answers((edge.move for edge in edges), can_end=place.ending is not None)
+        place.answers = self.answers(tuple([edge.move for edge in edges]), can_end=place.ending is not None)
         place.is_known = True
 
-    def answers(self, moves: Iterable[MessageType], *, can_end: bool) -> tuple[str, ...]:
+    def answers(self, moves: tuple[MessageType, ...], *, can_end: bool) -> tuple[str, ...]:
         """What may come where these messages may be said, as a place has it."""
-        names = {SILENCE if move.sender in self.ours else move.symbol for move in moves}
-        if can_end and SILENCE not in names:
-            names.add(LEAVING)
-        return tuple(sorted(names))
+        key = (moves, can_end)
+        if key not in self._answers:
+            names = {SILENCE if move.sender in self.ours else move.symbol for move in moves}
+            if can_end and SILENCE not in names:
+                names.add(LEAVING)
+            self._answers[key] = tuple(sorted(names))
+        return self._answers[key]
 
     # --- In a conversation --------------------------------------------------------------------------------------------
 
@@ -175,7 +180,12 @@ class Atlas:
 
     def edges_by(self, place: Place, move: MessageType, fields: Fields | None) -> tuple[Edge, ...]:
         """The ways on by one message, likewise."""
-        return tuple([edge for edge in self.all_edges(place, fields) if edge.move == move])
+        if place.future.is_asking and fields is not None:
+            return tuple([edge for edge in self._look(place, fields) if edge.move == move])
+        edges = place.by_move.get(move)
+        if edges is None:
+            edges = place.by_move[move] = tuple([edge for edge in self.edges(place) if edge.move == move])
+        return edges
 
     def ending_by(self, place: Place, fields: Fields | None) -> tuple[int, ...] | None:
         """As `ending`, likewise."""
@@ -185,10 +195,10 @@ class Atlas:
 
     def _look(self, place: Place, fields: Fields | None) -> Iterator[Edge]:
         for level, way in self._levels(place, fields):
+            after = _Way((_Frame(level.state, level.chain),), way.marks)
             for routes in self._positions.routes(level.future.position, fields).values():
                 for route in routes:
                     future = self._dialogue.lead(level.future, route)
-                    after = _Way((_Frame(level.state, level.chain),), way.marks)
                     # What ends with the message, ends with parts that are empty.
                     growth = route.growth + (route.after.ending or () if route.after.is_over else ())
                     for grown in self._grown(after, growth):
@@ -245,9 +255,10 @@ class Atlas:
 
     def _grown_plainly(self, way: _Way, growth: tuple[Growth, ...]) -> _Way | None:
         """The same where nothing grows from the bottom, which is nearly everywhere; None if something does."""
-        if any(frame.chain for frame in way.frames):
+        (frame,) = way.frames
+        if frame.chain:
             return None
-        frames, marks, step = list(way.frames), list(way.marks), self.coverage.step
+        frames, marks, step = [frame], list(way.marks), self.coverage.step
         for each in growth:
             if isinstance(each, Opening) and each.symbol is not None:
                 above = frames[-1].state

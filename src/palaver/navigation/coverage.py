@@ -61,24 +61,30 @@ class Coverage:
     def step(self, state: int, name: str) -> int:
         """The state of a node of this name below one in `state`."""
         following = self._steps[state].get(name)
-        if following is None:
-            following = self._steps[state][name] = self.state((*self.walks[state], name)[-self.paths.k :])
+        return self._first_step(state, name) if following is None else following
+
+    def _first_step(self, state: int, name: str) -> int:
+        walk = self.walks[state]
+        # The shorter path to the same node first, as each refers to the next; there are at most k.
+        end = self.step(self._ends[state], name) if state else NOTHING
+        following = end  # of a path that is as long as it may be, the first symbol is forgotten
+        if len(walk) < self.paths.k:
+            following = len(self.walks)
+            self._states[*walk, name] = following
+            self.walks.append((*walk, name))
+            self.is_covered.append(0)
+            self._steps.append({})
+            self._ends.append(end)
+        self._steps[state][name] = following
         return following
 
     def state(self, path: KPath) -> int:
         """The state that is a path of at most k symbols."""
         state = self._states.get(path)
         if state is None:
-            # The shorter ones first, as each refers to the next.
-            for start in range(len(path) - 1, -1, -1):
-                end = path[start:]
-                if end not in self._states:
-                    self._states[end] = len(self.walks)
-                    self.walks.append(end)
-                    self.is_covered.append(0)
-                    self._steps.append({})
-                    self._ends.append(self._states[end[1:]])
-            state = self._states[path]
+            state = NOTHING
+            for name in path:
+                state = self.step(state, name)
         return state
 
     def end_of(self, state: int) -> int:

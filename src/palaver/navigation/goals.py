@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from enum import Enum
+from functools import cached_property
 
 from palaver.grammar.analyse import reachable
 from palaver.matching.cut import Dialogue
@@ -98,11 +99,17 @@ class Aim:
         self._goals = goals
         self._targets: dict[int, int] = {}
         self.total = goals.count(goal)
-        self.reached = sum(1 for path in coverage.covered() if goals.contains(goal, path))
-        coverage.watchers.append(self._see)
+        self._counted = self._reached = 0
 
-    def _see(self, state: int) -> None:
-        self.reached += self.target(state) == state
+    @property
+    def reached(self) -> int:
+        """How many paths of the goal have been covered. What is new is counted when somebody asks."""
+        if self.goal is Goal.ALL:
+            return len(self.coverage)
+        new = self.coverage.covered(self._counted)
+        self._reached += sum(self._goals.contains(self.goal, path) for path in new)
+        self._counted = len(self.coverage)
+        return self._reached
 
     def target(self, state: int) -> int:
         """The state of the longest end of a path that matters; `NOTHING`, which is always covered, if none does."""
@@ -130,10 +137,13 @@ class Standing:
     def __init__(self, coverage: Coverage, goals: Goals) -> None:
         self._coverage = coverage
         self._goals = goals
-        self._totals = {goal: goals.count(goal) for goal in Goal}
         # By the smallest goal that each belongs to.
         self._reached = dict.fromkeys(Goal, 0)
         self._counted = 0
+
+    @cached_property
+    def _totals(self) -> Mapping[Goal, int]:
+        return {goal: self._goals.count(goal) for goal in Goal}
 
     def __iter__(self) -> Iterator[tuple[Goal, int, int]]:
         """Each goal, how many of its paths were covered, and how many there are."""

@@ -119,7 +119,7 @@ class Guide:
         planned = step if isinstance(step, Edge) and step.move == move else None
         covered = len(self._atlas.coverage)
         if not is_ours:
-            self._peer.answered(self._last, self._answers(before), move.symbol)
+            self._peer.answered(self._last, self._possible or self._answers(before), move.symbol)
         self._possible = self._answers(after)
         edges = self.superposition.advance(move, node, before, after, planned)
         if any(self._potential.is_open(edge.state) for edge in edges) or len(self._atlas.coverage) > covered:

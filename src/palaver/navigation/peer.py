@@ -40,9 +40,9 @@ class Peer:
 
     # --- Which answer -------------------------------------------------------------------------------------------------
 
-    def answered(self, last: str, possible: Iterable[str], symbol: str) -> None:
-        """One of the possible answers to what we said last came."""
-        situation = (last, tuple(sorted(set(possible))))
+    def answered(self, last: str, possible: tuple[str, ...], symbol: str) -> None:
+        """One of the possible answers to what we said last came. They are sorted, each once."""
+        situation = (last, possible)
         self.situations[situation] += 1
         self.answers[situation, symbol] += 1
 

@@ -18,7 +18,7 @@ be reached, there is nothing left to plan for. A search that was merely cut off 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from typing import Any, NamedTuple, TypeAlias
@@ -208,7 +208,7 @@ class Planner:
 
     def ways_on(
         self, place: Place, layer: int, last: str, situation: Situation
-    ) -> Iterator[tuple[Edge, float, float, str]]:
+    ) -> list[tuple[Edge, float, float, str]]:
         """The edges that can be had at a place: what each costs, how likely it is, and what we said last then.
 
         In layer 0, which is this conversation, what was refused is not said again.
@@ -217,15 +217,15 @@ class Planner:
         answers = place.answers
         if len(answers) == 1 and not self._missed and (layer or not situation.refused):
             # Only we may speak, or only one thing may come, and nothing speaks against it.
-            for edge in edges:
-                yield edge, 1.0, 1.0, edge.move.symbol if edge.is_ours else last
-            return
+            return [(edge, 1.0, 1.0, edge.move.symbol if edge.is_ours else last) for edge in edges]
+        ways = []
         for edge in edges:
             if layer == 0 and edge.is_ours and edge.move.symbol in situation.refused:
                 continue
             cost, likelihood = self._cost(edge, last, answers)
             if likelihood:
-                yield edge, cost, likelihood, edge.move.symbol if edge.is_ours else last
+                ways.append((edge, cost, likelihood, edge.move.symbol if edge.is_ours else last))
+        return ways
 
     def _cost(self, edge: Edge, last: str, answers: tuple[str, ...]) -> tuple[float, float]:
         """What a message costs, and how likely it is; at likelihood 0 it cannot be had."""
@@ -239,9 +239,9 @@ class Planner:
 
     def _best(self, starts: list[Place], situation: Situation) -> Plan | None:
         """The plan with the best ratio among those that are near."""
-        found: Plan | None = None
-        best: Back | None = None
-        first = float("inf")
+        best: tuple[Back, Edge, float, float] | None = None  # the way, its last edge, what it gains and costs
+        ratio = 0.0
+        first = float("inf")  # what it costs at least to gain anything; nobody looks further
         done: set[tuple[int, Place]] = set()
         heap: list[tuple[float, int, int, Place, Back | None, str, float]] = []
         for number, place in enumerate(starts):
@@ -255,22 +255,26 @@ class Planner:
                 break
             done.add((layer, place))
             for edge, more, likelihood, said in self.ways_on(place, layer, last, situation):
-                gain = 0.0 if edge.is_spent else self.gain(edge, situation.tentative) * likelihood
+                total, gain = cost + more, gained
                 further = (back, edge)
-                if gain > 0:
-                    first = min(first, cost + more)
-                    if found is None or (gained + gain) / (cost + more) > found.gain / found.cost:
-                        found = Plan((), self._target(edge, situation.tentative), gained + gain, cost + more)
-                        best = further
-                if (layer, edge.to) not in done:
-                    heappush(heap, (cost + more, ticket, layer, edge.to, further, said, gained + gain))
+                if not edge.is_spent and (new := self.gain(edge, situation.tentative) * likelihood) > 0:
+                    gain += new
+                    first = min(first, total)
+                    if gain / total > ratio:
+                        ratio = gain / total
+                        best = further, edge, gain, total
+                if total <= first and (layer, edge.to) not in done:
+                    heappush(heap, (total, ticket, layer, edge.to, further, said, gain))
                     ticket += 1
-            if layer == 0 and self._atlas.ending(place) is not None:
+            if layer == 0 and cost + RESET <= first and self._atlas.ending(place) is not None:
                 again = (cost + RESET, ticket, 1, self._atlas.beginning, (back, END), "", gained)
                 heappush(heap, again)
                 ticket += 1
         self.expanded += len(done)
-        return None if found is None else Plan(steps_back(best), found.target, found.gain, found.cost)
+        if best is None:
+            return None
+        way, edge, gain, total = best
+        return Plan(steps_back(way), self._target(edge, situation.tentative), gain, total)
 
     def _target(self, edge: Edge, tentative: Mapping[int, int]) -> int:
         """What an edge is taken for: the longest of the missing paths."""

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -82,21 +83,47 @@ class StateMap:
     def __init__(self, forecaster: Forecaster, most: int = MOST_FUTURES) -> None:
         self.messages = forecaster.messages
         self.beginning = forecaster.compiled.beginning
-        self._keys = _Keys(forecaster.positions)
-        exploration = _Exploration(forecaster, self._keys, most)
-        self.is_complete = exploration.is_complete
-        self.states: tuple[State, ...] = tuple(self._named(exploration))
-        self._by_key = dict(zip(exploration.can_end, self.states, strict=True))
+        self._forecaster = forecaster
+        self._most = most
+
+    # It is drawn when it is first looked at, which may be never.
+
+    @cached_property
+    def _keys(self) -> _Keys:
+        return _Keys(self._forecaster.positions)
+
+    @cached_property
+    def _exploration(self) -> _Exploration:
+        return _Exploration(self._forecaster, self._keys, self._most)
+
+    @property
+    def is_complete(self) -> bool:
+        return self._exploration.is_complete
+
+    @cached_property
+    def states(self) -> tuple[State, ...]:
+        return tuple(self._named(self._exploration))
+
+    @cached_property
+    def _by_key(self) -> dict[int, State]:
+        return dict(zip(self._exploration.can_end, self.states, strict=True))
+
+    @cached_property
+    def _by_future(self) -> dict[Future, State]:
         # The futures that make up the map are kept: what is looked up is mostly one of them.
-        self._by_future: dict[Future, State] = {
-            future: self._by_key[key] for future, key in exploration.futures.items()
-        }
-        self._targets: dict[tuple[State, MessageType], tuple[State, ...]] = {
+        return {future: self._by_key[key] for future, key in self._exploration.futures.items()}
+
+    @cached_property
+    def _targets(self) -> dict[tuple[State, MessageType], tuple[State, ...]]:
+        return {
             (self._by_key[source], move): tuple(self._by_key[target] for target in targets)
             for source in self._by_key
-            for move, targets in exploration.steps.get(source, {}).items()
+            for move, targets in self._exploration.steps.get(source, {}).items()
         }
-        self.transitions: tuple[Transition, ...] = tuple(
+
+    @cached_property
+    def transitions(self) -> tuple[Transition, ...]:
+        return tuple(
             Transition(source, move, target) for (source, move), targets in self._targets.items() for target in targets
         )
 

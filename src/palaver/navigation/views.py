@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 from palaver.errors import PalaverError
-from palaver.grammar.ir import Grammar, symbols_of
+from palaver.grammar.analyse import reachable
+from palaver.grammar.ir import Grammar, mentioned, symbols_of
 from palaver.grammar.show import show_expr
 from palaver.matching.cut import MessageType
 from palaver.matching.dialogue import Future
@@ -20,6 +22,12 @@ from palaver.navigation.alternatives import Alternative, Alternatives
 from palaver.navigation.statemap import State, StateMap, Transition
 from palaver.spec.ast import Ref
 from palaver.trees.node import Node
+
+# So many different steps of conversations are kept before their states are looked up.
+_MOST_STEPS = 10_000
+
+# A message, with what might follow before it and what may follow after it, if that is known.
+_Step: TypeAlias = tuple[Future, MessageType, Future | None]
 
 
 class Views:
@@ -30,8 +38,6 @@ class Views:
         self.alternatives = Alternatives(grammar.bodies, grammar.start)
         # How often each has been seen; those that have not are there as well.
         self.message_counts: dict[MessageType, int] = dict.fromkeys(states.messages, 0)
-        self.state_counts: dict[State, int] = dict.fromkeys(states.states, 0)
-        self.transition_counts: dict[Transition, int] = dict.fromkeys(states.transitions, 0)
         # By its text, how often a constraint was asked and held, and how often it did not.
         self.constraint_counts: dict[str, tuple[int, int]] = {each.text: (0, 0) for each in grammar.constraints}
         # What a quantifier binds, as <e> in "forall <e> in <exchange>", is no symbol of the spec.
@@ -39,9 +45,27 @@ class Views:
             each.text: frozenset(name for name in symbols_of(each.formula) if name in grammar.rules)
             for each in grammar.constraints
         }
-        self._transitions: dict[tuple[int, MessageType, int], Transition] = {
-            (each.source.number, each.move, each.target.number): each for each in states.transitions
-        }
+        self._all_mentioned = frozenset[str]().union(*self._mentioned.values())
+        self._below = {name: mentioned(body) for name, body in grammar.bodies.items()}
+        self._held: dict[str, frozenset[str]] = {}
+        # How often messages led from one future to another, until somebody asks for states.
+        self._steps: dict[_Step, int] = {}
+        self._state_counts: dict[State, int] = {}
+        self._transition_counts: dict[Transition, int] = {}
+
+    @property
+    def state_counts(self) -> dict[State, int]:
+        self._look_at_steps()
+        return self._state_counts
+
+    @property
+    def transition_counts(self) -> dict[Transition, int]:
+        self._look_at_steps()
+        return self._transition_counts
+
+    @cached_property
+    def _transitions(self) -> dict[tuple[int, MessageType, int], Transition]:
+        return {(each.source.number, each.move, each.target.number): each for each in self.states.transitions}
 
     # --- Noting -------------------------------------------------------------------------------------------------------
 
@@ -60,16 +84,31 @@ class Views:
 
     def note_transition(self, before: Future, move: MessageType, after: Future | None = None) -> None:
         """Note where a message was said that was noted by itself, and where it led."""
+        step = (before, move, after)
+        self._steps[step] = self._steps.get(step, 0) + 1
+        if len(self._steps) > _MOST_STEPS:
+            self._look_at_steps()
+
+    def _look_at_steps(self) -> None:
+        """Count the states and transitions of what was noted since the last time."""
+        if not self._state_counts:
+            self._state_counts = dict.fromkeys(self.states.states, 0)
+            self._transition_counts = dict.fromkeys(self.states.transitions, 0)
+        steps, self._steps = self._steps, {}
+        for (before, move, after), count in steps.items():
+            self._count(before, move, after, count)
+
+    def _count(self, before: Future, move: MessageType, after: Future | None, count: int) -> None:
         source = self.states.state_of(before)
         if source is None:
             return
         if before is self.states.beginning:
-            self.state_counts[source] += 1
+            self._state_counts[source] += count
         target = self._target(source, move) if after is None else self.states.state_of(after)
         transition = None if target is None else self._transitions.get((source.number, move, target.number))
         if transition is not None:
-            self.transition_counts[transition] += 1
-            self.state_counts[transition.target] += 1
+            self._transition_counts[transition] += count
+            self._state_counts[transition.target] += count
 
     def _target(self, source: State, move: MessageType) -> State | None:
         targets = self.states.targets(source, move)
@@ -91,11 +130,19 @@ class Views:
         todo = [tree]
         while todo:
             node = todo.pop()
-            there.add(node.symbol)
-            todo += [child for child in node.children if isinstance(child, Node)]
+            if not self._may_hold(node.symbol) <= there:
+                there.add(node.symbol)
+                todo += [child for child in node.children if isinstance(child, Node)]
         for text, symbols in self._mentioned.items():
             if symbols <= there:
                 self.note_constraint(text, True)
+
+    def _may_hold(self, symbol: str) -> frozenset[str]:
+        """Which symbols that constraints mention a tree of this one may have in it."""
+        held = self._held.get(symbol)
+        if held is None:
+            held = self._held[symbol] = self._all_mentioned.intersection(reachable(symbol, self._below))
+        return held
 
     def note_constraint(self, text: str, holds: bool) -> None:
         """Note that a constraint was asked; it is named by its text."""
