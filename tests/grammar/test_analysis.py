@@ -49,6 +49,40 @@ def test_whether_a_symbol_can_occur_more_than_once(body: str, often: bool) -> No
     assert analysed(f'<start> ::= {body}\n<x> ::= "x"\n').analysis.may_repeat("<x>") is often
 
 
+@pytest.mark.parametrize(
+    "body, once",
+    [("<x>", True), ("<x>?", False), ("<x>{2}", False), ('<x> | "," <x>', True), ('<x> | ","', False), ("<y>", True)],
+)
+def test_whether_a_symbol_occurs_exactly_once(body: str, once: bool) -> None:
+    text = f'<start> ::= <a> <x>\n<a> ::= {body}\n<x> ::= "x"\n<y> ::= <x>\n'
+    assert analysed(text).analysis.is_once_in("<x>", "<a>") is once
+
+
+def test_an_argument_of_a_generator_is_one_more() -> None:
+    text = '<start> ::= <x> <g>\n<g> ::= r"x+" := str(<x>)\n<x> ::= r"x+"\n'
+    assert not analysed(text).analysis.is_once_in("<x>", "<start>")
+
+
+@pytest.mark.parametrize(
+    "body, one",
+    [
+        ('"a" <y>', True),
+        ('"a"{3}', True),
+        ('"a"{int(N)}', False),
+        ('"a"?', False),
+        ('r"[a-z]"', False),
+        ('"a" | "b"', False),
+        ('[["a" "b"]]', False),
+        ("0 1 1", True),
+        ("<z>", False),
+        ("<y>* <y>", False),
+    ],
+)
+def test_whether_a_symbol_is_always_the_same(body: str, one: bool) -> None:
+    text = f'<start> ::= <a>\n<a> ::= {body}\n<y> ::= "y"\n<z> ::= "z" := "z"\nN = 2\n'
+    assert analysed(text).analysis.is_one_thing("<a>") is one
+
+
 TALK = """\
 <start> ::= <Server:hello> <work>
 <work> ::= <Client:Server:ask> <Server:answer> <work> | <Client:bye>

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import zlib
 from collections.abc import Sequence
 
 import pytest
@@ -229,8 +230,6 @@ class Server(NetworkParty):
 
 
 def test_send_and_receive_may_change_what_goes_by_and_keep_it_until_it_is_whole() -> None:
-    import zlib
-
     scene = Scene(CHANGING + ASK, NOBODY).open()
     packed = zlib.compress(b"ASK\n")
     assert scene.talk() == len(packed).to_bytes(2, "big") + packed
@@ -240,6 +239,31 @@ def test_send_and_receive_may_change_what_goes_by_and_keep_it_until_it_is_whole(
         scene.hear(bytes([byte]))
     assert scene.session.said[-1].data == b"SAY hello\n"
     assert scene.session.verdict is Verdict.PASS
+
+
+def test_a_message_that_a_party_gathers_has_begun_so_the_conversation_is_not_over() -> None:
+    more = "<start> ::= <exchange>+\n<exchange> ::= <Server:Client:answer>\n"
+    scene = Scene(CHANGING + ASK + more, NOBODY, quiet=0.1, patience=3.0).open()
+    packed = zlib.compress(b"SAY hello\n")
+    whole = len(packed).to_bytes(2, "big") + packed
+    scene.hear(whole)
+    for byte in whole:
+        assert not scene.session.is_over
+        scene.hear(bytes([byte]))
+        scene.wait(2.0 if len(said(scene)) == 1 else 0.1)
+    assert said(scene) == ["<answer>", "<answer>"]
+    assert scene.session.is_over
+    assert scene.session.verdict is Verdict.PASS
+
+
+def test_what_a_party_drops_is_not_listened_to_for_ever() -> None:
+    dropping = "    def receive(self, message, sender):\n        pass\n"
+    text = PAIR.replace("        self.start()\n", f"        self.start()\n{dropping}") + ASK
+    scene = Scene(text, NOBODY, timeout=1.0, patience=1.0, largest_message=100).open()
+    scene.talk()
+    for _ in range(20):
+        scene.hear(b"0123456789", after=0.9)
+    assert scene.kinds == [Kind.SILENCE]
 
 
 def test_what_a_party_has_kept_to_the_end_comes_after_what_it_has_passed_on() -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import pytest
 from scenes import SERVER, Scene
 
-from palaver.session.findings import Verdict
+from palaver.session.findings import Kind, Verdict
+from palaver.solving.solver import Solver
 
 GRAMMAR = """
 <start> ::= <exchange>{1,30} <Client:quit>
@@ -52,6 +54,124 @@ def test_a_message_that_a_constraint_does_not_speak_of_can_be_said_while_it_does
     told, verdict = conversation("exists <a> in <ask>: str(<a>.<word>) == 'abba'", seed)
     assert verdict is Verdict.PASS
     assert "ASK abba" in told
+
+
+ENOUGH = r"""
+<start> ::= <exchange>{60}
+<exchange> ::= <Client:ask> <Server:answer> | <Client:noop> <Server:note>
+<ask> ::= "ASK\n"
+<noop> ::= "NOOP\n"
+<answer> ::= "OK\n"
+<note> ::= "NOTE\n"
+LIMIT = 2
+def more():
+    ASSIGNING
+    LIMIT = 3
+where CONSTRAINT
+"""
+
+
+def enough(constraint: str, assigning: str = "pass") -> str:
+    return ENOUGH.replace("CONSTRAINT", constraint).replace("ASSIGNING", assigning)
+
+
+@pytest.mark.parametrize("constraint", ["len(*<ask>) <= 2", "len(*<ask>) <= LIMIT", "LIMIT >= len(*<ask>)"])
+def test_who_says_something_too_often_is_found_out_when_it_is_said(constraint: str) -> None:
+    scene = Scene(enough(constraint), SERVER, "Server").open()
+    for number in range(3):
+        assert not scene.session.findings, number
+        scene.hear(b"ASK\n")
+        scene.talk()
+    assert scene.kinds == [Kind.CONSTRAINT]
+
+
+@pytest.mark.parametrize("constraint", ["len(*<ask>) <= 2", "len(*<ask>) <= LIMIT", "len(*<ask>) < LIMIT"])
+@pytest.mark.parametrize("seed", range(5))
+def test_we_say_nothing_more_often_than_the_spec_allows(constraint: str, seed: int) -> None:
+    scene = Scene(enough(constraint), seed=seed).open()
+    told = []
+    while not scene.session.is_over:
+        told.append(scene.talk())
+        if not scene.session.is_over:
+            scene.hear(b"OK\n" if told[-1] == b"ASK\n" else b"NOTE\n")
+    assert told.count(b"ASK\n") <= 2
+    assert scene.session.verdict is Verdict.PASS
+
+
+@pytest.mark.parametrize("assigning", ["global LIMIT", "globals()['LIMIT'] = 3"])
+def test_a_limit_that_the_spec_may_raise_is_asked_for_at_the_end(assigning: str) -> None:
+    scene = Scene(enough("len(*<ask>) <= LIMIT", assigning), SERVER, "Server").open()
+    for _ in range(3):
+        scene.hear(b"ASK\n")
+        scene.talk()
+    assert not scene.session.findings
+
+
+@pytest.fixture
+def no_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    def search(_: Solver) -> None:
+        raise AssertionError("nothing is to be searched for")
+
+    monkeypatch.setattr(Solver, "solve", search)
+
+
+@pytest.mark.usefixtures("no_search")
+@pytest.mark.parametrize("constraint", ["len(*<ask>) <= 2", "len(*<word>) < 3", "|<ask>| + |<word>| <= 5"])
+@pytest.mark.parametrize("seed", range(5))
+def test_what_was_said_often_enough_is_not_searched_for(constraint: str, seed: int) -> None:
+    told, verdict = conversation(constraint, seed)
+    assert verdict is Verdict.PASS
+    assert sum(line.startswith("ASK") for line in told) <= 2
+
+
+@pytest.mark.usefixtures("no_search")
+@pytest.mark.parametrize("seed", range(5))
+def test_what_is_always_the_same_and_cannot_be_said_is_not_searched_for(seed: int) -> None:
+    text = r"""
+<start> ::= (<Client:ask> (<Server:yes> | <Server:no>)){4}
+<ask> ::= "ASK " <word> "\n"
+<word> ::= r"[ab]"
+<yes> ::= <polite> "YES\n"
+<polite> ::= "VERY "{2}
+<no> ::= "NO\n"
+where forall <y> in <yes>: forall <w> in <word>: str(<w>) == "a"
+"""
+    scene = Scene(text, SERVER, "Server", seed).open()
+    for _ in range(4):
+        scene.hear(b"ASK b\n")
+        assert scene.talk() == b"NO\n"
+    assert scene.session.verdict is Verdict.PASS
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_what_can_be_said_with_less_in_it_is_said(seed: int) -> None:
+    text = r"""
+<start> ::= <exchange>{8}
+<exchange> ::= <Client:ask> <Server:answer>
+<ask> ::= "ASK" <word>{0,2} "\n"
+<word> ::= " " r"[a-z]"
+<answer> ::= "OK\n"
+where len(*<word>) <= 3
+"""
+    scene = Scene(text, seed=seed).open()
+    said = b""
+    while not scene.session.is_over:
+        said += scene.talk()
+        scene.hear(b"OK\n")
+    assert scene.session.verdict is Verdict.PASS
+    assert said.count(b"ASK") == 8
+    assert said.count(b" ") <= 3
+
+
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize(
+    "constraint, numbers",
+    [("len(*<ask>) >= 3", range(3, 31)), ("len(*<ask>) == 3", [3]), ("|<word>| > 3", range(4, 31))],
+)
+def test_a_number_that_takes_several_messages_is_reached(constraint: str, numbers: Sequence[int], seed: int) -> None:
+    told, verdict = conversation(constraint, seed)
+    assert verdict is Verdict.PASS
+    assert sum(line.startswith("ASK") for line in told) in numbers
 
 
 BRIEF = """

@@ -251,6 +251,7 @@ class Spec:
         *,
         binary: bool | None = None,
         whole: bool = True,
+        history: Sequence[Node] = (),
         lazy: bool = True,
         reference: bool = False,
     ) -> Matcher:
@@ -261,7 +262,8 @@ class Spec:
         symbol = self.start if symbol is None else symbol
         if symbol not in self._shapes:
             self._shapes[symbol] = self._shape(symbol, self.grammar.bodies)
-        return self._shapes[symbol].matcher(binary=binary, whole=whole, lazy=lazy, reference=reference)
+        shape = self._shapes[symbol]
+        return shape.matcher(binary=binary, whole=whole, history=history, lazy=lazy, reference=reference)
 
     def _shape(self, symbol: str, bodies: Mapping[str, Expr]) -> CompiledShape:
         return compile_matcher(

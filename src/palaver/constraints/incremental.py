@@ -22,7 +22,7 @@ Some constraints cannot be cut up like this, and are evaluated on the whole tree
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -75,9 +75,14 @@ class Watch:
     _memories: tuple[Memory | None, ...]
 
     @staticmethod
-    def begin(checks: Sequence[Check], analysis: Analysis, names: dict[str, Any]) -> Watch:
-        """Nothing was said yet. This is where things are compiled: keep it, and begin every conversation with it."""
-        compiler = _Compiler(analysis, names)
+    def begin(
+        checks: Sequence[Check], analysis: Analysis, names: dict[str, Any], constants: Container[str] = ()
+    ) -> Watch:
+        """Nothing was said yet. This is where things are compiled: keep it, and begin every conversation with it.
+
+        `constants` are the names that stand for the same whole number for ever.
+        """
+        compiler = _Compiler(analysis, names, constants)
         parts = tuple(compiler.constraint(check.constraint) for check in checks)
         watched = compiler.paths.watched()
         sought = frozenset(each.symbol for each in watched)
@@ -185,9 +190,10 @@ def _collect(message: Tree, found: dict[str, list[Tree]], leads: dict[str, bool]
 class _Compiler:
     """Makes parts of formulas, and numbers the paths from the root that they read."""
 
-    def __init__(self, analysis: Analysis, names: dict[str, Any]) -> None:
+    def __init__(self, analysis: Analysis, names: dict[str, Any], constants: Container[str]) -> None:
         self._analysis = analysis
         self._names = names
+        self._constants = constants
         self.paths = Paths(analysis, names)
 
     def constraint(self, constraint: Constraint) -> Part | None:
@@ -265,8 +271,11 @@ class _Compiler:
             measured = row is not None and is_only_measured(mention, expression, self._names)
             columns.append(Column(mention, row, select, measured))
         counted = [column for column in columns if column.row is not None and column.mention.kind != "each"]
-        can_recover = bool(counted) and not is_upper_bound(expression.python)
+        can_recover = bool(counted) and not self._is_upper_bound(expression, variables)
         return Condition(tuple(reads), can_recover, True, leaf, tuple(columns))
+
+    def _is_upper_bound(self, expression: Expression, variables: tuple[str, ...]) -> bool:
+        return is_upper_bound(expression.python, () if variables else self._constants)  # which variables may hide
 
 
 def _shared(parts: tuple[Part, ...]) -> tuple[tuple[int, ...], bool, bool]:

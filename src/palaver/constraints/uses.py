@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Container, Iterable
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -10,6 +11,9 @@ from palaver.spec.ast import Expression, Mention
 
 # How code comes from a node to what is around it.
 _UPWARDS = frozenset(("parent", "get_root", "get_path"))
+
+# By what code assigns to names that are not in it.
+_HIDDEN = frozenset(("globals", "exec", "eval", "vars"))
 
 
 def looks_around(expression: Expression, names: dict[str, Any]) -> bool:
@@ -65,12 +69,36 @@ def is_only_measured(mention: Mention, expression: Expression, names: dict[str, 
     return uses == measured
 
 
-def is_upper_bound(python: ast.expr) -> bool:
-    """Whether a condition says no more than that things are counted at most so often: then it never recovers."""
+def assigned_later(modules: Iterable[ast.Module]) -> frozenset[str]:
+    """The global names that functions of a spec assign to: they may change after the spec is loaded."""
+    nodes = (node for module in modules for node in ast.walk(module) if isinstance(node, ast.Global))
+    return frozenset(name for node in nodes for name in node.names)
+
+
+def whole_constants(modules: Iterable[ast.Module], names: dict[str, Any]) -> frozenset[str]:
+    """The names of a spec that stand for the same whole number for ever; none if code may assign in hidden ways."""
+    modules = list(modules)
+    if any(isinstance(node, ast.Name) and node.id in _HIDDEN for module in modules for node in ast.walk(module)):
+        return frozenset()
+    return frozenset(name for name, value in names.items() if type(value) is int) - assigned_later(modules)
+
+
+def is_upper_bound(python: ast.expr, constants: Container[str] = ()) -> bool:
+    """Whether a condition says no more than that things are counted at most so often: then it never recovers.
+
+    How often is a number, or one of the constants.
+    """
     match python:
-        case ast.Compare(counted, [ast.Lt() | ast.LtE()], [ast.Constant(int())]):
+        case ast.Compare(counted, [ast.Lt() | ast.LtE()], [limit]):
             pass
-        case ast.Compare(ast.Constant(int()), [ast.Gt() | ast.GtE()], [counted]):
+        case ast.Compare(limit, [ast.Gt() | ast.GtE()], [counted]):
+            pass
+        case _:
+            return False
+    match limit:
+        case ast.Constant(int()):
+            pass
+        case ast.Name(name) if name in constants:
             pass
         case _:
             return False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
@@ -11,10 +11,13 @@ from palaver.chance import Chance
 from palaver.generation import settings as wrong
 from palaver.generation.compiler import Compiler, SpecCode, Task
 from palaver.generation.depth import deep_calls
+from palaver.generation.fields import remember
 from palaver.generation.makers import Discarded, Fields, One, Run, Steering
 from palaver.generation.patterns import NoSuchString
 from palaver.generation.steered import SteeredCompiler
+from palaver.grammar.bounds import tracked_paths
 from palaver.grammar.ir import Grammar
+from palaver.spec.ast import Path
 from palaver.trees.node import Node
 from palaver.trees.tree import Tree
 
@@ -56,18 +59,22 @@ class Program:
         *,
         nodes: int,
         above: tuple[str, ...] = (),
+        history: Sequence[Node] = (),
         pins: Mapping[str, Node] = MappingProxyType({}),
         fields: Fields = NO_FIELDS,
         steering: Steering | None = None,
     ) -> Node:
         """A random node of `symbol`, as a part of a larger tree; `fields` and `steering` as for `make_tree`.
 
-        `above` are the symbols it will stand below. `pins` are nodes to be used where their symbols are first due; this
-        works for fields that a repetition counts by, and what contains them.
+        `above` are the symbols it will stand below, `history` the trees before it that computed repetitions may look
+        back at. `pins` are nodes to be used where their symbols are first due; this works for fields that a repetition
+        counts by, and what contains them.
 
         :raises Discarded: a generator, a field or a computed repetition could not be satisfied this time
         """
         run = Run(chance, nodes, fields)
+        for earlier in history:
+            remember(earlier, self._tracked, run)
         run.above.extend(above)
         run.pins.update(pins)
         return self._make(symbol, run, steering)
@@ -87,6 +94,10 @@ class Program:
             raise Discarded("the tree became too deep") from None
         assert isinstance(node, Node), "the maker of a symbol makes a node"
         return node
+
+    @cached_property
+    def _tracked(self) -> tuple[Path, ...]:
+        return tracked_paths(self._task.grammar)
 
     def prepare_steering(self) -> None:
         """Compile now what would be compiled when something is first steered."""

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from palaver.grammar.ir import Grammar, mentioned, paths_of, refs, uses_binary
+from palaver.grammar.ir import Grammar, mentioned, paths_of, refs, uses_binary, walk
 from palaver.grammar.mentions import users_of
 from palaver.spec.ast import (
     Bit,
@@ -84,7 +84,21 @@ class Analysis:
     @cached_property
     def always(self) -> frozenset[str]:
         """The symbols that stand in every tree of the start symbol, sources aside."""
-        return _always(self.grammar.rules)[self.grammar.start]
+        return self._held[self.grammar.start]
+
+    def is_once_in(self, symbol: str, outer: str) -> bool:
+        """Whether every node named `outer` holds, or is, exactly one of the name `symbol`, sources included."""
+        return symbol in self._held[outer] and _count(symbol, self.grammar.rules, self.arguments)[outer] == 1
+
+    def is_one_thing(self, symbol: str) -> bool:
+        """Whether all nodes of that name are the same: there is nothing to choose in it, and nothing to compute."""
+        rules = (self.grammar.rules[name] for name in sorted(self.below(symbol) | {symbol}))
+        return all(rule.generator is None and all(map(_is_fixed, walk(rule.body))) for rule in rules)
+
+    @cached_property
+    def _held(self) -> dict[str, frozenset[str]]:
+        """For each symbol those that stand in every tree of it, sources aside."""
+        return _always(self.grammar.rules)
 
     @cached_property
     def sought(self) -> frozenset[str]:
@@ -221,6 +235,14 @@ def _most_in(expr: Expr, counts: Mapping[str, int]) -> int:
             return once if most in (0, 1) else 2 * once
         case Literal() | Bit() | Pattern():
             return 0
+
+
+def _is_fixed(expr: Expr) -> bool:
+    match expr:
+        case Repeat(_, int(least), most):
+            return least == most
+        case _:
+            return isinstance(expr, Literal | Bit | Sequence | Ref)
 
 
 def _always(rules: Mapping[str, Rule]) -> dict[str, frozenset[str]]:

@@ -147,6 +147,12 @@ class Cast:
         """
         return self._played.get(name) or self._instances[name]
 
+    def has_link(self, party: Party) -> bool:
+        """Whether a party is, or is to be, linked to something."""
+        if party.party_name in SELF_STARTING:
+            return party.party_name != "In" or party.is_fuzzer_controlled()
+        return isinstance(party, NetworkParty) and party.is_fuzzer_controlled()
+
     def link(self, party: Party) -> tuple[Address, Role] | None:
         """Where a party is to be linked to; None if it needs no link, as most that we do not play."""
         if party.party_name == "StdIn":

@@ -55,7 +55,8 @@ from palaver.session.events import (
 )
 from palaver.session.findings import Finding, Kind, Said, Verdict, verdict_of
 from palaver.session.inbox import Inbox
-from palaver.session.memory import Memory, Refusal
+from palaver.session.memory import Judged, Memory, Refusal
+from palaver.session.past import Past
 from palaver.session.play import Play
 from palaver.session.player import WAIT, Player
 from palaver.session.timers import Timers
@@ -116,6 +117,8 @@ class Session:
         self._patience = patience or Patience()
         self._actions: list[Action] = []
         self._memory = Memory(play, chance, player.steering)
+        self._lookback = play.lookback
+        self._heard_before = play.heard
         self._forecast: Forecast = self._memory.forecast
         self._turn = self.spec.namespace.turn(chance)
         self.spec.namespace.take(self._turn)
@@ -127,17 +130,18 @@ class Session:
         self._finished: set[str] = set()  # links on which we said that we say no more
         self._leaves_at: float | None = None  # when we no longer wait for a program to end, once all is said
         self._timers = Timers()
-        self._has_timers = any(message.sender == "TimerEvent" for message in self.spec.analysis.messages)
+        self._has_timers = play.has_timers
         self._now = 0.0
         self._since = 0.0  # the last time that something was said or heard
         self._longest_pause = 0.0
         self._heard_in_a_row = 0  # messages since we said something
-        self._wants: bool | None = None  # whether it is our turn; None: to be found out
+        self._ours: list[MessageType] | None = None  # what we can say now; None: to be found out
         self._holds_until: float | None = None  # when a pause is over in which we let the others speak
         self._has_begun = False
         self._next: Callable[[], None] | None = None  # what is done when it is committed
         self._heard = getincrementaldecoder("utf-8")("surrogateescape")  # of a program, as text
         self._incoming: tuple[str, bool] | None = None  # the link that data is coming from just now
+        self._withheld = 0  # how much has come, in bytes, of which parties have passed nothing on yet
 
     # --- what happens -------------------------------------------------------------------------------------------------
 
@@ -145,7 +149,7 @@ class Session:
         """Take in what has happened; what is to be done. The first input, whatever it is, begins the conversation."""
         self._now = max(self._now, event.at)
         self._take_the_stage()
-        self._wants = None
+        self._ours = None
         if not self._has_begun:
             self._begin()
         if self._leaves_at is not None:
@@ -153,13 +157,13 @@ class Session:
         if self.is_over or self._leaves_at is not None:
             return self._flush()
         match event:
+            case Received(_, link, data, is_whole):
+                self._receive(link, data, is_whole)
             case Listening(_, link, port):
                 self._settle(link, port)
             case Opened(_, link):
                 self._links[link] = "open"
                 self._since = self._now
-            case Received(_, link, data, is_whole):
-                self._receive(link, data, is_whole)
             case Closed(_, link):
                 self._closed(event)
             case Failed(_, link, trouble, reason):
@@ -167,7 +171,7 @@ class Session:
                 self._find(_KIND_OF_TROUBLE[trouble], reason, party=link)
             case Secured() | Passed():
                 pass
-        self._wants = None
+        self._ours = None
         self._go_on()
         return self._flush()
 
@@ -207,10 +211,14 @@ class Session:
     def _receive(self, link: str, data: bytes, is_whole: bool) -> None:
         party = self._cast.party("Out" if link == "In" else link)
         self._incoming = (party.party_name, is_whole)
+        self._withheld += len(data) + 1
         piece = self._heard.decode(data) if self._wants_text(party) else data
         if piece or not data:  # an empty datagram is something
             self._guarded(f"{party.party_name}.receive", party.receive, piece, self._only_speaker(party))
         self._incoming = None
+        # A party may gather a message, which so has begun. Who drops what comes without end would wait for ever.
+        if 0 < self._withheld <= self._patience.largest_message:
+            self._since = self._now
 
     def _wants_text(self, party: Party) -> bool:
         """Whether code of the spec sees what a program says as text; only then it can be cut between characters."""
@@ -292,7 +300,7 @@ class Session:
         if name == "TimerControl":
             self._timers.control(data.decode("latin-1"), self._now)
             return
-        if self._cast.link(party) is None:
+        if not self._cast.has_link(party):
             return
         if name not in self._links:
             raise PalaverError(f"{name} has nobody to say it to: start() was not called, or stop() was")
@@ -317,8 +325,9 @@ class Session:
         if inbox.has_something and not is_whole:
             self._longest_pause = max(self._longest_pause, self._now - self._since)
         self._since = self._now
+        self._withheld = 0
         inbox.put(data, is_whole=is_whole)
-        self._wants = None
+        self._ours = None
         if len(inbox) > self._patience.largest_message:
             self._find(
                 Kind.LIMIT,
@@ -348,13 +357,14 @@ class Session:
         """The inbox of a party. They stand in the order in which what waits in them has come."""
         inbox = self._inboxes.get(name)
         if inbox is None:
-            inbox = self._inboxes[name] = Inbox(self._matcher)
+            inbox = self._inboxes[name] = Inbox(self._matcher, self._heard_before)
         elif not inbox.has_something:
             self._inboxes[name] = self._inboxes.pop(name)
         return inbox
 
-    def _matcher(self, symbol: str, is_whole: bool) -> Any:
-        return self.spec.matcher(symbol, binary=self.spec.is_binary, whole=is_whole)
+    def _matcher(self, symbol: str, is_whole: bool, past: Past) -> Any:
+        history = self._lookback.history(symbol, past)
+        return self.spec.matcher(symbol, binary=self.spec.is_binary, whole=is_whole, history=history)
 
     # --- listening ----------------------------------------------------------------------------------------------------
 
@@ -394,7 +404,7 @@ class Session:
                     self._unexpected(name, inbox)
                     return False
                 continue
-            inbox.expect(moves)
+            inbox.expect(moves, self._memory.past)
             standing = inbox.standing()
             if standing.longest is None:
                 if not standing.may_go_on:
@@ -410,6 +420,9 @@ class Session:
         if not self._inboxes[name].has_something:
             return False
         return name != "StdIn" or any(move.sender == name for move in self._forecast.moves)
+
+    def _is_anybody_waiting(self) -> bool:
+        return any(inbox.has_something and self._is_waiting(name) for name, inbox in self._inboxes.items())
 
     def _is_out_of_turn(self, name: str, forecast: Forecast) -> bool:
         """Whether somebody has spoken who was not meant to: unless others may, who are late and to be heard first."""
@@ -439,7 +452,7 @@ class Session:
             judged = self._memory.weigh(move, node)
             if isinstance(judged, Refusal):
                 refusal = refusal or (move.symbol, judged)
-            elif not looks_ahead or self._can_follow(name, inbox.behind(length), judged.forecast):
+            elif not looks_ahead or self._can_follow(name, inbox.behind(length), judged):
                 self._memory.accept(judged)
                 self._note(move, self._memory.newest, inbox.take(length))
                 return None
@@ -452,26 +465,27 @@ class Session:
             return False
         readings = ((length, self._memory.weigh(*reading)) for length in lengths for reading in inbox.readings(length))
         return any(
-            self._can_follow(name, inbox.behind(length), judged.forecast)
+            self._can_follow(name, inbox.behind(length), judged)
             for length, judged in readings
             if not isinstance(judged, Refusal)
         )
 
-    def _can_follow(self, name: str, left: Inbox, forecast: Forecast) -> bool:
+    def _can_follow(self, name: str, left: Inbox, judged: Judged) -> bool:
         """Whether what stands behind a message can be what comes next."""
         if not left.has_something:
             return True
+        forecast = judged.forecast
         moves = [move for move in forecast.moves if move.sender == name]
         if not moves:
             return not self._is_out_of_turn(name, forecast)
-        left.expect(moves)
+        left.expect(moves, judged.past)
         standing = left.standing()
         return standing.longest is not None or standing.may_go_on
 
     def _note(self, move: MessageType, node: Node, data: bytes) -> None:
         """Let a message be part of the conversation."""
         before, self._forecast = self._forecast, self._memory.forecast
-        self._wants = None
+        self._ours = None
         self._since = self._now
         self._holds_until = None
         is_ours = self._cast.is_ours(move.sender)
@@ -507,15 +521,17 @@ class Session:
             return self._quiet_at() if is_complete else self._since + self._patience.patience
         if self._awaits_a_timer and self._timers.next_at is not None:
             return None
+        if self._withheld:
+            return self._since + self._patience.patience
         if self._memory.can_end:
             return self._quiet_at()
         return self._since + self._patience.timeout
 
     def _check_waiting(self) -> None:
         """We wait for others. Will they speak?"""
-        expected = [move for move in self._forecast.moves if not self._cast.is_ours(move.sender)]
-        if self._is_cut_off() and not any(map(self._is_waiting, self._inboxes)):
-            names = _names(expected or self._forecast.moves)
+        is_anybody_waiting = self._is_anybody_waiting()
+        if not is_anybody_waiting and self._is_cut_off():
+            names = _names(self._moves_of_others() or self._forecast.moves)
             if self._memory.can_end:
                 self._finish()
             elif names == "TimerEvent":
@@ -527,17 +543,20 @@ class Session:
         until = self._waits_until()
         if until is None or self._now < until:
             return
-        if any(map(self._is_waiting, self._inboxes)):
+        if is_anybody_waiting:
             self._stopped_short()
         elif self._memory.can_end:
             self._finish()
-        elif not expected:
+        elif not (expected := self._moves_of_others()):
             names = _names(self._forecast.moves)
             self._find(Kind.UNREACHABLE, f"{names} had no link for {self._now - self._since:.1f} s", party=names)
         else:
             names = _names(expected)
             what = f"{names} said nothing for {self._now - self._since:.1f} s"
             self._find(Kind.SILENCE, what, party=names, expected=_symbols(expected))
+
+    def _moves_of_others(self) -> list[MessageType]:
+        return [move for move in self._forecast.moves if not self._cast.is_ours(move.sender)]
 
     @property
     def _peer_states(self) -> list[str]:
@@ -638,7 +657,7 @@ class Session:
         elif missing:
             self._find(Kind.UNSOLVED, f"nothing more can be said, but {missing}")
         elif self._links.get("In") == "open":
-            self._leaves_at, self._wants = self._now + _FAREWELL, None
+            self._leaves_at, self._ours = self._now + _FAREWELL, None
             self._actions.append(Finish("In"))
         else:
             self._end()
@@ -647,7 +666,7 @@ class Session:
         """Close everything; nothing more is said or heard."""
         if self.is_over:
             return
-        self.is_over, self._wants = True, None
+        self.is_over, self._ours = True, None
         self._player.ended(not self.findings and self._memory.can_end)
         told = len(self._cast.faults)
         self._cast.stop()
@@ -663,17 +682,15 @@ class Session:
     def wants_to_speak(self) -> bool:
         """Whether it is our turn, as far as we know; what has come in may change that."""
         # Asked several times for each message; only what comes through one of our doors can change the answer.
-        if self._wants is None:
-            self._wants = self._is_our_turn()
-        return self._wants
+        if self._ours is None:
+            self._ours = self._our_moves() if self._is_our_turn() else []
+        return bool(self._ours)
 
     def _is_our_turn(self) -> bool:
+        """Whether we may speak, if there is anything for us to say."""
         if self.is_over or not self._has_begun or self._leaves_at is not None:
             return False
-        if self._is_holding or any(map(self._is_waiting, self._inboxes)):
-            return False
-        self._cast.take_the_stage()  # the spec may decide who is ours
-        return any(map(self._can_say, self._forecast.moves))
+        return not self._is_holding and not self._is_anybody_waiting()
 
     @property
     def _is_holding(self) -> bool:
@@ -681,10 +698,13 @@ class Session:
         return self._holds_until is not None and self._now < self._holds_until
 
     def _our_moves(self) -> list[MessageType]:
-        return list(filter(self._can_say, self._forecast.moves))
+        self._cast.take_the_stage()  # the spec may decide who is ours
+        moves = self._forecast.moves
+        speaking = {sender: self._can_speak(sender) for sender in {move.sender for move in moves}}
+        return [move for move in moves if speaking[move.sender]]
 
-    def _can_say(self, move: MessageType) -> bool:
-        party = self._cast.party(move.sender)
+    def _can_speak(self, name: str) -> bool:
+        party = self._cast.party(name)
         if not party.is_fuzzer_controlled():
             return False
         link = party.party_name
@@ -694,8 +714,7 @@ class Session:
         """Make what we say next. Until it is committed nobody hears of it, and it can be discarded."""
         self._now = max(self._now, at)
         self._take_the_stage()
-        self._wants = None
-        moves = self._our_moves()
+        moves, self._ours = self._our_moves() if self._ours is None else self._ours, None
         if self._holds_until is not None:
             self._player.waited(self._forecast)
         while moves:
@@ -723,11 +742,11 @@ class Session:
         """Say what was made."""
         self._now = max(self._now, at)
         self._take_the_stage()
-        self._wants = None
+        self._ours = None
         do, self._next = self._next, None
         assert do is not None, "only what was made can be said"
         do()
-        self._wants = None
+        self._ours = None
         if not self.is_over:
             self._go_on()
         return self._flush()

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from itertools import islice
+from typing import NamedTuple
 
 from palaver.matching.candidates import Candidates
 from palaver.matching.forecaster import MessageType
 from palaver.matching.matcher import Matcher, Progress
+from palaver.session.heard import Heard, Reading
+from palaver.session.past import NO_PAST, Past
 from palaver.trees.node import Node
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
+class Standing(NamedTuple):
     """Where the reading of the next message stands."""
 
     longest: int | None = None  # the length of the longest complete message
@@ -25,14 +27,20 @@ class Standing:
 
 
 class Inbox:
-    """The unread data of one party. `matcher` gives a fresh matcher for a message, for a stream or for a datagram."""
+    """The unread data of one party.
 
-    def __init__(self, matcher: Callable[[str, bool], Matcher]) -> None:
+    `matcher` gives a fresh matcher for a message, for a datagram (True) or for a stream, after what was said before.
+    """
+
+    def __init__(self, matcher: Callable[[str, bool, Past], Matcher], heard: Heard) -> None:
         self._matcher = matcher
+        self._heard = heard
+        self._recalled: Reading | None = None  # what the stream is, if that is known without reading it
         self._stream = bytearray()
         self._datagrams: deque[bytes] = deque()
         self._has_ended = False
         self._moves: tuple[MessageType, ...] = ()
+        self._past = NO_PAST
         self._matchers: dict[MessageType, Matcher] = {}
         self._candidates: Candidates[MessageType] | None = None
         self._progress: dict[MessageType, Progress] = {}
@@ -59,6 +67,7 @@ class Inbox:
             self._datagrams.append(data)
             return
         self._stream += data
+        self._recalled = None
         if self._candidates is not None:
             self._progress = self._candidates.feed(data)
 
@@ -68,25 +77,35 @@ class Inbox:
         if self._candidates is not None and not self._datagrams:
             self._progress = self._candidates.finish()
 
-    def expect(self, moves: Sequence[MessageType]) -> None:
+    def expect(self, moves: Sequence[MessageType], past: Past = NO_PAST) -> None:
         """Read what comes as one of these messages; what waits is read at once."""
-        if tuple(moves) == self._moves and self._candidates is not None:
+        is_read = self._candidates is not None or self._recalled is not None
+        if is_read and tuple(moves) == self._moves and past is self._past:
             return
-        self._moves = tuple(moves)
+        self._moves, self._past = tuple(moves), past
         self._begin()
 
     def _begin(self) -> None:
-        self._candidates = None
+        self._candidates = self._recalled = None
         if not self._moves:
             self._progress = {}
             return
         if self._datagrams:
-            self._matchers = {move: self._matcher(move.symbol, True) for move in self._moves}
+            self._matchers = {move: self._matcher(move.symbol, True, self._past) for move in self._moves}
             self._progress = {move: each.finish(self._datagrams[0]) for move, each in self._matchers.items()}
             return
-        self._matchers = {move: self._matcher(move.symbol, False) for move in self._moves}
+        data = bytes(self._stream)
+        self._recalled = self._heard.recall(self._moves, data)
+        if self._recalled is None:
+            self._read(data)
+
+    def _read(self, data: bytes) -> None:
+        """Read the stream, which is this."""
+        self._matchers = {move: self._matcher(move.symbol, False, self._past) for move in self._moves}
         self._candidates = Candidates(self._matchers)
-        self._progress = self._candidates.feed(bytes(self._stream)) if self._stream else {}
+        self._progress = self._candidates.feed(data) if data else {}
+        if self.standing() == Standing(len(data), may_go_on=False) and len(self.lengths()) == 1:
+            self._heard.keep(self._moves, data, islice(self.readings(len(data)), 2))
         if self._has_ended:
             self._progress = self._candidates.finish()
 
@@ -99,6 +118,8 @@ class Inbox:
         """How far the next message has come."""
         if self._datagrams and self._candidates is not None:
             self._begin()  # the first datagram came after the candidates were chosen
+        if self._recalled is not None:
+            return Standing(len(self._stream), may_go_on=False)
         if not self._progress:
             return Standing(None, not self._has_ended)
         lengths = [progress.longest for progress in self._progress.values() if progress.longest is not None]
@@ -108,11 +129,16 @@ class Inbox:
 
     def lengths(self) -> list[int]:
         """Where the next message can end, the longest first."""
+        if self._recalled is not None:
+            return [len(self._stream)]
         found = {length for progress in self._progress.values() for length in progress.complete}
         return sorted(found, reverse=True)
 
     def readings(self, length: int) -> Iterator[tuple[MessageType, Node]]:
         """Every way to understand the first bytes as one of the expected messages, in the order of the spec."""
+        if self._recalled is not None:
+            yield self._recalled
+            return
         for move, matcher in self._matchers.items():
             if length in self._progress[move].complete:
                 for node in matcher.trees(length):
@@ -130,7 +156,7 @@ class Inbox:
 
     def behind(self, length: int) -> Inbox:
         """What is left behind so many bytes, to be read as something else."""
-        left = Inbox(self._matcher)
+        left = Inbox(self._matcher, self._heard)
         if rest := self._stream[length:]:
             left.put(bytes(rest), is_whole=False)
         left._has_ended = self._has_ended
@@ -147,7 +173,7 @@ class Inbox:
         else:
             data = bytes(self._stream[:length])
             del self._stream[:length]
-        self._candidates = None
+        self._candidates = self._recalled = None
         self._moves = ()
         self._progress = {}
         return data

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from palaver.compiled import Spec
 from palaver.constraints.check import Evaluate, Failure, compile_check, compile_formula, looks_inside
 from palaver.constraints.incremental import Watch
+from palaver.constraints.uses import is_only_measured, is_upper_bound, whole_constants
 from palaver.grammar.ir import symbols_of
 from palaver.matching.forecaster import Hypothesis
 from palaver.solving.clauses import Clause, clauses_of
@@ -39,7 +40,8 @@ class Law:
         analysis, names = spec.analysis, spec.namespace.names
         clauses = [each for constraint in spec.grammar.constraints for each in clauses_of(constraint, analysis, names)]
         self._checks = [compile_check(clause.as_constraint(), analysis, names) for clause in clauses]
-        self.beginning, _ = Watch.begin(self._checks, analysis, names).with_end(())
+        constants = whole_constants(spec.python, names)
+        self.beginning, _ = Watch.begin(self._checks, analysis, names, constants).with_end(())
         self._lasting = [not self.beginning.can_recover(check.constraint) for check in self._checks]
         self.is_incremental = all(self.beginning.is_incremental(check.constraint) for check in self._checks)
         self._early = [early for clause in clauses if (early := _early(clause)) is not None]
@@ -56,6 +58,18 @@ class Law:
             self._idle = frozenset()
         # Whether a conversation in which nothing is broken may end wherever the grammar lets it.
         self.needs_an_end = not all(self._lasting)
+        self._analysis = analysis
+        self._number_is_fixed: dict[tuple[str, str], bool] = {}
+        # Which clauses are conditions on numbers of nodes and nothing else; and those that set an upper limit.
+        self._counting = [_only_counts(clause) for clause in clauses]
+        self._limits = frozenset(
+            clause.expression
+            for clause, counts in zip(clauses, self._counting, strict=True)
+            if counts and clause.expression is not None and is_upper_bound(clause.expression.python, constants)
+        )
+        # The messages that are always the same. With settings, nothing is sure of what is made.
+        self._follows_the_grammar = not spec.grammar.settings
+        self._fixed = frozenset(name for name in said if self._follows_the_grammar and analysis.is_one_thing(name))
 
     def judge(self, before: Watch, hypothesis: Hypothesis, symbol: str) -> tuple[Watch, Failure | None]:
         """What is known after the latest message, one of this symbol, and what it has broken.
@@ -77,6 +91,37 @@ class Law:
             if failure is not None and is_lasting:
                 return failure
         return None
+
+    def is_one_thing(self, symbol: str) -> bool:
+        """Whether all messages of a symbol that we can make are the same."""
+        return symbol in self._fixed
+
+    def breaks_always(self, failure: Failure, symbol: str) -> bool:
+        """Whether every message of this symbol breaks what one has broken: all are the same, or are only counted."""
+        if symbol in self._fixed:
+            return True
+        if failure.leaf not in self._limits or not self._follows_the_grammar:
+            return False
+        return all(self._adds_a_fixed_number(symbol, mention.path.base) for mention in failure.leaf.mentions)
+
+    def _adds_a_fixed_number(self, symbol: str, counted: str) -> bool:
+        """Whether it does not matter for the number of nodes which message of a symbol is said."""
+        key = (symbol, counted)
+        if key not in self._number_is_fixed:
+            is_inside = counted == symbol or counted in self._analysis.below_or_source(symbol)
+            is_fixed = not is_inside or self._analysis.is_once_in(counted, symbol)
+            self._number_is_fixed[key] = is_fixed and counted not in self.states
+        return self._number_is_fixed[key]
+
+    def is_as_before(self, before: Watch, after: Watch) -> bool:
+        """Whether nothing fails but numbers of nodes that were wrong before, and may be right later."""
+        outcomes = zip(before.outcomes, after.outcomes, self._counting, strict=True)
+        return all(now is None or (counts and then is not None) for then, now, counts in outcomes)
+
+    def miscounts(self, before: Watch, after: Watch) -> bool:
+        """Whether a number of nodes was right before, and is wrong now."""
+        outcomes = zip(before.outcomes, after.outcomes, self._counting, strict=True)
+        return any(counts and then is None and now is not None for then, now, counts in outcomes)
 
     def _changes_nothing(self, symbol: str, closed: Sequence[Node]) -> bool:
         """Whether no constraint can see a message, or what it has finished."""
@@ -148,6 +193,17 @@ def _is_asked_early(clause: Clause) -> bool:
             case Not(part):
                 todo.append(part)
     return True
+
+
+def _only_counts(clause: Clause) -> bool:
+    """Whether a clause is a condition on numbers of nodes, wherever they stand."""
+    expression = clause.expression
+    if expression is None or clause.quantifiers or not expression.mentions:
+        return False
+    return not any(mention.path.steps for mention in expression.mentions) and all(
+        mention.kind == "count" or is_only_measured(mention, expression, clause.names)
+        for mention in expression.mentions
+    )
 
 
 def _in_their_places(nodes: Sequence[Node], hypothesis: Hypothesis) -> Sequence[Tree]:

@@ -7,7 +7,7 @@ constraints, with everything said before as it is.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -16,6 +16,7 @@ from palaver.constraints.check import Failure
 from palaver.constraints.incremental import Watch
 from palaver.generation.makers import Discarded, Steering
 from palaver.matching.forecaster import Forecast, Hypothesis, MessageType
+from palaver.session.past import NO_PAST, Past
 from palaver.session.play import Play
 from palaver.solving.sources import NoSource
 from palaver.spec.ast import Expression
@@ -40,6 +41,8 @@ class Memory:
     def __init__(self, play: Play, chance: Chance, steering: Steering | None = None) -> None:
         self._spec = spec = play.spec
         self._law = law = play.law
+        self._lookback = play.lookback
+        self.past = NO_PAST
         self.forecast: Forecast = play.forecaster.begin()
         self.newest: Node
         self.reason = ""  # why the last message could not be made
@@ -92,6 +95,7 @@ class Memory:
     def accept(self, judged: Judged) -> None:
         """Remember a message."""
         self.newest, self.forecast, self._watches = judged.node, judged.forecast, judged.watches
+        self.past = judged.past
         self._unfinished = _NOT_ASKED
         self._made = None
 
@@ -112,7 +116,9 @@ class Memory:
         if not watches:
             assert first is not None, "who is refuted has failed"
             return first
-        return Judged(node, forecast.without(refuted) if refuted else forecast, watches)
+        forecast = forecast.without(refuted) if refuted else forecast
+        past = self._lookback.after(self.past, node, forecast.hypotheses[0].around)
+        return Judged(node, forecast, watches, past)
 
     # --- speaking -----------------------------------------------------------------------------------------------------
 
@@ -120,39 +126,52 @@ class Memory:
         """A message of ours that can be said now; None if none was found, and then `reason` says why."""
         solver, scene = self._solver, self._scene
         scene.move, scene.sees_all = move, False
+        scene.history = self._lookback.history(move.symbol, self.past)
         solver.begin()
         solver.forget()
-        if (made := self._made_at_once(move)) is not None:
+        made = self._made_at_once(move)
+        if isinstance(made, Node):
             return made
+        if made is not None and self._law.breaks_always(made, move.symbol):
+            self._note_reason(move, made)
+            return None
         while not solver.is_exhausted:
             tree = solver.solve()
             if tree is None:
+                if self._law.is_one_thing(move.symbol):
+                    break  # and there is no other to be found
                 continue
             node = tree.at(scene.hook).node
             assert isinstance(node, Node), "a message is a node"
             judged = self._judged(move, node)
-            if isinstance(judged, Judged):
+            if isinstance(judged, Judged) and not self._is_once_too_often(judged):
                 self._made = judged
                 return judged.node
             # What was said long ago forbids it, and has to be looked at, too.
             scene.sees_all = True
-        failure = solver.failure
+        self._note_reason(move, solver.failure)
+        return None
+
+    def _note_reason(self, move: MessageType, failure: Failure | None) -> None:
+        """Remember why there is no message."""
         self.reason = f"no {move.symbol} was found that satisfies the constraints"
         if failure is not None:
             self.reason += f": {failure.describe()}"
-        elif solver.discarded:
-            self.reason += f": {solver.discarded}"
-        return None
+        elif self._solver.discarded:
+            self.reason += f": {self._solver.discarded}"
 
-    def _made_at_once(self, move: MessageType) -> Node | None:
-        """A message as it comes, if everything holds with it, or as before: then there is nothing to solve."""
+    def _made_at_once(self, move: MessageType) -> Node | Failure | None:
+        """A message as it comes, if everything holds with it, or as before: then there is nothing to solve.
+
+        Otherwise what it breaks for good; None if it is not that bad.
+        """
         try:
             node = self._scene.make(move.symbol)
         except Discarded:
             return None
         judged = self._judged(move, node)
         if isinstance(judged, Failure):
-            return None
+            return judged
         if not self._is_unchanged(judged) and not self._is_fine(judged):
             return None
         self._made = judged
@@ -163,8 +182,25 @@ class Memory:
         return bool(judged.forecast.moves) and all(watch in self._watches for watch in judged.watches)
 
     def _is_fine(self, judged: Judged) -> bool:
-        """Whether every constraint holds now, as far as a solver would see."""
-        return self._law.is_thorough and not any(watch.failures for watch in judged.watches)
+        """Whether every constraint holds now, as far as a solver would see; or it takes more messages for that."""
+        if not self._law.is_thorough:
+            return False
+        return not any(watch.failures for watch in judged.watches) or self._is_on_its_way(judged)
+
+    def _is_on_its_way(self, judged: Judged) -> bool:
+        """Whether all that does not hold is how often something was said, as before, and more can be said."""
+        return bool(judged.forecast.moves) and all(
+            self._law.is_as_before(before, after) for before, after in self._changes(judged)
+        )
+
+    def _is_once_too_often(self, judged: Judged) -> bool:
+        """Whether there were as many of something as there must be, and now are not, wherever they were said."""
+        return any(self._law.miscounts(before, after) for before, after in self._changes(judged))
+
+    def _changes(self, judged: Judged) -> Iterator[tuple[Watch, Watch]]:
+        """For each hypothesis, what was known before and what is known now."""
+        for hypothesis, watch in zip(judged.forecast.hypotheses, judged.watches, strict=True):
+            yield self._watches[hypothesis.origin], watch
 
     def say(self, node: Node) -> None:
         """Remember what we say: the message that was made last."""
@@ -180,6 +216,7 @@ class Judged:
     node: Node
     forecast: Forecast
     watches: list[Watch]  # one for each hypothesis
+    past: Past
 
 
 class _Scene:
@@ -189,6 +226,7 @@ class _Scene:
         self._memory = memory
         self.move: MessageType
         self.hook: Path = ()
+        self.history: tuple[Node, ...] = ()
         self.sees_all = False
         self.make: Callable[[str], Node]
 

@@ -11,7 +11,9 @@ from palaver.grammar.analyse import Analysis
 from palaver.matching.cut import cut_at_messages
 from palaver.party import Stage
 from palaver.session.cast import Cast, Casting
+from palaver.session.heard import Heard
 from palaver.session.law import Law
+from palaver.session.past import Lookback
 from palaver.solving.workshop import Limits
 from palaver.spec.ast import Rule
 
@@ -38,7 +40,10 @@ class Play:
             rehearsal.link(party)  # who has no address, or no program, is told now and not in the first session
         # What others say to each other does not reach us.
         self.spec = spec.seen_by(ours)
+        self.has_timers = any(message.sender == "TimerEvent" for message in self.spec.analysis.messages)
         self.law = Law(self.spec)
+        self.heard = Heard(self.spec.analysis)
+        self.lookback = Lookback(self.spec.analysis)
         self.forecaster = self.spec.forecaster(self.law.states)
 
     def prepare(self) -> None:

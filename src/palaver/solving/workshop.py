@@ -12,6 +12,7 @@ from palaver.chance import Chance
 from palaver.constraints.check import Check, compile_check
 from palaver.constraints.distance import Judgement, compile_distance
 from palaver.constraints.guided import own_functions
+from palaver.constraints.uses import assigned_later
 from palaver.generation.makers import Fields, MakeField, Steering
 from palaver.generation.measured import Measured
 from palaver.generation.measures import Measure
@@ -56,6 +57,7 @@ class Scene(Protocol):
     """A tree with a part missing, such as a conversation before our next message."""
 
     make: Callable[[str], Node]  # makes nodes of a symbol for it; whoever makes the solver sets it
+    history: tuple[Node, ...]  # what computed repetitions in the part may look back at
 
     def completed(self) -> Tree:
         """The tree with a fresh part."""
@@ -111,7 +113,7 @@ class Workshop:
             equation.compile()
         fields: dict[str, MakeField] = {}
         is_frozen = None if scene is None else scene.is_frozen
-        placing = replace(self._placing(program, fields, chance / "mend", limits), is_frozen=is_frozen)
+        placing = replace(self._placing(program, fields, chance / "mend", limits, scene), is_frozen=is_frozen)
         measured = _MeasuredOnes(self, limits.max_repetitions, program, fields)
         assigner = Assigner(
             self._languages,
@@ -126,7 +128,7 @@ class Workshop:
         for symbol in drawn:
             fields[symbol] = Field(symbol, plan.domains[symbol], (), (), assigner, None, chance / symbol, meter).make
         # A field that is searched for is not made of fields that are searched for, or there might be no end.
-        simple = self._placing(program, dict(fields), chance / "fields", limits) if plan.filters else placing
+        simple = self._placing(program, dict(fields), chance / "fields", limits, scene) if plan.filters else placing
         for symbol in sorted(plan.filters):
             fields[symbol] = self._searched(symbol, plan, simple, assigner, chance / symbol, meter, limits.rates).make
         search = Search(
@@ -152,7 +154,7 @@ class Workshop:
             steering=steering,
         )
         if scene is not None:
-            scene.make = partial(program.make, chance=turn, nodes=limits.max_nodes, fields=fields, steering=steering)
+            scene.make = _making(scene, program, turn, limits.max_nodes, fields, steering)
             fresh = scene.completed
         checks = [self.check(constraint) for constraint in constraints]
         return Solver(fresh, checks, plan, constructor, search, meter)
@@ -208,11 +210,14 @@ class Workshop:
         search = Search(judges, lambda tree: tree, placing, assigner, chance / "search", meter, {}, rates)
         return Field(symbol, plan.domains.get(symbol), filters, conditions, assigner, search, chance, meter)
 
-    def _placing(self, program: Program, fields: Fields, chance: Chance, limits: Limits) -> Placing:
+    def _placing(
+        self, program: Program, fields: Fields, chance: Chance, limits: Limits, scene: Scene | None
+    ) -> Placing:
         def make(symbol: str, above: tuple[str, ...], given: Mapping[str, Node], elsewhere: int) -> Node:
             # What is changed again and again must not grow again and again.
             nodes = max(_FEWEST_NODES, limits.max_nodes - elsewhere)
-            return program.make(symbol, chance, nodes=nodes, above=above, pins=given, fields=fields)
+            history = () if scene is None else scene.history
+            return program.make(symbol, chance, nodes=nodes, above=above, history=history, pins=given, fields=fields)
 
         return Placing(make, self.generate, self._generated, self._dependence)
 
@@ -233,8 +238,7 @@ class Workshop:
     @cached_property
     def _changing(self) -> frozenset[str]:
         """The global names that functions of the spec assign to."""
-        nodes = (node for module in self.python for node in ast.walk(module) if isinstance(node, ast.Global))
-        return frozenset(name for node in nodes for name in node.names)
+        return assigned_later(self.python)
 
     @cached_property
     def _reader(self) -> Reader:
@@ -248,6 +252,15 @@ class Workshop:
     def _generated(self) -> frozenset[str]:
         rules = self.analysis.grammar.rules
         return frozenset(symbol for symbol, rule in rules.items() if rule.generator is not None)
+
+
+def _making(
+    scene: Scene, program: Program, chance: Chance, nodes: int, fields: Fields, steering: Steering | None
+) -> Callable[[str], Node]:
+    def make(symbol: str) -> Node:
+        return program.make(symbol, chance, nodes=nodes, history=scene.history, fields=fields, steering=steering)
+
+    return make
 
 
 def _drawn(plan: Plan) -> list[str]:

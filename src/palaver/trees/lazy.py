@@ -70,7 +70,9 @@ class LazyNode(Node):
     def _replace(self, **changes: Any) -> Node:  # type: ignore[override]
         if changes.keys() <= {"symbol", "sources", "parties"}:
             kept = {"symbol": self.symbol, "sources": self.sources, "parties": self.parties} | changes
-            return new(LazyNode, (kept["symbol"], self.unexpanded, kept["sources"], kept["parties"]))
+            edited = new(LazyNode, (kept["symbol"], self.unexpanded, kept["sources"], kept["parties"]))
+            edited.__dict__.update(self.__dict__)  # the children, if somebody has looked
+            return edited
         return new(Node, (self.symbol, (), self.sources, self.parties))._replace(**changes)
 
     def __iter__(self) -> Iterator[Any]:
