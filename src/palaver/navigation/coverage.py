@@ -64,18 +64,23 @@ class Coverage:
         return self._first_step(state, name) if following is None else following
 
     def _first_step(self, state: int, name: str) -> int:
-        walk = self.walks[state]
-        # The shorter path to the same node first, as each refers to the next; there are at most k.
-        end = self.step(self._ends[state], name) if state else NOTHING
-        following = end  # of a path that is as long as it may be, the first symbol is forgotten
-        if len(walk) < self.paths.k:
-            following = len(self.walks)
-            self._states[*walk, name] = following
-            self.walks.append((*walk, name))
-            self.is_covered.append(0)
-            self._steps.append({})
-            self._ends.append(end)
-        self._steps[state][name] = following
+        walks, steps, ends = self.walks, self._steps, self._ends
+        # The shorter paths to the same node first, as each refers to the next.
+        waiting = [state]
+        while state and name not in steps[ends[state]]:
+            state = ends[state]
+            waiting.append(state)
+        following = steps[ends[state]][name] if state else NOTHING
+        for state in reversed(waiting):
+            walk = walks[state]
+            if len(walk) < self.paths.k:  # of a path that is as long as it may be, the first symbol is forgotten
+                path = (*walk, name)
+                ends.append(following)
+                following = self._states[path] = len(walks)
+                walks.append(path)
+                self.is_covered.append(0)
+                steps.append({})
+            steps[state][name] = following
         return following
 
     def state(self, path: KPath) -> int:

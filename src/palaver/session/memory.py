@@ -8,7 +8,6 @@ constraints, with everything said before as it is.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from palaver.chance import Chance
@@ -125,7 +124,7 @@ class Memory:
     def made(self, move: MessageType) -> Node | None:
         """A message of ours that can be said now; None if none was found, and then `reason` says why."""
         solver, scene = self._solver, self._scene
-        scene.move, scene.sees_all = move, False
+        scene.move, scene.first, scene.sees_all = move, None, False
         scene.history = self._lookback.history(move.symbol, self.past)
         solver.begin()
         solver.forget()
@@ -166,7 +165,7 @@ class Memory:
         Otherwise what it breaks for good; None if it is not that bad.
         """
         try:
-            node = self._scene.make(move.symbol)
+            node = self._scene.first = self._scene.make(move.symbol)
         except Discarded:
             return None
         judged = self._judged(move, node)
@@ -209,8 +208,7 @@ class Memory:
         self.accept(self._made)
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
+class Judged(NamedTuple):
     """A message that breaks no constraint, and what is known after it."""
 
     node: Node
@@ -225,13 +223,15 @@ class _Scene:
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
         self.move: MessageType
+        self.first: Node | None = None  # a message that was made already, to begin with
         self.hook: Path = ()
         self.history: tuple[Node, ...] = ()
         self.sees_all = False
         self.make: Callable[[str], Node]
 
     def completed(self) -> Tree:
-        after = self._memory.forecast.after(self.move, self.make(self.move.symbol))
+        node, self.first = self.first or self.make(self.move.symbol), None
+        after = self._memory.forecast.after(self.move, node)
         hypothesis = after.hypotheses[0]
         if self.sees_all:
             tree, self.hook = hypothesis.tree(), hypothesis.latest

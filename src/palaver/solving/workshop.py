@@ -30,7 +30,7 @@ from palaver.solving.search import DEFAULT_RATES, Rates, Search
 from palaver.solving.solver import Solver
 from palaver.solving.spelling import Speller
 from palaver.solving.views import Reader
-from palaver.spec.ast import Constraint, Formula
+from palaver.spec.ast import Constraint
 from palaver.trees.node import Node
 from palaver.trees.paths import Path
 from palaver.trees.tree import Tree
@@ -82,7 +82,7 @@ class Workshop:
     read: Callable[[str, Any], Node | None]
     read_bits: Callable[[str, str], Node | None]
     _plans: dict[tuple[tuple[Constraint, ...], int], Plan] = field(default_factory=dict, repr=False)
-    _checks: dict[tuple[Constraint, Formula], Check] = field(default_factory=dict, repr=False)
+    _checks: dict[Constraint, Check] = field(default_factory=dict, repr=False)
     _judges: dict[Constraint, Callable[[Tree], Judgement]] = field(default_factory=dict, repr=False)
 
     def plan(self, constraints: Iterable[Constraint], spread: int = MAX_REPETITIONS) -> Plan:
@@ -177,10 +177,9 @@ class Workshop:
 
     def check(self, constraint: Constraint) -> Check:
         """A constraint, ready to be asked, also about trees that are not finished; made once."""
-        key = (constraint, constraint.formula)
-        if key not in self._checks:
-            self._checks[key] = compile_check(constraint, self.analysis, self.names, early=True)
-        return self._checks[key]
+        if constraint not in self._checks:
+            self._checks[constraint] = compile_check(constraint, self.analysis, self.names, early=True)
+        return self._checks[constraint]
 
     def _judge(self, constraint: Constraint) -> Callable[[Tree], Judgement]:
         """How far trees are from satisfying a constraint; worked out when it is first asked, which is often never."""

@@ -215,6 +215,9 @@ class Constraint:
     source: Source = field(compare=False, repr=False)
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
+    def __hash__(self) -> int:
+        return hash(self.text)  # to go through all of the formula would take longer than what it is looked up for
+
 
 @dataclass(frozen=True, slots=True)
 class Goal:

@@ -1,8 +1,11 @@
 # A web service over HTTP with JSON: an API of quotes that can be listed, added, looked up and removed.
 #
+#   palaver talk rest --client 8000        test the service at port 8000
+#   palaver talk rest --server 8000        be the service, and test the clients that come to port 8000
+#
 # A request is written as a line with its method and path, and a line with its body; an answer as a line with its status
-# and type, and a line with its body. The class below makes HTTP of that. The service is looked for where --client says,
-# or else $QUOTES_API, or else 127.0.0.1:8000.
+# and type, and a line with its body. The classes below make HTTP of that. Without --client and --server, the service is
+# looked for where $QUOTES_API says, or else at 127.0.0.1:8000.
 
 <start>    ::= <exchange>+
 <exchange> ::= <listing> | <mistake> | <visit>
@@ -63,37 +66,75 @@ where forall <v> in <visit>: forall <q> in <v>..<quote>: <q>.<string> == <v>.<ad
 
 import http.client
 import os
+import re
+
+ADDRESS = os.environ.get("QUOTES_API", "127.0.0.1:8000")
 
 
 class Client(NetworkParty):
-    """Makes the requests. Each has a connection of its own, so there is nothing to start."""
+    """Makes the requests, by way of a library that has a connection of its own."""
 
     def __init__(self):
-        super().__init__(os.environ.get("QUOTES_API", "127.0.0.1:8000"), connection_mode=ConnectionMode.CONNECT)
+        super().__init__(ADDRESS, connection_mode=ConnectionMode.CONNECT)
+        self.connection = None
 
     def start(self):
         pass
 
+    def stop(self):
+        if self.connection:
+            self.connection.close()
+
     def send(self, message, recipient):
+        self.connection = self.connection or http.client.HTTPConnection(self.ip, self.port, timeout=5)
         head, body, _ = str(message).split("\n")
-        connection = http.client.HTTPConnection(self.ip, self.port, timeout=5)
         try:
-            connection.request(*head.split(" "), body)
-            answer = connection.getresponse()
+            self.connection.request(*head.split(" "), body)
+            answer = self.connection.getresponse()
             kind = answer.getheader("Content-Type", "nothing")
             head = "%d %s\n" % (answer.status, kind)
             self.receive(head.encode() + answer.read() + b"\n", "Server")
         except http.client.HTTPException as error:
             self.receive("no HTTP: " + repr(error), "Server")
-        finally:
-            connection.close()
 
 
-class Server(FandangoParty):
-    """Answers them."""
+class Server(NetworkParty):
+    """Answers them. A request is heard when all of it has come; what is no HTTP is heard as it is."""
 
     def __init__(self):
-        super().__init__(connection_mode=ConnectionMode.EXTERNAL)
+        super().__init__(ADDRESS, connection_mode=ConnectionMode.EXTERNAL)
+        self.begun = b""
 
-    def stop(self):
-        pass
+    def receive(self, message, sender):
+        first, self.begun = split(self.begun + (message or b""))
+        while first:
+            super().receive(first, "Client")
+            first, self.begun = split(self.begun)
+        if message is None:
+            if self.begun:
+                super().receive(self.begun, "Client")
+            super().receive(None, "Client")
+
+    def send(self, message, recipient):
+        head, body, _ = str(message).split("\n")
+        status, kind = head.split(" ", 1)
+        fields = "" if kind == "nothing" else "Content-Type: %s\r\nContent-Length: %d\r\n" % (kind, len(body))
+        reason = http.client.responses[int(status)]
+        super().send("HTTP/1.1 %s %s\r\n%s\r\n%s" % (status, reason, fields, body), recipient)
+
+
+# How a request begins, of which maybe not more than a part of the first line has come.
+BEGUN = re.compile(rb"\A[A-Z]{1,9}(\Z| [!-~]*(\Z| [HTP/1.]*\r?\Z| HTTP/1\.1\r\n))")
+LENGTH = re.compile(rb"\r\ncontent-length:[ ]*([0-9]{1,6})(?=\r\n|\Z)", re.IGNORECASE)
+
+
+def split(data):
+    """The request that the data begins with, if it is whole, and what comes after it."""
+    head, end, rest = data.partition(b"\r\n\r\n")
+    if not BEGUN.search(data) or len(head) > 65536:
+        return data, b""
+    length = LENGTH.search(head)
+    size = int(length[1]) if length else 0
+    if end and len(rest) >= size:
+        return head.split(b" HTTP")[0] + b"\n" + rest[:size] + b"\n", rest[size:]
+    return b"", data

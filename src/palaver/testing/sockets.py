@@ -70,9 +70,10 @@ class SocketWorld:
 
     def _go_on(self) -> bool:
         """Let every talker do what can be done now. Whether that was anything."""
-        moved = [driver.step() for driver in self._drivers]
+        idle = [driver for driver in self._drivers if not driver.is_busy]
+        moved = [driver.step() for driver in idle]
         if not any(moved):
-            moved = [driver.hand_over(self._alarm(driver.session)) for driver in self._drivers]
+            moved = [driver.hand_over(self._alarm(driver.session)) for driver in idle]
         return any(moved)
 
     def _alarm(self, talker: Talker) -> list[Input]:
@@ -80,7 +81,7 @@ class SocketWorld:
         return [Passed(now)] if not talker.is_over and deadline is not None and deadline <= now else []
 
     def _wait(self, until: float | None) -> None:
-        talkers = [driver.session for driver in self._drivers]
+        talkers = [driver.session for driver in self._drivers if not driver.is_busy]
         times = [until, *(talker.deadline for talker in talkers if not talker.is_over)]
         self._share(self._loop.wait(min((at for at in times if at is not None), default=None)))
 

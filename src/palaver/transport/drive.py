@@ -83,11 +83,19 @@ class Driver:
         self._watch = watch
         self._is_started = False
         self.has_listened = False  # just now, so there is no need to do so before anything is made
+        self.is_busy = False  # in the middle of a step: code of the spec may wait for others in it
 
     def step(self) -> bool:
         """Do what can be done without waiting; False if that is nothing."""
         if self.session.is_over:
             return False
+        was_busy, self.is_busy = self.is_busy, True
+        try:
+            return self._go_on()
+        finally:
+            self.is_busy = was_busy
+
+    def _go_on(self) -> bool:
         if not self._is_started:
             self._is_started = True
             return self.hand_over([Passed(self.carrier.clock.now())])
@@ -99,6 +107,14 @@ class Driver:
 
     def hand_over(self, inputs: Sequence[Input]) -> bool:
         """Whether there was anything to hand over."""
+        was_busy, self.is_busy = self.is_busy, True
+        try:
+            self._hand_over(inputs)
+        finally:
+            self.is_busy = was_busy
+        return bool(inputs)
+
+    def _hand_over(self, inputs: Sequence[Input]) -> None:
         # A link that was closed or opened anew on the way has nothing to do with what is still to be told about it.
         stale: set[str] = set()
         for happened in inputs:
@@ -109,7 +125,6 @@ class Driver:
                 actions = self.session.handle(happened)
                 stale.update(action.link for action in actions if isinstance(action, Open | Close))
                 self._carry_out(actions)
-        return bool(inputs)
 
     def _speak(self) -> bool:
         if not self.session.wants_to_speak or not self.session.speak(self.carrier.clock.now()):

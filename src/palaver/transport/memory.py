@@ -154,7 +154,8 @@ class MemoryWorld:
 
     def _go_on(self) -> bool:
         """Let every session do what can be done now. Whether that was anything."""
-        pairs = [pair for pair in zip(self._drivers, self._loops, strict=True) if not pair[0].session.is_over]
+        every = zip(self._drivers, self._loops, strict=True)
+        pairs = [pair for pair in every if not pair[0].session.is_over and not pair[0].is_busy]
         # Everybody gets a turn before anybody gets another.
         moved = [driver.step() for driver, _ in pairs]
         if not any(moved):
@@ -172,7 +173,7 @@ class MemoryWorld:
 
         :raises RuntimeError: there is no such moment
         """
-        sessions = [driver.session for driver in self._drivers]
+        sessions = [driver.session for driver in self._drivers if not driver.is_busy]
         times = [until, *(session.deadline for session in sessions if not session.is_over)]
         times += [arrival.at for arrival in self._agenda]
         later = [at for at in times if at is not None and at > self.clock.now()]

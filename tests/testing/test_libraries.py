@@ -1,0 +1,90 @@
+"""Libraries that connect by themselves can be let into a world of ours, and see there what they would see outside."""
+
+from __future__ import annotations
+
+import http.client
+import socket
+from contextlib import closing
+
+import pytest
+
+from palaver.session.events import Address, Open
+from palaver.testing import HangUp, Hear, MemoryWorld, Reset, Say, ScriptedPeer, SocketWorld, Step, libraries_in
+
+ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
+
+
+def peer(port: int, *script: Step) -> ScriptedPeer:
+    return ScriptedPeer(script, address=f"127.0.0.1:{port}")
+
+
+def gets_its_answer(world: MemoryWorld | SocketWorld) -> None:
+    driver = world.add(peer(0, *[Hear(b"\r\n\r\n"), Say(ANSWER)] * 2))
+    driver.step()
+    with libraries_in(world):
+        connection = http.client.HTTPConnection("127.0.0.1", driver.carrier.port_of("peer"), timeout=60)
+        with closing(connection):
+            for _ in range(2):
+                connection.request("GET", "/")
+                assert connection.getresponse().read() == b"hello"
+
+
+def test_a_library_gets_its_answer_in_memory() -> None:
+    gets_its_answer(MemoryWorld())
+
+
+def test_a_library_gets_its_answer_over_sockets() -> None:
+    with SocketWorld() as world:
+        gets_its_answer(world)
+
+
+def test_libraries_connect_as_ever_afterwards() -> None:
+    before = socket.create_connection
+    with libraries_in(MemoryWorld()):
+        assert socket.create_connection is not before
+    assert socket.create_connection is before
+
+
+def test_a_library_is_refused_by_nobody() -> None:
+    with libraries_in(MemoryWorld()), socket.create_connection(("127.0.0.1", 1)) as connection:
+        connection.sendall(b"Is anybody there?")
+        with pytest.raises(ConnectionRefusedError, match="nobody listens"):
+            connection.recv(1)
+
+
+def test_a_library_waits_as_long_as_it_wants_to() -> None:
+    world = MemoryWorld()
+    world.loop().carry_out([Open("Server", Address("tcp", "127.0.0.1", 1), "listen")])
+    with libraries_in(world), socket.create_connection(("127.0.0.1", 1), timeout=7) as connection:
+        connection.sendall(b"Is anybody there?")
+        with pytest.raises(TimeoutError):
+            connection.recv(1)
+    assert world.clock.now() == 7
+
+
+def test_a_library_is_told_that_the_other_has_hung_up() -> None:
+    world = MemoryWorld()
+    world.add(peer(1, Hear(b"1"), Say(b"2345"), HangUp()))
+    with libraries_in(world), socket.create_connection(("127.0.0.1", 1)) as connection:
+        connection.sendall(b"1")
+        assert [connection.recv(3), connection.recv(3), connection.recv(3)] == [b"234", b"5", b""]
+
+
+def test_a_library_is_told_that_the_connection_broke() -> None:
+    world = MemoryWorld()
+    world.add(peer(1, Hear(b"1"), Reset()))
+    with libraries_in(world), socket.create_connection(("127.0.0.1", 1)) as connection:
+        connection.sendall(b"1")
+        with pytest.raises(ConnectionResetError):
+            connection.recv(1)
+
+
+def test_the_other_is_told_that_a_library_says_no_more() -> None:
+    world = MemoryWorld()
+    server = world.add(peer(1, Hear(b"1"), Say(b"2"), Hear(b"never said")))
+    with libraries_in(world), socket.create_connection(("127.0.0.1", 1)) as connection:
+        connection.sendall(b"1")
+        connection.shutdown(socket.SHUT_WR)
+        assert connection.recv(1) == b"2"
+        world.run()
+    assert server.session.is_over
