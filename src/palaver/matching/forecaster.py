@@ -173,10 +173,10 @@ class Hypothesis:
         A node is complete as soon as nothing more can be said in it; otherwise, when something is said after it. A tree
         that may still become the first child of another one is complete in this sense.
         """
-        return tuple(_nodes_of(self._done))
+        return tuple(_nodes_of(self._done)) if self._done else ()
 
     @property
-    def around(self) -> Iterator[NonTerminal]:
+    def around(self) -> tuple[NonTerminal, ...]:
         """The symbols of the nodes around the latest message, the innermost first."""
         return symbols_around(self._said)
 
@@ -203,7 +203,7 @@ class Hypothesis:
         return nearby(self._said, self._forecaster.start)
 
     @property
-    def open_symbols(self) -> Iterator[NonTerminal]:
+    def open_symbols(self) -> tuple[NonTerminal, ...]:
         """The symbols of the nodes that are open now, the innermost first."""
         return symbols_around(self._edge)
 
@@ -244,7 +244,8 @@ class Hypothesis:
 
     def _after(self, step: Step, future: Future, node: Node, groups: dict[object, int]) -> Hypothesis:
         done: Done = []
-        edge = grown(_left(self._edge, step, done), step.route.growth, done)
+        edge = self._edge if step.then is None else _left(self._edge, step, done)
+        edge = grown(edge, step.route.growth, done)
         group = self._next_group(edge, step, groups) if self._forecaster.positions.distinguished else 0
         edge = said = extended(edge, node)
         closing = step.closing
@@ -257,7 +258,7 @@ class Hypothesis:
     def _next_group(self, edge: Open, step: Step, groups: dict[object, int]) -> int:
         """The number of all that agree in the past and in this step."""
         marks_of = self._forecaster.positions.marks_of
-        marks = [marks for ending in _endings(step) if (marks := marks_of(ending))]
+        marks = [marks for ending in _endings(step) if (marks := marks_of(ending))] if step.then is not None else ()
         # How many symbols that matter have been closed can be told from how many are open.
         key = (self._group, edge.place.level, step.route.marks, *marks)
         return groups.setdefault(key, len(groups))

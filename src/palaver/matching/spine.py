@@ -18,7 +18,7 @@ node of the goal. The root of all is such a place too; its goal is the start sym
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import TypeAlias
 
 from palaver.matching.trails import NO_TRAIL, Trail, Trails
@@ -29,7 +29,9 @@ from palaver.trees.paths import Path
 class Place:
     """Where an open node stands."""
 
-    __slots__ = ("goal", "height", "is_last", "level", "parent", "shape", "survivor", "symbol", "tail", "trail")
+    __slots__ = (
+        "goal", "height", "is_last", "level", "names", "parent", "shape", "survivor", "symbol", "tail", "trail"
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -60,6 +62,7 @@ class Place:
         if is_marked:
             self.shape = hash((self.shape, self.height))
         self.trail = trail  # how far the paths of computed bounds have been followed
+        self.names: tuple[NonTerminal, ...] | None = None  # of the nodes that are open here, once somebody asks
 
 
 class Open:
@@ -224,13 +227,17 @@ def _count(children: Children) -> int:
     return count
 
 
-def symbols_around(edge: Open) -> Iterator[NonTerminal]:
+def symbols_around(edge: Open) -> tuple[NonTerminal, ...]:
     """The symbols of the open nodes, the innermost first."""
+    places: list[Place] = []
     place: Place | None = edge.place
-    while place is not None:
-        if place.symbol is not None:
-            yield place.symbol
+    while place is not None and place.names is None:
+        places.append(place)
         place = place.parent.place if place.parent is not None else None
+    names: tuple[NonTerminal, ...] = () if place is None or place.names is None else place.names
+    for place in reversed(places):
+        names = place.names = names if place.symbol is None else (place.symbol, *names)
+    return names
 
 
 # --- Growth -----------------------------------------------------------------------------------------------------------

@@ -117,15 +117,17 @@ class Guide:
         """A message was said, by us or by others."""
         step = self._steps[0] if self._steps else None
         planned = step if isinstance(step, Edge) and step.move == move else None
-        covered = len(self._atlas.coverage)
+        coverage = self._atlas.coverage
+        covered = len(coverage)
         if not is_ours:
             self._peer.answered(self._last, self._possible or self._answers(before), move.symbol)
         self._possible = self._answers(after)
         edges = self.superposition.advance(move, node, before, after, planned)
-        if any(self._potential.is_open(edge.state) for edge in edges) or len(self._atlas.coverage) > covered:
+        is_new = len(coverage) > covered
+        if is_new or any(self._potential.is_open(edge.state) for edge in edges):
             (self._ours if is_ours else self._peer).contained(node)
         if edges:
-            self._scheme.tried(edges[0], len(self._atlas.coverage) > covered)
+            self._scheme.tried(edges[0], is_new)
         if is_ours:
             self._last = move.symbol
         if planned is not None and edges and edges[0].is_like(planned):

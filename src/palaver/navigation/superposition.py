@@ -209,7 +209,10 @@ class Superposition:
 
     def _is_alive(self, edge: Edge, forecast: Forecast) -> bool:
         """Whether the forecaster still holds an explanation for possible, or one that goes on in more ways."""
-        return any(self._agrees(hypothesis, edge) for hypothesis in forecast.hypotheses)
+        hypotheses = forecast.hypotheses
+        if len(hypotheses) == 1:
+            return self._agrees(hypotheses[0], edge)
+        return any(self._agrees(hypothesis, edge) for hypothesis in hypotheses)
 
     def _agrees(self, hypothesis: Hypothesis, edge: Edge) -> bool:
         future = edge.to.future
@@ -219,11 +222,12 @@ class Superposition:
         if not distinguished:
             return True
         # Of the symbols around the message, those that make a difference to constraints are the same.
-        around = self._coverage.walks[edge.state][-2::-1]
-        for mine, theirs in zip(around, hypothesis.around, strict=False):
-            if mine != theirs and (mine in distinguished or theirs in distinguished):
-                return False
-        return True
+        mine = self._coverage.walks[edge.state][-2::-1]
+        theirs = hypothesis.around[: len(mine)]
+        if mine == theirs:
+            return True
+        others = ({a, b} for a, b in zip(mine, theirs, strict=False) if a != b)
+        return all(names.isdisjoint(distinguished) for names in others)
 
 
 def _latest(track: Track) -> Explained:

@@ -125,7 +125,9 @@ class Law:
 
     def _changes_nothing(self, symbol: str, closed: Sequence[Node]) -> bool:
         """Whether no constraint can see a message, or what it has finished."""
-        return symbol in self._idle and not any(node.symbol in self._spoken_of for node in closed)
+        if symbol not in self._idle:
+            return False
+        return not closed or self._spoken_of.isdisjoint([node.symbol for node in closed])
 
     def unfinished(self, tree: Tree) -> Failure | None:
         """What does not hold in a conversation that is over."""
