@@ -32,6 +32,8 @@ from palaver.matching.tables import BoundEvaluator
 MOST_HYPOTHESES = 64
 # How many futures are remembered that nobody holds.
 _MOST_KEPT = 20_000
+# How many are looked at before a dialogue is held. Those of most protocols are fewer.
+_MOST_PREPARED = 300
 # How far it is looked whether one future comes to another by ending.
 _MOST_ENDS = 4
 
@@ -103,6 +105,18 @@ class CompiledDialogue:
             future = self._futures[key] = Future(position, following, is_asking=is_asking)
             self._kept.append(future)
         return future
+
+    def prepare(self) -> None:
+        """Find out now what would be found out when it is first asked, about all that is not too far ahead."""
+        todo = [self.beginning]
+        found = {self.beginning: None}
+        for future in todo:
+            for move in () if future.is_asking else self.moves(future, None):
+                for step in self.steps(future, move, None):
+                    after = self.future_after(step)
+                    if after not in found and len(found) < _MOST_PREPARED:
+                        found[after] = None
+                        todo.append(after)
 
     # --- Questions ----------------------------------------------------------------------------------------------------
 

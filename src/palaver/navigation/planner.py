@@ -242,18 +242,21 @@ class Planner:
         best: tuple[Back, Edge, float, float] | None = None  # the way, its last edge, what it gains and costs
         ratio = 0.0
         first = float("inf")  # what it costs at least to gain anything; nobody looks further
-        done: set[tuple[int, Place]] = set()
+        done: tuple[set[Place], set[Place]] = (set(), set())  # in this conversation, and in the next one
+        expanded = 0
         heap: list[tuple[float, int, int, Place, Back | None, str, float]] = []
         for number, place in enumerate(starts):
             heap.append((0.0, number, 0, place, None, situation.last, 0.0))
         ticket = len(heap)
-        while heap and len(done) < _NEARBY:
+        while heap and expanded < _NEARBY:
             cost, _, layer, place, back, last, gained = heappop(heap)
-            if (layer, place) in done:
+            seen = done[layer]
+            if place in seen:
                 continue
             if cost > first:
                 break
-            done.add((layer, place))
+            seen.add(place)
+            expanded += 1
             for edge, more, likelihood, said in self.ways_on(place, layer, last, situation):
                 total, gain = cost + more, gained
                 further = (back, edge)
@@ -263,14 +266,14 @@ class Planner:
                     if gain / total > ratio:
                         ratio = gain / total
                         best = further, edge, gain, total
-                if total <= first and (layer, edge.to) not in done:
+                if total <= first and edge.to not in seen:
                     heappush(heap, (total, ticket, layer, edge.to, further, said, gain))
                     ticket += 1
             if layer == 0 and cost + RESET <= first and self._atlas.ending(place) is not None:
                 again = (cost + RESET, ticket, 1, self._atlas.beginning, (back, END), "", gained)
                 heappush(heap, again)
                 ticket += 1
-        self.expanded += len(done)
+        self.expanded += expanded
         if best is None:
             return None
         way, edge, gain, total = best

@@ -569,6 +569,9 @@ class Session:
 
     def _is_cut_off(self) -> bool:
         """Whether nobody can say any more what may come next."""
+        is_all_open = all(state in ("opening", "open") for state in self._links.values())
+        if is_all_open and not self._finished and not self._has_timers:
+            return False
         return all(self._is_out_of_reach(move) for move in self._forecast.moves)
 
     def _is_out_of_reach(self, move: MessageType) -> bool:

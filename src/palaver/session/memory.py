@@ -19,7 +19,7 @@ from palaver.session.past import NO_PAST, Past
 from palaver.session.play import Play
 from palaver.solving.sources import NoSource
 from palaver.spec.ast import Expression
-from palaver.trees.node import Node, Parties
+from palaver.trees.node import Node
 from palaver.trees.paths import Path
 from palaver.trees.tree import Tree
 
@@ -40,6 +40,7 @@ class Memory:
     def __init__(self, play: Play, chance: Chance, steering: Steering | None = None) -> None:
         self._spec = spec = play.spec
         self._law = law = play.law
+        self._parties = play.parties
         self._lookback = play.lookback
         self.past = NO_PAST
         self.forecast: Forecast = play.forecaster.begin()
@@ -100,7 +101,7 @@ class Memory:
 
     def _judged(self, move: MessageType, node: Node) -> Judged | Failure:
         """What is known after a message, with those hypotheses only that break no constraint; or why there is none."""
-        node = node._replace(parties=Parties(move.sender, move.recipient))
+        node = node._replace(parties=self._parties[move])
         forecast = self.forecast.after(move, node)
         first: Failure | None = None
         refuted: list[Hypothesis] = []

@@ -16,6 +16,7 @@ from palaver.session.law import Law
 from palaver.session.past import Lookback
 from palaver.solving.workshop import Limits
 from palaver.spec.ast import Rule
+from palaver.trees.node import Parties
 
 # Steps of search that a message is worth. A conversation cannot wait as long as a user who asked for one input.
 BUDGET = 1_000
@@ -45,10 +46,12 @@ class Play:
         self.heard = Heard(self.spec.analysis)
         self.lookback = Lookback(self.spec.analysis)
         self.forecaster = self.spec.forecaster(self.law.states)
+        self.parties = {move: Parties(move.sender, move.recipient) for move in self.forecaster.messages}
 
     def prepare(self) -> None:
         """Compile now what would be compiled when it is first said or heard, while somebody waits for an answer."""
         spec = self.spec
+        self.forecaster.compiled.prepare()
         written = spec.workshop.prepare(spec.grammar.constraints, self.limits)
         heard = [message.symbol for message in spec.analysis.messages if message.sender not in self.ours]
         for symbol in dict.fromkeys(heard):

@@ -248,7 +248,7 @@ class Loop:
     def _round(self, until: float | None) -> tuple[float, list[Input]]:
         """What has happened, and the time, after waiting for any link, for any deadline, or until then."""
         deadlines = self._deadlines()
-        wake_at = min([at for at, _ in deadlines] + ([] if until is None else [until]), default=None)
+        wake_at = min([at for at, _ in deadlines] + ([] if until is None else [until])) if deadlines else until
         timeout = None if wake_at is None else max(0.0, wake_at - self.clock.now())
         if self._pending or self._always_ready:
             timeout = 0.0
@@ -260,7 +260,8 @@ class Loop:
         touched: dict[Link, bool] = {}
         for key, events in ready:
             touched[key.data] = touched.get(key.data, False) or bool(events & EVENT_READ)
-        touched.update(dict.fromkeys(self._always_ready.values(), True))
+        if self._always_ready:
+            touched.update(dict.fromkeys(self._always_ready.values(), True))
         for at, link in deadlines:
             if at <= now:
                 touched[link] = True
@@ -305,7 +306,7 @@ class Loop:
 
     def _deadlines(self) -> list[tuple[float, Link]]:
         links = (*self._links.values(), *self._leaving)
-        return [(link.deadline, link) for link in links if link.deadline is not None]
+        return [(at, link) for link in links if (at := link.deadline) is not None]
 
     def _can_anything_happen(self) -> bool:
         return bool(self._pending or self._watched or self._deadlines())
