@@ -31,7 +31,7 @@ SHOP = """
 def coverage_of(spec: library.Spec, *messages: str) -> dict[str, Any]:
     """The content of a coverage file after a conversation of these messages."""
     forecaster = spec.forecaster(Law(spec).states)
-    views = Views(spec.grammar, StateMap(forecaster))
+    views = Views(spec.analysis, StateMap(forecaster))
     forecast = forecaster.begin()
     for text in messages:
         move = next(move for move in forecast.moves if spec.read_as(move.symbol, text) is not None)

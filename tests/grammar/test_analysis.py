@@ -122,3 +122,11 @@ def test_a_slice_of_nobody_is_empty() -> None:
 def test_who_starts_from_another_symbol_for_once_is_not_told_about_the_rest() -> None:
     text = '<start> ::= <a> <b>\n<a> ::= "x"\n<b> ::= "y"\nwhere <a> == "x"\n'
     assert palaver.loads(text, start="<b>").warnings == ()
+
+
+def test_what_a_symbol_can_stand_in_is_found_from_below() -> None:
+    analysis = palaver.loads("<start> ::= <a> | <b>\n<a> ::= <c>*\n<b> ::= 'b' <b>?\n<c> ::= 'c' <a>?").analysis
+    for name in analysis.grammar.rules:
+        outer = {each for each in analysis.grammar.rules if name in analysis.below(each)}
+        assert analysis.above([name]) == outer, name
+    assert analysis.above(["<b>", "<c>"]) == {"<start>", "<a>", "<b>", "<c>"}

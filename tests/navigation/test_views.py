@@ -40,7 +40,7 @@ class Run:
         self.spec = palaver.loads(text)
         self.forecaster = self.spec.forecaster()
         self.states = StateMap(self.forecaster)
-        self.views = Views(self.spec.grammar, self.states)
+        self.views = Views(self.spec.analysis, self.states)
 
     def parse(self, conversation: str) -> Node:
         node = self.spec.parse(conversation).node
@@ -84,7 +84,7 @@ def reached(views: Views) -> dict[str, tuple[int, int]]:
 def taken(rules: str, *inputs: str) -> list[str]:
     """The alternatives of the rule `<x>` that are taken by inputs."""
     spec = palaver.loads(f"<start> ::= <x>\n{rules}\n")
-    alternatives = Alternatives(spec.grammar.bodies, "<x>")
+    alternatives = Alternatives(spec.analysis, "<x>")
     for each in inputs:
         node = spec.parse(each).children[0].node
         assert isinstance(node, Node)
@@ -179,7 +179,7 @@ def test_of_two_ways_the_first_counts() -> None:
 
 def test_bits_and_bytes_have_alternatives_too() -> None:
     spec = palaver.loads("<start> ::= <flag>{8} b'\\xff' <tail>\n<flag> ::= 0 | 1\n<tail> ::= b'a' | 'é'\n")
-    alternatives = Alternatives(spec.grammar.bodies, "<start>")
+    alternatives = Alternatives(spec.analysis, "<start>")
     node = spec.parse(b"\x00\xff" + "é".encode()).node
     assert isinstance(node, Node)
     alternatives.note(node)
@@ -193,7 +193,7 @@ def test_of_an_open_node_only_what_is_certain_counts() -> None:
     leaf = {name: Node(NonTerminal(f"<{name}>"), (name,)) for name in "abcd"}
     after: dict[str, list[str]] = {}
     for said in ("", "a", "ab", "abd", "c"):
-        alternatives = Alternatives(body.grammar.bodies, "<start>")
+        alternatives = Alternatives(body.analysis, "<start>")
         alternatives.note(OpenNode(NonTerminal("<start>"), tuple(leaf[name] for name in said)))
         after[said] = [text for _, text in alternatives.taken()]
     assert after == {"": [], "a": [], "ab": [], "abd": ["<a> <b> <d>"], "c": ["<c>"]}
@@ -204,7 +204,7 @@ def test_a_tree_of_any_depth_is_looked_through() -> None:
     node = Node(NonTerminal("<s>"), ("b",))
     for _ in range(depth):
         node = Node(NonTerminal("<s>"), ("a", node))
-    alternatives = Alternatives(palaver.loads("<start> ::= <s>\n<s> ::= 'a' <s> | 'b' | 'c'").grammar.bodies, "<s>")
+    alternatives = Alternatives(palaver.loads("<start> ::= <s>\n<s> ::= 'a' <s> | 'b' | 'c'").analysis, "<s>")
     alternatives.note(node)
     assert [text for _, text in alternatives.taken()] == ["'a' <s>", "'b'"]
 
@@ -247,7 +247,7 @@ def alternatives_by_hand(node: Node) -> set[str]:
 @settings(derandomize=True, max_examples=60, deadline=None)
 def test_the_alternatives_taken_are_those_that_a_look_at_each_node_finds(seed: int) -> None:
     spec = palaver.loads(RULES)
-    alternatives = Alternatives(spec.grammar.bodies, "<start>")
+    alternatives = Alternatives(spec.analysis, "<start>")
     expected: set[str] = set()
     for tree in spec.fuzz(4, seed=seed):
         assert isinstance(tree.node, Node)
@@ -273,7 +273,7 @@ def test_two_runs_merged_are_one_run_of_both() -> None:
 def test_what_was_covered_comes_back_from_json() -> None:
     run = Run()
     data = json.loads(json.dumps(run.hold(*CONVERSATIONS).as_data()))
-    assert Views.from_data(data, run.spec.grammar, run.states).as_data() == run.views.as_data()
+    assert Views.from_data(data, run.spec.analysis, run.states).as_data() == run.views.as_data()
 
 
 def test_what_the_spec_no_longer_has_is_forgotten() -> None:
@@ -283,7 +283,7 @@ def test_what_the_spec_no_longer_has_is_forgotten() -> None:
     data["transitions"].append(["<gone>", "<Client:noop>", "<work>", 1])
     data["alternatives"]["<gone>"] = ["'x'"]
     data["constraints"]["gone()"] = [1, 0]
-    assert Views.from_data(data, run.spec.grammar, run.states).as_data() == run.views.as_data()
+    assert Views.from_data(data, run.spec.analysis, run.states).as_data() == run.views.as_data()
 
 
 def test_coverage_of_another_spec_is_refused() -> None:

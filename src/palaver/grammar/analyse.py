@@ -75,6 +75,16 @@ class Analysis:
             self._below[symbol] = _below(symbol, self.children)
         return self._below[symbol]
 
+    def above(self, symbols: Iterable[str]) -> frozenset[str]:
+        """The symbols in whose trees one of these can stand; one of them only if it can stand in another."""
+        parents: dict[str, list[str]] = {}
+        for name, children in self.children.items():
+            for child in children:
+                parents.setdefault(child, []).append(name)
+        nearest = dict.fromkeys(parent for symbol in symbols for parent in parents.get(symbol, ()))
+        everywhere = ""  # a name of its own, from which all of them are reached at once
+        return frozenset(reachable(everywhere, {**parents, everywhere: list(nearest)})) - {everywhere}
+
     def below_or_source(self, symbol: str) -> frozenset[str]:
         """What is `below`, with the arguments of generators, and what is inside those."""
         if symbol not in self._below_or_source:

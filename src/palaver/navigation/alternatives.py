@@ -20,8 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
-from palaver.grammar.analyse import reachable
-from palaver.grammar.ir import refs
+from palaver.grammar.analyse import Analysis
 from palaver.grammar.regex import Regex, compile_pattern
 from palaver.grammar.show import show_expr
 from palaver.spec.ast import Bit, Choice, Expr, Literal, Pattern, Permutation, Ref, Repeat
@@ -42,9 +41,10 @@ class Alternative(NamedTuple):
 class Alternatives:
     """The alternatives of all rules that a symbol leads to, and which of them have been taken."""
 
-    def __init__(self, rules: Mapping[str, Expr], start: str) -> None:
-        self._below = {name: [ref.symbol for ref in refs(body)] for name, body in rules.items()}
-        led_to = reachable(start, self._below)
+    def __init__(self, analysis: Analysis, start: str) -> None:
+        self._below = analysis.below
+        led_to = analysis.below(start) | {start}
+        rules = analysis.grammar.bodies
         self._automata = {name: _Automaton(body) for name, body in rules.items() if name in led_to}
         self._open = {name: dict.fromkeys(automaton.texts) for name, automaton in self._automata.items()}
         self._taken: dict[Alternative, None] = {}
@@ -96,8 +96,9 @@ class Alternatives:
         """Whether nothing is left to be found in a node of this symbol."""
         if self._open.get(self._witness.get(symbol, symbol)):
             return False
-        for name in reachable(symbol, self._below):
-            if self._open.get(name):
+        below = self._below(symbol)
+        for name, still_open in self._open.items():
+            if still_open and (name == symbol or name in below):
                 self._witness[symbol] = name
                 return False
         self._done.add(symbol)

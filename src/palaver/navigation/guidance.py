@@ -40,7 +40,7 @@ class Guidance:
         self.goals = Goals(self.paths, self.dialogue, play.ours)
         self.aim = Aim(self.coverage, self.goals, goal)
         self.standing = Standing(self.coverage, self.goals)
-        self.views = Views(grammar, StateMap(forecaster))
+        self.views = Views(play.spec.analysis, StateMap(forecaster))
         self.potential = Potential(self.aim)
         self.atlas = Atlas(forecaster, self.coverage, play.ours)
         self.ours, self.peer = Peer(self.paths), Peer(self.paths)

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, Self, TypeAlias
 
 from palaver.errors import PalaverError
-from palaver.grammar.analyse import reachable
-from palaver.grammar.ir import Grammar, mentioned, symbols_of
+from palaver.grammar.analyse import Analysis
+from palaver.grammar.ir import symbols_of
 from palaver.grammar.show import show_expr
 from palaver.matching.cut import MessageType
 from palaver.matching.dialogue import Future
@@ -31,11 +31,12 @@ _Step: TypeAlias = tuple[Future, MessageType, Future | None]
 
 
 class Views:
-    """What has been covered so far. `grammar` is that of the states."""
+    """What has been covered so far. `analysis` is of the grammar of the states."""
 
-    def __init__(self, grammar: Grammar, states: StateMap) -> None:
+    def __init__(self, analysis: Analysis, states: StateMap) -> None:
+        grammar = analysis.grammar
         self.states = states
-        self.alternatives = Alternatives(grammar.bodies, grammar.start)
+        self.alternatives = Alternatives(analysis, grammar.start)
         # How often each has been seen; those that have not are there as well.
         self.message_counts: dict[MessageType, int] = dict.fromkeys(states.messages, 0)
         # By its text, how often a constraint was asked and held, and how often it did not.
@@ -46,7 +47,7 @@ class Views:
             for each in grammar.constraints
         }
         self._all_mentioned = frozenset[str]().union(*self._mentioned.values())
-        self._below = {name: mentioned(body) for name, body in grammar.bodies.items()}
+        self._below = analysis.below
         self._held: dict[str, frozenset[str]] = {}
         # How often messages led from one future to another, until somebody asks for states.
         self._steps: dict[_Step, int] = {}
@@ -141,7 +142,7 @@ class Views:
         """Which symbols that constraints mention a tree of this one may have in it."""
         held = self._held.get(symbol)
         if held is None:
-            held = self._held[symbol] = self._all_mentioned.intersection(reachable(symbol, self._below))
+            held = self._held[symbol] = self._all_mentioned & (self._below(symbol) | {symbol})
         return held
 
     def note_constraint(self, text: str, holds: bool) -> None:
@@ -216,12 +217,12 @@ class Views:
                 self.constraint_counts[text] = (known[0] + held, known[1] + failed)
 
     @classmethod
-    def from_data(cls, data: Mapping[str, Any], grammar: Grammar, states: StateMap) -> Self:
+    def from_data(cls, data: Mapping[str, Any], analysis: Analysis, states: StateMap) -> Self:
         """What `as_data` gave, for the same spec.
 
         :raises PalaverError: this is no such data, or that of another spec
         """
-        views = cls(grammar, states)
+        views = cls(analysis, states)
         views.add_data(data)
         return views
 

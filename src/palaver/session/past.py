@@ -44,9 +44,7 @@ class Lookback:
     def __init__(self, analysis: Analysis) -> None:
         self._analysis = analysis
         self._said = tuple(dict.fromkeys(message.symbol for message in analysis.messages))
-        self._states = frozenset(
-            name for name in analysis.grammar.rules if not analysis.below(name).isdisjoint(self._said)
-        )
+        self._states = analysis.above(self._said)
         self._trails = Trails()
         self._readers = frozenset(symbol for symbol in self._said if self._follow_bounds_of(symbol))
         counted = {path.names[-1] for path in self._trails.paths}

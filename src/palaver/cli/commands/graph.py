@@ -68,7 +68,7 @@ def _covered(spec: Spec, coverage_file: str | None) -> tuple[StateMap, Views | N
     spec = _with_messages(spec, data["messages"])
     states = _states(spec)
     try:
-        return states, Views.from_data(data, spec.grammar, states)
+        return states, Views.from_data(data, spec.analysis, states)
     except PalaverError as error:
         raise PalaverError(f"{coverage_file}: {error}") from error
 
