@@ -239,8 +239,7 @@ def _above_messages(analysis: Analysis) -> frozenset[str]:
     """The symbols that may hold messages: the nodes that are open while the conversation goes on."""
     rules = analysis.grammar.rules
     direct = {name for name, rule in rules.items() if any(ref.sender is not None for ref in refs(rule.body))}
-    above = {name for name in rules if name in direct or not direct.isdisjoint(analysis.below(name))}
-    return frozenset(above | {analysis.grammar.start})
+    return frozenset((*direct, *analysis.above(direct), analysis.grammar.start))
 
 
 def _is_child_of(tree: Tree, symbol: str) -> int:

@@ -86,8 +86,8 @@ class Watch:
         parts = tuple(compiler.constraint(check.constraint) for check in checks)
         watched = compiler.paths.watched()
         sought = frozenset(each.symbol for each in watched)
-        rules = analysis.grammar.rules
-        leads = {symbol: not sought.isdisjoint(analysis.below_or_source(symbol)) for symbol in rules}
+        above = analysis.above_or_made_from(sought)
+        leads = {symbol: symbol in above for symbol in analysis.grammar.rules}
         program = _Program(tuple(checks), parts, watched, leads)
         return Watch(program, tuple(Row() for _ in watched), (None,) * len(parts))
 

@@ -77,13 +77,11 @@ class Analysis:
 
     def above(self, symbols: Iterable[str]) -> frozenset[str]:
         """The symbols in whose trees one of these can stand; one of them only if it can stand in another."""
-        parents: dict[str, list[str]] = {}
-        for name, children in self.children.items():
-            for child in children:
-                parents.setdefault(child, []).append(name)
-        nearest = dict.fromkeys(parent for symbol in symbols for parent in parents.get(symbol, ()))
-        everywhere = ""  # a name of its own, from which all of them are reached at once
-        return frozenset(reachable(everywhere, {**parents, everywhere: list(nearest)})) - {everywhere}
+        return _above(symbols, self.children)
+
+    def above_or_made_from(self, symbols: Iterable[str]) -> frozenset[str]:
+        """What is `above`, with the symbols whose generators need one of these, or what it can stand in."""
+        return _above(symbols, self.children, self.arguments)
 
     def below_or_source(self, symbol: str) -> frozenset[str]:
         """What is `below`, with the arguments of generators, and what is inside those."""
@@ -164,6 +162,17 @@ def reachable(start: str, *edges: Mapping[str, Iterable[str]]) -> dict[str, None
             following = [name for edge in edges for name in edge.get(symbol, ())]
             todo.extend(reversed(following))
     return found
+
+
+def _above(symbols: Iterable[str], *edges: Mapping[str, Iterable[str]]) -> frozenset[str]:
+    parents: dict[str, list[str]] = {}
+    for edge in edges:
+        for name, children in edge.items():
+            for child in children:
+                parents.setdefault(child, []).append(name)
+    everywhere = ""  # a name of its own, from which all of them are reached at once
+    nearest = [parent for symbol in symbols for parent in parents.get(symbol, ())]
+    return frozenset(reachable(everywhere, {**parents, everywhere: nearest})) - {everywhere}
 
 
 def _below(symbol: str, *edges: Mapping[str, Iterable[str]]) -> frozenset[str]:

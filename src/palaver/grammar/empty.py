@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Set
 from itertools import chain
 
-from palaver.grammar.analyse import reachable
+from palaver.grammar.cycles import circles
 from palaver.grammar.regex import compile_pattern
 from palaver.spec.ast import Bit, Choice, Expr, Literal, Pattern, Permutation, Ref, Repeat, Rule, Sequence
 
@@ -45,7 +45,7 @@ def can_be_empty(expr: Expr, nullable: Set[str]) -> bool:
 def cyclic_symbols(rules: Mapping[str, Rule], nullable: Set[str]) -> frozenset[str]:
     """The symbols that can contain themselves with nothing beside them."""
     edges = {name: tuple(dict.fromkeys(_alone(rule.body, nullable))) for name, rule in rules.items()}
-    return frozenset(name for name in rules if any(name in reachable(child, edges) for child in edges[name]))
+    return frozenset(circles(edges, rules))
 
 
 def _alone(expr: Expr, nullable: Set[str]) -> Iterator[str]:

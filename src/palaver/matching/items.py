@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import TypeAlias
 
-from palaver.grammar.analyse import reachable
+from palaver.grammar import cycles
 from palaver.matching.cut import Dialogue, MessageType
 from palaver.spec.ast import Bound, Choice, Expr, Literal, Permutation, Ref, Repeat, Sequence
 from palaver.trees.node import Node, NonTerminal, Part
@@ -228,12 +228,7 @@ def circles(rules: Mapping[NonTerminal, Item], can_be_empty: Mapping[NonTerminal
     edges: dict[str, tuple[NonTerminal, ...]] = {
         name: tuple(dict.fromkeys(_beginnings(item, is_empty))) for name, item in rules.items()
     }
-    ahead = {name: reachable(name, edges) for name in rules}
-    found: Circles = {}
-    for name in rules:
-        if any(name in ahead[first] for first in edges[name]):
-            found[name] = tuple(other for other in rules if other in ahead[name] and name in ahead[other])
-    return found
+    return cycles.circles(edges, rules)
 
 
 def _beginnings(item: Item, is_empty: Callable[[Item], bool]) -> Iterator[NonTerminal]:
