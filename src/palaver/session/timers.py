@@ -12,9 +12,10 @@ _LONGEST = 1e9
 
 
 class Timers:
-    """The timers of one session."""
+    """The timers of one session; `are_heard` if the spec has a `TimerEvent` that tells of them."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, are_heard: bool) -> None:
+        self.are_heard = are_heard
         self._due: dict[str, float] = {}
 
     @property
