@@ -22,7 +22,7 @@ nothing are left out, and a node that contains itself with nothing beside it is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from palaver.chance import Chance
 from palaver.generation.amounts import Scale, TooDear
@@ -86,15 +86,30 @@ class Measured:
             return None
         return table.root.mask & ((2 << limit) - 1) if limit >= 0 else 0
 
-    def draw(self, symbol: str, amount: int, chance: Chance, *, nodes: int = 200) -> Node | None:
+    def draw(
+        self, symbol: str, amount: int, chance: Chance, *, nodes: int = 200, like: Node | None = None
+    ) -> Node | None:
         """A random derivation with exactly this amount; None if there is none, or none was found.
 
-        When about `nodes` nodes are spent, what is still missing is made with few more.
+        When about `nodes` nodes are spent, what is still missing is made with few more. Whatever the measure does not
+        look into is taken from `like`, in the order in which it stands there, as far as that goes.
         """
         table = self._table(symbol, amount)
         if table is None or amount < 0 or not table.root.mask >> amount & 1:
             return None
-        return table.draw(amount, chance, nodes)
+        return table.draw(amount, chance, nodes, [] if like is None else self._outer_nodes(like))
+
+    def _outer_nodes(self, node: Node) -> list[Node]:
+        """The nodes inside of a node that the measure does not look into, in the order of the text."""
+        found: list[Node] = []
+        todo = [node]
+        while todo:
+            current = todo.pop()
+            if current is node or self._rules.is_expanded(current.symbol):
+                todo += [part for part in reversed(current.children) if isinstance(part, Node)]
+            else:
+                found.append(current)
+        return found
 
     def _table(self, symbol: str, limit: int) -> _Table | None:
         """Masks for at least this limit, the latest ones if they suffice."""
@@ -153,12 +168,14 @@ class _Table:
                     symbol.add(fresh, time)
                     todo.update(dict.fromkeys(users[name]))
 
-    def draw(self, amount: int, chance: Chance, nodes: int) -> Node | None:
+    def draw(self, amount: int, chance: Chance, nodes: int, kept: Sequence[Node]) -> Node | None:
         self._scale.begin()
         for attempt in range(_ATTEMPTS):
             try:
                 with deep_calls():
-                    node = self._make(amount, Attempt(chance, nodes if attempt < _ATTEMPTS - 1 else 0))
+                    # If what is kept does not fit, it is not to blame for ever.
+                    keeping = () if attempt else kept
+                    node = self._make(amount, Attempt(chance, nodes if attempt < _ATTEMPTS - 1 else 0, keeping))
             except (NotFound, NoSuchString, Discarded, RecursionError):
                 continue
             except TooDear:

@@ -84,7 +84,7 @@ class Planner:
         make = self._usual.make
 
         def other(attempt: Attempt) -> Part:
-            node = make(name, attempt.chance)
+            node = attempt.next_kept(name) or make(name, attempt.chance)
             attempt.left -= 1 + len(flat(node))
             return node if parties is None else node._replace(parties=parties)
 

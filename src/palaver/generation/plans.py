@@ -14,7 +14,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterable
 from itertools import accumulate
 from typing import cast
 
@@ -41,16 +42,25 @@ class NotFound(Exception):
 class Attempt:
     """One derivation in the making."""
 
-    __slots__ = ("_made", "_tries", "chance", "finished", "left", "whole")
+    __slots__ = ("_kept", "_made", "_tries", "chance", "finished", "left", "whole")
 
-    def __init__(self, chance: Chance, nodes: int) -> None:
+    def __init__(self, chance: Chance, nodes: int, kept: Iterable[Node] = ()) -> None:
+        """`kept` are nodes to take before any others are made of their symbols."""
         self.chance = chance
         self.left = nodes
+        self._kept: dict[str, deque[Node]] = {}
+        for node in kept:
+            self._kept.setdefault(node.symbol, deque()).append(node)
         self._made = 0
         self._tries = _TRIES
         # The latest node of each cyclic symbol and length, and which number it had.
         self.finished = 0
         self.whole: dict[tuple[str, int], tuple[int, Node]] = {}
+
+    def next_kept(self, symbol: str) -> Node | None:
+        """The first of the nodes to keep that was not taken yet."""
+        waiting = self._kept.get(symbol)
+        return waiting.popleft() if waiting else None
 
     def spend(self, count: int) -> None:
         """Take note of so many parts. Past all reason the attempt ends: `""{1000000000}` says nothing, but slowly."""

@@ -107,7 +107,7 @@ class Assigner:
         """
         assert isinstance(tree.node, Node), "only nodes are exchanged"
         symbol = tree.node.symbol
-        if operator in _PARTS and isinstance(part := _plain(value), str | bytes) and len(part) > _LONGEST_PART:
+        if operator in _PARTS and isinstance(part := plain(value), str | bytes) and len(part) > _LONGEST_PART:
             return None
         if operator != "==" or type(value) not in (int, str, bytes):
             return self._sought(tree, view, operator, value, chance)[0]
@@ -127,7 +127,7 @@ class Assigner:
         assert isinstance(tree.node, Node), "only nodes are exchanged"
         symbol = tree.node.symbol
         if operator == "==" and view.kind is Kind.VALUE and symbol not in self.domains:
-            node = self._read(symbol, _plain(value))
+            node = self._read(symbol, plain(value))
             if node is not None:
                 return node, True
         domain = self.domain(symbol)
@@ -139,7 +139,7 @@ class Assigner:
             if base is not None:
                 word = first_spelling(domain, view, base, value)
                 return (None if word is None else self.node(symbol, word)), True
-        limited = None if domain is None else restricted(domain, view, operator, _plain(value))
+        limited = None if domain is None else restricted(domain, view, operator, plain(value))
         if limited is not None:
             return self.draw(limited, chance), limited.is_single
         return self._rewritten(tree, view, operator, value, chance), False
@@ -150,10 +150,10 @@ class Assigner:
         symbol = tree.node.symbol
         match view.kind, operator:
             case Kind.VALUE, "==":
-                return self._read(symbol, _plain(value))
+                return self._read(symbol, plain(value))
             case Kind.VALUE, "in":
                 options = list(value) if isinstance(value, list | tuple) else []
-                return self._read(symbol, _plain(chance.pick(options))) if options else None
+                return self._read(symbol, plain(chance.pick(options))) if options else None
             case Kind.NUMBER, "==" if not view.modulus:
                 return self._number(tree, view, value)
             case Kind.LENGTH, "==":
@@ -163,12 +163,13 @@ class Assigner:
                 return self._with_part(tree, view, value)
         return None
 
-    def counted(self, tree: Tree, symbol: str, amount: int, chance: Chance) -> Node | None:
-        """A node in the place of `tree` with so many nodes of `symbol` in it."""
+    def counted(self, tree: Tree, symbol: str, more: int, chance: Chance) -> Node | None:
+        """A node in the place of `tree` with so many more nodes of `symbol` in it, or fewer, and the rest as it is."""
         assert isinstance(tree.node, Node), "only nodes are exchanged"
+        amount = sum(1 for _ in tree.find_subtrees(symbol)) + more
         if not 0 <= amount <= _LARGEST_AMOUNT:
             return None
-        return self.measured(Count(symbol)).draw(tree.node.symbol, amount, chance)
+        return self.measured(Count(symbol)).draw(tree.node.symbol, amount, chance, like=tree.node)
 
     def _of_length(self, tree: Tree, amount: int, chance: Chance) -> Node | None:
         assert isinstance(tree.node, Node), "only nodes are exchanged"
@@ -213,7 +214,7 @@ class Assigner:
         return self._read(tree.node.symbol, whole[:start] + value + rest)
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """A value as it can be read: of a tree its text or bytes."""
     if isinstance(value, Tree):
         try:

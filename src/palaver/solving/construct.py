@@ -16,9 +16,8 @@ tree instead, and the nodes that later instances need are found again by their p
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, TypeAlias
 
@@ -29,14 +28,16 @@ from palaver.errors import ConversionError
 from palaver.generation.makers import Discarded
 from palaver.grammar.bounds import last_symbol
 from palaver.grammar.code import SPEC_CODE_RAISES
-from palaver.solving.assign import Assigner
+from palaver.solving.assign import Assigner, plain
 from palaver.solving.clauses import Clause
 from palaver.solving.edits import Edits, Write
 from palaver.solving.placing import Placing
 from palaver.solving.plan import Direction, Equation, Plan, directions_of
 from palaver.solving.view_arithmetic import HOLDS, inverse
 from palaver.solving.views import Kind, Reader, View
-from palaver.spec.ast import And, Expression, Formula, Index, Leaf, Not, Or, Quantified
+from palaver.spec.ast import And, Child, Expression, Formula, Index, Leaf, Not, Or, Quantified, Step
+from palaver.spec.ast import Path as AstPath
+from palaver.trees.node import Node
 from palaver.trees.paths import Path
 from palaver.trees.tree import Tree
 
@@ -75,7 +76,7 @@ class Constructor:
             return root
         edits = Edits(root)
         for equation in self.plan.equations:
-            if edits and any(self._looks_into(equation, symbol) for symbol in edits.symbols):
+            if edits and (equation.makes_anew or any(self._looks_into(equation, symbol) for symbol in edits.symbols)):
                 root = edits.applied()
                 edits = Edits(root)
             self._solve(equation, root, edits)
@@ -159,7 +160,9 @@ class Constructor:
             return self._listed(view.element, target, wanted) if relation.operator == "==" else None
         if view.kind is Kind.SUM:
             return self._summed(direction, target, wanted) if relation.operator == "==" else None
-        if not isinstance(target, Tree) or not self.placing.can_write(target, self.is_frozen):
+        if view.kind is Kind.DIFFERENT:
+            return self._varied(direction, target, wanted, root) if relation.operator == "==" else None
+        if not isinstance(target, Tree) or not self._can_write(target):
             return None
         node = self.assigner.assigned(target, view, relation.operator, wanted, self.chance)
         return None if node is None else ((target, node),)
@@ -185,29 +188,99 @@ class Constructor:
         writes: list[Write] = []
         for target, value in zip(targets, wanted, strict=True):
             node = None
-            if self.placing.can_write(target, self.is_frozen):
+            if self._can_write(target):
                 node = self.assigner.assigned(target, element, "==", value, self.chance)
             if node is None:
                 return None
             writes.append((target, node))
         return writes
 
+    def _varied(self, direction: Direction, targets: Value, wanted: Any, root: Tree) -> Sequence[Write] | None:
+        """Of several nodes some are exchanged, so that as many are different as wanted."""
+        amount = inverse(direction.relation.view, wanted)
+        if amount is None or not isinstance(targets, list) or not 0 < amount <= len(targets):
+            return None
+        groups: dict[Any, list[Tree]] = {}
+        # What must stay as it is comes first, so that it is the others that change.
+        for tree in sorted(targets, key=self._can_write):
+            groups.setdefault(plain(tree), []).append(tree)
+        if len(groups) > amount:
+            return self._made_alike(list(groups.values()), amount)
+        return self._made_different(groups, amount, root)
+
+    def _can_write(self, tree: Tree) -> bool:
+        return self.placing.can_write(tree, self.is_frozen)
+
+    def _made_alike(self, groups: Sequence[list[Tree]], amount: int) -> Sequence[Write] | None:
+        """All become like nodes of the first groups."""
+        writes: list[Write] = []
+        for tree in [tree for group in groups[amount:] for tree in group]:
+            (model, *_) = groups[self.chance.below(amount)]
+            assert isinstance(model.node, Node), "only nodes are exchanged"
+            if not self._can_write(tree) or tree.symbol != model.symbol:
+                return None
+            writes.append((tree, model.node))
+        return writes
+
+    def _made_different(self, groups: Mapping[Any, list[Tree]], amount: int, root: Tree) -> Sequence[Write] | None:
+        """Nodes that repeat others are drawn anew, until there are enough different ones."""
+        seen, elsewhere = set(groups), root.size()
+        writes: list[Write] = []
+        for tree in filter(self._can_write, [tree for group in groups.values() for tree in group[1:]]):
+            for _ in range(_TRIES if len(seen) < amount else 0):
+                node = self.placing.fresh(tree, elsewhere)
+                text = plain(Tree(node))
+                if text not in seen:
+                    seen.add(text)
+                    writes.append((tree, node))
+                    break
+        return writes if len(seen) == amount else None
+
     def _counted(
         self, direction: Direction, wanted: Any, clause: Clause, bound: Bindings, root: Tree
     ) -> Sequence[Write] | None:
-        """What holds the nodes is made anew, with as many of them as wanted."""
+        """What holds the nodes gets as many more of them as are missing, or fewer."""
         path = clause.path_of(direction.relation.view.name)
         amount = inverse(direction.relation.view, wanted)
-        if amount is None or any(isinstance(step, Index) for step in path.steps):
+        if amount is None:
             return None
-        holder = bound.get(path.base, root)
-        if path.base not in bound and len(path.steps) == 1:
-            holders = list(root.find_subtrees(path.base))
-            holder = holders[0] if len(holders) == 1 else root
-        if not self.placing.can_write(holder, self.is_frozen):
-            return None
-        node = self.assigner.counted(holder, last_symbol(path), amount, self.chance)
-        return None if node is None else ((holder, node),)
+        more = amount - len(clause.select(path, root, bound))
+        for holder in self._holders(path, clause, bound, root):
+            node = self.assigner.counted(holder, last_symbol(path), more, self.chance)
+            if node is not None:
+                return ((holder, node),)
+        return None
+
+    def _holders(self, path: AstPath, clause: Clause, bound: Bindings, root: Tree) -> Iterator[Tree]:
+        """What can be made anew so that a path selects more nodes or fewer: the innermost first, it changes the least.
+
+        If the path comes through several nodes side by side, what holds them all is better, as long as that is free.
+        """
+        several: list[Tree] = []
+        for outer, step in _ways_in(path, clause, bound, root):
+            if isinstance(step, Child):
+                free = list(filter(self._can_write, outer))
+            else:
+                free = [tree for each in outer for tree in self._outermost_free(each, last_symbol(path), clause)]
+            if len(free) == 1:
+                yield free[0]
+            several += free if len(free) > 1 else ()
+        if several:
+            yield self.chance.pick(several)
+
+    def _outermost_free(self, tree: Tree, symbol: str, clause: Clause) -> list[Tree]:
+        """The tree, or what can be written inside of it, and can have a symbol in it."""
+        found: list[Tree] = []
+        todo = [tree]
+        while todo:
+            current = todo.pop()
+            if not isinstance(current.node, Node) or symbol not in clause.analysis.below(current.node.symbol):
+                continue
+            if self._can_write(current):
+                found.append(current)
+            else:
+                todo += reversed(current.children)
+        return found
 
     # --- what is no equation ------------------------------------------------------------------------------------------
 
@@ -215,9 +288,7 @@ class Constructor:
         """Whether there may be anything in a clause that we know how to make true."""
         if clause not in self._repairable:
             expression = clause.expression
-            self._repairable[clause] = (
-                expression is None or _is_all_different(expression) or bool(directions_of(clause, self.reader))
-            )
+            self._repairable[clause] = expression is None or bool(directions_of(clause, self.reader))
         return self._repairable[clause]
 
     def repair(self, clause: Clause, root: Tree) -> Tree:
@@ -273,26 +344,24 @@ class Constructor:
         for values in part.leaf.combinations(root, bound):
             if made is not None:
                 break  # one at a time: the other combinations were looked up in the tree as it was
-            if _is_all_different(expression):
-                return self._made_different(values, root)
             order = [directions[at] for at in _shuffled(len(directions), self.chance)]
             made = self._written(order, part, bound, values, root, self._putter(root))
         return made
 
-    def _made_different(self, values: Sequence[Value], root: Tree) -> Tree | None:
-        """Nodes that repeat an earlier one are drawn anew."""
-        seen: set[str] = set()
-        for tree in next((value for value in values if isinstance(value, list)), []):
-            text = str(tree)
-            for _ in range(_TRIES if text in seen else 0):
-                if not self.placing.can_write(tree, self.is_frozen):
-                    return None
-                root = self.placing.renewed(root, root.at(tree.path))
-                text = str(root.at(tree.path))
-                if text not in seen:
-                    break
-            seen.add(text)
-        return root
+
+def _ways_in(
+    path: AstPath, clause: Clause, bound: Bindings, root: Tree
+) -> Iterator[tuple[Sequence[Tree], Step | None]]:
+    """What a path comes through, from the inside, and the step that leads on from there; None leads anywhere.
+
+    An index chooses among the children that there are, so what is around it cannot be made anew.
+    """
+    for end in range(len(path.steps) - 1, -1, -1):
+        if isinstance(path.steps[end], Index):
+            return
+        yield clause.select(replace(path, steps=path.steps[:end]), root, bound), path.steps[end]
+    if path.base not in bound:
+        yield [root], None
 
 
 def _instances(equation: Equation, root: Tree) -> list[_Instance]:
@@ -368,17 +437,3 @@ def shared_out(
 def _shuffled(count: int, chance: Chance) -> list[int]:
     left = list(range(count))
     return [left.pop(chance.below(len(left))) for _ in range(count)]
-
-
-def _is_all_different(expression: Expression) -> bool:
-    """Whether this is `len(set(… *P …)) == len(*P)`, either way round."""
-    python, mentions = expression.python, expression.mentions
-    if not isinstance(python, ast.Compare) or len(mentions) != 2 or mentions[0].path != mentions[1].path:
-        return False
-    if not isinstance(python.ops[0], ast.Eq) or any(mention.kind == "each" for mention in mentions):
-        return False
-    return any(
-        isinstance(node, ast.SetComp)
-        or (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "set")
-        for node in ast.walk(python)
-    )

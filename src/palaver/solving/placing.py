@@ -82,9 +82,16 @@ class Placing:
     def remade(self, root: Tree, target: Tree, given: Mapping[str, Node]) -> Tree:
         """`root` with a fresh node in the place of `target`, with some nodes in it given."""
         assert isinstance(target.node, Node), "only nodes are made"
-        elsewhere = root.size() - target.size()
-        fresh = self.make(target.node.symbol, _symbols_above(target), given, elsewhere)
+        fresh = self.fresh(target, root.size() - target.size(), given)
         return put_at(root, target.path, keeping_parties(fresh, target.node))
+
+    def fresh(self, target: Tree, elsewhere: int, given: Mapping[str, Node] | None = None) -> Node:
+        """Another node for the place of `target`, next to so many nodes elsewhere.
+
+        :raises Discarded: it could not be made this time
+        """
+        assert isinstance(target.node, Node), "only nodes are made"
+        return self.make(target.node.symbol, _symbols_above(target), given or {}, elsewhere)
 
     def movable(self, tree: Tree) -> Tree:
         """`tree`, or the outermost generated node it is inside of (as a part or as a source)."""

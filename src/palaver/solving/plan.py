@@ -40,9 +40,11 @@ from palaver.spec.ast import Constraint
 # What it costs to write through a view: how much of a tree changes, and how often that fails.
 _COSTS = {
     Kind.VALUE: 1, Kind.NUMBER: 1, Kind.LIST: 2, Kind.ITEM: 2, Kind.SLICE: 2, Kind.LENGTH: 4, Kind.COUNT: 5,
-    Kind.SUM: 6,
+    Kind.SUM: 6, Kind.DIFFERENT: 3,
 }  # fmt: skip
 _COST_OF_ARITHMETIC = 4
+
+_OF_SEVERAL = (Kind.COUNT, Kind.LIST, Kind.SUM, Kind.DIFFERENT)
 
 # More combinations of directions than this are not compared; then each equation takes its cheaper side.
 _MOST_COMBINATIONS = 256
@@ -99,6 +101,11 @@ class Equation:
     @property
     def written(self) -> frozenset[str]:
         return self.directions[0].written
+
+    @property
+    def makes_anew(self) -> bool:
+        """Whether what is written is how many nodes there are: what holds them is made anew, from what is in it."""
+        return self.directions[0].relation.view.kind is Kind.COUNT
 
     def compile(self) -> None:
         """Compile what every tree needs, so that the first one does not have to wait for it."""
@@ -223,7 +230,7 @@ class _Planner:
         """The symbol that a view looks at, if the clause speaks about every node of it."""
         path = clause.path_of(view.name)
         symbols = clause.symbols_of(path)
-        if view.kind in (Kind.COUNT, Kind.LIST, Kind.SUM) or len(symbols) != 1 or not clause.is_everywhere(path):
+        if view.kind in _OF_SEVERAL or len(symbols) != 1 or not clause.is_everywhere(path):
             return None
         (symbol,) = symbols
         return symbol if symbol in self._analysis.grammar.rules else None

@@ -31,6 +31,7 @@ class Kind(Enum):
     COUNT = auto()  # how many nodes there are
     LIST = auto()  # the views of several nodes
     SUM = auto()  # the sum of these
+    DIFFERENT = auto()  # how many different ones there are among them
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,7 @@ _COMPARISONS: dict[type[ast.cmpop], str] = {
 }  # fmt: skip
 TURNED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _NEGATED = {"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<", "in": "not in", "not in": "in"}
-_NUMBERS = (Kind.NUMBER, Kind.LENGTH, Kind.COUNT, Kind.SUM)
+_NUMBERS = (Kind.NUMBER, Kind.LENGTH, Kind.COUNT, Kind.SUM, Kind.DIFFERENT)
 _LARGEST_POWER = 8
 _NATIVE = sys.byteorder
 
@@ -149,6 +150,17 @@ class Reader:
                     return _list(name, self.view(each, {"each": "each"}))
         return None
 
+    def _different(self, side: ast.expr, kinds: Mapping[str, str]) -> View | None:
+        """`set(map(int, *<x>))`, or `{f(x) for x in *<x>}`: what is made of each node does not matter."""
+        match side:
+            case ast.Call(function, [_], []) if self._resolve(function) is not set:
+                return None
+            case ast.SetComp() | ast.Call(_, [_], []):
+                used = [node.id for node in ast.walk(side) if isinstance(node, ast.Name)]
+                lists = [name for name in used if kinds.get(name) == "list"]
+                return View(lists[0], Kind.DIFFERENT) if len(lists) == 1 else None
+        return None
+
     def constant(self, node: ast.expr) -> tuple[Any] | None:
         """The value of an expression that always has the same one, in a tuple; None for any other."""
         if not all(map(self._is_constant, ast.walk(node))):
@@ -167,6 +179,8 @@ class Reader:
             return None
         if function is len and isinstance(arguments[0], ast.Name) and kinds.get(arguments[0].id) == "list":
             return View(arguments[0].id, Kind.COUNT)
+        if function is len and len(arguments) == 1 and (different := self._different(arguments[0], kinds)) is not None:
+            return different
         if function is list and len(arguments) == 1:
             return self._each(arguments[0], kinds)
         if function is sum and len(arguments) == 1:
