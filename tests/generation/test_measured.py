@@ -245,6 +245,16 @@ def test_items_that_are_counted_are_not_empty() -> None:
         assert len(text(node)) == 5
 
 
+def test_what_is_not_looked_into_can_be_kept_in_its_order() -> None:
+    spec = loads('<start> ::= <name> <row>\n<name> ::= r"[a-z]{9}"\n<row> ::= <x> ("," <x>)*\n<x> ::= r"[0-9]{3}"')
+    counts, chance = measured(spec, Count("<x>")), Chance(1)
+    first = counts.draw("<start>", 4, chance)
+    more, fewer = (counts.draw("<start>", amount, chance, like=first) for amount in (6, 2))
+    assert text(more).startswith(text(first) + ",")
+    assert text(first).startswith(text(fewer) + ",")
+    assert len(text(more)) == 9 + 6 * 4 - 1
+
+
 def test_rounds_are_not_counted_on() -> None:
     spec = loads('<start> ::= <a> <b>\n<a> ::= <a> | "x" <a> | "y"\n<b> ::= "b"')
     rounds, chance = measured(spec, Count("<a>")), Chance(1)
@@ -456,8 +466,9 @@ def test_counts_are_those_of_brute_force_and_draws_have_them(rules: dict[str, Ru
     for symbol in SYMBOLS:
         found = possible(counts.amounts(symbol, LIMIT))
         assert found == sorted(expected.of_symbol(symbol, LEVELS))
+        node = None
         for amount in found:
-            node = counts.draw(symbol, amount, chance, nodes=50)
+            node = counts.draw(symbol, amount, chance, nodes=50, like=node)
             assert node is not None or may_be_needless
             if node is not None:
                 assert count(node, "<b>") == amount

@@ -13,7 +13,7 @@ from itertools import product
 from typing import Any, TypeAlias
 
 from palaver.constraints.select import Bindings, Select, compile_path
-from palaver.errors import Diagnostic
+from palaver.errors import ConversionError, Diagnostic
 from palaver.grammar.analyse import Analysis
 from palaver.grammar.code import SPEC_CODE_RAISES, Function, compile_expression, raised
 from palaver.grammar.ir import first_expression
@@ -297,9 +297,16 @@ def _text_of(leaf: Expression, mention: Mention) -> str:
     return leaf.source.text[span.start : span.end]
 
 
+def _brief_tree(tree: Tree) -> str:
+    try:
+        return repr(value_of(tree.node))
+    except ConversionError:  # bits and text that have no common type
+        return f"the bits {tree.to_bits()}"
+
+
 def _brief(value: Value) -> str:
     if isinstance(value, Tree):
-        text = repr(value_of(value.node))
+        text = _brief_tree(value)
     elif isinstance(value, list):
         text = f"[{', '.join(map(_brief, value[:5]))}{', …' if len(value) > 5 else ''}]"
     else:

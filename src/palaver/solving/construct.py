@@ -7,6 +7,9 @@ How it works
 quantifiers, each combination of nodes) both sides are evaluated; where they do not agree, one side is written: the node
 that its view looks at is exchanged for one that has the wanted value. If that cannot be, the other side is written.
 
+A count is written by making anew what holds the nodes, with more of them or fewer, and all else in it as it was. That
+is the innermost node that a path comes through and that may be written: of a conversation, a part of our own message.
+
 `repair` makes a failing clause true where it is no equation: of an `or` one alternative, of an `exists` one node.
 
 Trees never change. What equations write is collected and put into the tree at once; an instance that reads what another
@@ -144,7 +147,7 @@ class Constructor:
                 writes = self._writes(direction, values[direction.position], wanted, clause, bound, root)
                 if writes is not None:
                     return apply(writes)
-            except (Discarded, IndexError):
+            except (Discarded, IndexError, ConversionError):
                 continue
         return None
 
@@ -227,13 +230,14 @@ class Constructor:
         seen, elsewhere = set(groups), root.size()
         writes: list[Write] = []
         for tree in filter(self._can_write, [tree for group in groups.values() for tree in group[1:]]):
-            for _ in range(_TRIES if len(seen) < amount else 0):
-                node = self.placing.fresh(tree, elsewhere)
-                text = plain(Tree(node))
-                if text not in seen:
-                    seen.add(text)
-                    writes.append((tree, node))
-                    break
+            if len(seen) == amount:
+                break
+            fresh = (self.placing.fresh(tree, elsewhere) for _ in range(_TRIES))
+            node = next((node for node in fresh if plain(Tree(node)) not in seen), None)
+            if node is None:
+                return None  # there seem to be no others
+            seen.add(plain(Tree(node)))
+            writes.append((tree, node))
         return writes if len(seen) == amount else None
 
     def _counted(
