@@ -389,6 +389,25 @@ def test_a_hypothesis_tells_what_is_around_the_latest_message() -> None:
     assert hypothesis.latest == (0, 0, 1)
 
 
+def test_what_is_ahead_becomes_less() -> None:
+    spec = "<start> ::= <C:a> <loop>* <C:x>\n<loop> ::= <S:b> <C:c>"
+    ahead = ["".join(sorted(after(spec, said).hypotheses[0].ahead)) for said in ("", "a", "ab", "abc", "abcx")]
+    assert ahead == ["<a><b><c><x>", "<b><c><x>", "<b><c><x>", "<b><c><x>", ""]
+    assert after(spec, "a").ahead_after(MessageType("<x>", "C", None)) == frozenset()
+
+
+@given(SEEDS, st.booleans())
+@settings(derandomize=True, max_examples=60, deadline=None)
+def test_whatever_comes_was_ahead(seed: int, is_computed: bool) -> None:
+    dialogue = RandomDialogue(seed, is_computed=is_computed)
+    begin = Forecaster(dialogue.rules, "<start>", bound=number_in).begin()
+    ahead: dict[History, set[str]] = {}
+    for history, forecast in all_forecasts(begin, 3):
+        ahead[history] = {symbol for hypothesis in forecast.hypotheses for symbol in hypothesis.ahead}
+        come = {move.symbol for move in forecast.moves}
+        assert all(come <= ahead[history[:length]] for length in range(len(history) + 1))
+
+
 def test_when_nothing_has_been_said_there_is_an_open_start() -> None:
     (hypothesis,) = forecaster("<start> ::= <C:a>?").begin().hypotheses
     assert outline(hypothesis.tree()) == "start("

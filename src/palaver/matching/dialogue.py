@@ -21,10 +21,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator
-from weakref import WeakValueDictionary, ref
+from weakref import WeakKeyDictionary, WeakValueDictionary, ref
 
 from palaver.matching.cut import Dialogue, MessageType
-from palaver.matching.positions import Fields, Position, Positions, Route
+from palaver.matching.positions import AnyFields, Fields, Position, Positions, Route
 from palaver.matching.spine import Growth
 from palaver.matching.tables import BoundEvaluator
 
@@ -32,7 +32,7 @@ from palaver.matching.tables import BoundEvaluator
 MOST_HYPOTHESES = 64
 # How many futures are remembered that nobody holds.
 _MOST_KEPT = 20_000
-# How many are looked at before a dialogue is held. Those of most protocols are fewer.
+# How many are looked at before a dialogue is held, or to see what is ahead. Those of most protocols are fewer.
 _MOST_PREPARED = 300
 # How far it is looked whether one future comes to another by ending.
 _MOST_ENDS = 4
@@ -93,6 +93,7 @@ class CompiledDialogue:
         self._order = {move: number for number, move in enumerate(dialogue.messages)}
         self._futures: WeakValueDictionary[tuple[Position, Future | None], Future] = WeakValueDictionary()
         self._kept: deque[Future] = deque(maxlen=_MOST_KEPT)
+        self._ahead: WeakKeyDictionary[Future, frozenset[str]] = WeakKeyDictionary()
         self.beginning = self._future(self.positions.beginning, None)
 
     def _future(self, position: Position, following: Future | None) -> Future:
@@ -169,6 +170,30 @@ class CompiledDialogue:
                 return False
             future = future.following
         return False
+
+    def ahead(self, future: Future) -> frozenset[str]:
+        """The symbols of the messages that may still come; of all there are, if there is too much to look at."""
+        ahead = self._ahead.get(future)
+        if ahead is None:
+            ahead = self._ahead[future] = self._look_ahead(future)
+        return ahead
+
+    def _look_ahead(self, future: Future) -> frozenset[str]:
+        fields = AnyFields(self.positions) if self.positions.has_computed_loops else None
+        symbols: set[str] = set()
+        todo = [future]
+        found = {future: None}
+        for here in todo:
+            for move in self.moves(here, fields):
+                symbols.add(move.symbol)
+                for step in self.steps(here, move, fields):
+                    after = self.future_after(step)
+                    if after not in found:
+                        if len(found) == _MOST_PREPARED:
+                            return frozenset(move.symbol for move in self._order)
+                        found[after] = None
+                        todo.append(after)
+        return frozenset(symbols)
 
     # --- Futures that are not asking ----------------------------------------------------------------------------------
 

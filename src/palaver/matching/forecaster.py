@@ -152,6 +152,11 @@ class Hypothesis:
         return self._future
 
     @property
+    def ahead(self) -> frozenset[str]:
+        """The symbols of the messages that may still come, now or later."""
+        return self._forecaster.compiled.ahead(self._future)
+
+    @property
     def fields(self) -> Fields | None:
         """What computed repetitions count by, if there are such."""
         return self._fields
@@ -342,6 +347,13 @@ class Forecast:
     def crashes(self) -> tuple[str, ...]:
         """What went wrong when bounds were computed to find out what may come next."""
         return tuple(dict.fromkeys(crash for hypothesis in self.hypotheses for crash in hypothesis.crashes))
+
+    def ahead_after(self, move: MessageType) -> frozenset[str]:
+        """The symbols of the messages that may still come after this one, however it is explained."""
+        compiled = self._forecaster.compiled
+        steps = [step for hypothesis in self.hypotheses for step in hypothesis._steps(move)]
+        ahead = [compiled.ahead(compiled.future_after(step)) for step in steps]
+        return frozenset.intersection(*ahead) if ahead else frozenset()
 
     def after(self, move: MessageType, node: Node) -> Forecast:
         """The forecast after a message. `node` is all of it; its parties are set if they are missing.

@@ -9,15 +9,16 @@ that a wrong message is noticed when it comes and not when the exchange is over.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from palaver.compiled import Spec
 from palaver.constraints.check import Evaluate, Failure, compile_check, compile_formula, looks_inside
 from palaver.constraints.incremental import Watch
 from palaver.constraints.uses import is_only_measured, is_upper_bound, whole_constants
+from palaver.grammar.bounds import last_symbol
 from palaver.grammar.ir import symbols_of
-from palaver.matching.forecaster import Hypothesis
+from palaver.matching.forecaster import Forecast, Hypothesis, MessageType
 from palaver.solving.clauses import Clause, clauses_of
 from palaver.spec.ast import And, Formula, Not, Or, Quantified
 from palaver.trees.node import Node, OpenNode
@@ -38,7 +39,9 @@ class Law:
 
     def __init__(self, spec: Spec) -> None:
         analysis, names = spec.analysis, spec.namespace.names
-        clauses = [each for constraint in spec.grammar.constraints for each in clauses_of(constraint, analysis, names)]
+        by_constraint = [clauses_of(constraint, analysis, names) for constraint in spec.grammar.constraints]
+        clauses = [clause for each in by_constraint for clause in each]
+        self._constraints = [number for number, each in enumerate(by_constraint) for _ in each]  # of each clause
         self._checks = [compile_check(clause.as_constraint(), analysis, names) for clause in clauses]
         constants = whole_constants(spec.python, names)
         self.beginning, _ = Watch.begin(self._checks, analysis, names, constants).with_end(())
@@ -67,9 +70,31 @@ class Law:
             for clause, counts in zip(clauses, self._counting, strict=True)
             if counts and clause.expression is not None and is_upper_bound(clause.expression.python, constants)
         )
+        # For each clause, the messages in which there is anything that it speaks of.
+        self._seen = [self._messages_seen(clause, said) for clause in clauses]
+        self._listed = [self._holders(clause, said) for clause in clauses]
+        self._has_listed = any(self._listed)
         # The messages that are always the same. With settings, nothing is sure of what is made.
         self._follows_the_grammar = not spec.grammar.settings
         self._fixed = frozenset(name for name in said if self._follows_the_grammar and analysis.is_one_thing(name))
+
+    def _messages_seen(self, clause: Clause, messages: Collection[str]) -> frozenset[str]:
+        symbols = set(symbols_of(clause.as_constraint().formula))
+        if not symbols.isdisjoint(self.states):
+            return frozenset(messages)
+        inside = self._analysis.below_or_source
+        return frozenset(name for name in messages if not symbols.isdisjoint({name} | inside(name)))
+
+    def _holders(self, clause: Clause, messages: Collection[str]) -> frozenset[str]:
+        """The messages in which there may be nodes of which a clause sees all."""
+        found: set[str] = set()
+        if clause.expression is not None and not clause.quantifiers:
+            for mention in clause.expression.mentions:
+                counted = last_symbol(mention.path)
+                if mention.kind != "each" and counted not in self.states:
+                    wanted = {counted, mention.path.base} - self.states
+                    found |= {name for name in messages if wanted <= {name} | self._analysis.below(name)}
+        return frozenset(found)
 
     def judge(self, before: Watch, hypothesis: Hypothesis, symbol: str) -> tuple[Watch, Failure | None]:
         """What is known after the latest message, one of this symbol, and what it has broken.
@@ -80,15 +105,28 @@ class Law:
             return before, None
         closed = hypothesis.closed
         if self._changes_nothing(symbol, closed):
-            return before, None
+            return before, self._beyond_repair(before, hypothesis) if self.needs_an_end else None
         message = self._message(hypothesis)
         after, failures = before.with_message(message, _in_their_places(closed, hypothesis))
-        broken = self._broken(after) if failures else None
+        broken = self._broken(after) or self._beyond_repair(after, hypothesis) if failures else None
         return after, broken or self._early_failure(message)
 
     def _broken(self, watch: Watch) -> Failure | None:
         for failure, is_lasting in zip(watch.outcomes, self._lasting, strict=True):
             if failure is not None and is_lasting:
+                return failure
+        return None
+
+    def _beyond_repair(self, watch: Watch, hypothesis: Hypothesis) -> Failure | None:
+        """What could have been made right by what is said later, if no such thing can be said any more."""
+        outcomes = watch.outcomes
+        if not any(outcomes):
+            return None
+        ahead = hypothesis.ahead
+        if not ahead:
+            return self.unfinished(Tree(hypothesis.complete_tree())) if hypothesis.can_end else None
+        for failure, seen in zip(outcomes, self._seen, strict=True):
+            if failure is not None and seen.isdisjoint(ahead):
                 return failure
         return None
 
@@ -113,10 +151,29 @@ class Law:
             self._number_is_fixed[key] = is_fixed and counted not in self.states
         return self._number_is_fixed[key]
 
-    def is_as_before(self, before: Watch, after: Watch) -> bool:
-        """Whether nothing fails but numbers of nodes that were wrong before, and may be right later."""
-        outcomes = zip(before.outcomes, after.outcomes, self._counting, strict=True)
-        return all(now is None or (counts and then is not None) for then, now, counts in outcomes)
+    def is_on_its_way(self, before: Watch, after: Watch, hypothesis: Hypothesis, symbol: str) -> bool:
+        """Whether nothing fails after a message of this symbol but what others are to make right.
+
+        These are numbers of nodes that were wrong before, and may be right later; and what is said of all nodes of some
+        name, such as `len(*<answer>.<item>) == int(<question>.<n>)`, before the messages are said that have them.
+        """
+        for at, (then, now) in enumerate(zip(before.outcomes, after.outcomes, strict=True)):
+            is_as_before = self._counting[at] and then is not None
+            if now is not None and not is_as_before and not self._is_left_to_others(at, symbol, hypothesis.ahead):
+                return False
+        return True
+
+    def left_to_others(self, move: MessageType, forecast: Forecast) -> frozenset[int]:
+        """Which constraints, by their places in the spec, need not hold yet when we say this now."""
+        if not self._has_listed:
+            return frozenset()
+        ahead = forecast.ahead_after(move)
+        clauses = enumerate(self._constraints)
+        return frozenset(number for at, number in clauses if self._is_left_to_others(at, move.symbol, ahead))
+
+    def _is_left_to_others(self, at: int, symbol: str, ahead: frozenset[str]) -> bool:
+        holders = self._listed[at]
+        return not self._lasting[at] and symbol not in holders and not holders.isdisjoint(ahead)
 
     def miscounts(self, before: Watch, after: Watch) -> bool:
         """Whether a number of nodes was right before, and is wrong now."""

@@ -135,6 +135,7 @@ class Memory:
         if made is not None and self._law.breaks_always(made, move.symbol):
             self._note_reason(move, made)
             return None
+        solver.left_out = self._law.left_to_others(move, self.forecast)
         while not solver.is_exhausted:
             tree = solver.solve()
             if tree is None:
@@ -172,7 +173,7 @@ class Memory:
         judged = self._judged(move, node)
         if isinstance(judged, Failure):
             return judged
-        if not self._is_unchanged(judged) and not self._is_fine(judged):
+        if not self._is_unchanged(judged) and not self._is_fine(judged, move.symbol):
             return None
         self._made = judged
         return judged.node
@@ -181,16 +182,17 @@ class Memory:
         """Whether no constraint saw the message, and those that do not hold yet may do so later."""
         return bool(judged.forecast.moves) and all(watch in self._watches for watch in judged.watches)
 
-    def _is_fine(self, judged: Judged) -> bool:
+    def _is_fine(self, judged: Judged, symbol: str) -> bool:
         """Whether every constraint holds now, as far as a solver would see; or it takes more messages for that."""
         if not self._law.is_thorough:
             return False
-        return not any(watch.failures for watch in judged.watches) or self._is_on_its_way(judged)
+        return not any(watch.failures for watch in judged.watches) or self._is_on_its_way(judged, symbol)
 
-    def _is_on_its_way(self, judged: Judged) -> bool:
-        """Whether all that does not hold is how often something was said, as before, and more can be said."""
+    def _is_on_its_way(self, judged: Judged, symbol: str) -> bool:
+        """Whether more can be said, and that may make right whatever does not hold."""
+        changes = zip(judged.forecast.hypotheses, self._changes(judged), strict=True)
         return bool(judged.forecast.moves) and all(
-            self._law.is_as_before(before, after) for before, after in self._changes(judged)
+            self._law.is_on_its_way(before, after, hypothesis, symbol) for hypothesis, (before, after) in changes
         )
 
     def _is_once_too_often(self, judged: Judged) -> bool:

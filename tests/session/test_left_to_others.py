@@ -1,0 +1,69 @@
+"""What is said of all nodes of a name holds in the end; until they have been said, it is left to those who say them."""
+
+from __future__ import annotations
+
+import pytest
+
+import palaver
+from palaver.session.findings import Kind, Verdict
+from palaver.testing import Pair, converse
+
+ITEMS = """
+<ask> ::= "GET " <n> " " <check> "\\n"
+<n> ::= r"[1-9]"
+<check> ::= r"[0-9]+"
+<answer> ::= (<item> " ")* "\\n"
+<item> ::= r"[a-z]+"
+"""
+FIRST = "<start> ::= <Client:Server:ask> <Server:Client:answer>\n" + ITEMS
+LAST = "<start> ::= <Server:Client:answer> <Client:Server:ask>\n" + ITEMS.replace("[1-9]", "[0-9]+")
+COUNTS = ["len(*<answer>.<item>) == int(<ask>.<n>)", "|<item>| == int(<n>)", "len(*<start>..<item>) == int(<n>)"]
+
+
+def talked(text: str, seed: int, other: str | None = None) -> Pair:
+    return converse(palaver.loads(text), palaver.loads(text if other is None else other), seed=seed)
+
+
+def numbers(pair: Pair) -> tuple[int, int]:
+    """How many items were asked for, and how many came."""
+    said = {each.symbol: each.data.split() for each in pair.caller.said}
+    return int(said["<ask>"][1]), len(said["<answer>"])
+
+
+@pytest.mark.parametrize("count", COUNTS)
+def test_a_question_may_ask_for_what_has_not_been_said_yet(count: str) -> None:
+    asked = set()
+    for seed in range(12):
+        pair = talked(f"{FIRST}where {count}", seed)
+        assert [session.verdict for session in pair] == [Verdict.PASS] * 2
+        wanted, came = numbers(pair)
+        assert wanted == came
+        asked.add(wanted)
+    assert len(asked) > 3
+
+
+@pytest.mark.parametrize("count", COUNTS)
+def test_a_question_that_comes_last_must_fit_what_was_said(count: str) -> None:
+    for seed in range(8):
+        pair = talked(f"{LAST}where {count}", seed)
+        assert [session.verdict for session in pair] == [Verdict.PASS] * 2
+        wanted, came = numbers(pair)
+        assert wanted == came
+
+
+def test_what_else_must_hold_of_the_question_is_solved_all_the_same() -> None:
+    for seed in range(8):
+        pair = talked(f"{FIRST}where {COUNTS[0]}\nwhere int(<check>) == int(<n>) * 1001", seed)
+        assert [session.verdict for session in pair] == [Verdict.PASS] * 2
+        asked = pair.caller.said[0].data.split()
+        assert int(asked[2]) == int(asked[1]) * 1001
+
+
+@pytest.mark.parametrize("count", COUNTS)
+def test_an_answer_that_does_not_fit_is_found(count: str) -> None:
+    pairs = [talked(f"{FIRST}where {count}", seed, other=FIRST) for seed in range(8)]
+    for pair in pairs:
+        wanted, came = numbers(pair) if len(pair.caller.said) == 2 else (0, 1)
+        kinds = [finding.kind for finding in pair.caller.findings]
+        assert kinds == ([] if wanted == came else [Kind.CONSTRAINT])
+    assert any(pair.caller.findings for pair in pairs)
