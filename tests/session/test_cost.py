@@ -38,3 +38,24 @@ def test_message_1000_costs_what_message_10_costs(side: str) -> None:
             costs[measured] += lines_run(lambda: exchange(scene))
     assert scene.session.verdict is Verdict.PASS
     assert 0 < costs[LATE] <= 1.5 * costs[EARLY], costs
+
+
+def test_an_answer_of_as_many_items_as_were_asked_for_costs_the_same_at_any_point() -> None:
+    text = """
+<start> ::= <exchange>{120}
+<exchange> ::= <Client:ask> <Server:answer>
+<ask> ::= "GET " <n> "\\n"
+<n> ::= r"[1-9]"
+<answer> ::= (<item> " ")* "\\n"
+<item> ::= r"[a-z]"
+where forall <e> in <exchange>: len(*<e>.<answer>.<item>) == int(<e>.<ask>.<n>)
+"""
+    scene = Scene(text, SERVER, link="Server").open()
+
+    def exchange() -> None:
+        scene.hear(b"GET 4\n")
+        assert len(scene.talk().split()) == 4
+
+    costs = [lines_run(exchange) for _ in range(120)]
+    assert scene.session.verdict is Verdict.PASS
+    assert 0 < sum(costs[-20:]) <= 1.5 * sum(costs[5:25]), costs

@@ -28,6 +28,7 @@ from palaver.matching.dialogue import MOST_HYPOTHESES, CompiledDialogue, Future,
 from palaver.matching.nearby import nearby
 from palaver.matching.positions import Fields
 from palaver.matching.spine import (
+    Adding,
     Done,
     Finished,
     Growth,
@@ -44,7 +45,7 @@ from palaver.matching.spine import (
 from palaver.matching.tables import BoundEvaluator
 from palaver.matching.trails import NO_TRAIL, Trail, Trails
 from palaver.spec.ast import Expr
-from palaver.trees.node import Node, NonTerminal, Parties
+from palaver.trees.node import Node, NonTerminal, Part, Parties
 from palaver.trees.paths import Path
 
 __all__ = ["MOST_HYPOTHESES", "Forecast", "Forecaster", "Hypothesis", "MessageType", "Prediction"]
@@ -112,7 +113,7 @@ class Forecaster:
 class Hypothesis:
     """One way to explain what was said so far."""
 
-    __slots__ = ("_done", "_edge", "_fields", "_forecaster", "_future", "_group", "_said", "origin")
+    __slots__ = ("_closing", "_done", "_edge", "_fields", "_forecaster", "_future", "_group", "_said", "origin")
 
     def __init__(
         self,
@@ -130,6 +131,7 @@ class Hypothesis:
         self._edge = edge
         self._said = said  # the edge when the latest message had been added, before anything was closed by it
         self._done = done
+        self._closing: tuple[Growth, ...] | None = None  # how the node ends in which the message is the last
         self._group = group  # the same for those that agree in all symbols that matter
         self.origin = 0  # of which hypothesis, by its place in the forecast before, this one is the continuation
 
@@ -205,7 +207,7 @@ class Hypothesis:
 
     def nearby(self) -> tuple[Node, Path]:
         """A tree of what was said lately, and where the latest message stands in it; its size does not grow."""
-        return nearby(self._said, self._forecaster.start)
+        return nearby(self._said, self._forecaster.start, _parts_added(self._closing))
 
     @property
     def open_symbols(self) -> tuple[NonTerminal, ...]:
@@ -258,7 +260,9 @@ class Hypothesis:
             edge, finished = closed(grown(edge, closing, done))
             done.append(finished)
         fields = None if self._fields is None else self._next_fields(self._fields, said, node, done)
-        return Hypothesis(self._forecaster, future, fields, edge, said, done, group)
+        hypothesis = Hypothesis(self._forecaster, future, fields, edge, said, done, group)
+        hypothesis._closing = closing
+        return hypothesis
 
     def _next_group(self, edge: Open, step: Step, groups: dict[object, int]) -> int:
         """The number of all that agree in the past and in this step."""
@@ -286,6 +290,13 @@ class Hypothesis:
 def _nodes_of(done: Done) -> Iterator[Node]:
     for item in done:
         yield from item.nodes if isinstance(item, Finished) else (item,)
+
+
+def _parts_added(closing: tuple[Growth, ...] | None) -> tuple[Part, ...] | None:
+    """The empty parts with which a node ends; None if it does not end, or grows into another one."""
+    if closing is None or not all(isinstance(growth, Adding) for growth in closing):
+        return None
+    return tuple(part for growth in closing if isinstance(growth, Adding) for part in growth.parts)
 
 
 def _left(edge: Open, step: Step, done: Done) -> Open:

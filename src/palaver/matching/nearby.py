@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from palaver.matching.spine import Finished, Open
 from palaver.trees.node import Node, NonTerminal, OpenNode, Part, new
 from palaver.trees.paths import Path
@@ -12,8 +14,11 @@ _DEPTH = 8
 _WIDTH = 8
 
 
-def nearby(edge: Open, start: NonTerminal) -> tuple[Node, Path]:
+def nearby(edge: Open, start: NonTerminal, closing: Sequence[Part] | None) -> tuple[Node, Path]:
     """A tree with the latest message and what was said just before, and where the message stands in it.
+
+    `closing` are the empty parts that come after the message if it completes the node it stands in; None if it does
+    not.
 
     Inside of open nodes of symbols that matter everything is there: constraints compare what was said first in such a
     node with what is said last. Of other nodes around the message the innermost ones are there, each with its latest
@@ -22,6 +27,8 @@ def nearby(edge: Open, start: NonTerminal) -> tuple[Node, Path]:
     parts = _latest(edge)
     path = [len(parts) - 1]
     depth = 0
+    is_complete = closing is not None
+    parts += closing or ()
     while depth < _DEPTH or edge.place.level:
         parent = edge.place.parent
         if parent is None:
@@ -30,9 +37,12 @@ def nearby(edge: Open, start: NonTerminal) -> tuple[Node, Path]:
         if edge.place.symbol is None:  # a tree that grows from the bottom stands among the children of what is above
             path[-1] += len(before)
         else:
-            parts = [new(OpenNode, (edge.place.symbol, tuple(parts), (), None))]
+            # What is complete stands there as such, if all of it is there.
+            kind = Node if is_complete and edge.place.level else OpenNode
+            parts = [new(kind, (edge.place.symbol, tuple(parts), (), None))]
             path.append(len(before))
-        parts = [*before, *parts]
+        is_complete = is_complete and edge.place.is_last
+        parts = [*before, *parts, *(edge.place.tail if is_complete else ())]
         edge = parent
         depth += 1
     match parts:
