@@ -32,8 +32,8 @@ from palaver.matching.tables import BoundEvaluator
 MOST_HYPOTHESES = 64
 # How many futures are remembered that nobody holds.
 _MOST_KEPT = 20_000
-# How many are looked at before a dialogue is held, or to see what is ahead. Those of most protocols are fewer.
-_MOST_PREPARED = 300
+# How many are looked at to see what is ahead, and before a dialogue is held. Those of most protocols are fewer.
+_MOST_AHEAD = 300
 # How far it is looked whether one future comes to another by ending.
 _MOST_ENDS = 4
 
@@ -109,15 +109,7 @@ class CompiledDialogue:
 
     def prepare(self) -> None:
         """Find out now what would be found out when it is first asked, about all that is not too far ahead."""
-        todo = [self.beginning]
-        found = {self.beginning: None}
-        for future in todo:
-            for move in () if future.is_asking else self.moves(future, None):
-                for step in self.steps(future, move, None):
-                    after = self.future_after(step)
-                    if after not in found and len(found) < _MOST_PREPARED:
-                        found[after] = None
-                        todo.append(after)
+        self.ahead(self.beginning)
 
     # --- Questions ----------------------------------------------------------------------------------------------------
 
@@ -189,7 +181,7 @@ class CompiledDialogue:
                 for step in self.steps(here, move, fields):
                     after = self.future_after(step)
                     if after not in found:
-                        if len(found) == _MOST_PREPARED:
+                        if len(found) == _MOST_AHEAD:
                             return frozenset(move.symbol for move in self._order)
                         found[after] = None
                         todo.append(after)
