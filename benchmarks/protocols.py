@@ -26,6 +26,7 @@ sys.path[:0] = [str(HERE.parent / "tests"), str(HERE.parent / "tests" / "matchin
 
 from palaver.transport.certificate import make_certificate  # noqa: E402
 from servers import dns, ftp, mail, web  # noqa: E402
+from servers.clients import CLIENTS  # noqa: E402
 from servers.common import program  # noqa: E402
 
 LETTER = "From: <a@example.com>\r\nTo: <b@example.com>\r\nSubject: hello\r\n\r\nHow are you?\r\n"
@@ -162,6 +163,7 @@ PAIRS = (
     Pair("rest", "quotes", (), server(alone(web.quotes_api))),
     Pair("http", "quotes", (), server(alone(web.quotes_api))),
     Pair("llm", "a stub", (), model),
+    *(Pair(spec, name, ("curl", "openssl"), client(command)) for spec, (name, command) in CLIENTS.items()),
     Pair("smtp_clients", "swaks", ("swaks",), client(SWAKS)),
     Pair("smtp_clients", "curl", ("curl",), client(CURL_MAIL)),
     Pair("smtp_clients", "smtplib", (), client(python(SMTPLIB))),

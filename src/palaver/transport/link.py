@@ -93,7 +93,8 @@ class Link:
             self._orders.append(_FINISH)
 
     def close(self, leave_by: float) -> None:
-        if self._opening is not None and not self._orders:
+        # A handshake that has begun is brought to its end: to the peer it would look like an attack if it broke off.
+        if self._opening is not None and self._pipe is None and not self._orders:
             self.abandon()
         elif not self.is_gone:
             self.finish()
