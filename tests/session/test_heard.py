@@ -114,3 +114,11 @@ def test_long_messages_are_not_kept() -> None:
     ear = Ear()
     twice(lambda: ear.hear(b"250 " + b"a" * 1000 + b"\r\n"))
     assert ear.read == ["<yes>", "<no>", "<yes>", "<no>"]
+
+
+def test_only_what_is_one_thing_is_kept() -> None:
+    ear = Ear()
+    for tree in ear.spec.fuzz(1, seed=1):
+        for readings in ([], [(YES, tree.node), (NO, tree.node)]):
+            ear.heard.keep((YES, NO), b"250 OK\r\n", readings)
+            assert ear.heard.recall((YES, NO), b"250 OK\r\n") is None

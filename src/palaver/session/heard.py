@@ -38,10 +38,10 @@ class Heard:
         """Remember what a message is that cannot go on, if it can be one thing only."""
         if len(data) > _LONGEST or any(move.symbol in self._varying for move in expected):
             return
-        first, *others = readings
-        if others:
+        found = list(readings)
+        if len(found) != 1:
             return
         if len(self._readings) == _MOST:
             self._readings.clear()
-        assert first[1].children is not None, "who looks at them now makes them for all"
-        self._readings[expected, data] = first
+        assert found[0][1].children is not None, "who looks at them now makes them for all"
+        self._readings[expected, data] = found[0]
