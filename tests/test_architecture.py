@@ -21,6 +21,7 @@ FLOORS = [
     ["session"],
     ["transport", "navigation"],
     ["campaign", "demo"],
+    ["reporting"],
     ["cli", "testing"],
 ]
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

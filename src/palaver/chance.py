@@ -37,7 +37,12 @@ class Chance:
     @classmethod
     def fresh(cls) -> Chance:
         """A stream that nobody has seen before."""
-        return cls(Random().getrandbits(64))
+        return cls(cls.fresh_seed())
+
+    @staticmethod
+    def fresh_seed() -> int:
+        """A seed that nobody has chosen, short enough to be typed again."""
+        return Random().getrandbits(32)
 
     @property
     def seed(self) -> str:

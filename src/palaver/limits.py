@@ -54,9 +54,9 @@ class Limit(int):
 
 
 @contextmanager
-def recorded() -> Iterator[Counter[Limit]]:
-    """Record the limits that are reached in this context, and how often each."""
-    record: Counter[Limit] = Counter()
+def recorded(into: Counter[Limit] | None = None) -> Iterator[Counter[Limit]]:
+    """Record the limits that are reached in this context, and how often each; in a new record unless one is given."""
+    record: Counter[Limit] = Counter() if into is None else into
     token = _record.set(record)
     try:
         yield record

@@ -1,143 +1,342 @@
-"""Conversation after conversation, until the goal is reached, nothing more can be, or the time is over."""
+"""Session after session, until the goal is reached, nothing more can be, or a limit is hit; a stream of events.
+
+How it works
+============
+
+`Campaign` drives one session at a time over its transport. After each step it looks at what has changed (new messages,
+coverage, output of the system under test) and makes events of it. Each is given to every attached reader, yielded to
+whoever iterates, and shown to the oracles. Nothing is called back from below; who is slow to read delays the session.
+"""
 
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator
+import platform
+from collections import Counter
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from enum import Enum
+from dataclasses import dataclass, replace
+from typing import Self, TypeAlias
 
-from palaver.campaign.target import Target
+from palaver.campaign.events import (
+    ActionTaken,
+    CampaignEnded,
+    CampaignStarted,
+    CoverageChanged,
+    Event,
+    FindingReported,
+    InputHandled,
+    MessageReceived,
+    MessageSent,
+    PhaseChanged,
+    PlanMade,
+    PortBound,
+    SessionEnded,
+    SessionStarted,
+    StillWaiting,
+)
+from palaver.campaign.oracles import Observation, Oracle
+from palaver.campaign.stopping import Budget, Phase, Progress, StopRule, Until
+from palaver.campaign.target import Target, TargetError
 from palaver.chance import Chance
+from palaver.limits import Limit, recorded
 from palaver.navigation.guidance import Guidance
 from palaver.session.engine import Patience, Session
-from palaver.session.findings import Kind
+from palaver.session.events import Action, Input, Listening, Passed
+from palaver.session.findings import Finding, Kind, Verdict, verdict_of
 from palaver.session.play import Play
 from palaver.session.player import Player
-from palaver.transport.drive import Carrier, Watch, drive
-from palaver.transport.timed import Timed
+from palaver.transport.drive import Carrier, Driver
 
-# A run ends if so many conversations in a row say nothing at all: there is nobody to talk to.
-_MOST_SILENT = 3
-# A run is on a plateau, whatever the plans say, if so many messages in a row have covered nothing.
-_LONGEST_STALL = 2_000
+__all__ = ["Budget", "Campaign", "CoverageFigures", "Phase", "Progress", "Reader", "Until"]
+
 # Findings that come about when a program is gone.
 _MAY_BE_A_CRASH = frozenset((Kind.CLOSED, Kind.RESET, Kind.SILENCE, Kind.REFUSED))
-# With --until coverage, how often what was given up is tried again, each time with twice the patience.
-_MOST_AGAIN = 3
 
+# While nothing happens there is an event this often, in seconds.
+WAITING_EVENT_EVERY = 0.25
 
-class Until(Enum):
-    """When a run ends that has no other end."""
-
-    COVERAGE = "coverage"  # when all is covered; what seems out of reach is tried again
-    PLATEAU = "plateau"  # when all is covered that seems within reach
-    FOREVER = "forever"  # never
+# Sees every event, in order.
+Reader: TypeAlias = Callable[[Event], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
-    """How long a run may be."""
+class CoverageFigures:
+    """How much of a spec is covered."""
 
-    until: Until = Until.PLATEAU
-    sessions: int | None = None
-    seconds: float | None = None
-
-
-class Phase(Enum):
-    GUIDED = "guided"
-    UNGUIDED = "unguided"
-
-
-@dataclass(slots=True)
-class Progress:
-    """How far a run has come."""
-
-    sessions: int = 0
-    sent: int = 0
-    received: int = 0
-    findings: int = 0
-    phase: Phase = Phase.GUIDED
-    ended: str = ""  # why, once it has
-    goal_after: tuple[int, int] | None = None  # messages and sessions when the goal was reached, or the plateau
-
-    @property
-    def messages(self) -> int:
-        return self.sent + self.received
+    covered: int  # k-paths of the goal
+    total: int
+    goals: tuple[tuple[str, int, int], ...]  # each goal, covered, total
+    views: tuple[tuple[str, int, int], ...]  # messages, states, transitions, alternatives, constraints
 
 
 class Campaign:
-    """Runs conversations of a play, guided or not."""
+    """Sessions of one setup, guided or not. Iterate over its events, or call `run`; once."""
 
     def __init__(
         self,
         play: Play,
         guidance: Guidance,
-        chance: Chance,
+        seed: int,
         patience: Patience,
         budget: Budget,
         carrier: Carrier,
         *,
         is_guided: bool = True,
         target: Target | None = None,
+        oracles: Sequence[Oracle] = (),
+        plans: bool = False,
+        trace: bool = False,
+        files: tuple[str, ...] = (),
+        at_end: Callable[[], None] = lambda: None,
     ) -> None:
         self.guidance = guidance
         self.progress = Progress(phase=Phase.GUIDED if is_guided else Phase.UNGUIDED)
-        self.on_session: Callable[[Session], None] = lambda session: None  # told of each before it begins
-        self.on_happening: Watch | None = None  # told of all that happens between a session and the world
-        self.on_end: Callable[[Session], None] = lambda session: None  # and after it has ended
-        self.tell: Callable[[str], None] = lambda what: None  # what happens to the run itself
-        self.carrier = Timed(target or carrier)
+        self.findings: list[Finding] = []
+        self.seed = seed
+        self.limits: Counter[Limit] = Counter()  # those that were reached, and how often
+        self.waited = 0.0  # seconds in which there was nothing to do but to wait
+        self._carrier: Carrier = target or carrier
+        self._clock = carrier.clock
         self._target = target
+        self._oracles = oracles
+        self._readers: list[Reader] = []
+        self._plans: list[str] = []
+        if plans:
+            guidance.guide.explain = self._plans.append
+        self._has_trace = trace
+        self._files = files
+        self._at_end = at_end
         self._play = play
-        self._chance = chance
+        self._chance = Chance(seed)
         self._patience = patience
-        self._budget = budget
-        self._began = carrier.clock.now()
+        self._stop_rule = StopRule(budget, guidance)
+        self._began = self._clock.now()
         self._ended: float | None = None
-        self._silent = 0  # conversations in a row in which nothing was said
-        self._again = 0
+        self._session: Session | None = None
+        self._found: list[Finding] = []  # in the session that goes on, by oracles
+        self._seen = 0  # messages of the session that have become events
         self._covered = 0
-        self._covered_at = 0  # the message that last covered something
+        self._ports: dict[str, int] = {}
+        self._events: Iterator[Event] | None = None
+
+    # --- Reading ------------------------------------------------------------------------------------------------------
+
+    def attach(self, *readers: Reader) -> Self:
+        """Let readers see all events, in the order in which they were attached."""
+        self._readers += readers
+        return self
+
+    def __iter__(self) -> Iterator[Event]:
+        if self._events is None:
+            self._events = self._run()
+        return self._events
+
+    def run(self) -> Self:
+        """Go on until there is a reason to stop."""
+        for _ in self:
+            pass
+        return self
+
+    def close(self) -> None:
+        """Stop where the campaign is, and close everything that it has opened."""
+        if self._events is None:
+            self._events = iter(())
+            self._at_end()
+        elif hasattr(self._events, "close"):
+            self._events.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     @property
     def seconds(self) -> float:
-        """How long the run has lasted."""
-        until = self.carrier.clock.now() if self._ended is None else self._ended
-        return until - self._began
+        """The time that the campaign has lasted."""
+        return (self._clock.now() if self._ended is None else self._ended) - self._began
 
-    def run(self) -> None:
-        """Talk until there is a reason to stop."""
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict of all sessions together, so far."""
+        return verdict_of(self.findings)
+
+    @property
+    def coverage(self) -> CoverageFigures:
+        aim = self.guidance.aim
+        goals = tuple((goal.value, covered, total) for goal, covered, total in self.guidance.standing)
+        return CoverageFigures(aim.reached, aim.total, goals, tuple(self.guidance.views.summary()))
+
+    # --- Running ------------------------------------------------------------------------------------------------------
+
+    def _run(self) -> Iterator[Event]:
+        progress, events = self.progress, self._produce()
         try:
             with _spec_kept():
-                while not self.progress.ended:
-                    self._converse()
-                    self.progress.ended = self._reason_to_stop()
+                for event in events:
+                    yield from self._publish(event)
+        except TargetError as error:
+            if not progress.sessions:
+                raise
+            progress.ended = str(error)  # what was found until then is not lost
+        except (KeyboardInterrupt, GeneratorExit):
+            progress.ended = "interrupted"
+            raise
         finally:
-            self._ended = self.carrier.clock.now()
+            events.close()
+            self._ended = self._clock.now()
+            self._at_end()
+            last = CampaignEnded(self._ended, progress.ended, self.verdict, progress.sessions)
+            if progress.ended:
+                self._emit(last)
+        yield last
 
-    def _converse(self) -> None:
+    def _publish(self, event: Event) -> Iterator[Event]:
+        """Let readers, whoever iterates, and oracles see an event."""
+        self._emit(event)
+        yield event
+        for oracle in self._oracles:
+            for seen in oracle.observe(event):
+                reported = self._observed(seen, event.session)
+                self._emit(reported)
+                yield reported
+
+    def _emit(self, event: Event) -> None:
+        for reader in self._readers:
+            reader(event)
+
+    def _produce(self) -> Generator[Event, None, None]:
+        progress = self.progress
+        yield self._start_event()
+        while not progress.ended:
+            yield from self._run_session()
+            progress.ended, note = self._stop_rule.check(progress, self.seconds)
+            if note:
+                yield PhaseChanged(self._clock.now(), progress.sessions, note)
+
+    def _start_event(self) -> CampaignStarted:
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            own = version("palaver")
+        except PackageNotFoundError:  # used from its source, not installed
+            own = "unknown"
+        versions = (("palaver", own), ("Python", platform.python_version()), ("platform", platform.platform()))
+        return CampaignStarted(self._clock.now(), self.seed, self._files, tuple(self._play.ours), versions)
+
+    def _run_session(self) -> Iterator[Event]:
         progress = self.progress
         stream = self._chance / "session" / progress.sessions
-        session = Session(self._play, self._player, stream, self._patience)
-        self.on_session(session)
-        if self._target is not None:
-            self._target.before_session()
+        number = progress.sessions + 1
+        session = self._session = Session(self._play, self._strategy, stream, self._patience)
+        self._found, self._seen = [], 0
+        yield SessionStarted(self._clock.now(), number, progress.phase is Phase.GUIDED)
         try:
-            drive(session, self.carrier, self.on_happening)
             if self._target is not None:
-                self._see_to(self._target, session)
+                self._target.before_session()
+                yield from self._news(session, number)
+            yield from self._drive(session, number)
+            if self._target is not None:
+                self._look_for_crashes(self._target, session)
+                yield from self._news(session, number)
+            for finding in session.findings:
+                yield self._report(finding, number)
         finally:
+            self._session = None
             self._count(session)  # what was said was said, also if it was interrupted
-        self._silent = 0 if session.said else self._silent + 1
-        if len(self.guidance.coverage) > self._covered:
-            self._covered = len(self.guidance.coverage)
-            self._covered_at = progress.messages
-        self.on_end(session)
+        verdict = verdict_of([*session.findings, *self._found])
+        yield SessionEnded(self._clock.now(), number, verdict, tuple(session.said))
 
-    def _see_to(self, target: Target, session: Session) -> None:
-        """Whether the program under test has crashed; if so, that explains what else was found."""
+    def _drive(self, session: Session, number: int) -> Iterator[Event]:
+        """Let the session talk until it is over."""
+        happened: list[Input | Action] = []
+        driver = Driver(session, self._carrier, happened.append)
+        with recorded(self.limits):
+            driver.step()
+        while True:
+            yield from self._news(session, number, happened)
+            if session.is_over:
+                return
+            with recorded(self.limits):
+                is_waiting = not self._step(driver)
+            if is_waiting:
+                yield StillWaiting(self._clock.now(), number)
+
+    def _step(self, driver: Driver) -> bool:
+        """Let the session speak, or wait for its peer; False if nothing came for a while."""
+        session = driver.session
+        # To listen before one only waits for others would be to listen twice.
+        if not session.wants_to_speak or not driver.step():
+            inputs = self._wait(session.deadline)
+            if not inputs:
+                return False
+            driver.hand_over(inputs)
+            driver.has_listened = True
+        return True
+
+    def _wait(self, until: float | None) -> list[Input]:
+        """What has happened; [] if nothing has for a while, and there is still time until then."""
+        began = self._clock.now()
+        # Who waits without a limit waits in one piece: only so the transport can tell that nothing will ever happen.
+        pause = began + WAITING_EVENT_EVERY
+        is_short = until is None or until <= pause
+        try:
+            inputs = self._carrier.wait(until if is_short else pause)
+        finally:  # also if it is interrupted
+            self.waited += self._clock.now() - began
+        has_only_passed = not is_short and all(isinstance(each, Passed) for each in inputs)
+        return [] if has_only_passed else inputs
+
+    # --- Events -------------------------------------------------------------------------------------------------------
+
+    def _news(self, session: Session, number: int, happened: list[Input | Action] | None = None) -> Iterator[Event]:
+        """The events of everything that has changed since this was last asked."""
+        if happened:
+            yield from self._wire_events(happened, number)
+        if self._target is not None:
+            yield from self._target.take_events(number)
+        while self._plans:
+            yield PlanMade(self._clock.now(), number, self._plans.pop(0))
+        while self._seen < len(session.said):
+            message = session.said[self._seen]
+            self._seen += 1
+            made = MessageSent if message.is_ours else MessageReceived
+            yield made(message.at, number, message)
+        aim = self.guidance.aim
+        if aim.reached != self._covered:
+            self._covered = aim.reached
+            yield CoverageChanged(self._clock.now(), number, aim.reached, aim.total)
+
+    def _wire_events(self, happened: list[Input | Action], number: int) -> Iterator[Event]:
+        for each in happened:
+            at = self._clock.now()
+            if isinstance(each, Listening) and self._ports.get(each.link) != each.port:
+                self._ports[each.link] = each.port
+                yield PortBound(at, number, each.link, each.port)
+            if self._has_trace:
+                yield InputHandled(at, number, each) if isinstance(each, Input) else ActionTaken(at, number, each)
+        happened.clear()
+
+    # --- Findings -----------------------------------------------------------------------------------------------------
+
+    def _report(self, finding: Finding, number: int) -> FindingReported:
+        numbered = replace(finding, number=len(self.findings) + 1, session=number)
+        self.findings.append(numbered)
+        return FindingReported(finding.at, number, numbered)
+
+    def _observed(self, seen: Observation, number: int) -> FindingReported:
+        """An oracle's finding; it may end the session."""
+        session, at = self._session, self._clock.now()
+        said = () if session is None else tuple(session.said)
+        finding = Finding(Kind.ORACLE, at, seen.text, seen.party, conversation=said, severity=seen.severity)
+        self._found.append(finding)
+        if seen.ends_session and session is not None and not session.is_over:
+            self._carrier.carry_out(session.abandon())
+        return self._report(finding, number)
+
+    def _look_for_crashes(self, target: Target, session: Session) -> None:
+        """If the system under test has crashed, that explains what else was found."""
         was_cut = any(finding.kind in _MAY_BE_A_CRASH for finding in session.findings)
         crashes = [death for death in target.after_session(was_cut=was_cut) if target.is_crash(death)]
         session.findings[:0] = [death.finding("", session.said) for death in crashes]
@@ -148,68 +347,15 @@ class Campaign:
         ours = sum(said.is_ours for said in session.said)
         progress.sent += ours
         progress.received += len(session.said) - ours
-        progress.findings += len(session.findings)
+        progress.findings += len(session.findings) + len(self._found)
+        progress.silent = 0 if session.said else progress.silent + 1
         for finding in session.findings:
             if finding.constraint:
                 self.guidance.views.note_constraint(finding.constraint, False)
 
     @property
-    def _player(self) -> Player:
+    def _strategy(self) -> Player:
         return self.guidance.guide if self.progress.phase is Phase.GUIDED else self.guidance.walker
-
-    # --- When to stop -------------------------------------------------------------------------------------------------
-
-    def _reason_to_stop(self) -> str:
-        progress, budget = self.progress, self._budget
-        if budget.sessions is not None and progress.sessions >= budget.sessions:
-            return f"{progress.sessions} session{'s' * (progress.sessions != 1)}, as many as were wanted"
-        if budget.seconds is not None and self.seconds >= budget.seconds:
-            return f"the time is over ({budget.seconds:g} s)"
-        if self._silent >= _MOST_SILENT:
-            return f"nothing was said in {self._silent} sessions in a row"
-        if progress.phase is Phase.GUIDED:
-            return self._reason_of_guidance()
-        if budget.until is not Until.FOREVER and self._is_complete and not progress.goal_after:
-            progress.goal_after = (progress.messages, progress.sessions)
-            return self._told_goal()
-        return ""
-
-    def _reason_of_guidance(self) -> str:
-        progress = self.progress
-        is_stalled = progress.messages - self._covered_at > _LONGEST_STALL
-        if not self._is_complete and not self.guidance.guide.is_done and not is_stalled:
-            return ""
-        if not self._is_complete and self._budget.until is Until.COVERAGE and self._again < _MOST_AGAIN:
-            self._again += 1
-            self._covered_at = progress.messages
-            self.guidance.ask_again()
-            self.tell("nothing more seems within reach; what was given up is tried again, with twice the patience")
-            return ""
-        progress.goal_after = (progress.messages, progress.sessions)
-        reason = self._told_goal() if self._is_complete else self._told_plateau(is_stalled)
-        if self._budget.until is Until.FOREVER:
-            progress.phase = Phase.UNGUIDED
-            self.tell(f"{reason}; from here on unguided")
-            return ""
-        return reason
-
-    @property
-    def _is_complete(self) -> bool:
-        return self.guidance.aim.reached >= self.guidance.aim.total
-
-    def _told_goal(self) -> str:
-        return f"goal reached after {self._so_far}: all {self.guidance.aim.total} paths are covered"
-
-    def _told_plateau(self, is_stalled: bool) -> str:
-        aim = self.guidance.aim
-        why = f"the last {_LONGEST_STALL} messages covered nothing" if is_stalled else "nothing more is within reach"
-        return f"plateau after {self._so_far}: {aim.reached} of {aim.total} paths are covered, and {why}"
-
-    @property
-    def _so_far(self) -> str:
-        progress = self.progress
-        sessions = f"{progress.sessions} session{'s' * (progress.sessions != 1)}"
-        return f"{progress.messages} messages in {sessions}"
 
 
 @contextmanager

@@ -17,9 +17,10 @@ from __future__ import annotations
 import shlex
 import signal
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
+from palaver.campaign.events import TargetEnded, TargetOutput, TargetStarted
 from palaver.errors import PalaverError
 from palaver.session.events import Action, Address, Close, Closed, Failed, Input, Open, Opened, Passed, Received
 from palaver.session.findings import Finding, Kind, Said
@@ -128,6 +129,12 @@ class Target:
         self._death: Death | None = None  # since it was last started
         self._deaths: list[Death] = []
         self._unheard: list[Input] = []  # by the session, while we waited for the program
+        self._events: list[TargetStarted | TargetOutput | TargetEnded] = []
+
+    def take_events(self, session: int) -> list[TargetStarted | TargetOutput | TargetEnded]:
+        """Return what has happened to the program since this was last asked, as events of a session."""
+        taken, self._events = self._events, []
+        return [replace(event, session=session) for event in taken]
 
     # --- Around sessions ----------------------------------------------------------------------------------------------
 
@@ -269,6 +276,7 @@ class Target:
         self._output.clear()
         self._death = None
         self._is_running, self._is_up = True, is_up
+        self._events.append(TargetStarted(self.clock.now(), 0, self._address.command))
         self._carrier.carry_out([Open(LINK, self._address, "connect")])
         self._look()
 
@@ -289,9 +297,11 @@ class Target:
                 others.append(happened)
             elif isinstance(happened, Received):
                 self._output += happened.data
+                self._events.append(TargetOutput(happened.at, 0, happened.data))
                 del self._output[:-_OUTPUT_KEPT]
             elif isinstance(happened, Closed):
                 assert happened.exit_code is not None, "a target is closed by its end only"
+                self._events.append(TargetEnded(happened.at, 0, happened.exit_code))
                 self._death = Death(happened.at, happened.exit_code, bytes(self._output))
                 if self._is_up:
                     self._deaths.append(self._death)

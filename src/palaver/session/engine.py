@@ -329,6 +329,11 @@ class Session:
         self._note(move, _as_bytes(tree))
         self._guarded(f"{move.sender}.send", self._cast.party(move.sender).send, tree, move.recipient)
 
+    def abandon(self) -> list[Action]:
+        """End the session from outside; what is to be done."""
+        self._end()
+        return self._links.take_actions()
+
     # --- ending -------------------------------------------------------------------------------------------------------
 
     def _find(self, complaint: Complaint) -> None:

@@ -20,6 +20,11 @@ class Verdict(Enum):
     ERROR = "error"  # the spec, or something on our side, failed
 
 
+class Severity(Enum):
+    VIOLATION = "violation"  # makes the session fail
+    NOTE = "note"  # is told, and fails nothing
+
+
 class Kind(Enum):
     """What can go wrong, and what that says about the peer."""
 
@@ -32,6 +37,7 @@ class Kind(Enum):
     CRASH = ("crash", Verdict.FAIL)
     LIMIT = ("limit", Verdict.FAIL)
     TLS = ("tls failure", Verdict.FAIL)
+    ORACLE = ("oracle", Verdict.FAIL)
     REFUSED = ("refused", Verdict.INCONCLUSIVE)
     UNREACHABLE = ("unreachable", Verdict.INCONCLUSIVE)
     UNSOLVED = ("nothing to say", Verdict.INCONCLUSIVE)
@@ -68,6 +74,13 @@ class Finding:
     got: bytes = b""  # what came and was not understood, or not accepted
     constraint: str = ""  # the text of the one that was broken, as in the spec
     conversation: tuple[Said, ...] = field(default=(), repr=False)
+    severity: Severity = Severity.VIOLATION
+    number: int = 0  # of the finding in its campaign, from 1
+    session: int = 0  # of the session in its campaign, from 1
+
+    @property
+    def verdict(self) -> Verdict:
+        return Verdict.PASS if self.severity is Severity.NOTE else self.kind.verdict
 
     @property
     def signature(self) -> tuple[str, ...]:
@@ -75,9 +88,20 @@ class Finding:
         last = self.conversation[-1].symbol if self.conversation else ""
         return (self.kind.label, self.party, last, self.constraint, *self.expected)
 
+    @property
+    def label(self) -> str:
+        """The kind, and whether it is only a note."""
+        return f"{self.kind.label} (note)" if self.severity is Severity.NOTE else self.kind.label
+
+    @property
+    def headline(self) -> str:
+        """The finding in one line: its number and session, if it has one, its kind, and the reason."""
+        where = f"finding {self.number} in session {self.session}, " if self.number else ""
+        return f"{where}{self.label}: {self.message.partition(chr(10))[0]}"
+
     def show(self) -> str:
         """The finding with its conversation, for people."""
-        lines = [f"{self.kind.label}: {self.message}"]
+        lines = [self.headline, *self.message.splitlines()[1:]]
         said = [f"  {show_said(each)}" for each in self.conversation]
         if len(said) > 2 * _MOST_SHOWN:
             left_out = len(said) - 2 * _MOST_SHOWN
@@ -116,7 +140,7 @@ def show_data(data: bytes) -> str:
 
 def verdict_of(findings: Sequence[Finding]) -> Verdict:
     """What findings say together: a failure of ours hides that of the peer, and that hides having seen nothing."""
-    found = {finding.kind.verdict for finding in findings}
+    found = {finding.verdict for finding in findings}
     for verdict in (Verdict.ERROR, Verdict.FAIL, Verdict.INCONCLUSIVE):
         if verdict in found:
             return verdict

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import click
 
-from palaver.campaign.run import Budget, Campaign, Until
-from palaver.campaign.target import PORT, Target, TargetError, command_of
-from palaver.chance import Chance
+from palaver.campaign.run import Until
+from palaver.campaign.talk import SetupError, talk
+from palaver.campaign.target import TargetError
+from palaver.cli.main import FINDINGS, INTERRUPTED, WRONG_USE
 from palaver.cli.options import (
     budget_option,
     count_option,
@@ -20,19 +21,17 @@ from palaver.cli.options import (
     size_options,
     talk_options,
 )
-from palaver.cli.tally import Tally
-from palaver.compiled import Spec
-from palaver.errors import PalaverError
-from palaver.navigation import store
 from palaver.navigation.goals import Goal
-from palaver.navigation.guidance import Guidance
-from palaver.party import ConnectionMode, Protocol, split_party_spec
-from palaver.session.cast import Casting
-from palaver.session.engine import Patience
-from palaver.session.play import BUDGET, Play
+from palaver.reporting.console import ConsoleReport
+from palaver.session.findings import Verdict
+from palaver.session.play import BUDGET
 from palaver.solving.workshop import Limits
-from palaver.transport.loop import Loop
-from palaver.transport.ports import free_port
+
+# Options that are handed on to `palaver.talk` under the same name.
+_AS_THEY_ARE = (
+    *("seed", "seconds", "until", "k", "goal", "schedule", "coverage_file", "timeout", "patience"),
+    *("quiet_interval", "wait_for_server", "max_messages", "max_message_bytes"),
+)
 
 
 class _Talk(click.Command):
@@ -119,112 +118,31 @@ def command(**options: Any) -> int:
     through its standard input and output. What the peer does wrong is shown, and makes the exit code 1.
     """
     spec = load_spec(options)
-    port = _fill_in_the_port(options)
+    limits = Limits(options["max_nodes"], options["max_repetitions"], options["budget"], rates(options))
     try:
-        limits = Limits(options["max_nodes"], options["max_repetitions"], options["budget"], rates(options))
-        play = Play(spec, _casting(spec, options), limits)
-    except PalaverError as error:
+        campaign = talk(
+            spec,
+            client=options["clients"],
+            server=options["servers"],
+            program=options["program"],
+            target=options["command_line"],
+            sessions=options["count"],
+            guided=not options["unguided"],
+            solving=limits,
+            plans=options["verbose"],
+            **{name: options[name] for name in _AS_THEY_ARE},
+        )
+    except SetupError as error:
         raise click.UsageError(str(error)) from error
-    patience = Patience(
-        timeout=options["timeout"],
-        patience=options["patience"],
-        quiet=options["quiet_interval"],
-        largest_message=options["max_message_bytes"],
-        most_messages=options["max_messages"],
-    )
-    play.prepare()
-    chance = Chance.fresh() if options["seed"] is None else Chance(options["seed"])
-    follows_the_paper = options["schedule"] == "paper"
-    guidance = Guidance(play, chance, k=options["k"], goal=Goal(options["goal"]), follows_the_paper=follows_the_paper)
-    file = options["coverage_file"]
-    if file is not None and file.exists():
-        guidance.go_on_from(store.read(file))
-    loop = Loop(connect_timeout=options["timeout"], startup_patience=options["wait_for_server"])
-    is_guided, target = not options["unguided"], _target(loop, options, port)
-    campaign = Campaign(play, guidance, chance, patience, _budget(options), loop, is_guided=is_guided, target=target)
-    tally = Tally(campaign, verbose=options["verbose"], console=options["console"])
-    is_interrupted = False
+    report = ConsoleReport(campaign, verbose=options["verbose"], console=options["console"])
     try:
-        with tally:
-            campaign.run()
+        campaign.attach(report).run()
     except KeyboardInterrupt:
-        is_interrupted = True
-        campaign.progress.ended = "it was interrupted"
-    except TargetError as error:
-        if not campaign.progress.sessions:
-            raise click.UsageError(str(error)) from error
-        # What was found until then is not lost.
-        campaign.progress.ended = str(error)
-    finally:
-        # What was found out is written first: who is in a hurry may interrupt once more while all is closed.
-        try:
-            if file is not None:
-                store.write(file, **guidance.as_data())
-        finally:
-            loop.close()
-    return tally.conclude(is_interrupted=is_interrupted)
-
-
-def _fill_in_the_port(options: dict[str, Any]) -> int:
-    """Choose the port of the program under test, and put it where it is wanted. Unless told otherwise be its client."""
-    if options["command_line"] is None:
-        return 0
-    if not options["clients"] and not options["servers"]:
-        options["clients"] = (PORT,)
-    uris = (*options["clients"], *options["servers"])
-    kind: Literal["tcp", "udp"] = "udp" if any("udp:" in uri for uri in uris if PORT in uri) else "tcp"
-    port = free_port(kind)
-    for name in ("clients", "servers"):
-        options[name] = tuple(uri.replace(PORT, str(port)) for uri in options[name])
-    return port
-
-
-def _target(loop: Loop, options: dict[str, Any], port: int) -> Target | None:
-    """The program under test: a server if we are the client, and the other way round."""
-    if options["command_line"] is None:
-        return None
-    uri = (options["clients"] or options["servers"])[0]
-    _, protocol, _, at = split_party_spec(uri)
-    kind: Literal["tcp", "udp", "unix"]
-    kind = "udp" if protocol is Protocol.UDP else "unix" if protocol is Protocol.UNIX else "tcp"
-    role: Literal["server", "client"] = "server" if options["clients"] else "client"
-    try:
-        command = command_of(options["command_line"], port)
+        return INTERRUPTED
     except TargetError as error:
         raise click.UsageError(str(error)) from error
-    return Target(loop, command, at, role=role, kind=kind)
-
-
-def _budget(options: dict[str, Any]) -> Budget:
-    """Who says how long a run is to last, wants it to last so long."""
-    is_limited = options["count"] is not None or options["seconds"] is not None
-    until = Until.FOREVER if is_limited else Until.PLATEAU
-    if options["until"] is not None:
-        until = Until(options["until"])
-    if options["unguided"] and not is_limited and options["until"] is None:
-        raise click.UsageError("a random walk does not know when to stop: give -n, --time or --until")
-    return Budget(until, options["count"], options["seconds"])
-
-
-def _casting(spec: Spec, options: dict[str, Any]) -> Casting:
-    networks: dict[str, tuple[str, ConnectionMode]] = {}
-    roles = [("Client", uri, ConnectionMode.CONNECT) for uri in options["clients"]]
-    roles += [("Server", uri, ConnectionMode.OPEN) for uri in options["servers"]]
-    for default, uri, mode in roles:
-        name = split_party_spec(uri)[0] or default
-        networks[name] = (uri, mode)
-        if name not in spec.analysis.parties:
-            known = ", ".join(spec.analysis.parties) or "none"
-            raise click.UsageError(f"nobody in the spec is called {name}; the parties are: {known}")
-    if networks:
-        uri = next(iter(networks.values()))[0]
-        for name in spec.analysis.parties:
-            if name not in networks and name not in spec.namespace.party_classes:
-                networks[name] = (uri, ConnectionMode.EXTERNAL)
-            elif name in ("Client", "Server"):
-                networks.setdefault(name, (uri, ConnectionMode.EXTERNAL))
-    if not spec.analysis.messages:
-        raise click.UsageError("the spec has no messages: nobody says anything in it, as in <Client:Server:request>")
-    if options["program"] and not {"In", "Out"} & set(spec.analysis.parties):
-        raise click.UsageError("a COMMAND is talked to through the parties In and Out, and the spec has neither")
-    return Casting(networks, tuple(options["program"]))
+    finally:
+        report.close()
+    if campaign.verdict is Verdict.ERROR:
+        return WRONG_USE
+    return 0 if campaign.verdict is Verdict.PASS else FINDINGS

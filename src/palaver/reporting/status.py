@@ -1,36 +1,39 @@
-"""How far a run of conversations is, in words and figures, for whoever shows it."""
+"""The state of a campaign in words and figures, kept up to date by its events."""
 
 from __future__ import annotations
 
 from collections import Counter
 
+from palaver.campaign.events import Event, FindingReported, MessageReceived, MessageSent, SessionStarted
 from palaver.campaign.run import Campaign, Phase
 from palaver.navigation.goals import Goal
-from palaver.session.engine import Session
-from palaver.session.findings import Finding
 
 
 class Status:
-    """Reads the figures of a run when it is asked; what nobody else counts it counts itself."""
+    """Counts events; coverage is read from the campaign when it is asked for."""
 
     def __init__(self, campaign: Campaign) -> None:
         self.campaign = campaign
-        self.session: Session | None = None  # the one that goes on just now
+        self.messages = 0
         self.findings: Counter[str] = Counter()  # by kind
         self.latest = ""  # the first line of the latest one
+        self._sessions = 0
 
-    def found(self, finding: Finding) -> None:
-        self.findings[finding.kind.label] += 1
-        self.latest = finding.show().partition("\n")[0]
-
-    @property
-    def messages(self) -> int:
-        """How many were said; the run itself counts them when a conversation has ended."""
-        return self.campaign.progress.messages + (0 if self.session is None else len(self.session.said))
+    def __call__(self, event: Event) -> None:
+        match event:
+            case SessionStarted():
+                self._sessions += 1
+            case MessageSent() | MessageReceived():
+                self.messages += 1
+            case FindingReported(_, _, finding):
+                self.findings[finding.label] += 1
+                self.latest = finding.headline
+            case _:
+                pass
 
     @property
     def sessions(self) -> str:
-        return counted(self.campaign.progress.sessions + (self.session is not None), "session")
+        return counted(self._sessions, "session")
 
     @property
     def kinds(self) -> str:
@@ -39,7 +42,7 @@ class Status:
 
     @property
     def target(self) -> str:
-        """The path that is aimed at just now, if one is."""
+        """The path that the current plan aims at; "" without a plan."""
         guidance = self.campaign.guidance
         if self.campaign.progress.phase is not Phase.GUIDED or guidance.guide.plan is None:
             return ""
@@ -47,7 +50,7 @@ class Status:
 
     @property
     def line(self) -> str:
-        """What matters most, in one line."""
+        """The most important figures in one line."""
         guidance = self.campaign.guidance
         aim = guidance.aim
         covered = f"{aim.reached} of {aim.total} {paths_of(aim.goal, guidance.paths.k)}"
@@ -56,10 +59,10 @@ class Status:
 
 
 def counted(count: int, what: str) -> str:
-    """So many of something."""
+    """A number of things: `1 session`, `2 sessions`."""
     return f"{count} {what}{'s' * (count != 1)}"
 
 
 def paths_of(goal: Goal, k: int) -> str:
-    """What is counted for a goal."""
+    """The unit in which a goal is counted."""
     return f"{k}-paths" if goal is Goal.ALL else f"{k}-paths of {goal.value}"

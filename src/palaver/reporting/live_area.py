@@ -9,14 +9,14 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
-from palaver.cli.status import Status, counted
+from palaver.reporting.status import Status, counted
 
 # As wide as the longest label.
 _LABEL = len("findings ")
 _LONGEST_BAR = 40
 
 
-class Area:
+class LiveArea:
     """Bars and lines that are drawn anew again and again. What is printed goes above them."""
 
     def __init__(self, console: Console | None = None) -> None:

@@ -1,0 +1,122 @@
+"""When a campaign stops, and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from palaver.navigation.guidance import Guidance
+
+# Sessions in a row without a single message: there is no peer.
+MAX_SILENT_SESSIONS = 3
+# Messages in a row that cover nothing new: a plateau, whatever the plans say.
+MAX_MESSAGES_WITHOUT_GAIN = 2_000
+# With --until coverage: how often what was given up is tried again, each time with twice the patience.
+MAX_RETRIES = 3
+
+
+class Until(Enum):
+    """The end of a campaign that has no other."""
+
+    COVERAGE = "coverage"  # when all is covered; what seems out of reach is tried again
+    PLATEAU = "plateau"  # when all is covered that seems within reach
+    FOREVER = "forever"  # never
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """The limits of a campaign."""
+
+    until: Until = Until.PLATEAU
+    sessions: int | None = None
+    seconds: float | None = None
+
+
+class Phase(Enum):
+    GUIDED = "guided"
+    UNGUIDED = "unguided"
+
+
+@dataclass(slots=True)
+class Progress:
+    """The figures of a campaign; a session counts once it has ended."""
+
+    sessions: int = 0
+    sent: int = 0
+    received: int = 0
+    findings: int = 0
+    silent: int = 0  # sessions in a row without a message
+    phase: Phase = Phase.GUIDED
+    ended: str = ""  # why, once it has
+    goal_after: tuple[int, int] | None = None  # messages and sessions when the goal was reached, or the plateau
+
+    @property
+    def messages(self) -> int:
+        return self.sent + self.received
+
+
+class StopRule:
+    """Decides after each session whether the campaign goes on."""
+
+    def __init__(self, budget: Budget, guidance: Guidance) -> None:
+        self._budget = budget
+        self._guidance = guidance
+        self._retries = 0
+        self._covered = 0
+        self._covered_at = 0  # the message that last covered something
+
+    def check(self, progress: Progress, seconds: float) -> tuple[str, str]:
+        """Return the reason to stop, or "", and a note about how the campaign goes on, or ""."""
+        budget = self._budget
+        if len(self._guidance.coverage) > self._covered:
+            self._covered = len(self._guidance.coverage)
+            self._covered_at = progress.messages
+        if budget.sessions is not None and progress.sessions >= budget.sessions:
+            return f"reached the limit of {_counted(progress.sessions, 'session')} (-n {budget.sessions})", ""
+        if budget.seconds is not None and seconds >= budget.seconds:
+            return f"reached the limit of {budget.seconds:g} s (--time {budget.seconds:g})", ""
+        if progress.silent >= MAX_SILENT_SESSIONS:
+            return f"no message was sent or received in {progress.silent} sessions in a row", ""
+        if progress.phase is Phase.GUIDED:
+            return self._check_guided(progress)
+        if budget.until is not Until.FOREVER and self._is_complete and not progress.goal_after:
+            progress.goal_after = (progress.messages, progress.sessions)
+            return self._goal_reached(progress), ""
+        return "", ""
+
+    def _check_guided(self, progress: Progress) -> tuple[str, str]:
+        is_stalled = progress.messages - self._covered_at > MAX_MESSAGES_WITHOUT_GAIN
+        if not self._is_complete and not self._guidance.guide.is_done and not is_stalled:
+            return "", ""
+        if not self._is_complete and self._budget.until is Until.COVERAGE and self._retries < MAX_RETRIES:
+            self._retries += 1
+            self._covered_at = progress.messages
+            self._guidance.ask_again()
+            return "", "nothing more seems within reach; retrying what was given up, with twice the attempts"
+        progress.goal_after = (progress.messages, progress.sessions)
+        reason = self._goal_reached(progress) if self._is_complete else self._plateau(progress, is_stalled)
+        if self._budget.until is Until.FOREVER:
+            progress.phase = Phase.UNGUIDED
+            return "", f"{reason}; continuing unguided"
+        return reason, ""
+
+    @property
+    def _is_complete(self) -> bool:
+        return self._guidance.aim.reached >= self._guidance.aim.total
+
+    def _goal_reached(self, progress: Progress) -> str:
+        return f"goal reached after {_so_far(progress)}: all {self._guidance.aim.total} paths are covered"
+
+    def _plateau(self, progress: Progress, is_stalled: bool) -> str:
+        aim = self._guidance.aim
+        stalled = f"the last {MAX_MESSAGES_WITHOUT_GAIN} messages covered nothing new"
+        why = stalled if is_stalled else "nothing more is within reach"
+        return f"plateau after {_so_far(progress)}: {aim.reached} of {aim.total} paths are covered, and {why}"
+
+
+def _so_far(progress: Progress) -> str:
+    return f"{_counted(progress.messages, 'message')} in {_counted(progress.sessions, 'session')}"
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}{'s' * (count != 1)}"

@@ -1,0 +1,175 @@
+"""`palaver.talk`: a campaign from a spec, the addresses of its parties, and options."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Literal
+
+from palaver.campaign.oracles import Oracle
+from palaver.campaign.run import Budget, Campaign, Until
+from palaver.campaign.target import PORT, Target, TargetError, command_of
+from palaver.chance import Chance
+from palaver.compiled import Spec, load
+from palaver.errors import PalaverError
+from palaver.navigation import store
+from palaver.navigation.goals import Goal
+from palaver.navigation.guidance import Guidance
+from palaver.party import ConnectionMode, Protocol, split_party_spec
+from palaver.session.cast import Casting
+from palaver.session.engine import Patience
+from palaver.session.play import BUDGET, Play
+from palaver.solving.workshop import MAX_NODES, MAX_REPETITIONS, Limits
+from palaver.transport.loop import Loop
+from palaver.transport.ports import free_port
+
+
+class SetupError(PalaverError):
+    """The parties, addresses or options of a campaign do not fit the spec, or each other."""
+
+
+def talk(
+    spec: Spec | str | PathLike[str],
+    *,
+    client: str | Sequence[str] = (),
+    server: str | Sequence[str] = (),
+    program: Sequence[str] = (),
+    target: str | None = None,
+    seed: int | None = None,
+    sessions: int | None = None,
+    seconds: float | None = None,
+    until: Until | str | None = None,
+    k: int = 5,
+    goal: Goal | str = Goal.ALL,
+    schedule: Literal["gain", "paper"] = "gain",
+    guided: bool = True,
+    coverage_file: str | PathLike[str] | None = None,
+    timeout: float = 5.0,
+    patience: float = 5.0,
+    quiet_interval: float | None = None,
+    wait_for_server: float = 1.0,
+    max_messages: int = 1000,
+    max_message_bytes: int = 1 << 20,
+    solving: Limits | None = None,
+    oracles: Sequence[Oracle] = (),
+    plans: bool = False,
+    trace: bool = False,
+) -> Campaign:
+    """Make a campaign of sessions with a real peer; iterate over its events, or call its `run`.
+
+    `client` and `server` are addresses, `[NAME=]URI`, of the parties that palaver plays: it connects as a client, and
+    listens as a server. `program` is talked to by its standard input and output. `target` is the command line of the
+    system under test, started and watched; `{port}` in it, and in addresses, stands for a free port. The other options
+    are those of the command `palaver talk`. With `plans` there are `PlanMade` events, with `trace` there are events of
+    every input and action of a session.
+
+    :raises SetupError: the parties, addresses or options do not fit
+    :raises SpecError: the spec is wrong
+    """
+    files = () if isinstance(spec, Spec) else (str(spec),)
+    loaded = spec if isinstance(spec, Spec) else load(*files)
+    clients, servers = _as_tuple(client), _as_tuple(server)
+    port = 0
+    if target is not None:
+        clients, servers, port = _with_port(clients, servers)
+    budget = _budget(until, sessions, seconds, guided=guided)
+    try:
+        roles = _roles(loaded, clients, servers, tuple(program))
+        play = Play(loaded, roles, solving or Limits(MAX_NODES, MAX_REPETITIONS, BUDGET))
+    except SetupError:
+        raise
+    except PalaverError as error:
+        raise SetupError(str(error)) from error
+    play.prepare()
+    if seed is None:
+        seed = Chance.fresh_seed()
+    guidance = Guidance(play, Chance(seed), k=k, goal=Goal(goal), follows_the_paper=schedule == "paper")
+    file = None if coverage_file is None else Path(coverage_file)
+    if file is not None and file.exists():
+        guidance.go_on_from(store.read(file))
+    loop = Loop(connect_timeout=timeout, startup_patience=wait_for_server)
+
+    def at_end() -> None:
+        # What was found out is written first: who is in a hurry may interrupt once more while all is closed.
+        try:
+            if file is not None:
+                store.write(file, **guidance.as_data())
+        finally:
+            loop.close()
+
+    return Campaign(
+        play,
+        guidance,
+        seed,
+        Patience(timeout, patience, quiet_interval, max_message_bytes, max_messages),
+        budget,
+        loop,
+        is_guided=guided,
+        target=None if target is None else _target(loop, target, clients, servers, port),
+        oracles=oracles,
+        plans=plans,
+        trace=trace,
+        files=files,
+        at_end=at_end,
+    )
+
+
+def _as_tuple(addresses: str | Sequence[str]) -> tuple[str, ...]:
+    return (addresses,) if isinstance(addresses, str) else tuple(addresses)
+
+
+def _with_port(clients: tuple[str, ...], servers: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...], int]:
+    """Choose the port of the system under test, and put it where it is wanted. Unless told otherwise be its client."""
+    if not clients and not servers:
+        clients = (PORT,)
+    is_udp = any("udp:" in uri for uri in (*clients, *servers) if PORT in uri)
+    port = free_port("udp" if is_udp else "tcp")
+    text = str(port)
+    return tuple(uri.replace(PORT, text) for uri in clients), tuple(uri.replace(PORT, text) for uri in servers), port
+
+
+def _target(loop: Loop, command_line: str, clients: Sequence[str], servers: Sequence[str], port: int) -> Target:
+    """The system under test: a server if we are the client, and the other way round."""
+    _, protocol, _, at = split_party_spec((*clients, *servers)[0])
+    kind: Literal["tcp", "udp", "unix"]
+    kind = "udp" if protocol is Protocol.UDP else "unix" if protocol is Protocol.UNIX else "tcp"
+    try:
+        command = command_of(command_line, port)
+    except TargetError as error:
+        raise SetupError(str(error)) from error
+    return Target(loop, command, at, role="server" if clients else "client", kind=kind)
+
+
+def _budget(until: Until | str | None, sessions: int | None, seconds: float | None, *, guided: bool) -> Budget:
+    """A campaign that has a limit lasts until then, unless told otherwise."""
+    is_limited = sessions is not None or seconds is not None
+    if until is not None:
+        return Budget(Until(until), sessions, seconds)
+    if not guided and not is_limited:
+        raise SetupError("an unguided campaign has no end of its own: give -n, --time or --until")
+    return Budget(Until.FOREVER if is_limited else Until.PLATEAU, sessions, seconds)
+
+
+def _roles(spec: Spec, clients: Sequence[str], servers: Sequence[str], program: tuple[str, ...]) -> Casting:
+    networks: dict[str, tuple[str, ConnectionMode]] = {}
+    given = [("Client", uri, ConnectionMode.CONNECT) for uri in clients]
+    given += [("Server", uri, ConnectionMode.OPEN) for uri in servers]
+    for default, uri, mode in given:
+        name = split_party_spec(uri)[0] or default
+        networks[name] = (uri, mode)
+        if name not in spec.analysis.parties:
+            known = ", ".join(spec.analysis.parties) or "none"
+            raise SetupError(f"the spec has no party {name}; its parties are: {known}")
+    if networks:
+        uri = next(iter(networks.values()))[0]
+        for name in spec.analysis.parties:
+            if name not in networks and name not in spec.namespace.party_classes:
+                networks[name] = (uri, ConnectionMode.EXTERNAL)
+            elif name in ("Client", "Server"):
+                networks.setdefault(name, (uri, ConnectionMode.EXTERNAL))
+    if not spec.analysis.messages:
+        raise SetupError("the spec has no messages between parties, such as <Client:Server:request>")
+    if program and not {"In", "Out"} & set(spec.analysis.parties):
+        raise SetupError("a COMMAND is talked to through the parties In and Out, and the spec has neither")
+    return Casting(networks, program)

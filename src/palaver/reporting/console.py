@@ -1,0 +1,120 @@
+"""The console reader: messages and findings as they come, and a summary at the end."""
+
+from __future__ import annotations
+
+import click
+
+from palaver.campaign.events import (
+    CampaignEnded,
+    Event,
+    FindingReported,
+    MessageReceived,
+    MessageSent,
+    PhaseChanged,
+    PlanMade,
+    PortBound,
+)
+from palaver.campaign.run import Campaign
+from palaver.reporting.display import LINE_EVERY_S, LiveDisplay, display_for
+from palaver.reporting.status import Status, counted, paths_of
+from palaver.session.findings import Finding, Said, show_data
+
+_COLOURS = ("cyan", "green", "yellow", "magenta", "blue")
+
+# More reasons for what is not covered than this are only counted.
+_MAX_REASONS = 10
+
+
+class ConsoleReport:
+    """Shows a campaign on the console; `console` is `auto`, `live`, `plain` or `none`.
+
+    Findings and the summary go to standard output; progress and remarks go to standard error.
+    """
+
+    def __init__(self, campaign: Campaign, *, verbose: bool = False, console: str = "auto") -> None:
+        self._campaign = campaign
+        self._verbose = verbose
+        self._console = console
+        self._status = Status(campaign)
+        self._display = display_for(console, self._status, verbose=verbose)
+        self._alike: dict[tuple[str, ...], list[Finding]] = {}  # findings by what makes them the same
+        self._parties: dict[str, str] = {}
+
+    def __call__(self, event: Event) -> None:
+        self._status(event)
+        self._display(event)
+        match event:
+            case PortBound(_, _, party, port):
+                self._display.show(f"{party} listens at port {port}")
+            case PhaseChanged(_, _, text):
+                self._display.show(text)
+            case FindingReported(_, _, finding):
+                self._show_finding(finding)
+            case MessageSent(_, _, message) | MessageReceived(_, _, message):
+                if self._verbose:
+                    self._show_message(message)
+            case PlanMade(_, _, text):
+                click.echo(click.style(f"# {text}", dim=True))
+            case CampaignEnded(_, reason):
+                self._display.close()
+                self._summarise(reason)
+            case _:
+                pass
+
+    def close(self) -> None:
+        """Remove what was drawn, if the campaign did not come to its end."""
+        self._display.close()
+
+    # --- While it lasts -----------------------------------------------------------------------------------------------
+
+    def _show_message(self, message: Said) -> None:
+        colour = self._parties.setdefault(message.sender, _COLOURS[len(self._parties) % len(_COLOURS)])
+        to = f" -> {message.recipient}" if message.recipient else ""
+        click.echo(f"{click.style(message.sender + to, fg=colour)}: {show_data(message.data)}")
+
+    def _show_finding(self, finding: Finding) -> None:
+        alike = self._alike.setdefault(finding.signature, [])
+        alike.append(finding)
+        if len(alike) == 1 or self._verbose:  # the next ones tell nothing new
+            self._display.show(finding.show(), is_result=True)
+
+    # --- In the end ---------------------------------------------------------------------------------------------------
+
+    def _summarise(self, reason: str) -> None:
+        campaign = self._campaign
+        progress = campaign.progress
+        said = f"{counted(progress.sent, 'message')} sent, {progress.received} received"
+        click.echo(f"{counted(progress.sessions, 'session')}, {said}, {self._status.kinds}")
+        for first, *others in self._alike.values():
+            if others:
+                click.echo(f"{counted(len(others), 'more finding')} like {first.headline}")
+        click.echo(f"seed {campaign.seed}")
+        self._show_coverage()
+        click.echo(f"stopped: {reason}")
+        self._show_reasons()
+        self._show_time()
+
+    def _show_coverage(self) -> None:
+        guidance = self._campaign.guidance
+        for goal, reached, total in guidance.standing:
+            click.echo(f"covered {reached} of {total} {paths_of(goal, guidance.paths.k)}")
+        views = [f"{name} {reached} of {total}" for name, reached, total in guidance.views.summary() if total]
+        click.echo(", ".join(views))
+
+    def _show_reasons(self) -> None:
+        aim = self._campaign.guidance.aim
+        if aim.reached == aim.total or not self._campaign.progress.goal_after:
+            return  # nothing is missing, or there was no time to find out why
+        reasons = self._campaign.guidance.reasons()
+        for reason in reasons[:_MAX_REASONS]:
+            click.echo(f"not covered: {reason}")
+        if len(reasons) > _MAX_REASONS:
+            click.echo(f"not covered: {sum(each.paths for each in reasons[_MAX_REASONS:])} more paths")
+
+    def _show_time(self) -> None:
+        """Show whose the time was. It is never the same twice, so it is not on standard output."""
+        seconds = self._campaign.seconds
+        is_short = seconds < LINE_EVERY_S and self._console != "plain" and not isinstance(self._display, LiveDisplay)
+        if self._console != "none" and not is_short:
+            share = self._campaign.waited / seconds if seconds else 0.0
+            click.echo(f"waited for the peer {share:.0%} of {seconds:.1f} s".replace("%", " %"), err=True)
