@@ -14,7 +14,6 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,6 +22,7 @@ import guiding_specs
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "navigation"))
 from guided import campaign, play
 
+from palaver.campaign.events import Event, PlanMade, SessionEnded, SessionStarted
 from palaver.campaign.run import Budget, Campaign, Until
 from palaver.chance import Chance
 from palaver.compiled.load import load, loads
@@ -32,29 +32,20 @@ from palaver.navigation.guidance import Guidance
 from palaver.navigation.kpaths import KPaths
 from palaver.party import ConnectionMode
 from palaver.session.cast import Casting
-from palaver.session.engine import Patience, Session
+from palaver.session.engine import Patience
 from palaver.session.play import Play
 from palaver.transport.loop import Loop
 from palaver.trees.node import Node, Part
 
 
-class Enough(Exception):
-    """A run has had as many messages as it may."""
-
-
 def run(made: Campaign, most_messages: int | None = None) -> list[str]:
     """Run until it ends by itself, or after the conversation in which it has had so many messages; what was found."""
-    findings: list[str] = []
-
-    def look(session: Session) -> None:
-        findings.extend(finding.show() for finding in session.findings)
-        if most_messages is not None and made.progress.messages >= most_messages:
-            raise Enough
-
-    made.on_end = look
-    with suppress(Enough):
-        made.run()
-    return findings
+    for event in made:
+        is_at_end = isinstance(event, SessionEnded) and most_messages is not None
+        if is_at_end and made.progress.messages >= most_messages:
+            break
+    made.close()
+    return [finding.show() for finding in made.findings]
 
 
 def result(made: Campaign) -> dict[str, Any]:
@@ -81,7 +72,7 @@ def talk(spec: str, port: int, seed: int, scheme: str, most_messages: int | None
     guidance = Guidance(ours, chance, follows_the_paper=scheme == "paper")
     budget = Budget(Until.COVERAGE if scheme == "random" else Until.PLATEAU)
     with Loop() as loop:
-        made = Campaign(ours, guidance, chance, Patience(), budget, loop, is_guided=scheme != "random")
+        made = Campaign(ours, guidance, seed, Patience(), budget, loop, is_guided=scheme != "random")
         findings = run(made, most_messages)
     whole = time.process_time()
     return {
@@ -89,7 +80,7 @@ def talk(spec: str, port: int, seed: int, scheme: str, most_messages: int | None
         "cpu": whole - cpu,
         "whole_cpu": whole,
         "wall": time.perf_counter() - wall,
-        "waited": made.carrier.waited,
+        "waited": made.waited,
         "findings": findings,
     }
 
@@ -123,9 +114,9 @@ def cover(
 
 def plans(spec: str, seed: int, k: int, most_messages: int) -> dict[str, Any]:
     """What was planned in a run, and the numbers of all paths it has met, each as one number."""
-    made = campaign(SPECS[spec](), seed, k=k)
+    made = campaign(SPECS[spec](), seed, k=k, plans=True)
     told: list[str] = []
-    made.guidance.guide.explain = told.append
+    made.attach(lambda event: told.append(event.text) if isinstance(event, PlanMade) else None)
     run(made, most_messages)
     return {"plans": len(told), "told": _digest(told), "paths": _digest(made.guidance.coverage.walks)}
 
@@ -279,19 +270,19 @@ def _size(part: Part) -> int:
 def planning(spec: str, seed: int, most_messages: int | None = None) -> dict[str, Any]:
     """What plans cost in a run, for each message of it."""
     made = campaign(SPECS[spec](), seed)
-    make, appear = made.guidance.planner.plan, made.on_session
+    make = made.guidance.planner.plan
     stopwatch = Stopwatch()
 
     def plan(*situation: Any) -> Any:
         with stopwatch:
             return make(*situation)
 
-    def begin(session: Session) -> None:
-        stopwatch.calibrate()
-        appear(session)
+    def begin(event: Event) -> None:
+        if isinstance(event, SessionStarted):
+            stopwatch.calibrate()
 
     made.guidance.planner.plan = plan  # type: ignore[method-assign]  # to see how long it takes
-    made.on_session = begin
+    made.attach(begin)
     run(made, most_messages)
     return {**result(made), "planning": stopwatch.units / made.progress.messages}
 

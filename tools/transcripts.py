@@ -49,9 +49,11 @@ def main() -> int:
     with ThreadPoolExecutor(2) as pool:
         fuzzed = pool.map(lambda job: _fuzz(palaver, *job), [(spec, seed) for spec in specs for seed in (1, 2)])
         lines = list(fuzzed)
-    for number, (spec, server, options) in enumerate(TALKS):
-        for seed in (1, 2):
-            lines.append(f"talk {number} {spec} seed {seed}: {_talk(palaver, spec, server, options, seed)}")
+    lines += [
+        f"talk {number} {spec} seed {seed}: {_talk(palaver, spec, server, options, seed)}"
+        for number, (spec, server, options) in enumerate(TALKS)
+        for seed in (1, 2)
+    ]
     Path(sys.argv[1]).write_text("".join(f"{line}\n" for line in lines))
     print(f"{len(lines)} transcripts")
     return 0

@@ -11,26 +11,25 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from rich.console import Console
 
+from palaver.campaign.events import Event, FindingReported, MessageReceived, MessageSent, StillWaiting
 from palaver.campaign.run import Budget, Campaign, Phase, Until
-from palaver.cli.area import Area
-from palaver.cli.live import (
+from palaver.reporting.display import (
     DRAW_EVERY_S,
     LINE_EVERY_S,
     REST_AFTER_DRAWING,
     SHOW_AFTER_S,
-    Lines,
-    Live,
-    Silent,
+    LineDisplay,
+    LiveDisplay,
+    NoDisplay,
     display_for,
 )
-from palaver.cli.status import Status
-from palaver.cli.tally import Tally
+from palaver.reporting.live_area import LiveArea
+from palaver.reporting.status import Status
 from palaver.session.findings import Finding, Kind
 from palaver.transport.clock import ManualClock
 
@@ -54,6 +53,10 @@ where <ask>.<word> == <answer>.<word>
 """
 
 
+# Any event will do.
+TICK = StillWaiting(0.0, 1)
+
+
 class Screen:
     """A terminal in memory, of which all that was ever written is kept."""
 
@@ -64,11 +67,11 @@ class Screen:
         self._takes_s = drawing_takes_s
         self._width = width
 
-    def area(self) -> Area:
+    def area(self) -> LiveArea:
         screen = self
         console = Console(file=self.file, force_terminal=True, width=self._width, color_system=None)
 
-        class Counting(Area):
+        class Counting(LiveArea):
             def draw(self, *arguments: Any) -> None:
                 screen.drawn += 1
                 if screen._clock is not None:
@@ -98,9 +101,10 @@ def run() -> Campaign:
     return campaign(SPEC, 1, k=3)
 
 
-def live(run: Campaign, clock: ManualClock, screen: Screen) -> tuple[Status, Live]:
+def live(run: Campaign, clock: ManualClock, screen: Screen) -> tuple[Status, LiveDisplay]:
     status = Status(run)
-    return status, Live(status, clock.now, screen.area)
+    run.attach(status)
+    return status, LiveDisplay(status, clock.now, screen.area)
 
 
 # --- The live area ----------------------------------------------------------------------------------------------------
@@ -110,11 +114,11 @@ def test_a_bar_for_each_goal_tells_how_much_of_it_is_covered(run: Campaign, cloc
     screen = Screen()
     _, display = live(run, clock, screen)
     clock.advance(SHOW_AFTER_S)
-    display.look()
+    display(TICK)
     before = screen.latest
     run.run()
     clock.advance(1)
-    display.look()
+    display(TICK)
     after = screen.latest
     display.close()
     for lines, expected in ((before, 0), (after, None)):
@@ -128,53 +132,46 @@ def test_the_figures_are_those_of_the_run(run: Campaign, clock: ManualClock) -> 
     _, display = live(run, clock, screen)
     run.run()
     clock.advance(62)
-    display.look()
+    display(TICK)
     display.close()
     progress = run.progress
     rate = round(progress.messages / 62)
     assert f"guided   {progress.sessions} sessions, {progress.messages} messages, {rate}/s, 1:02" in screen.latest
 
 
-def test_a_conversation_that_goes_on_is_counted_too(run: Campaign, clock: ManualClock) -> None:
+def test_a_session_that_goes_on_is_counted_too(clock: ManualClock) -> None:
     screen = Screen()
-    status, display = live(run, clock, screen)
-    appear = run.on_session
+    run = campaign(SPEC, 1, Budget(Until.FOREVER, sessions=1), k=3)
+    _, display = live(run, clock, screen)
     drawn: list[str] = []
 
-    def begin(session: Any) -> None:
-        appear(session)
-        status.session = session
-
-        def watch(said: object) -> None:
+    def watch(event: Event) -> None:
+        if isinstance(event, MessageSent | MessageReceived):
             clock.advance(SHOW_AFTER_S)
-            display.look(said)
+            display(event)
             drawn.append(screen.latest[3])
 
-        session.watch = watch
-
-    run.on_session = begin
-    run._budget = Budget(Until.FOREVER, sessions=1)
-    run.run()
+    run.attach(watch).run()
     display.close()
     assert [line.split(", ")[1] for line in drawn[:3]] == ["1 message", "2 messages", "3 messages"]
     assert drawn[0].startswith("guided   1 session, ")
 
 
-def test_the_target_is_shown_while_there_is_one(run: Campaign, clock: ManualClock) -> None:
+def test_the_target_is_shown_while_there_is_one(clock: ManualClock) -> None:
+    run = campaign(SPEC, 1, Budget(Until.FOREVER, sessions=1), k=3)
     screen = Screen()
     status, display = live(run, clock, screen)
     clock.advance(SHOW_AFTER_S)
-    display.look()
+    display(TICK)
     assert not any(line.startswith("target") for line in screen.latest)
-    run._budget = Budget(Until.FOREVER, sessions=1)
     run.run()
     clock.advance(1)
-    display.look()
+    display(TICK)
     assert status.target
     assert f"target   {status.target}" in screen.latest
     run.progress.phase = Phase.UNGUIDED
     clock.advance(1)
-    display.look()
+    display(TICK)
     display.close()
     assert not any(line.startswith("target") for line in screen.latest)
     assert any(line.startswith("unguided ") for line in screen.latest)
@@ -184,12 +181,12 @@ def test_findings_are_counted_by_kind_and_the_latest_is_shown(run: Campaign, clo
     screen = Screen()
     status, display = live(run, clock, screen)
     clock.advance(SHOW_AFTER_S)
-    display.look()
+    display(TICK)
     assert "findings none" in screen.latest
     for kind, message in ((Kind.SILENCE, "one"), (Kind.UNPARSEABLE, "two"), (Kind.SILENCE, "three\x1b[2J\nmore")):
-        status.found(Finding(kind, 0.0, message))
+        status(FindingReported(0.0, 1, Finding(kind, 0.0, message)))
     clock.advance(1)
-    display.look()
+    display(TICK)
     display.close()
     assert "findings 2 silence, 1 unparseable; latest: silence: three�[2J" in screen.latest
 
@@ -198,7 +195,7 @@ def test_what_is_shown_goes_above_the_area_and_stays(run: Campaign, clock: Manua
     screen = Screen(width=40)
     _, display = live(run, clock, screen)
     clock.advance(SHOW_AFTER_S)
-    display.look()
+    display(TICK)
     text = "a finding that is longer than the screen is wide, and [not] markup\n  with a second line"
     display.show(text)
     assert text in screen.text
@@ -209,9 +206,9 @@ def test_what_is_shown_goes_above_the_area_and_stays(run: Campaign, clock: Manua
 def test_lines_that_do_not_fit_are_cut(run: Campaign, clock: ManualClock) -> None:
     screen = Screen(width=30)
     status, display = live(run, clock, screen)
-    status.found(Finding(Kind.SILENCE, 0.0, "nothing " * 20))
+    status(FindingReported(0.0, 1, Finding(Kind.SILENCE, 0.0, "nothing " * 20)))
     clock.advance(SHOW_AFTER_S)
-    display.look()
+    display(TICK)
     display.close()
     assert max(map(len, screen.latest)) <= 30
     assert any(line.endswith("…") for line in screen.latest)
@@ -221,7 +218,7 @@ def test_the_area_is_gone_in_the_end_and_the_cursor_is_back(run: Campaign, clock
     screen = Screen()
     _, display = live(run, clock, screen)
     clock.advance(SHOW_AFTER_S)
-    display.look()
+    display(TICK)
     rows = len(screen.latest) - 1
     display.close()
     written = screen.file.getvalue()
@@ -234,7 +231,7 @@ def test_the_run_gets_all_but_a_small_part_of_the_time(run: Campaign, clock: Man
     _, display = live(run, clock, screen)
     for _ in range(1000):
         clock.advance(0.01)
-        display.look()
+        display(TICK)
     display.close()
     assert 10 < screen.drawn <= clock.now() / (REST_AFTER_DRAWING * 0.01)
 
@@ -244,7 +241,7 @@ def test_what_is_fast_is_drawn_no_more_often_than_anybody_can_see(run: Campaign,
     _, display = live(run, clock, screen)
     for _ in range(1000):
         clock.advance(0.01)
-        display.look()
+        display(TICK)
     display.close()
     assert 10 < screen.drawn <= 1000 * 0.01 / DRAW_EVERY_S
 
@@ -253,7 +250,7 @@ def test_a_run_that_is_over_soon_draws_nothing(run: Campaign, clock: ManualClock
     screen = Screen(clock)
     _, display = live(run, clock, screen)
     clock.advance(SHOW_AFTER_S / 2)
-    display.look()
+    display(TICK)
     display.close()
     assert screen.file.getvalue() == ""
 
@@ -262,11 +259,12 @@ def test_a_run_that_is_over_soon_draws_nothing(run: Campaign, clock: ManualClock
 
 
 def test_a_long_run_prints_a_line_now_and_then(run: Campaign, clock: ManualClock, capsys: Any) -> None:
-    display = Lines(Status(run), clock.now)
-    run.run()
+    status = Status(run)
+    display = LineDisplay(status, clock.now)
+    run.attach(status).run()
     for _ in range(100):
         clock.advance(0.11)
-        display.look()
+        display(TICK)
     progress, aim = run.progress, run.guidance.aim
     line = (
         f"{progress.sessions} sessions, {progress.messages} messages, {aim.reached} of {aim.total} 3-paths, 0 findings"
@@ -275,9 +273,9 @@ def test_a_long_run_prints_a_line_now_and_then(run: Campaign, clock: ManualClock
 
 
 def test_a_short_run_prints_no_line(run: Campaign, clock: ManualClock, capsys: Any) -> None:
-    display = Lines(Status(run), clock.now)
+    display = LineDisplay(Status(run), clock.now)
     clock.advance(LINE_EVERY_S * 0.9)
-    display.look()
+    display(TICK)
     assert capsys.readouterr().err == ""
 
 
@@ -287,13 +285,13 @@ def test_a_short_run_prints_no_line(run: Campaign, clock: ManualClock, capsys: A
 @pytest.mark.parametrize(
     ("wanted", "is_terminal", "term", "verbose", "expected"),
     [
-        ("auto", True, "xterm", False, Live),
-        ("auto", True, "dumb", False, Lines),
-        ("auto", False, "xterm", False, Lines),
-        ("auto", True, "xterm", True, Silent),
-        ("live", False, "xterm", True, Live),
-        ("plain", True, "xterm", True, Lines),
-        ("none", True, "xterm", False, Silent),
+        ("auto", True, "xterm", False, LiveDisplay),
+        ("auto", True, "dumb", False, LineDisplay),
+        ("auto", False, "xterm", False, LineDisplay),
+        ("auto", True, "xterm", True, NoDisplay),
+        ("live", False, "xterm", True, LiveDisplay),
+        ("plain", True, "xterm", True, LineDisplay),
+        ("none", True, "xterm", False, NoDisplay),
     ],
 )
 def test_what_is_shown_suits_standard_error_or_is_what_was_asked_for(
@@ -308,14 +306,6 @@ def test_what_is_shown_suits_standard_error_or_is_what_was_asked_for(
     monkeypatch.setenv("TERM", term)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: is_terminal, raising=False)
     assert type(display_for(wanted, Status(run), verbose=verbose)) is expected
-
-
-def test_nobody_is_asked_to_look_if_nothing_is_shown(run: Campaign) -> None:
-    Tally(run, console="none")
-    assert run.carrier.look_up is None
-    session = SimpleNamespace(watch=None)
-    run.on_session(session)  # type: ignore[arg-type]  # only its watch is looked at
-    assert session.watch is None
 
 
 def test_a_run_that_is_not_drawn_does_without_rich(palaver: Any) -> None:
@@ -360,4 +350,4 @@ def test_ctrl_c_leaves_the_terminal_in_order_and_prints_the_summary(palaver: Any
     assert seen.rindex(b"\x1b[?25h") > seen.rindex(b"\x1b[?25l")
     lines = out.decode().splitlines()
     assert re.fullmatch(r"\d+ sessions, \d+ messages sent, \d+ received, no findings", lines[0])
-    assert "ended: it was interrupted" in lines
+    assert "stopped: interrupted" in lines

@@ -11,13 +11,14 @@ from typing import Any
 
 import pytest
 
-from palaver.campaign.run import Budget, Campaign, Until
-from palaver.cli.main import FINDINGS, INTERRUPTED
-from palaver.cli.tally import Tally
+from palaver.campaign.events import Event, MessageReceived, MessageSent, StillWaiting
+from palaver.campaign.run import WAITING_EVENT_EVERY, Budget, Campaign, Until
+from palaver.cli.main import INTERRUPTED
 from palaver.navigation.goals import Goal, Goals
 from palaver.navigation.kpaths import KPaths
-from palaver.transport.memory import MemoryWorld
-from palaver.transport.timed import LOOK_UP_EVERY, Timed
+from palaver.reporting.console import ConsoleReport
+from palaver.session.findings import Said, Verdict
+from palaver.transport.loop import Loop
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "navigation"))
 from guided import campaign, play
@@ -46,19 +47,13 @@ where <ask>.<word> == <answer>.<word>
 
 
 @pytest.fixture
-def concluded(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[list[str], str, int]]:
-    """What a run prints: lines of the summary, what is on standard error, and the exit code."""
+def concluded(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[list[str], str]]:
+    """What a campaign prints: lines on standard output, and what is on standard error."""
 
-    def conclude(run: Campaign, *, console: str = "none", **options: Any) -> tuple[list[str], str, int]:
-        appear = run.on_session
-        tally = Tally(run, console=console)
-        watch = run.on_session
-        run.on_session = lambda session: (appear(session), watch(session))[0]
-        with tally:
-            run.run()
-        code = tally.conclude(**options)
+    def conclude(run: Campaign, *, console: str = "none") -> tuple[list[str], str]:
+        run.attach(ConsoleReport(run, console=console)).run()
         printed = capsys.readouterr()
-        return printed.out.splitlines(), printed.err, code
+        return printed.out.splitlines(), printed.err
 
     return conclude
 
@@ -68,20 +63,21 @@ def concluded(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[list[st
 
 def test_there_is_a_line_for_each_goal_and_one_for_plain_views(concluded: Any) -> None:
     run = campaign(SPEC, 1, k=3)
-    lines, _, code = concluded(run)
+    lines, _ = concluded(run)
     goals = Goals(KPaths(play(SPEC).spec.grammar, 3), run.guidance.dialogue, ["Client"])
     inputs, states, everything = (goals.count(goal) for goal in Goal)
     progress = run.progress
     assert lines == [
         f"{progress.sessions} sessions, {progress.sent} messages sent, {progress.received} received, no findings",
+        "seed 1",
         f"covered {inputs} of {inputs} 3-paths of inputs",
         f"covered {states} of {states} 3-paths of states",
         f"covered {everything} of {everything} 3-paths",
         "messages 3 of 3, states 3 of 3, transitions 3 of 3, alternatives 6 of 6",
-        f"ended: goal reached after {progress.messages} messages in {progress.sessions} sessions: "
+        f"stopped: goal reached after {progress.messages} messages in {progress.sessions} sessions: "
         f"all {everything} paths are covered",
     ]
-    assert code == 0
+    assert run.verdict is Verdict.PASS
 
 
 @pytest.mark.parametrize("is_guided", [True, False])
@@ -115,7 +111,7 @@ def test_what_was_said_in_a_place_that_is_not_certain_yet_counts_there_once_it_i
 def test_a_constraint_counts_that_had_something_to_say_also_if_it_binds_names(palaver: Any) -> None:
     palaver.write(echo_fan=ECHO.replace("where ", "where forall <w> in <ask>.<word>: <w> == <answer>.<word>\nwhere "))
     talked = palaver("talk", "-f", "echo.fan", "-n", "1", "--seed", "1", "cat")
-    assert talked.text.splitlines()[4].endswith(", constraints 2 of 2")
+    assert talked.text.splitlines()[5].endswith(", constraints 2 of 2")
 
 
 def test_the_views_are_kept_in_the_coverage_file_and_added_up(palaver: Any) -> None:
@@ -163,49 +159,47 @@ def test_what_is_counted_as_it_is_covered_is_what_is_covered() -> None:
 
 
 def test_what_was_not_reached_is_told_with_its_reason(concluded: Any) -> None:
-    lines, _, _ = concluded(campaign(SPEC, 1, k=3, other=STERN))
-    reasons = [line for line in lines if line.startswith("not reached: ")]
+    lines, _ = concluded(campaign(SPEC, 1, k=3, other=STERN))
+    reasons = [line for line in lines if line.startswith("not covered: ")]
     assert any(
-        re.search(r"^not reached: \d+ paths? needs? .*<yes>.*; \d+ attempts; got <no>", line) for line in reasons
+        re.search(r"^not covered: \d+ paths? needs? .*<yes>.*; \d+ attempts; got <no>", line) for line in reasons
     )
-    assert lines.index(reasons[0]) > next(at for at, line in enumerate(lines) if line.startswith("ended: plateau"))
+    assert lines.index(reasons[0]) > next(at for at, line in enumerate(lines) if line.startswith("stopped: plateau"))
 
 
 def test_who_stops_earlier_is_not_told_what_is_missing(concluded: Any) -> None:
-    lines, _, _ = concluded(campaign(SPEC, 1, Budget(Until.FOREVER, sessions=1), k=3))
-    assert not any(line.startswith("not reached") for line in lines)
+    lines, _ = concluded(campaign(SPEC, 1, Budget(Until.FOREVER, sessions=1), k=3))
+    assert not any(line.startswith("not covered") for line in lines)
 
 
 # --- Findings and exit codes ------------------------------------------------------------------------------------------
 
 
 def test_findings_are_told_as_they_come_and_counted_by_kind(concluded: Any) -> None:
-    lines, told, code = concluded(campaign(SPEC, 1, Budget(Until.FOREVER, sessions=9), k=3, other=ODD))
-    assert told.count("unparseable: what Server said cannot go on at offset 0\n") == 2
-    (more,) = re.findall(r"^(\d+) more findings like this one: unparseable: what Server said", told, re.MULTILINE)
-    assert lines[0].endswith(f" received, {int(more) + 1} unparseable")
-    assert code == FINDINGS
+    run = campaign(SPEC, 1, Budget(Until.FOREVER, sessions=9), k=3, other=ODD)
+    lines, told = concluded(run)
+    headlines = [line for line in lines if line.startswith("finding ")]
+    (more,) = re.findall(r"^(\d+) more findings like (finding 1 in .*)$", "\n".join(lines), re.MULTILINE)
+    assert headlines == [more[1]]
+    assert any(line.endswith(f" received, {int(more[0]) + 1} unparseable") for line in lines)
+    assert [finding.number for finding in run.findings] == list(range(1, int(more[0]) + 2))
+    assert all(1 <= finding.session <= 9 for finding in run.findings)
+    assert run.verdict is Verdict.FAIL
+    assert told == ""
 
 
 def test_what_was_said_counts_also_in_a_conversation_that_is_interrupted(capsys: Any) -> None:
     run = campaign(SPEC, 1, Budget(Until.FOREVER), k=3)
-    appear, tally, said = run.on_session, Tally(run, console="none"), []
-    begin = run.on_session
+    said: list[Said] = []
 
-    def interrupt(message: Any) -> None:
-        said.append(message)
-        if message.symbol == "<answer>" and len(said) > 20:
-            raise KeyboardInterrupt
+    def interrupt(event: Event) -> None:
+        if isinstance(event, MessageSent | MessageReceived):
+            said.append(event.message)
+            if event.message.symbol == "<answer>" and len(said) > 20:
+                raise KeyboardInterrupt
 
-    def on_session(session: Any) -> None:
-        appear(session)
-        begin(session)
-        session.watch = interrupt
-
-    run.on_session = on_session
-    with pytest.raises(KeyboardInterrupt), tally:
-        run.run()
-    assert tally.conclude(is_interrupted=True) == INTERRUPTED
+    with pytest.raises(KeyboardInterrupt):
+        run.attach(ConsoleReport(run, console="none"), interrupt).run()
     sessions = sum(message.symbol == "<bye>" for message in said) + 1
     sent = sum(message.is_ours for message in said)
     counted = f"{sessions} sessions, {sent} messages sent, {len(said) - sent} received, no findings"
@@ -218,19 +212,21 @@ def test_who_interrupts_gets_a_summary_and_an_exit_code_of_its_own(
     palaver.write(echo_fan=ECHO)
     waited = 0
 
-    def interrupted(self: Timed, until: float | None) -> Any:
+    wait = Loop.wait
+
+    def interrupted(self: Loop, until: float | None) -> Any:
         nonlocal waited
         waited += 1
         if waited == 6:
             raise KeyboardInterrupt
-        return self._carrier.wait(until)
+        return wait(self, until)
 
-    monkeypatch.setattr(Timed, "wait", interrupted)
+    monkeypatch.setattr(Loop, "wait", interrupted)
     talked = palaver("talk", "-f", "echo.fan", "--until", "forever", "--seed", "1", "cat")
     lines = talked.text.splitlines()
     assert talked.code == INTERRUPTED
     assert re.match(r"\d+ sessions?, [1-9]\d* messages? sent, \d+ received, no findings", lines[0])
-    assert "ended: it was interrupted" in lines
+    assert "stopped: interrupted" in lines
 
 
 # --- Time -------------------------------------------------------------------------------------------------------------
@@ -241,45 +237,19 @@ def test_how_long_the_peer_was_waited_for_is_told_on_demand(concluded: Any) -> N
         return [(2.0, data)]
 
     run = campaign(SPEC, 1, k=3, wire=delayed)
-    _, told, _ = concluded(run, console="plain")
+    _, told = concluded(run, console="plain")
     assert told.splitlines()[-1] == f"waited for the peer 100 % of {run.seconds:.1f} s"
     assert run.seconds >= 2 * run.progress.received
 
 
 def test_nothing_is_told_of_time_where_nothing_is_shown(concluded: Any) -> None:
-    _, told, _ = concluded(campaign(SPEC, 1, k=3), console="none")
+    _, told = concluded(campaign(SPEC, 1, k=3), console="none")
     assert told == ""
 
 
-class Slow:
-    """A carrier for which nothing happens for a while."""
-
-    def __init__(self, silence: float) -> None:
-        self.loop = MemoryWorld().loop()
-        self.clock = self.loop.clock
-        self.waits: list[float | None] = []
-        self.carry_out, self.poll, self.port_of = self.loop.carry_out, self.loop.poll, self.loop.port_of
-        self._silence = silence
-
-    def wait(self, until: float | None) -> list[Any]:
-        self.waits.append(until)
-        return self.loop.wait(self._silence if until is None else until)
-
-
-def test_a_carrier_by_the_clock_waits_as_long_as_it_was_told_and_looks_up_meanwhile() -> None:
-    timed = Timed(slow := Slow(9.0))
-    looks: list[float] = []
-    timed.look_up = lambda: looks.append(timed.clock.now())
-    (passed,) = timed.wait(1.1)
-    assert passed.at == pytest.approx(1.1)
-    assert looks == pytest.approx([LOOK_UP_EVERY * count for count in range(1, 5)])
-    assert timed.waited == pytest.approx(1.1)
-    assert len(slow.waits) == 5
-
-
-def test_who_waits_without_a_limit_waits_in_one_piece() -> None:
-    timed = Timed(slow := Slow(9.0))
-    timed.look_up = lambda: None
-    timed.wait(None)
-    assert slow.waits == [None]
-    assert timed.waited == 9.0
+def test_a_campaign_tells_now_and_then_that_it_still_waits() -> None:
+    run = campaign(SPEC, 1, Budget(Until.FOREVER, sessions=1), k=3, wire=lambda _, data: [(1.1, data)])
+    waits: list[float] = []
+    run.attach(lambda event: waits.append(event.at) if isinstance(event, StillWaiting) else None).run()
+    assert waits[:4] == pytest.approx([WAITING_EVENT_EVERY * count for count in range(1, 5)])
+    assert run.waited == pytest.approx(run.seconds)

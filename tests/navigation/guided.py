@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import palaver
+from palaver.campaign.events import Event, SessionStarted
 from palaver.campaign.run import Budget, Campaign
 from palaver.chance import Chance
 from palaver.navigation.goals import Goal
@@ -43,6 +44,7 @@ def campaign(
     other: str | None = None,
     answering: Callable[[Chance], Player] = RandomPlayer,
     wire: Wire = straight,
+    plans: bool = False,
 ) -> Campaign:
     """A run that was not begun. The other side is played by the same spec, or an `other` one, which knows less."""
     world = MemoryWorld(wire=wire)
@@ -50,17 +52,19 @@ def campaign(
     chance = Chance(seed)
     guided = Guidance(ours, chance, k=k, goal=goal, follows_the_paper=follows_the_paper)
     patience = Patience()
-    run = Campaign(ours, guided, chance, patience, budget or Budget(), world.loop(), is_guided=is_guided)
+    limits = budget or Budget()
+    run = Campaign(ours, guided, seed, patience, limits, world.loop(), is_guided=is_guided, plans=plans)
     count = 0
 
-    def appear(_: Session) -> None:
+    def appear(event: Event) -> None:
         nonlocal count
+        if not isinstance(event, SessionStarted):
+            return
         count += 1
         stream = chance / "other" / count
         world.add(Session(theirs, answering(stream / "player"), stream, patience)).step()
 
-    run.on_session = appear
-    return run
+    return run.attach(appear)
 
 
 def covered(run: Campaign) -> tuple[int, int]:

@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 from guided import campaign, covered, guidance
 
+from palaver.campaign.events import Event, PhaseChanged, PlanMade, SessionEnded, SessionStarted
 from palaver.campaign.run import Budget, Phase, Until
 from palaver.navigation.coverage import Coverage
 from palaver.navigation.goals import Goal
+from palaver.session.engine import Session
 from palaver.trees.node import Node
 
 ROOT = Path(__file__).parent.parent.parent
@@ -87,17 +89,20 @@ def test_everything_is_covered(spec: str, follows_the_paper: bool, seed: int) ->
 def test_what_is_counted_is_what_the_trees_of_the_conversations_have() -> None:
     run = campaign(LOGIN, 1)
     truth = Coverage(run.guidance.paths)
-    before = run.on_end
+    sessions: list[Session | None] = []
 
-    def add(session: object) -> None:
-        (hypothesis,) = session._forecast.hypotheses  # type: ignore[attr-defined]  # what the session itself believes
-        tree = hypothesis.complete_tree()
-        assert isinstance(tree, Node)
-        truth.add(tree)
-        before(session)  # type: ignore[arg-type]
+    def add(event: Event) -> None:
+        if isinstance(event, SessionStarted):
+            sessions.append(run._session)
+        elif isinstance(event, SessionEnded):
+            session = sessions[-1]
+            assert session is not None
+            (hypothesis,) = session._forecast.hypotheses  # those of the session itself
+            tree = hypothesis.complete_tree()
+            assert isinstance(tree, Node)
+            truth.add(tree)
 
-    run.on_end = add
-    run.run()
+    run.attach(add).run()
     assert set(run.guidance.coverage.covered()) == set(truth.covered())
 
 
@@ -107,8 +112,7 @@ def test_a_ladder_with_traps_is_climbed_to_the_top_and_a_random_walk_never_gets_
     assert reached == total
     messages = guided.progress.messages
     walked = campaign(LADDER, 1, Budget(Until.FOREVER, sessions=10_000), k=3, is_guided=False)
-    while walked.progress.messages < 3 * messages:
-        walked._converse()
+    next(event for event in walked if walked.progress.messages >= 3 * messages)
     assert walked.guidance.aim.reached < 0.75 * total
     assert ("<crown>",) not in walked.guidance.coverage
 
@@ -145,12 +149,10 @@ def test_what_never_comes_is_given_up_with_the_reason() -> None:
 
 
 def test_with_until_coverage_what_was_given_up_is_tried_again() -> None:
-    told: list[str] = []
     run = campaign(QUESTIONS, budget=Budget(Until.COVERAGE), other=CURT)
-    run.tell = told.append
     once = campaign(QUESTIONS, other=CURT)
     once.run()
-    run.run()
+    told = [event for event in run if isinstance(event, PhaseChanged)]
     assert run.progress.messages > 2 * once.progress.messages
     assert len(told) == 3
     assert run.progress.ended.startswith("plateau after ")
@@ -214,11 +216,9 @@ import sys
 sys.path.insert(0, {str(Path(__file__).parent)!r})
 from guided import campaign
 from test_guide import LOGIN
-run = campaign(LOGIN, 7)
-plans = []
-run.guidance.guide.explain = plans.append
-run.run()
-print(plans)
+from palaver.campaign.events import PlanMade
+run = campaign(LOGIN, 7, plans=True)
+print([event.text for event in run if isinstance(event, PlanMade)])
 print(list(run.guidance.coverage.covered()))
 """
 
@@ -240,10 +240,8 @@ def test_plans_and_paths_do_not_depend_on_hashes() -> None:
 def test_the_same_seed_gives_the_same_plans_and_another_one_is_as_good() -> None:
     plans: list[list[str]] = []
     for seed in (3, 3, 4):
-        run = campaign(MAIL, seed)
-        plans.append([])
-        run.guidance.guide.explain = plans[-1].append
-        run.run()
+        run = campaign(MAIL, seed, plans=True)
+        plans.append([event.text for event in run if isinstance(event, PlanMade)])
         assert run.guidance.aim.reached == run.guidance.aim.total
     assert plans[0] == plans[1]
 
@@ -276,23 +274,19 @@ def test_what_was_given_up_stays_given_up_in_the_next_run() -> None:
 
 
 def test_a_goal_that_is_reached_lets_the_run_go_on_at_random_if_there_is_time() -> None:
-    told: list[str] = []
     run = campaign(LOGIN, 1, Budget(Until.FOREVER, sessions=40))
-    run.tell = told.append
-    run.run()
+    told = [event.text for event in run if isinstance(event, PhaseChanged)]
     assert run.progress.sessions == 40
     assert run.progress.phase is Phase.UNGUIDED
     (switch,) = told
-    assert switch.endswith("from here on unguided")
+    assert switch.endswith("; continuing unguided")
     assert run.progress.goal_after is not None
     assert run.progress.goal_after[1] < 40
 
 
 def test_the_plan_is_told_with_its_target_and_why_it_is_made_anew() -> None:
-    told: list[str] = []
-    run = campaign(QUESTIONS, 1)
-    run.guidance.guide.explain = told.append
-    run.run()
+    run = campaign(QUESTIONS, 1, plans=True)
+    told = [event.text for event in run if isinstance(event, PlanMade)]
     assert any(each.startswith("target <start> > ") and "; plan <q>, " in each for each in told)
     assert any(each.startswith("planned anew: <") and " instead of <" in each for each in told)
 
