@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from palaver.cli.commands.demo import PLANTED
+from palaver.reporting.planted_defects import PLANTED
 from palaver.transport.ports import is_listening
 
 DEMO = "palaver.cli.commands.demo"
@@ -23,7 +23,7 @@ def test_all_is_covered_and_all_that_was_planted_is_found(palaver: Any) -> None:
     assert covered[1] == covered[2]
     assert f"found {len(PLANTED)} of {len(PLANTED)} planted defects" in shown.text
     for planted in PLANTED:
-        assert planted.what in shown.text
+        assert planted.description in shown.text
     # The conversation in which RSET did not help, shortly.
     assert re.search(r"Client: 'RSET\\r\\n'\n +Server: '250 .*\n +Client: 'MAIL .*\n +Server: '503 ", shown.text)
 
@@ -36,7 +36,7 @@ def test_the_commands_to_try_next_work(palaver: Any) -> None:
 
 
 def test_the_server_is_gone_afterwards(palaver: Any) -> None:
-    port = re.search(r"at port (\d+)", palaver("demo").text)
+    port = re.search(r"palaver\.demo\.server (\d+)", palaver("demo").text)
     assert port
     assert not is_listening("tcp", int(port[1]))
 
@@ -50,10 +50,12 @@ def test_with_too_little_time_it_says_what_is_missing(palaver: Any, monkeypatch:
 
 
 def test_what_nobody_has_planted_is_no_success(palaver: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(f"{DEMO}.PLANTED", tuple(replace(each, answers=()) for each in PLANTED))
+    monkeypatch.setattr(
+        "palaver.reporting.planted_defects.PLANTED", tuple(replace(each, answers=()) for each in PLANTED)
+    )
     shown = palaver("demo")
     assert shown.code == 1
-    assert "nobody has planted this: unparseable: " in shown.text
+    assert "no planted defect explains this: finding " in shown.text
 
 
 def test_nothing_but_the_few_words_it_needs(palaver: Any) -> None:

@@ -43,14 +43,14 @@ def test_the_same_seed_gives_the_same_conversation(talk: Any) -> None:
 def test_findings_make_the_exit_code_1_and_the_next_session_goes_on(talk: Any) -> None:
     talked = talk("-n", "2", "--seed", "1", "tr", "a-z", "b")
     assert talked.code == 1
-    assert talked.text.startswith("2 sessions, 2 messages sent, 0 received, 2 ")
+    assert talked.summary.startswith("2 sessions, 2 messages sent, 0 received, 2 ")
 
 
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
         ([], "no COMMAND was given"),
-        (["--client", "Nobody=80", "cat"], "nobody in the spec is called Nobody; the parties are: In, Out"),
+        (["--client", "Nobody=80", "cat"], "the spec has no party Nobody; its parties are: In, Out"),
         (["-n", "0", "cat"], "0 is not in the range"),
     ],
     ids=str,

@@ -55,7 +55,7 @@ def test_a_server_that_crashes_is_a_finding_with_its_last_words_and_is_started_a
     talked = talk("server.py", words="crash")
     assert talked.code == 1
     assert "2 crash" in talked.summary
-    assert "the program under test ended with exit code 1; it wrote last:\n  | I do not know" in talked.said
+    assert "the program under test ended with exit code 1; it wrote last:\n  | I do not know" in talked.text
 
 
 def test_a_client_is_started_for_each_session(talk: Any) -> None:
@@ -74,7 +74,7 @@ def test_a_client_that_never_comes_was_not_tested(palaver: Any) -> None:
     talked = palaver("talk", "talk.fan", "--target", "true", "--server", "{port}", "-n", "1")
     assert talked.code == 1
     assert talked.summary.endswith("1 unreachable")
-    assert "the program under test never connected and ended with exit code 0" in talked.said
+    assert "the program under test never connected and ended with exit code 0" in talked.text
 
 
 @pytest.mark.parametrize(

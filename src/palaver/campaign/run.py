@@ -232,10 +232,9 @@ class Campaign:
         session = self._session = Session(self._play, self._strategy, stream, self._patience)
         self._found, self._seen = [], 0
         yield SessionStarted(self._clock.now(), number, progress.phase is Phase.GUIDED)
+        if self._target is not None:
+            self._target.before_session()
         try:
-            if self._target is not None:
-                self._target.before_session()
-                yield from self._news(session, number)
             yield from self._drive(session, number)
             if self._target is not None:
                 self._look_for_crashes(self._target, session)

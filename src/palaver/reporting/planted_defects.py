@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 
 import click
 
-from palaver.campaign.events import CampaignEnded, Event, FindingReported
+from palaver.campaign.events import CampaignEnded, Event, FindingReported, TargetStarted
 from palaver.campaign.run import Campaign
 from palaver.demo.server import ForgetsItsName, KeepsSender, MailSession, TiresOfGuessing
 from palaver.reporting.display import display_for
@@ -62,6 +63,8 @@ class DefectReport:
                 self.others.append(event.finding)
             else:
                 self.found.setdefault(planted, event.finding)
+        elif isinstance(event, TargetStarted):
+            self._display.show(f"system under test: {shlex.join(event.command)}\n", is_result=True)
         elif isinstance(event, CampaignEnded):
             self.close()
             self._tell_figures()
@@ -83,9 +86,7 @@ class DefectReport:
         click.echo(f"{said}, {campaign.seconds:.1f} s, seed {campaign.seed}")
         click.echo(f"covered {aim.reached} of {aim.total} {paths_of(aim.goal, campaign.guidance.paths.k)} of the spec")
         if progress.goal_after is not None and aim.reached == aim.total:
-            click.echo(
-                f"all of them after {progress.goal_after[0]} messages; from there on the client walked at random"
-            )
+            click.echo(f"all of them after {progress.goal_after[0]} messages; after that the client walked at random")
 
     def _tell_defects(self) -> None:
         click.echo(f"\nfound {len(self.found)} of {counted(len(PLANTED), 'planted defect')}")

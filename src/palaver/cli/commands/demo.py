@@ -28,7 +28,7 @@ def command() -> int:
     """
     server = (sys.executable, "-m", SERVER, "{port}", *(each.name for each in PLANTED))
     click.echo(f"Starting a mail server with {len(PLANTED)} planted defects, and testing it:")
-    click.echo(f"a client that follows the spec of SMTP talks to it in {SESSIONS} sessions.\n")
+    click.echo(f"a client that follows the spec of SMTP talks to it in {SESSIONS} sessions.")
     campaign = talk(bundled()["smtp"], target=shlex.join(server), seed=SEED, sessions=SESSIONS)
     report = DefectReport(campaign)
     try:
