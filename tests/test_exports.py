@@ -1,17 +1,36 @@
-"""What the package shows to the outside is there, is all there is, and is in order."""
+"""The package exports what it says, in order, and imports only what is used."""
+
+import subprocess
+import sys
+
+import pytest
 
 import palaver
 
 
-def test_every_name_that_is_exported_exists() -> None:
-    for name in palaver.__all__:
-        assert hasattr(palaver, name)
+@pytest.mark.parametrize("name", palaver.__all__)
+def test_every_exported_name_exists(name: str) -> None:
+    assert getattr(palaver, name).__module__.startswith("palaver.")
 
 
-def test_the_exports_are_sorted_and_complete() -> None:
-    public = {
-        name for name, value in vars(palaver).items() if not name.startswith("_") and not hasattr(value, "__path__")
-    }
-    modules = {name for name in public if type(vars(palaver)[name]).__name__ == "module"}
+def test_exports_are_sorted_and_complete() -> None:
     assert sorted(palaver.__all__) == palaver.__all__
-    assert set(palaver.__all__) == public - modules
+    assert set(palaver.__all__) == set(palaver._HOME_OF)
+    assert dir(palaver) == palaver.__all__
+
+
+def test_other_names_do_not_exist() -> None:
+    with pytest.raises(AttributeError, match="has no attribute 'speak'"):
+        palaver.speak  # type: ignore[attr-defined]  # noqa: B018
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["talk", "--help"], ["fuzz", "--help"]])
+def test_help_imports_neither_the_solver_nor_the_parser(arguments: list[str]) -> None:
+    script = (
+        "import sys; from palaver.cli.main import run\n"
+        f"try: run({arguments!r})\n"
+        "except SystemExit: pass\n"
+        "sys.exit(' '.join(name for name in sys.modules if name.startswith(('palaver.solving.s', 'palaver.matching.'))))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.stderr == "\n"

@@ -1,27 +1,64 @@
 """palaver tests protocol implementations from one executable spec."""
 
-from palaver.compiled import Spec, load, loads
-from palaver.errors import (
-    ConversionError,
-    Diagnostic,
-    PalaverError,
-    Rejected,
-    SpecCrash,
-    SpecError,
-    Unsolvable,
-)
-from palaver.trees.tree import Tree
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from palaver.campaign.oracles import Observation, Oracle
+    from palaver.campaign.run import Campaign
+    from palaver.campaign.talk import SetupError, talk
+    from palaver.compiled import Spec, load, loads
+    from palaver.errors import ConversionError, Diagnostic, PalaverError, Rejected, SpecCrash, SpecError, Unsolvable
+    from palaver.session.findings import Finding, Severity, Verdict
+    from palaver.trees.tree import Tree
+
+# Where each exported name comes from. Modules are imported when one of their names is first used, so that a program
+# that only prints its help, or only parses, does not wait for the rest.
+_HOMES = {
+    "palaver.campaign.oracles": ("Observation", "Oracle"),
+    "palaver.campaign.run": ("Campaign",),
+    "palaver.campaign.talk": ("SetupError", "talk"),
+    "palaver.compiled": ("Spec", "load", "loads"),
+    "palaver.errors": (
+        *("ConversionError", "Diagnostic", "PalaverError", "Rejected"),
+        *("SpecCrash", "SpecError", "Unsolvable"),
+    ),
+    "palaver.session.findings": ("Finding", "Severity", "Verdict"),
+    "palaver.trees.tree": ("Tree",),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
+    "Campaign",
     "ConversionError",
     "Diagnostic",
+    "Finding",
+    "Observation",
+    "Oracle",
     "PalaverError",
     "Rejected",
+    "SetupError",
+    "Severity",
     "Spec",
     "SpecCrash",
     "SpecError",
     "Tree",
     "Unsolvable",
+    "Verdict",
     "load",
     "loads",
+    "talk",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'palaver' has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_HOME_OF[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

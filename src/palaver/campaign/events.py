@@ -142,8 +142,8 @@ class PhaseChanged:
     """The campaign goes on in another way: with more patience, or unguided."""
 
     at: float
-    session: int
     text: str
+    session: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -213,7 +213,7 @@ class Campaign:
             yield from self._run_session()
             progress.ended, note = self._stop_rule.check(progress, self.seconds)
             if note:
-                yield PhaseChanged(self._clock.now(), progress.sessions, note)
+                yield PhaseChanged(self._clock.now(), note)
 
     def _start_event(self) -> CampaignStarted:
         from importlib.metadata import PackageNotFoundError, version

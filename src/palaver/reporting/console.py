@@ -46,7 +46,7 @@ class ConsoleReport:
         match event:
             case PortBound(_, _, party, port):
                 self._display.show(f"{party} listens at port {port}")
-            case PhaseChanged(_, _, text):
+            case PhaseChanged(_, text):
                 self._display.show(text)
             case FindingReported(_, _, finding):
                 self._show_finding(finding)

@@ -1,0 +1,181 @@
+"""A campaign is a stream of frozen events, for as many readers as want them."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+import palaver
+from palaver.campaign.events import (
+    ActionTaken,
+    CampaignEnded,
+    CampaignStarted,
+    CoverageChanged,
+    Event,
+    FindingReported,
+    InputHandled,
+    MessageReceived,
+    MessageSent,
+    PlanMade,
+    SessionEnded,
+    SessionStarted,
+    TargetEnded,
+    TargetStarted,
+)
+from palaver.campaign.run import Budget, Campaign, Until
+from palaver.session.findings import Verdict
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "navigation"))
+from guided import campaign
+
+SPEC = """
+<start> ::= <Client:ask> <Server:answer> <start> | <Client:bye>
+<ask> ::= "ask " <what> "\\n"
+<what> ::= "a" | "b"
+<answer> ::= "yes\\n" | "no\\n"
+<bye> ::= "bye\\n"
+"""
+ODD = SPEC.replace('"yes\\n"', '"perhaps\\n"')
+
+SERVER = f"{sys.executable} -m palaver.demo.server {{port}}"
+
+
+def run(sessions: int = 5, other: str | None = None, **options: bool) -> Campaign:
+    return campaign(SPEC, 1, Budget(Until.FOREVER, sessions=sessions), k=3, other=other, **options)  # type: ignore[arg-type]
+
+
+def test_the_first_event_has_the_seed_and_the_versions_and_the_last_one_the_reason() -> None:
+    first, *_, last = run()
+    assert isinstance(first, CampaignStarted)
+    assert first.seed == 1
+    assert first.parties == ("Client",)
+    assert dict(first.versions)["Python"].startswith("3.")
+    assert isinstance(last, CampaignEnded)
+    assert last.reason == "reached the limit of 5 sessions (-n 5)"
+    assert last.verdict is Verdict.PASS
+
+
+def test_every_session_starts_has_its_messages_and_ends() -> None:
+    events = list(run(sessions=3))
+    for number in (1, 2, 3):
+        own = [event for event in events if event.session == number]
+        assert isinstance(own[0], SessionStarted)
+        assert isinstance(own[-1], SessionEnded)
+        messages = [event.message for event in own if isinstance(event, MessageSent | MessageReceived)]
+        assert tuple(messages) == own[-1].messages
+        assert all(
+            event.message.is_ours == isinstance(event, MessageSent) for event in own if hasattr(event, "message")
+        )
+
+
+def test_events_come_in_the_order_of_time() -> None:
+    times = [event.at for event in run()]
+    assert times == sorted(times)
+
+
+def test_events_are_frozen() -> None:
+    for event in run(sessions=1):
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            event.at = 0.0  # type: ignore[misc]
+
+
+def test_coverage_changes_up_to_what_is_covered_in_the_end() -> None:
+    made = run()
+    covered = [event.covered for event in made if isinstance(event, CoverageChanged)]
+    assert covered == sorted(set(covered))
+    assert covered[-1] == made.coverage.covered
+    assert made.coverage.total == made.guidance.aim.total
+
+
+def test_several_readers_see_the_same_events_and_so_does_who_iterates() -> None:
+    made = run()
+    one: list[Event] = []
+    two: list[Event] = []
+    made.attach(one.append).attach(two.append)
+    assert list(made) == one == two
+
+
+def test_plans_and_the_trace_come_only_if_they_are_asked_for() -> None:
+    wanted = PlanMade | InputHandled | ActionTaken
+    assert not any(isinstance(event, wanted) for event in run())
+    assert any(isinstance(event, PlanMade) for event in run(plans=True))
+
+
+def test_findings_have_numbers_and_the_number_of_their_session() -> None:
+    made = run(sessions=9, other=ODD)
+    reported = [event for event in made if isinstance(event, FindingReported)]
+    assert [event.finding for event in reported] == made.findings
+    assert [finding.number for finding in made.findings] == list(range(1, len(made.findings) + 1))
+    assert all(event.finding.session == event.session for event in reported)
+    assert made.verdict is Verdict.FAIL
+
+
+def test_who_stops_reading_stops_the_campaign() -> None:
+    made = run(sessions=1000)
+    last: list[Event] = []
+    with made.attach(last.append):
+        next(event for event in made if isinstance(event, MessageReceived))
+    assert isinstance(last[-1], CampaignEnded)
+    assert last[-1].reason == "interrupted"
+    assert list(made) == []
+
+
+# --- palaver.talk -----------------------------------------------------------------------------------------------------
+
+
+def test_talk_is_the_campaign_of_the_command_line() -> None:
+    made = palaver.talk(SMTP, target=SERVER, seed=1, sessions=2, trace=True)
+    events = list(made)
+    assert made.verdict is Verdict.PASS
+    assert made.findings == []
+    assert sum(isinstance(event, TargetStarted) for event in events) == 1
+    assert any(isinstance(event, InputHandled) for event in events)
+    assert any(isinstance(event, ActionTaken) for event in events)
+
+
+SMTP = Path(palaver.__file__).parent / "specs" / "smtp.fan"
+
+
+def test_campaigns_in_threads_do_not_disturb_each_other() -> None:
+    def talk(results: dict[int, list[bytes]], seed: int) -> None:
+        made = palaver.talk(SMTP, target=SERVER, seed=seed, sessions=2)
+        results[seed] = [event.message.data for event in made if isinstance(event, MessageSent)]
+
+    alone: dict[int, list[bytes]] = {}
+    for seed in (1, 2):
+        talk(alone, seed)
+    together: dict[int, list[bytes]] = {}
+    threads = [threading.Thread(target=talk, args=(together, seed)) for seed in (1, 2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert together == alone
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"client": "Nobody=tcp://127.0.0.1:1"}, "the spec has no party Nobody"),
+        ({"client": "tcp://127.0.0.1:1", "guided": False}, "an unguided campaign has no end of its own"),
+        ({"target": "'", "client": "{port}"}, "the command of the target cannot be read"),
+    ],
+    ids=["party", "end", "target"],
+)
+def test_what_does_not_fit_is_told_before_anything_is_opened(options: dict[str, object], reason: str) -> None:
+    with pytest.raises(palaver.SetupError, match=reason):
+        palaver.talk(SMTP, **options)  # type: ignore[arg-type]
+
+
+def test_a_target_that_crashes_is_an_event_and_a_finding() -> None:
+    server = (
+        f"{sys.executable} -c \"import socket; s = socket.create_server(('127.0.0.1', {{port}})); s.accept(); exit(3)\""
+    )
+    made = palaver.talk(SMTP, target=server, seed=1, sessions=1)
+    ended = [event for event in made if isinstance(event, TargetEnded)]
+    assert [event.exit_code for event in ended] == [3]
+    assert [finding.kind.label for finding in made.findings][:1] == ["crash"]

@@ -1,0 +1,90 @@
+"""Oracles check what a grammar cannot say; a violation fails the session, a note does not."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+import palaver
+from palaver.campaign.events import Event, FindingReported, MessageReceived, SessionEnded, TargetOutput, TargetStarted
+from palaver.campaign.oracles import ForbiddenBytes, MaxLatency, Observation, SanitizerOutput
+from palaver.campaign.run import Budget, Campaign, Until
+from palaver.session.findings import Severity, Verdict
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "navigation"))
+from guided import campaign
+
+SPEC = """
+<start> ::= <Client:ask> <Server:answer> <start> | <Client:bye>
+<ask> ::= "ask\\n"
+<answer> ::= "yes\\n" | "no\\n"
+<bye> ::= "bye\\n"
+"""
+
+
+def run(*oracles: palaver.Oracle, delay: float = 0.0) -> Campaign:
+    made = campaign(SPEC, 1, Budget(Until.FOREVER, sessions=4), k=3, wire=lambda _, data: [(delay, data)])
+    made._oracles = oracles
+    return made.run()
+
+
+def test_a_slow_answer_is_a_violation() -> None:
+    slow = run(MaxLatency(1.0), delay=0.6)  # there and back
+    assert slow.verdict is Verdict.FAIL
+    assert slow.findings[0].party == "Server"
+    assert "Server took 1.200 s to send <answer>, more than 1 s" in slow.findings[0].message
+    assert run(MaxLatency(1.0), delay=0.4).findings == []
+
+
+def test_a_note_is_told_and_fails_nothing() -> None:
+    noted = run(ForbiddenBytes(rb"no\n", Severity.NOTE))
+    assert noted.findings
+    assert all(finding.label == "oracle (note)" for finding in noted.findings)
+    assert noted.verdict is Verdict.PASS
+
+
+def test_an_oracle_may_end_the_session() -> None:
+    class EndsAtFirstAnswer:
+        def observe(self, event: Event) -> Iterable[Observation]:
+            if isinstance(event, MessageReceived):
+                yield Observation("enough", party="Server", ends_session=True)
+
+    made = campaign(SPEC, 1, Budget(Until.FOREVER, sessions=3), k=3)
+    made._oracles = (EndsAtFirstAnswer(),)
+    ended = [event for event in made if isinstance(event, SessionEnded)]
+    assert len(ended) == 3
+    assert all(sum(not message.is_ours for message in event.messages) <= 1 for event in ended)
+    assert any(event.verdict is Verdict.FAIL for event in ended)
+    assert made.findings[0].conversation[-1].symbol == "<answer>"
+
+
+def test_oracles_see_every_event() -> None:
+    class Witness:
+        def __init__(self) -> None:
+            self.seen: list[Event] = []
+
+        def observe(self, event: Event) -> Iterable[Observation]:
+            self.seen.append(event)
+            return ()
+
+    witness = Witness()
+    made = campaign(SPEC, 1, Budget(Until.FOREVER, sessions=2), k=3)
+    made._oracles = (witness,)
+    events = list(made)
+    assert witness.seen == [event for event in events[:-1] if not isinstance(event, FindingReported)]
+
+
+def test_reports_of_sanitizers_are_found_also_in_pieces() -> None:
+    oracle = SanitizerOutput()
+    events = [
+        TargetStarted(0.0, 1, ("server",)),
+        TargetOutput(0.1, 1, b"ready\n==7==ERROR: Address"),
+        TargetOutput(0.2, 1, b"Sanitizer: heap-use-after-free\nmore\n"),
+        TargetOutput(0.3, 1, b"x.c:3:1: runtime error: signed integer overflow\n"),
+    ]
+    found = [seen.text for event in events for seen in oracle.observe(event)]
+    assert found == [
+        "the system under test wrote: ==7==ERROR: AddressSanitizer: heap-use-after-free",
+        "the system under test wrote: x.c:3:1: runtime error: signed integer overflow",
+    ]
