@@ -18,79 +18,82 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def count_option(*names: str, default: int, help: str) -> Callable[[F], F]:
     """How many there may be of something: at least one."""
-    return click.option(*names, type=click.IntRange(1), default=default, show_default=True, help=help)
+    return click.option(*names, type=click.IntRange(1), default=default, show_default=True, help=help, metavar="N")
 
 
 def seconds_option(name: str, *, default: float, help: str) -> Callable[[F], F]:
     """How long something is waited for."""
-    return click.option(name, type=click.FloatRange(0), default=default, show_default=True, help=help)
+    return click.option(
+        name, type=click.FloatRange(0), default=default, show_default=True, help=help, metavar="SECONDS"
+    )
 
 
 def _rate_option(name: str, *, default: float, help: str) -> Callable[[F], F]:
-    return click.option(name, type=click.FloatRange(0, 1), default=default, show_default=True, help=help)
+    return click.option(
+        name, type=click.FloatRange(0, 1), default=default, show_default=True, help=help, metavar="RATE"
+    )
 
 
 _GRAMMAR_OPTIONS = [
-    click.option("-S", "--start-symbol", default="<start>", metavar="SYMBOL", help="Start from this symbol."),
-    click.option("-c", "--constraint", "constraints", multiple=True, metavar="CONSTRAINT", help="One more constraint."),
+    click.option("-S", "--start-symbol", default="<start>", metavar="SYMBOL", help="Start from SYMBOL."),
+    click.option("-c", "--constraint", "constraints", multiple=True, metavar="CONSTRAINT", help="Add a constraint."),
     click.option("--maximize", "--max", "maximize", multiple=True, metavar="EXPR", help="Prefer large values of EXPR."),
     click.option("--minimize", "--min", "minimize", multiple=True, metavar="EXPR", help="Prefer small values of EXPR."),
     click.option(
-        "-I", "--include-dir", "include_dirs", multiple=True, metavar="DIR", help="Look for includes here too."
+        "-I", "--include-dir", "include_dirs", multiple=True, metavar="DIR", help="Search DIR for included files, too."
     ),
-    click.option("--no-stdlib", is_flag=True, help="Do without the library of symbols (<digit>, <byte>, …)."),
+    click.option("--no-stdlib", is_flag=True, help="Leave out the library of symbols (<digit>, <byte>, …)."),
 ]
 
-_FILES = click.option(
-    "-f",
-    "--fandango-file",
-    "--file",
-    "files",
-    multiple=True,
-    required=True,
-    metavar="SPEC",
-    help="The spec; may be repeated.",
-)
+
+def _files(*, required: bool) -> Callable[[Any], Any]:
+    names = ("-f", "--fandango-file", "--file", "files")
+    return click.option(*names, multiple=True, required=required, metavar="SPEC", help="The spec; may be repeated.")
+
 
 _USE_OPTIONS = [
-    click.option("--warnings-are-errors", is_flag=True, help="Refuse a spec that has warnings."),
-    click.option("--party", "parties", multiple=True, metavar="PARTY", help="Keep only the messages this party sends."),
+    click.option("--warnings-are-errors", is_flag=True, help="Reject a spec that has warnings."),
+    click.option("--party", "parties", multiple=True, metavar="PARTY", help="Keep only the messages that PARTY sends."),
     click.option(
-        "--file-mode", default="auto", help="What inputs are made of.", type=click.Choice(["auto", "text", "binary"])
+        "--file-mode", default="auto", help="Read and write text or bytes; auto: as the spec says.", type=click.Choice(["auto", "text", "binary"])
     ),
-    click.option("-s", "--separator", default="\n", metavar="SEP", help="What stands between outputs (a newline)."),
+    click.option("-s", "--separator", default="\n", metavar="SEP", help="Print SEP between outputs (a newline)."),
     click.option(
-        "--format", "form", default="string", help="How outputs are shown.",
+        "--format", "form", default="string", help="Show outputs in this form.",
         type=click.Choice(["string", "bits", "tree", "grammar", "value", "repr", "none", "1"]),
     ),
-    click.option("--validate", is_flag=True, help="Parse every output again and compare."),
+    click.option("--validate", is_flag=True, help="Parse every output again, and compare."),
 ]  # fmt: skip
 
 
 _SIZE_OPTIONS = [
-    count_option("--max-nodes", default=MAX_NODES, help="How large a tree may grow."),
+    count_option("--max-nodes", default=MAX_NODES, help="Let a tree grow up to N nodes, then finish it."),
     click.option(
         "--max-repetitions", type=click.IntRange(0), default=MAX_REPETITIONS, show_default=True,
-        help="How far * and + go beyond their least.",
+        metavar="N", help="Repeat * and + up to N times more than necessary.",
     ),
 ]  # fmt: skip
 
 _SEARCH_OPTIONS = [
     count_option(
-        *("-N", "--max-generations"), default=DEFAULT_RATES.max_generations, help="Rounds of search for one output."
+        *("-N", "--max-generations"),
+        default=DEFAULT_RATES.max_generations,
+        help="Search for one output for N generations.",
     ),
-    count_option("--population-size", default=DEFAULT_RATES.population_size, help="How many near misses are kept."),
+    count_option("--population-size", default=DEFAULT_RATES.population_size, help="Keep N near misses."),
     _rate_option(
         "--elitism-rate",
         default=DEFAULT_RATES.elitism_rate,
-        help="The part of them, the best, that is never replaced.",
+        help="Never replace the best of them: this share.",
     ),
     _rate_option(
-        "--crossover-rate", default=DEFAULT_RATES.crossover_rate, help="How often a round starts from a cross of two."
+        "--crossover-rate",
+        default=DEFAULT_RATES.crossover_rate,
+        help="Start a generation from a crossover of two this often.",
     ),
-    _rate_option("--mutation-rate", default=DEFAULT_RATES.mutation_rate, help="How often a cross is changed at first."),
+    _rate_option("--mutation-rate", default=DEFAULT_RATES.mutation_rate, help="Mutate a crossover at once this often."),
     _rate_option(
-        "--destruction-rate", default=DEFAULT_RATES.destruction_rate, help="How often a fresh tree is taken instead."
+        "--destruction-rate", default=DEFAULT_RATES.destruction_rate, help="Start from a fresh tree this often."
     ),
 ]
 
@@ -102,12 +105,12 @@ def grammar_options(command: F) -> F:
 
 def spec_options(command: F) -> F:
     """All options that say what the spec is, and in which form its sentences come and go."""
-    return _with([_FILES, *_GRAMMAR_OPTIONS, *_USE_OPTIONS], command)
+    return _with([_files(required=True), *_GRAMMAR_OPTIONS, *_USE_OPTIONS], command)
 
 
 def talk_options(command: F) -> F:
     """The options that say what the spec is, for conversations."""
-    return _with([_FILES, *_GRAMMAR_OPTIONS, _USE_OPTIONS[0]], command)
+    return _with([_files(required=False), *_GRAMMAR_OPTIONS, _USE_OPTIONS[0]], command)
 
 
 def size_options(command: F) -> F:
@@ -117,7 +120,7 @@ def size_options(command: F) -> F:
 
 def budget_option(default: int, what: str) -> Callable[[F], F]:
     """How long one of something is searched for."""
-    return count_option("--budget", default=default, help=f"Steps of search for one {what}.")
+    return count_option("--budget", default=default, help=f"Give up the search for one {what} after N steps.")
 
 
 def search_options(command: F) -> F:

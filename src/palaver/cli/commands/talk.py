@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import click
 
 from palaver.campaign.run import Until
 from palaver.campaign.talk import SetupError, talk
 from palaver.campaign.target import TargetError
+from palaver.cli.grouped_help import GroupedCommand
 from palaver.cli.main import FINDINGS, INTERRUPTED, WRONG_USE
 from palaver.cli.options import (
     budget_option,
@@ -34,88 +35,143 @@ _AS_THEY_ARE = (
 )
 
 
-class _Talk(click.Command):
-    """The spec may stand first, without an option; what stands after the options is a program with its arguments."""
+class _Talk(GroupedCommand):
+    """The spec stands first, or behind the options; what stands behind it is a program with its arguments."""
+
+    groups: ClassVar = {
+        "Peer": ("clients", "servers", "command_line"),
+        "When to stop": ("count", "seconds", "until"),
+        "Coverage": ("k", "goal", "schedule", "unguided", "coverage_file"),
+        "Timing": ("wait_for_server", "timeout", "patience", "quiet_interval"),
+        "Limits of a session": ("max_messages", "max_message_bytes"),
+        "Output": ("seed", "verbose", "console"),
+        "Spec": (
+            *("files", "start_symbol", "constraints", "maximize", "minimize"),
+            *("include_dirs", "no_stdlib", "warnings_are_errors"),
+        ),
+        "Solving": (
+            *("budget", "max_nodes", "max_repetitions", "max_generations", "population_size", "elitism_rate"),
+            *("crossover_rate", "mutation_rate", "destruction_rate"),
+        ),
+    }
+    examples: ClassVar = (
+        ("test the mail server at port 2525 until nothing more can be covered", "palaver talk smtp --client 2525"),
+        (
+            "start the server, too, and hold 20 sessions that can be repeated",
+            "palaver talk my.fan --target 'myserver --port {port}' -n 20 --seed 1",
+        ),
+        ("test a client: be the server that it is told to connect to", "palaver talk smtp --server 2525 -v"),
+    )
 
     def parse_args(self, context: click.Context, arguments: list[str]) -> list[str]:
         if arguments and not arguments[0].startswith("-"):
             arguments = ["-f", *arguments]
-        return super().parse_args(context, arguments)
+        rest = super().parse_args(context, arguments)
+        options = context.params
+        if not options["files"] and options["program"]:
+            spec, *program = options["program"]
+            options["files"], options["program"] = (spec,), tuple(program)
+        if not options["files"] and not context.resilient_parsing:
+            raise click.UsageError("Missing argument 'SPEC'.", context)
+        return rest
+
+    def collect_usage_pieces(self, context: click.Context) -> list[str]:
+        return ["[OPTIONS]", "SPEC", "[COMMAND ARGS…]"]
 
 
 @click.command("talk", cls=_Talk, context_settings={"allow_interspersed_args": False})
 @talk_options
-@click.option("--client", "clients", multiple=True, metavar="[NAME=]URI", help="Be the client, and connect to URI.")
-@click.option("--server", "servers", multiple=True, metavar="[NAME=]URI", help="Be the server, and listen at URI.")
 @click.option(
-    "-n",
-    "--num-sessions",
-    "count",
-    type=click.IntRange(1),
-    help="How many conversations; as many as it takes unless given.",
+    "--client",
+    "clients",
+    multiple=True,
+    metavar="[NAME=]URI",
+    help="Play the client: connect to URI, such as tcp://localhost:2525, udp://localhost:53, unix:PATH or 2525.",
 )
-@click.option("--time", "seconds", type=click.FloatRange(0, min_open=True), help="Stop after so many seconds.")
+@click.option(
+    "--server", "servers", multiple=True, metavar="[NAME=]URI", help="Play the server: listen at URI; port 0 is any."
+)
+@click.option(
+    "--target",
+    "command_line",
+    metavar="COMMAND",
+    help="Start the system under test, and watch it; {port} stands for a free port, here and in --client or --server.",
+)
+@click.option("-n", "--num-sessions", "count", type=click.IntRange(1), help="Stop after N sessions.", metavar="N")
+@click.option(
+    "--time",
+    "seconds",
+    type=click.FloatRange(0, min_open=True),
+    help="Total run: stop after SECONDS.",
+    metavar="SECONDS",
+)
 @click.option(
     "--until",
     type=click.Choice([each.value for each in Until]),
-    help="When to stop: all is covered; or all that seems within reach, the default; or only after -n or --time.",
+    help="Stop when everything is covered, when nothing more is within reach (the default), "
+    "or only at the limit of -n or --time.",
 )
-@count_option("-k", default=5, help="Cover paths of up to K symbols.")
+@count_option("-k", default=5, help="Cover k-paths: sequences of up to K symbols, each inside the one before.")
 @click.option(
     "--goal",
     type=click.Choice([each.value for each in Goal]),
     default=Goal.ALL.value,
     show_default=True,
-    help="What to cover: what we say, states as well, or answers, too.",
+    help="Cover our own messages (inputs), states as well, or the peer's answers, too (all).",
 )
 @click.option(
     "--schedule",
     type=click.Choice(["gain", "paper"]),
     default="gain",
     show_default=True,
-    help="How targets are chosen: by what they gain for their cost, or drawn as the paper says.",
+    help="Choose targets by gain for cost, or at random as in the paper.",
 )
-@click.option("--unguided", is_flag=True, help="Walk at random.")
+@click.option("--unguided", is_flag=True, help="Choose messages at random.")
 @click.option(
     "--coverage-file",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Go on from what this file says is covered, and write it.",
+    help="Continue from the coverage in FILE, if it exists, and save it there.",
 )
-@click.option("--seed", "--random-seed", "seed", type=int, help="The same seed and answers give the same conversation.")
-@seconds_option("--timeout", default=5.0, help="Seconds to wait for a connection, and for a message to begin.")
-@seconds_option("--patience", default=5.0, help="Seconds to wait inside of a message.")
+@click.option(
+    "--seed",
+    "--random-seed",
+    "seed",
+    type=int,
+    metavar="SEED",
+    help="Repeat a run: the same seed and answers give the same messages.",
+)
+@seconds_option("--wait-for-server", default=1.0, help="Start of the server: retry a refused connection for SECONDS.")
+@seconds_option("--timeout", default=5.0, help="Connection, and first byte of a reply: wait SECONDS.")
+@seconds_option("--patience", default=5.0, help="Gap inside a reply: wait SECONDS for the rest of it.")
 @click.option(
     "--quiet-interval",
     type=click.FloatRange(0),
-    help="Seconds after which a message that could go on is complete; by the peer's rhythm unless given.",
+    metavar="SECONDS",
+    help="End of a reply: after SECONDS of silence, one that could go on is complete; adapts to the peer unless given.",
 )
-@count_option("--max-messages", default=1000, help="End a conversation after so many.")
-@count_option("--max-message-bytes", default=1 << 20, help="How long a message of the peer may be.")
-@seconds_option("--wait-for-server", default=1.0, help="Seconds in which a server that refuses may still be starting.")
-@click.option(
-    "--target",
-    "command_line",
-    metavar="COMMAND",
-    help="Start the program under test, too; {port} stands for a free port, here and in --client or --server.",
-)
+@count_option("--max-messages", default=1000, help="End a session after N messages.")
+@count_option("--max-message-bytes", default=1 << 20, help="Report a message of the peer that is longer than N bytes.")
 @size_options
 @budget_option(BUDGET, "message")
 @search_options
-@click.option("-v", "--verbose", is_flag=True, help="Show the conversation, and what is planned.")
+@click.option("-v", "--verbose", is_flag=True, help="Show every message and every plan.")
 @click.option(
     "--console",
     type=click.Choice(["auto", "live", "plain", "none"]),
     default="auto",
     show_default=True,
-    help="How to show on standard error how far it is: bars, a line now and then, or not; auto: as suits it.",
+    help="Show progress on standard error: bars, a line now and then, or nothing.",
 )
 @click.argument("program", nargs=-1, metavar="[COMMAND ARGS…]")
 def command(**options: Any) -> int:
-    """Talk to a server, a client or a program as a spec says.
+    """Test a server, a client or a program: hold sessions with it as SPEC says.
 
-    With --client palaver connects and is the client, with --server it listens and is the server; a COMMAND is talked to
-    through its standard input and output. What the peer does wrong is shown, and makes the exit code 1.
+    With --client palaver connects and plays the client, with --server it listens and plays the server; a COMMAND is
+    talked to through its standard input and output. SPEC is a file, or the name of a bundled spec (palaver specs).
+
+    Findings and a summary go to standard output. The exit code is 0 if every session passed, 1 if there are findings,
+    and 2 if the command line or the spec is wrong.
     """
     spec = load_spec(options)
     limits = Limits(options["max_nodes"], options["max_repetitions"], options["budget"], rates(options))
