@@ -55,7 +55,8 @@ _USE_OPTIONS = [
     click.option("--warnings-are-errors", is_flag=True, help="Reject a spec that has warnings."),
     click.option("--party", "parties", multiple=True, metavar="PARTY", help="Keep only the messages that PARTY sends."),
     click.option(
-        "--file-mode", default="auto", help="Read and write text or bytes; auto: as the spec says.", type=click.Choice(["auto", "text", "binary"])
+        "--file-mode", default="auto", type=click.Choice(["auto", "text", "binary"]),
+        help="Read and write text or bytes; auto: as the spec says.",
     ),
     click.option("-s", "--separator", default="\n", metavar="SEP", help="Print SEP between outputs (a newline)."),
     click.option(
@@ -78,7 +79,7 @@ _SEARCH_OPTIONS = [
     count_option(
         *("-N", "--max-generations"),
         default=DEFAULT_RATES.max_generations,
-        help="Search for one output for N generations.",
+        help="Search N generations for one output.",
     ),
     count_option("--population-size", default=DEFAULT_RATES.population_size, help="Keep N near misses."),
     _rate_option(
@@ -89,7 +90,7 @@ _SEARCH_OPTIONS = [
     _rate_option(
         "--crossover-rate",
         default=DEFAULT_RATES.crossover_rate,
-        help="Start a generation from a crossover of two this often.",
+        help="Cross two near misses this often.",
     ),
     _rate_option("--mutation-rate", default=DEFAULT_RATES.mutation_rate, help="Mutate a crossover at once this often."),
     _rate_option(
