@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from guided import guidance
-from test_guide import LOGIN, QUESTIONS
+from test_guided_strategy import LOGIN, QUESTIONS
 
 from palaver.navigation.goals import Goal
 

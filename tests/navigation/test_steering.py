@@ -13,9 +13,8 @@ import pytest
 import palaver
 from palaver.chance import Chance
 from palaver.compiled.spec import Spec
-from palaver.navigation.coverage import NOTHING, Coverage
-from palaver.navigation.goals import Aim, Goal, Goals
-from palaver.navigation.kpaths import KPaths
+from palaver.navigation.coverage import NOTHING, Coverage, KPaths
+from palaver.navigation.goals import Goal, GoalProgress, Goals
 from palaver.navigation.steering import PayloadSteering
 from palaver.solving.workshop import Limits
 from palaver.trees.tree import Tree
@@ -77,7 +76,7 @@ def coverage_of(spec: Spec, k: int) -> Coverage:
 
 def steering_for(spec: Spec, coverage: Coverage, seed: int) -> PayloadSteering:
     goals = Goals(coverage.paths, spec.forecaster().dialogue, [])
-    return PayloadSteering(Aim(coverage, goals, Goal.ALL), Chance(seed) / "steering")
+    return PayloadSteering(GoalProgress(coverage, goals, Goal.ALL), Chance(seed) / "steering")
 
 
 def messages(spec: Spec, coverage: Coverage, seed: int, *, steered: bool) -> Iterator[Tree]:

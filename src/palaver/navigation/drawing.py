@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from palaver.matching.cut import MessageType
-from palaver.navigation.statemap import State, StateMap, Transition
+from palaver.navigation.statemap import DialogueState, DialogueTransition, StateMap
 from palaver.navigation.views import Views
 
 
@@ -33,7 +33,7 @@ class Ink(Enum):
 class Box:
     """A state in the diagram."""
 
-    state: State
+    state: DialogueState
     name: str  # without brackets
     ink: Ink
 
@@ -76,7 +76,7 @@ def diagram(states: StateMap, views: Views | None = None, *, is_folded: bool = T
     return Diagram(boxes, arrows, remarks)
 
 
-def _between(states: StateMap) -> Iterator[State]:
+def _between(states: StateMap) -> Iterator[DialogueState]:
     """The states that lie inside of an arrow when the map is folded."""
     ways_in = Counter(transition.target for transition in states.transitions)
     ways_out = Counter(transition.source for transition in states.transitions)
@@ -85,7 +85,7 @@ def _between(states: StateMap) -> Iterator[State]:
             yield state
 
 
-def _chains(states: StateMap, between: set[State]) -> Iterator[list[Transition]]:
+def _chains(states: StateMap, between: set[DialogueState]) -> Iterator[list[DialogueTransition]]:
     following = {each.source: each for each in states.transitions if each.source in between}
     for transition in states.transitions:
         if transition.source in between:
@@ -96,13 +96,13 @@ def _chains(states: StateMap, between: set[State]) -> Iterator[list[Transition]]
         yield chain
 
 
-def _state_ink(state: State, views: Views | None) -> Ink:
+def _state_ink(state: DialogueState, views: Views | None) -> Ink:
     if views is None:
         return Ink.PLAIN
     return Ink.COVERED if views.state_counts[state] else Ink.MISSED
 
 
-def _chain_ink(chain: list[Transition], views: Views | None) -> Ink:
+def _chain_ink(chain: list[DialogueTransition], views: Views | None) -> Ink:
     if views is None:
         return Ink.PLAIN
     covered = [views.transition_counts[transition] > 0 for transition in chain]

@@ -24,7 +24,7 @@ PORT_GAP = 12
 
 
 @dataclass(eq=False)
-class Thing:
+class LayoutItem:
     """A box, a label, or a slot for an arrow; `x` and `y` are its middle."""
 
     width: float
@@ -33,22 +33,22 @@ class Thing:
     x: float = 0.0
     y: float = 0.0
     column_width: float = 0.0
-    left: list[Thing] = field(default_factory=list)  # what it is connected to in the column before
-    right: list[Thing] = field(default_factory=list)
+    left: list[LayoutItem] = field(default_factory=list)  # what it is connected to in the column before
+    right: list[LayoutItem] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
-class Line:
+class ArrowRoute:
     """The way of an arrow: from the source over its label to the target. A loop ends where it began."""
 
-    label: Thing
-    things: tuple[Thing, ...]
+    label: LayoutItem
+    things: tuple[LayoutItem, ...]
 
 
 @dataclass(frozen=True)
 class Layout:
-    boxes: tuple[Thing, ...]
-    lines: tuple[Line, ...]  # one for each arrow
+    boxes: tuple[LayoutItem, ...]
+    lines: tuple[ArrowRoute, ...]  # one for each arrow
     width: float
     height: float
 
@@ -58,7 +58,7 @@ def lay_out(boxes: Sequence[tuple[float, float]], arrows: Sequence[tuple[int, in
 
     Every box can be reached from the first.
     """
-    things = tuple(Thing(*size) for size in boxes)
+    things = tuple(LayoutItem(*size) for size in boxes)
     layers = _layers(len(boxes), [(source, target) for source, target, *_ in arrows])
     for thing, layer in zip(things, layers, strict=True):
         thing.column = 2 * layer
@@ -105,44 +105,46 @@ def _layers(count: int, arrows: Iterable[tuple[int, int]]) -> list[int]:
     return layers
 
 
-def _line(boxes: Sequence[Thing], layers: Sequence[int], source: int, target: int, width: float, height: float) -> Line:
+def _line(
+    boxes: Sequence[LayoutItem], layers: Sequence[int], source: int, target: int, width: float, height: float
+) -> ArrowRoute:
     """The way of one arrow. What it passes is connected from left to right, whichever way the arrow leads."""
-    label = Thing(width, height)
+    label = LayoutItem(width, height)
     first, last = sorted((source, target), key=layers.__getitem__)
     if source == target:
         label.column = boxes[source].column + 1
         _connect(boxes[source], label)
-        return Line(label, (boxes[source], label, boxes[source]))
+        return ArrowRoute(label, (boxes[source], label, boxes[source]))
     way = [boxes[first], label]
-    way += [Thing(0, PORT_GAP) for _ in range(2 * layers[first] + 2, 2 * layers[last])]
+    way += [LayoutItem(0, PORT_GAP) for _ in range(2 * layers[first] + 2, 2 * layers[last])]
     way.append(boxes[last])
     for offset, (one, other) in enumerate(pairwise(way), 1):
         if other is not boxes[last]:
             other.column = boxes[first].column + offset
         _connect(one, other)
-    return Line(label, tuple(way if first == source else reversed(way)))
+    return ArrowRoute(label, tuple(way if first == source else reversed(way)))
 
 
-def _connect(left: Thing, right: Thing) -> None:
+def _connect(left: LayoutItem, right: LayoutItem) -> None:
     left.right.append(right)
     right.left.append(left)
 
 
-def _columns(boxes: Iterable[Thing], lines: Iterable[Line]) -> list[list[Thing]]:
+def _columns(boxes: Iterable[LayoutItem], lines: Iterable[ArrowRoute]) -> list[list[LayoutItem]]:
     things = dict.fromkeys(boxes) | dict.fromkeys(thing for line in lines for thing in line.things)
-    columns: list[list[Thing]] = [[] for _ in range(1 + max(thing.column for thing in things))]
+    columns: list[list[LayoutItem]] = [[] for _ in range(1 + max(thing.column for thing in things))]
     for thing in things:
         columns[thing.column].append(thing)
     return columns
 
 
-def _make_room_for_arrows(boxes: Iterable[Thing]) -> None:
+def _make_room_for_arrows(boxes: Iterable[LayoutItem]) -> None:
     for box in boxes:
         loops = sum(thing.right == [] for thing in box.right)
         box.height = max(box.height, PORT_GAP * (1 + max(len(box.left), len(box.right) + loops)))
 
 
-def _sort(columns: list[list[Thing]]) -> None:
+def _sort(columns: list[list[LayoutItem]]) -> None:
     """Order each column by where the neighbours of its things stand, again and again from both sides."""
     for number in range(_ROUNDS):
         is_rightwards = number % 2 == 0
@@ -154,12 +156,12 @@ def _sort(columns: list[list[Thing]]) -> None:
             place |= {thing: float(row) for row, thing in enumerate(column)}
 
 
-def _middle(things: Sequence[Thing], value: Callable[[Thing], float | None], default: float) -> float:
+def _middle(things: Sequence[LayoutItem], value: Callable[[LayoutItem], float | None], default: float) -> float:
     values = [each for thing in things if (each := value(thing)) is not None]
     return sum(values) / len(values) if values else default
 
 
-def _move(columns: list[list[Thing]]) -> None:
+def _move(columns: list[list[LayoutItem]]) -> None:
     """Move things towards their neighbours, in their order and without overlaps."""
     for column in columns:
         _settle(column, [0.0] * len(column))
@@ -168,7 +170,7 @@ def _move(columns: list[list[Thing]]) -> None:
             _settle(column, [_middle([*thing.left, *thing.right], lambda each: each.y, thing.y) for thing in column])
 
 
-def _settle(column: list[Thing], wanted: list[float]) -> None:
+def _settle(column: list[LayoutItem], wanted: list[float]) -> None:
     """Places as near to the wanted ones as can be: things that want the same place share it out among themselves."""
     # Pools of things that stand close together: how many, and the sum of where their first would like to be.
     pools: list[tuple[int, float]] = []
@@ -183,7 +185,7 @@ def _settle(column: list[Thing], wanted: list[float]) -> None:
         thing.y = start + offset
 
 
-def _offsets(column: list[Thing]) -> Iterator[float]:
+def _offsets(column: list[LayoutItem]) -> Iterator[float]:
     """How far the middle of each is below the top if they all stand close together."""
     top = 0.0
     for thing in column:
@@ -191,7 +193,7 @@ def _offsets(column: list[Thing]) -> Iterator[float]:
         top += thing.height + _ROW_GAP
 
 
-def _place_columns(columns: list[list[Thing]]) -> float:
+def _place_columns(columns: list[list[LayoutItem]]) -> float:
     left = 0.0
     for column in columns:
         width = max((thing.width for thing in column), default=0.0)

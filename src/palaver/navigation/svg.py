@@ -8,7 +8,7 @@ from typing import NamedTuple
 from xml.sax.saxutils import escape
 
 from palaver.navigation.drawing import Arrow, Box, Diagram, Ink
-from palaver.navigation.layout import PORT_GAP, Layout, Thing, lay_out
+from palaver.navigation.layout import PORT_GAP, Layout, LayoutItem, lay_out
 
 # Of a font whose letters are all of one width, so that sizes can be known.
 _LETTER = 7.3
@@ -70,14 +70,14 @@ def _arrow_head(ink: Ink) -> str:
     )
 
 
-def _beginning(first: Thing) -> Iterator[str]:
+def _beginning(first: LayoutItem) -> Iterator[str]:
     left = first.x - first.width / 2
     yield f'<circle cx="{left - _HEAD:.1f}" cy="{first.y:.1f}" r="5" fill="{Ink.PLAIN.line}"/>'
-    start, end = (_End(x, x, first.y) for x in (left - _HEAD, left))
+    start, end = (_CurveEnd(x, x, first.y) for x in (left - _HEAD, left))
     yield _curve(Ink.PLAIN, start, end, has_head=True)
 
 
-def _box(box: Box, thing: Thing) -> Iterator[str]:
+def _box(box: Box, thing: LayoutItem) -> Iterator[str]:
     look = f'rx="8" fill="{box.ink.area}" stroke="{box.ink.line}"'
     left, top = thing.x - thing.width / 2, thing.y - thing.height / 2
     yield f'<rect x="{left:.1f}" y="{top:.1f}" width="{thing.width:.1f}" height="{thing.height:.1f}" {look}/>'
@@ -94,7 +94,7 @@ def _text(text: str, x: float, y: float, colour: str) -> str:
 # --- Arrows -----------------------------------------------------------------------------------------------------------
 
 
-class _End(NamedTuple):
+class _CurveEnd(NamedTuple):
     """Where a curve touches a thing, and where it leaves the column of the thing; there it is level."""
 
     x: float
@@ -124,27 +124,27 @@ class _Ports:
 
     def __init__(self, layout: Layout) -> None:
         boxes = dict.fromkeys(layout.boxes)
-        wanted: dict[tuple[Thing, bool], list[tuple[float, tuple[int, int]]]] = {}
+        wanted: dict[tuple[LayoutItem, bool], list[tuple[float, tuple[int, int]]]] = {}
         for number, line in enumerate(layout.lines):
             for step, (one, other) in enumerate(pairwise(line.things)):
                 for box, neighbour in ((one, other), (other, one)):
                     if box in boxes:
                         side = (box, neighbour.column > box.column)
                         wanted.setdefault(side, []).append((neighbour.y, (number, step)))
-        self._y: dict[tuple[Thing, bool, tuple[int, int]], float] = {}
+        self._y: dict[tuple[LayoutItem, bool, tuple[int, int]], float] = {}
         for (box, is_right), ends in wanted.items():
             for place, (_, arrow) in enumerate(sorted(ends)):
                 self._y[box, is_right, arrow] = box.y + PORT_GAP * (place - (len(ends) - 1) / 2)
 
-    def end(self, thing: Thing, neighbour: Thing, arrow: tuple[int, int]) -> _End:
+    def end(self, thing: LayoutItem, neighbour: LayoutItem, arrow: tuple[int, int]) -> _CurveEnd:
         """Where an arrow on its way to or from a neighbour touches a thing."""
         is_right = neighbour.column > thing.column
         side = 0.5 if is_right else -0.5
         y = self._y.get((thing, is_right, arrow), thing.y)
-        return _End(thing.x + side * thing.width, thing.x + side * thing.column_width, y)
+        return _CurveEnd(thing.x + side * thing.width, thing.x + side * thing.column_width, y)
 
 
-def _curve(ink: Ink, start: _End, end: _End, *, has_head: bool) -> str:
+def _curve(ink: Ink, start: _CurveEnd, end: _CurveEnd, *, has_head: bool) -> str:
     middle = (start.edge + end.edge) / 2
     path = f"M{start.x:.1f} {start.y:.1f}H{start.edge:.1f}"
     path += f"C{middle:.1f} {start.y:.1f} {middle:.1f} {end.y:.1f} {end.edge:.1f} {end.y:.1f}H{end.x:.1f}"
@@ -152,6 +152,6 @@ def _curve(ink: Ink, start: _End, end: _End, *, has_head: bool) -> str:
     return f'<path d="{path}" fill="none" stroke="{ink.line}"{head}/>'
 
 
-def _level(ink: Ink, slot: Thing) -> str:
+def _level(ink: Ink, slot: LayoutItem) -> str:
     """An arrow passes a column."""
     return f'<path d="M{slot.x - slot.width / 2:.1f} {slot.y:.1f}h{slot.width:.1f}" fill="none" stroke="{ink.line}"/>'

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from guided import campaign, guidance
-from test_guide import LOGIN
+from test_guided_strategy import LOGIN
 
 from palaver.errors import PalaverError
 from palaver.navigation import store

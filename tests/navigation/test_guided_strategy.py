@@ -213,7 +213,7 @@ PROGRAM = f"""
 import sys
 sys.path.insert(0, {str(Path(__file__).parent)!r})
 from guided import campaign
-from test_guide import LOGIN
+from test_guided_strategy import LOGIN
 run = campaign(LOGIN, 7)
 plans = []
 run.guidance.guide.explain = plans.append

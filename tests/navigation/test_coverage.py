@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import palaver
-from palaver.navigation.coverage import Coverage
-from palaver.navigation.kpaths import KPaths
+from palaver.navigation.coverage import Coverage, KPaths
 from palaver.trees.node import Node
 
 EXPRESSION = """

@@ -14,9 +14,8 @@ from random_dialogues import RandomDialogue, number_in
 import palaver
 from palaver.errors import PalaverError
 from palaver.matching.forecaster import Forecaster, MessageType
-from palaver.navigation.atlas import Atlas, Place
-from palaver.navigation.coverage import Coverage
-from palaver.navigation.kpaths import KPath, KPaths
+from palaver.navigation.atlas import DialogueMap, MapNode
+from palaver.navigation.coverage import Coverage, KPath, KPaths
 from palaver.spec.ast import Rule
 from palaver.trees.node import Node, NonTerminal
 
@@ -46,43 +45,45 @@ def test_to_follow_the_map_covers_what_the_tree_does(seed: int, k: int, is_compu
         return  # a computed repetition that nobody could follow
     grammar = SimpleNamespace(rules={name: Rule(name, body) for name, body in dialogue.rules.items()}, start="<start>")
     coverage = Coverage(KPaths(grammar, k))  # type: ignore[arg-type]  # all that it looks at
-    atlas = Atlas(forecaster, coverage, {"C"})
+    dialogue_map = DialogueMap(forecaster, coverage, {"C"})
     random = Random(seed)
     forecast = forecaster.begin()
-    ways: dict[tuple[Place, tuple[int, ...]], None] = {(atlas.beginning, ()): None}
+    ways: dict[tuple[MapNode, tuple[int, ...]], None] = {(dialogue_map.beginning, ()): None}
     for _ in range(6):
         fields = forecast.hypotheses[0].fields
         if forecast.can_end:
             tree = next(each for each in forecast.hypotheses if each.can_end).complete_tree()
             expected = Coverage(coverage.paths)
             expected.add(tree)
-            ends = [(states, atlas.ending_by(place, fields)) for place, states in ways]
+            ends = [(states, dialogue_map.ending_in_session(node_here, fields)) for node_here, states in ways]
             found = [covered_by(coverage, (*states, *end)) for states, end in ends if end is not None]
             assert set(expected.covered()) in found
-        assert {edge.move for place, _ in ways for edge in atlas.all_edges(place, fields)} == set(forecast.moves)
+        assert {edge.move for node_here, _ in ways for edge in dialogue_map.edges_in_session(node_here, fields)} == set(
+            forecast.moves
+        )
         if not forecast.moves:
             break
         move = random.choice(forecast.moves)
         node = message(move, random)
         ways = {
             (edge.to, (*states, *edge.marks, edge.state, coverage.step(edge.state, repr(node.children[0])))): None
-            for place, states in ways
-            for edge in atlas.edges_by(place, move, fields)
+            for node_here, states in ways
+            for edge in dialogue_map.edges_for(node_here, move, fields)
         }
         if len(ways) > MOST_WAYS:
             break
         forecast = forecast.after(move, node)
 
 
-def atlas_of(spec: str, k: int = 5) -> Atlas:
+def map_of(spec: str, k: int = 5) -> DialogueMap:
     loaded = palaver.loads(spec)
-    return Atlas(loaded.forecaster(), Coverage(KPaths(loaded.grammar, k)), {"Client"})
+    return DialogueMap(loaded.forecaster(), Coverage(KPaths(loaded.grammar, k)), {"Client"})
 
 
-def all_places(atlas: Atlas, most: int = 1_000) -> list[Place]:
-    todo = [atlas.beginning]
-    for place in todo:
-        todo += dict.fromkeys(edge.to for edge in atlas.edges(place) if edge.to not in todo)
+def all_nodes(dialogue_map: DialogueMap, most: int = 1_000) -> list[MapNode]:
+    todo = [dialogue_map.beginning]
+    for node_here in todo:
+        todo += dict.fromkeys(edge.to for edge in dialogue_map.edges(node_here) if edge.to not in todo)
         assert len(todo) < most
     return todo
 
@@ -101,28 +102,28 @@ MESSAGES = '<a> ::= "a"\n<b> ::= "b"\n'
     ],
 )
 def test_a_dialogue_that_nests_nothing_has_a_finite_map(rules: str) -> None:
-    assert len(all_places(atlas_of(rules + "\n" + MESSAGES))) < 100
+    assert len(all_nodes(map_of(rules + "\n" + MESSAGES))) < 100
 
 
 def test_places_are_the_same_however_they_are_come_to() -> None:
-    atlas = atlas_of("<start> ::= (<Client:a> | <Client:b>) <start>?\n" + MESSAGES)
-    place = atlas.beginning
+    dialogue_map = map_of("<start> ::= (<Client:a> | <Client:b>) <start>?\n" + MESSAGES)
+    node_here = dialogue_map.beginning
     for _ in range(12):
-        place = atlas.edges(place)[0].to
-    again = atlas.edges(place)
-    assert {edge.to for edge in again if atlas.edges(edge.to)} == {place}
+        node_here = dialogue_map.edges(node_here)[0].to
+    again = dialogue_map.edges(node_here)
+    assert {edge.to for edge in again if dialogue_map.edges(edge.to)} == {node_here}
 
 
 def test_two_ways_to_say_the_same_are_two_edges() -> None:
-    atlas = atlas_of("<start> ::= (<x> | <y>) <Server:b>\n<x> ::= <Client:a>\n<y> ::= <Client:a>\n" + MESSAGES)
-    walks = [atlas.coverage.walks[edge.state] for edge in atlas.edges(atlas.beginning)]
+    dialogue_map = map_of("<start> ::= (<x> | <y>) <Server:b>\n<x> ::= <Client:a>\n<y> ::= <Client:a>\n" + MESSAGES)
+    walks = [dialogue_map.coverage.walks[edge.state] for edge in dialogue_map.edges(dialogue_map.beginning)]
     assert walks == [("<start>", "<x>", "<a>"), ("<start>", "<y>", "<a>")]
 
 
 def test_a_computed_repetition_goes_round_any_number_of_times_on_the_map() -> None:
-    atlas = atlas_of('<start> ::= <Client:n> <Server:b>{int(<n>)} <Client:a>\n<n> ::= r"[0-9]"\n' + MESSAGES)
-    (edge,) = atlas.edges(atlas.beginning)
+    dialogue_map = map_of('<start> ::= <Client:n> <Server:b>{int(<n>)} <Client:a>\n<n> ::= r"[0-9]"\n' + MESSAGES)
+    (edge,) = dialogue_map.edges(dialogue_map.beginning)
     for _ in range(3):
-        moves = [(each.move.symbol, each.to) for each in atlas.edges(edge.to)]
+        moves = [(each.move.symbol, each.to) for each in dialogue_map.edges(edge.to)]
         assert [symbol for symbol, _ in moves] == ["<b>", "<a>"]
-        edge = atlas.edges(edge.to)[0]
+        edge = dialogue_map.edges(edge.to)[0]

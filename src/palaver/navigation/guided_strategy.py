@@ -1,0 +1,238 @@
+"""Strategy that follows plans (the paper's message guider, Algorithm 3).
+
+It follows a plan as long as the session does, and makes another one when the plan is finished, or when the peer answers
+otherwise. Where a history is ambiguous, the belief state prefers the hypothesis of the plan. When nothing is left to
+plan for, the strategy takes the shortest way to the end of the session, and sets `is_done`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Protocol
+
+from palaver.chance import Chance
+from palaver.matching.forecaster import Forecast, MessageType
+from palaver.navigation.a_star import PlanStep
+from palaver.navigation.atlas import HANG_UP, SILENCE, DialogueMap, Edge, MapNode
+from palaver.navigation.belief_state import BeliefState
+from palaver.navigation.missing_paths import MissingPaths
+from palaver.navigation.navigation_limits import MAX_NODES_TO_END, MAX_PLANS_PER_MESSAGE
+from palaver.navigation.peer_model import PeerModel
+from palaver.navigation.route_planner import PlanningContext, RoutePlan
+from palaver.navigation.steering import PayloadSteering
+from palaver.session.player import WAIT, Choice
+from palaver.trees.node import Node
+
+
+class PlanningScheme(Protocol):
+    """Makes plans, and is told how they turned out."""
+
+    def plan(self, starts: Sequence[MapNode], context: PlanningContext) -> RoutePlan | None: ...
+
+    def note_result(self, edge: Edge, had_something_new: bool) -> None: ...
+
+    def note_missed(self, edge: Edge) -> None: ...
+
+    def note_lost(self, states: Iterable[int]) -> None: ...
+
+
+class GuidedStrategy:
+    """The guided strategy for all sessions of a run."""
+
+    def __init__(
+        self,
+        dialogue_map: DialogueMap,
+        scheme: PlanningScheme,
+        belief: BeliefState,
+        missing_paths: MissingPaths,
+        ours: PeerModel,
+        peer: PeerModel,
+        steering: PayloadSteering,
+        chance: Chance,
+    ) -> None:
+        self.steering = steering
+        self.superposition = belief
+        self.is_done = False  # nothing is left to plan for
+        self.plan: RoutePlan | None = None
+        self.explain: Callable[[str], None] | None = None  # called with each plan and its reason
+        self._map = dialogue_map
+        self._scheme = scheme
+        self._missing_paths = missing_paths
+        self._ours = ours
+        self._peer = peer
+        self._chance = chance
+        self._steps: list[PlanStep] = []
+        self._last = ""  # the symbol of our last message
+        self._possible: tuple[str, ...] = ()  # the possible answers after the latest message
+        self._refused: dict[str, None] = {}
+        self._planned: Edge | None = None  # the message that is being made
+
+    # --- The strategy -------------------------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """Begin another session."""
+        self.superposition.begin()
+        self._last = ""
+        self._possible = ()
+        self._refused = {}
+        if self._steps and isinstance(self._steps[0], Edge) and self._steps[0].source is not self._map.beginning:
+            self._drop("the conversation has ended before")
+
+    def choose(self, moves: Sequence[MessageType], forecast: Forecast, can_end: bool) -> Choice:
+        """Choose our next message by the plan."""
+        self._planned = None
+        for _ in range(MAX_PLANS_PER_MESSAGE):
+            if not self._steps and not self._make_plan():
+                break
+            step = self._steps[0]
+            if not isinstance(step, Edge):
+                if can_end:
+                    return None
+                self._drop("the conversation may not end here")
+            elif not self._is_here(step):
+                self._drop("the conversation is elsewhere")
+            elif not step.is_ours:
+                return WAIT
+            elif step.move in moves and step.move.symbol not in self._refused:
+                return self._send(step)
+            else:
+                self._refuse(step)
+        return self._choose_way_to_end(moves, can_end)
+
+    def waited(self, forecast: Forecast) -> None:
+        """Note that nothing came while we waited."""
+        self._peer.note_answer(self._last, self._answers(forecast), SILENCE)
+        self._diverge("nothing came")
+
+    def refused(self, move: MessageType) -> None:
+        """Note that a message could not be made so that all constraints hold."""
+        self._refused[move.symbol] = None
+        if self._planned is not None and self._steps:
+            self._refuse(self._planned)
+
+    def said(self, move: MessageType, node: Node, before: Forecast, after: Forecast, is_ours: bool) -> None:
+        """Note a message of ours or of the peer."""
+        step = self._steps[0] if self._steps else None
+        planned = step if isinstance(step, Edge) and step.move == move else None
+        coverage = self._map.coverage
+        covered = len(coverage)
+        if not is_ours:
+            self._peer.note_answer(self._last, self._possible or self._answers(before), move.symbol)
+        self._possible = self._answers(after)
+        edges = self.superposition.advance(move, node, before, after, planned)
+        is_new = len(coverage) > covered
+        if is_new or any(self._missing_paths.has_missing(edge.state) for edge in edges):
+            (self._ours if is_ours else self._peer).note_content(node)
+        if edges:
+            self._scheme.note_result(edges[0], is_new)
+        if is_ours:
+            self._last = move.symbol
+        if planned is not None and edges and edges[0].is_like(planned):
+            del self._steps[0]
+        elif step is not None:
+            self._diverge(f"{move.symbol} came")
+
+    def ended(self, can_end: bool) -> None:
+        """Note that the session is over, and whether the grammar allows it to end there."""
+        self._scheme.note_lost(self.superposition.end(can_end))
+        if not can_end:
+            self._diverge("the conversation broke off")
+        elif HANG_UP in self._possible and len(self._possible) > 1:
+            self._peer.note_answer(self._last, self._possible, HANG_UP)
+            self._diverge("the end came")
+        if self._steps and not isinstance(self._steps[0], Edge):
+            del self._steps[0]
+
+    # --- Plans --------------------------------------------------------------------------------------------------------
+
+    def _make_plan(self) -> bool:
+        nodes = [each.map_node for each in self.superposition.hypotheses]
+        if not nodes:
+            return False
+        context = PlanningContext(self._last, self.superposition.tentative, self._refused)
+        # The preferred hypothesis comes first, so that what it has covered is not lost.
+        self.plan = self._scheme.plan(nodes[:1], context) if len(nodes) > 1 else None
+        if self.plan is None:
+            self.plan = self._scheme.plan(nodes, context)
+        if self.plan is None:
+            if not self.is_done:
+                self._tell("nothing is left that can be planned for")
+            self.is_done = self.is_done or not self._refused
+            return False
+        self._steps = list(self.plan.steps)
+        if self.explain is not None:
+            self._tell(self._shown(self.plan))
+        return True
+
+    def _shown(self, plan: RoutePlan) -> str:
+        target = " > ".join(self._map.coverage.walks[plan.target])
+        steps = ", ".join(step.move.symbol if isinstance(step, Edge) else "end" for step in plan.steps)
+        return f"target {target}; plan {steps} (gain {plan.gain:.1f}, cost {plan.cost:.1f})"
+
+    def _is_here(self, edge: Edge) -> bool:
+        return any(each.map_node is edge.source for each in self.superposition.hypotheses)
+
+    def _drop(self, why: str) -> None:
+        self._tell(f"planned anew: {why}")
+        self._steps = []
+
+    def _diverge(self, why: str) -> None:
+        """Drop the plan, because the peer did not do what was planned."""
+        step = self._steps[0] if self._steps else None
+        if isinstance(step, Edge):
+            self._scheme.note_missed(step)
+            why += f" instead of {step.move.symbol}"
+        self._drop(why)
+
+    def _refuse(self, edge: Edge) -> None:
+        self._refused[edge.move.symbol] = None
+        self._scheme.note_missed(edge)
+        self._drop(f"{edge.move.symbol} cannot be said")
+
+    def _send(self, edge: Edge) -> MessageType:
+        if self.plan is not None and self._steps:
+            number = len(self.plan.steps) - len(self._steps) + 1
+            self._tell(f"step {number} of {len(self.plan.steps)}: {edge.move.symbol}")
+        self._planned = edge
+        self.steering.state = edge.above
+        return edge.move
+
+    def _answers(self, forecast: Forecast) -> tuple[str, ...]:
+        return self._map.answers(forecast.moves, can_end=forecast.can_end)
+
+    def _tell(self, what: str) -> None:
+        if self.explain is not None:
+            self.explain(what)
+
+    # --- The end ------------------------------------------------------------------------------------------------------
+
+    def _choose_way_to_end(self, moves: Sequence[MessageType], can_end: bool) -> Choice:
+        """End the session here if that is possible, else on the shortest way."""
+        if can_end:
+            return None
+        allowed = [move for move in moves if move.symbol not in self._refused] or list(moves)
+        edge = self._first_edge_to_end(allowed)
+        if edge is None:
+            move = self._chance.pick(allowed)
+            edges = self.superposition.edges(move)
+            if not edges:
+                return move
+            edge = edges[0]
+        return self._send(edge) if edge.is_ours else WAIT
+
+    def _first_edge_to_end(self, moves: Sequence[MessageType]) -> Edge | None:
+        """Return the first edge of a shortest way to the end, by breadth-first search; None if none was found."""
+        starts = [each.map_node for each in self.superposition.hypotheses]
+        found: dict[MapNode, Edge | None] = dict.fromkeys(starts)
+        todo = list(starts)
+        for node in todo:
+            for edge in self._map.edges(node):
+                first = found[node] or edge
+                if node in starts and edge.is_ours and edge.move not in moves:
+                    continue
+                if self._map.ending(edge.to) is not None:
+                    return first
+                if edge.to not in found and len(found) < MAX_NODES_TO_END:
+                    found[edge.to] = first
+                    todo.append(edge.to)
+        return None
