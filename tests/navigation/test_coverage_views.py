@@ -15,7 +15,8 @@ import palaver
 from palaver.errors import PalaverError
 from palaver.matching.forecaster import Forecast, MessageType
 from palaver.navigation.alternatives import Alternatives
-from palaver.navigation.drawing import Ink, as_mermaid, diagram
+from palaver.navigation.diagram_model import Ink
+from palaver.navigation.drawing import as_mermaid, diagram
 from palaver.navigation.statemap import StateMap
 from palaver.navigation.views import Views, read_views
 from palaver.trees.node import Node, NonTerminal, OpenNode

@@ -355,13 +355,13 @@ def test_nothing_lies_upon_anything_else(seed: int) -> None:
     arrows = [(random.randrange(box), box) for box in range(1, count)]
     arrows += [(random.randrange(count), random.randrange(count)) for _ in range(random.randint(0, 20))]
     layout = lay_out(boxes, [(*arrow, float(random.randint(30, 200)), 19.0) for arrow in arrows])
-    things = list(dict.fromkeys([*layout.boxes, *(thing for line in layout.lines for thing in line.things)]))
-    for number, one in enumerate(things):
+    items = list(dict.fromkeys([*layout.boxes, *(item for route in layout.routes for item in route.items)]))
+    for number, one in enumerate(items):
         assert one.width / 2 <= one.x + 0.01 <= layout.width - one.width / 2 + 0.02
         assert one.height / 2 <= one.y + 0.01 <= layout.height - one.height / 2 + 0.02
-        for other in things[:number]:
+        for other in items[:number]:
             is_beside = abs(one.x - other.x) >= (one.width + other.width) / 2
             is_above = abs(one.y - other.y) + 0.01 >= (one.height + other.height) / 2
             assert is_beside or is_above
-    for line, (source, target) in zip(layout.lines, arrows, strict=True):
-        assert (line.things[0], line.things[-1]) == (layout.boxes[source], layout.boxes[target])
+    for route, (source, target) in zip(layout.routes, arrows, strict=True):
+        assert (route.items[0], route.items[-1]) == (layout.boxes[source], layout.boxes[target])
