@@ -1,4 +1,4 @@
-"""The map says what the forecaster says, and what trees cover."""
+"""The dialogue map agrees with the forecaster, and with the coverage of trees."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def covered_by(coverage: Coverage, states: tuple[int, ...]) -> set[KPath]:
 
 @given(seed=st.integers(0, 20_000), k=st.sampled_from([1, 2, 3, 5]), is_computed=st.booleans())
 @settings(max_examples=150, deadline=None, derandomize=True)
-def test_to_follow_the_map_covers_what_the_tree_does(seed: int, k: int, is_computed: bool) -> None:
+def test_following_the_map_covers_the_paths_of_the_tree(seed: int, k: int, is_computed: bool) -> None:
     dialogue = RandomDialogue(seed, is_computed=is_computed)
     try:
         forecaster = Forecaster(dialogue.rules, "<start>", bound=number_in)
@@ -55,20 +55,21 @@ def test_to_follow_the_map_covers_what_the_tree_does(seed: int, k: int, is_compu
             tree = next(each for each in forecast.hypotheses if each.can_end).complete_tree()
             expected = Coverage(coverage.paths)
             expected.add(tree)
-            ends = [(states, dialogue_map.ending_in_session(node_here, fields)) for node_here, states in ways]
+            ends = [(states, dialogue_map._end(here, fields)) for here, states in ways]
             found = [covered_by(coverage, (*states, *end)) for states, end in ends if end is not None]
             assert set(expected.covered()) in found
-        assert {edge.move for node_here, _ in ways for edge in dialogue_map.edges_in_session(node_here, fields)} == set(
-            forecast.moves
-        )
+        possible = {
+            move for move in forecaster.messages for here, _ in ways if dialogue_map.edges_for(here, move, fields)
+        }
+        assert possible == set(forecast.moves)
         if not forecast.moves:
             break
         move = random.choice(forecast.moves)
         node = message(move, random)
         ways = {
             (edge.to, (*states, *edge.marks, edge.state, coverage.step(edge.state, repr(node.children[0])))): None
-            for node_here, states in ways
-            for edge in dialogue_map.edges_for(node_here, move, fields)
+            for here, states in ways
+            for edge in dialogue_map.edges_for(here, move, fields)
         }
         if len(ways) > MOST_WAYS:
             break
@@ -82,8 +83,8 @@ def map_of(spec: str, k: int = 5) -> DialogueMap:
 
 def all_nodes(dialogue_map: DialogueMap, most: int = 1_000) -> list[MapNode]:
     todo = [dialogue_map.beginning]
-    for node_here in todo:
-        todo += dict.fromkeys(edge.to for edge in dialogue_map.edges(node_here) if edge.to not in todo)
+    for here in todo:
+        todo += dict.fromkeys(edge.to for edge in dialogue_map.edges(here) if edge.to not in todo)
         assert len(todo) < most
     return todo
 
@@ -101,26 +102,26 @@ MESSAGES = '<a> ::= "a"\n<b> ::= "b"\n'
         "<start> ::= <s> <start> | <Client:b>\n<s> ::= <Client:a> <t>\n<t> ::= <Server:b> | <Server:a> <s>",
     ],
 )
-def test_a_dialogue_that_nests_nothing_has_a_finite_map(rules: str) -> None:
+def test_a_dialogue_without_nesting_has_a_finite_map(rules: str) -> None:
     assert len(all_nodes(map_of(rules + "\n" + MESSAGES))) < 100
 
 
-def test_places_are_the_same_however_they_are_come_to() -> None:
+def test_different_histories_lead_to_the_same_node() -> None:
     dialogue_map = map_of("<start> ::= (<Client:a> | <Client:b>) <start>?\n" + MESSAGES)
-    node_here = dialogue_map.beginning
+    here = dialogue_map.beginning
     for _ in range(12):
-        node_here = dialogue_map.edges(node_here)[0].to
-    again = dialogue_map.edges(node_here)
-    assert {edge.to for edge in again if dialogue_map.edges(edge.to)} == {node_here}
+        here = dialogue_map.edges(here)[0].to
+    again = dialogue_map.edges(here)
+    assert {edge.to for edge in again if dialogue_map.edges(edge.to)} == {here}
 
 
-def test_two_ways_to_say_the_same_are_two_edges() -> None:
+def test_a_message_with_two_derivations_has_two_edges() -> None:
     dialogue_map = map_of("<start> ::= (<x> | <y>) <Server:b>\n<x> ::= <Client:a>\n<y> ::= <Client:a>\n" + MESSAGES)
     walks = [dialogue_map.coverage.walks[edge.state] for edge in dialogue_map.edges(dialogue_map.beginning)]
     assert walks == [("<start>", "<x>", "<a>"), ("<start>", "<y>", "<a>")]
 
 
-def test_a_computed_repetition_goes_round_any_number_of_times_on_the_map() -> None:
+def test_a_computed_repetition_has_any_number_of_rounds_on_the_map() -> None:
     dialogue_map = map_of('<start> ::= <Client:n> <Server:b>{int(<n>)} <Client:a>\n<n> ::= r"[0-9]"\n' + MESSAGES)
     (edge,) = dialogue_map.edges(dialogue_map.beginning)
     for _ in range(3):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from typing import NamedTuple, TypeAlias
 
@@ -23,24 +24,37 @@ SESSION_END = SessionEnd()
 # The steps to a node, the last first. Plain tuples, because one is made for each edge that is expanded.
 StepChain: TypeAlias = "tuple[StepChain | None, PlanStep]"
 
-# The edges from a node, in session 0 (this one) or 1 (the next), after our last message: each with its cost and what
-# our last message is then.
-Successors: TypeAlias = Callable[[MapNode, int, str], Iterable[tuple[Edge, float, str]]]
+
+@dataclass(slots=True)
+class PlanningContext:
+    """The state of the session that a plan depends on."""
+
+    last: str = ""  # the symbol of our last message
+    tentative: Mapping[int, int] = field(default_factory=dict)  # coverage states that probably are covered
+    refused: Mapping[str, object] = field(default_factory=dict)  # our messages that cannot be made in this session
+
+
+# The possible edges from a node, in session 0 (this one) or 1 (the next), after our last message: each with its cost,
+# its likelihood, and our last message afterwards.
+PossibleEdges: TypeAlias = Callable[[MapNode, int, str, PlanningContext], Sequence[tuple[Edge, float, float, str]]]
 
 
 class AStar:
     """Searches one map; `expanded` counts the nodes expanded by all searches."""
 
-    def __init__(self, dialogue_map: DialogueMap, max_nodes: Limit) -> None:
+    def __init__(
+        self, dialogue_map: DialogueMap, edges: PossibleEdges, max_nodes: Limit, *, counts_messages: bool = False
+    ) -> None:
         self._map = dialogue_map
+        self._edges = edges
         self._max_nodes = max_nodes
+        self._counts_messages = counts_messages  # each message costs 1
         self.expanded = 0
 
     def search(
         self,
         starts: Sequence[MapNode],
-        last: str,
-        successors: Successors,
+        context: PlanningContext,
         is_goal: Callable[[Edge], bool],
         at_least: Callable[[MapNode], float | None],
     ) -> tuple[tuple[PlanStep, ...], Edge, float] | None:
@@ -51,7 +65,7 @@ class AStar:
         beginning = self._map.beginning
         heap: list[tuple[float, int, float, int, MapNode, StepChain | None, str, Edge | None]] = []
         for number, node in enumerate(starts):
-            heap.append((at_least(node) or 0.0, number, 0.0, 0, node, None, last, None))
+            heap.append((at_least(node) or 0.0, number, 0.0, 0, node, None, context.last, None))
         heapify(heap)
         ticket = len(heap)
         done: set[tuple[int, MapNode]] = set()
@@ -66,8 +80,8 @@ class AStar:
             if goal is not None or (session, node) in done:
                 continue
             done.add((session, node))
-            for edge, more, then_last in successors(node, session, last):
-                total, further = cost + more, (steps, edge)
+            for edge, more, _, then_last in self._edges(node, session, last, context):
+                total, further = cost + (1.0 if self._counts_messages else more), (steps, edge)
                 if is_goal(edge):
                     heappush(heap, (total, ticket, total, session, edge.to, further, then_last, edge))
                 elif (session, edge.to) not in done and (far := at_least(edge.to)) is not None:

@@ -1,8 +1,5 @@
 """Coverage of grammar alternatives, read off trees by simulating nondeterministic automata (Thompson 1968).
 
-How it works
-============
-
 The alternatives of a rule are the options of its choices, and for each repetition of variable length, whether it is
 made not at all, once, or more often. An automaton for each rule reads the children of a node. It follows all threads at
 once in order of preference, as Pike's regular expression machine does (Cox 2009), and each thread records its

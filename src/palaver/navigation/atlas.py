@@ -1,8 +1,5 @@
 """Dialogue map: the reachability graph of a dialogue, with the k-paths that each message covers; built on demand.
 
-How it works
-============
-
 A *node* of the map is a future of the forecaster together with the coverage states of the open tree nodes: two
 histories are at the same node if they have the same continuations, which cover the same paths. An *edge* is a message
 that is possible at a node. It has the coverage states of all tree nodes that are created before the message (states of
@@ -101,7 +98,7 @@ class _LevelState(NamedTuple):
     chain: _Chain = ()
 
 
-class _Expansion(NamedTuple):
+class _GrownLevels(NamedTuple):
     """The result of growth: the levels that replace the first one, and the states of new tree nodes."""
 
     levels: tuple[_LevelState, ...]
@@ -111,9 +108,9 @@ class _Expansion(NamedTuple):
     def top(self) -> _LevelState:
         return self.levels[-1]
 
-    def on(self, *levels: _LevelState, dropped: int = 0, marks: tuple[int, ...] = ()) -> _Expansion:
+    def on(self, *levels: _LevelState, dropped: int = 0, marks: tuple[int, ...] = ()) -> _GrownLevels:
         kept = self.levels[: len(self.levels) - dropped]
-        return _Expansion((*kept, *levels), _joined(self.marks, marks))
+        return _GrownLevels((*kept, *levels), _joined(self.marks, marks))
 
 
 class DialogueMap:
@@ -146,6 +143,17 @@ class DialogueMap:
             self._expand(node)
         return node.edges
 
+    def nodes(self, most: int) -> list[MapNode]:
+        """The nodes that are reachable from the beginning, in the order of a breadth-first search, up to a limit."""
+        found = {self.beginning}
+        nodes = [self.beginning]
+        for node in nodes:
+            for edge in self.edges(node):
+                if edge.to not in found and len(found) < most:
+                    found.add(edge.to)
+                    nodes.append(edge.to)
+        return nodes
+
     def ending(self, node: MapNode) -> tuple[int, ...] | None:
         """The states of the tree nodes that are created if the dialogue ends at a node; None if it cannot end."""
         if not node.is_known:
@@ -174,16 +182,8 @@ class DialogueMap:
             self._answers[key] = tuple(sorted(names))
         return self._answers[key]
 
-    # --- In a session -------------------------------------------------------------------------------------------------
-
-    def edges_in_session(self, node: MapNode, fields: Fields | None) -> tuple[Edge, ...]:
-        """The edges from a node in a session with these fields."""
-        if node.future.is_asking and fields is not None:
-            return tuple(self._edges_from(node, fields))
-        return self.edges(node)
-
     def edges_for(self, node: MapNode, move: MessageType, fields: Fields | None) -> tuple[Edge, ...]:
-        """The edges for one message, likewise."""
+        """The edges from a node for one message, in a session with these fields."""
         if node.future.is_asking and fields is not None:
             return tuple([edge for edge in self._edges_from(node, fields) if edge.move == move])
         edges = node.by_move.get(move)
@@ -191,15 +191,11 @@ class DialogueMap:
             edges = node.by_move[move] = tuple([edge for edge in self.edges(node) if edge.move == move])
         return edges
 
-    def ending_in_session(self, node: MapNode, fields: Fields | None) -> tuple[int, ...] | None:
-        """The ending of a node, likewise."""
-        return self.ending(node) if fields is None else self._end(node, fields)
-
     # --- Levels -------------------------------------------------------------------------------------------------------
 
     def _edges_from(self, node: MapNode, fields: Fields | None) -> Iterator[Edge]:
-        for level, expansion in self._levels(node, fields):
-            after = _Expansion((_LevelState(level.state, level.chain),), expansion.marks)
+        for level, ended in self._levels(node, fields):
+            after = _GrownLevels((_LevelState(level.state, level.chain),), ended.marks)
             for routes in self._positions.routes(level.future.position, fields).values():
                 for route in routes:
                     future = self._dialogue.lead(level.future, route)
@@ -208,32 +204,32 @@ class DialogueMap:
                     for grown in self._grown(after, growth):
                         yield self._edge(node, level, route.move, route.after.is_over, future, grown)
 
-    def _levels(self, node: MapNode, fields: Fields | None) -> Iterator[tuple[MapNode, _Expansion]]:
+    def _levels(self, node: MapNode, fields: Fields | None) -> Iterator[tuple[MapNode, _GrownLevels]]:
         """The level of a node, and those above that are reached when levels end, each with the states until there."""
-        todo = [(node, _Expansion((), ()))]
+        todo = [(node, _GrownLevels((), ()))]
         while todo:
-            level, expansion = todo.pop()
-            yield level, expansion
+            level, grown = todo.pop()
+            yield level, grown
             ending = self._positions.ending(level.future.position, fields)
             if level.following is not None and ending is not None:
-                start = _Expansion((_LevelState(level.state, level.chain),), expansion.marks)
+                start = _GrownLevels((_LevelState(level.state, level.chain),), grown.marks)
                 ends = [end for end in self._grown(start, ending) if _is_complete(end.top, level)]
-                todo += [(level.following, _Expansion((), end.marks)) for end in reversed(ends)]
+                todo += [(level.following, _GrownLevels((), end.marks)) for end in reversed(ends)]
 
     def _end(self, node: MapNode, fields: Fields | None) -> tuple[int, ...] | None:
-        for level, expansion in self._levels(node, fields):
+        for level, grown in self._levels(node, fields):
             ending = self._positions.ending(level.future.position, fields)
             if level.following is None and ending is not None:
-                start = _Expansion((_LevelState(level.state, level.chain),), expansion.marks)
+                start = _GrownLevels((_LevelState(level.state, level.chain),), grown.marks)
                 return next((end.marks for end in self._grown(start, ending)), None)
         return None
 
     def _edge(
-        self, source: MapNode, level: MapNode, move: MessageType, is_over: bool, future: Future, expansion: _Expansion
+        self, source: MapNode, level: MapNode, move: MessageType, is_over: bool, future: Future, grown: _GrownLevels
     ) -> Edge:
-        above = expansion.top.state
-        # The futures have the positions of the levels, the expansion has their coverage states.
-        levels = expansion.levels[:-1] if is_over else expansion.levels
+        above = grown.top.state
+        # The futures have the positions of the levels, the grown levels have their coverage states.
+        levels = grown.levels[:-1] if is_over else grown.levels
         futures: list[Future] = []
         each: Future | None = future
         while len(futures) < len(levels):
@@ -245,26 +241,26 @@ class DialogueMap:
             node = self._node(each, level_state, node)
         assert node is not None, "the end of the whole is never over"
         state = self.coverage.step(above, move.symbol)
-        return Edge(source, move, expansion.marks, above, state, node, move.sender in self.ours)
+        return Edge(source, move, grown.marks, above, state, node, move.sender in self.ours)
 
     # --- Growth -------------------------------------------------------------------------------------------------------
 
-    def _grown(self, expansion: _Expansion, growth: tuple[Growth, ...]) -> list[_Expansion]:
+    def _grown(self, start: _GrownLevels, growth: tuple[Growth, ...]) -> list[_GrownLevels]:
         """All results of growth; several only where a tree grows from the bottom."""
-        simple = self._grown_from_top(expansion, growth)
+        simple = self._grown_from_top(start, growth)
         if simple is not None:
             return [simple]
-        expansions = [expansion]
+        results = [start]
         for each in growth:
-            expansions = [further for expansion in expansions for further in self._grow(expansion, each)]
-        return expansions
+            results = [further for one in results for further in self._grow(one, each)]
+        return results
 
-    def _grown_from_top(self, expansion: _Expansion, growth: tuple[Growth, ...]) -> _Expansion | None:
+    def _grown_from_top(self, start: _GrownLevels, growth: tuple[Growth, ...]) -> _GrownLevels | None:
         """The result where nothing grows from the bottom, which is the usual case; None if something does."""
-        (level_state,) = expansion.levels
+        (level_state,) = start.levels
         if level_state.chain:
             return None
-        levels, marks, step = [level_state], list(expansion.marks), self.coverage.step
+        levels, marks, step = [level_state], list(start.marks), self.coverage.step
         for each in growth:
             if isinstance(each, Opening) and each.symbol is not None:
                 above = levels[-1].state
@@ -280,33 +276,33 @@ class DialogueMap:
                 marks += self._states_in(each.parts, levels[-1].state)
             else:
                 return None
-        return _Expansion(tuple(levels), tuple(dict.fromkeys(marks)))
+        return _GrownLevels(tuple(levels), tuple(dict.fromkeys(marks)))
 
-    def _grow(self, expansion: _Expansion, growth: Growth) -> Iterator[_Expansion]:
-        top, step = expansion.top, self.coverage.step
+    def _grow(self, grown: _GrownLevels, growth: Growth) -> Iterator[_GrownLevels]:
+        top, step = grown.top, self.coverage.step
         match growth:
             case Adding(parts=parts):
-                yield expansion.on(marks=tuple(self._states_in(parts, top.state)))
+                yield grown.on(marks=tuple(self._states_in(parts, top.state)))
             case Closing():
-                yield expansion.on(dropped=1)
+                yield grown.on(dropped=1)
             case Opening(symbol=None, goal=goal, is_last=is_last, tail=tail):
                 # The seed is opened next, and only then the chains to it are known.
                 marks = tuple(self._states_in(tail, top.state))
-                yield expansion.on(_LevelState(top.state, (goal,)), dropped=int(is_last), marks=marks)
+                yield grown.on(_LevelState(top.state, (goal,)), dropped=int(is_last), marks=marks)
             case Opening(symbol=NonTerminal() as symbol, is_last=is_last, tail=tail) if not top.chain:
                 state = step(top.state, symbol)
                 marks = (state, *self._states_in(tail, top.state))
-                yield expansion.on(_LevelState(state), dropped=int(is_last), marks=marks)
+                yield grown.on(_LevelState(state), dropped=int(is_last), marks=marks)
             case Opening(symbol=seed):
                 assert seed is not None, "the case above"
                 for chain in self._chains_to(top.chain[0], seed):
                     states = self._states_along(top.state, chain)
-                    yield expansion.on(_LevelState(top.state, chain), _LevelState(states[-1]), dropped=1, marks=states)
+                    yield grown.on(_LevelState(top.state, chain), _LevelState(states[-1]), dropped=1, marks=states)
             case Wrapping(opening=opening, before=before):
                 for chain in self._chains_around(top.chain, opening.goal):
                     state = self._states_along(top.state, chain)[-1]
                     marks = (state, *self._states_in(before.parts, state))
-                    yield expansion.on(_LevelState(top.state, chain), _LevelState(state), dropped=1, marks=marks)
+                    yield grown.on(_LevelState(top.state, chain), _LevelState(state), dropped=1, marks=marks)
             case _:
                 assert_never(growth)
 

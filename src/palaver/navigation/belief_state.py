@@ -1,8 +1,5 @@
 """Belief state: the hypotheses about the session's node on the dialogue map, and what is covered for certain.
 
-How it works
-============
-
 A history may have several explanations. Each is a *hypothesis*: a node of the map, with the messages that are not
 counted yet. Hypotheses with the same future are merged, and the preferred one stays: the one that the plan follows
 while it is possible, else the first. So a plan that has covered something in an explanation that only later turns out

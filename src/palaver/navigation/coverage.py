@@ -4,9 +4,6 @@ A k-path is a walk of at most k symbols down the grammar: from a symbol to one i
 and at last perhaps to a terminal. Groups and repetitions are transparent; an element that stands there zero times does
 not count. Terminals are named as the spec writes them: text, bytes, bits, patterns.
 
-How it works
-============
-
 Seen paths are noted by an automaton that is built on demand: a trie of paths with suffix links (Aho & Corasick 1975).
 Its states are the k-paths themselves: at a node of a tree, the state is the last k symbols on the way from the root.
 When a node is met in a state for the first time, that path is covered, and so are its suffixes, which are shorter paths

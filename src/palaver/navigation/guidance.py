@@ -14,7 +14,6 @@ from palaver.navigation.goals import Goal, GoalCounts, GoalProgress, Goals
 from palaver.navigation.guided_strategy import GuidedStrategy, PlanningScheme
 from palaver.navigation.missing_paths import MissingPaths
 from palaver.navigation.navigator import TargetNavigator
-from palaver.navigation.paper_scheme import PaperScheme
 from palaver.navigation.peer_model import PeerModel
 from palaver.navigation.random_walk import RandomWalk
 from palaver.navigation.reasons import Reason, ReasonFinder
@@ -40,7 +39,7 @@ class Guidance:
         self.aim = GoalProgress(self.coverage, self.goals, goal)
         self.standing = GoalCounts(self.coverage, self.goals)
         self.views = Views(play.spec.analysis, StateMap(forecaster))
-        self._missing_paths = missing_paths = MissingPaths(self.aim)
+        missing_paths = MissingPaths(self.aim)
         self.atlas = DialogueMap(forecaster, self.coverage, play.ours)
         self.ours, self.peer = PeerModel(self.paths), PeerModel(self.paths)
         self.planner = RoutePlanner(self.atlas, self.aim, missing_paths, self.ours, self.peer)
@@ -48,23 +47,12 @@ class Guidance:
         self._selector: TargetSelector | None = None
         if follows_the_paper:
             self._selector = selector = TargetSelector(self.aim, self.dialogue, chance / "targets")
-            navigator = TargetNavigator(self.atlas, self.planner, forecaster, lambda short: KPaths(grammar, short))
-            self.scheme = PaperScheme(selector, navigator, self.planner)
-        everything = missing_paths
+            self.scheme = TargetNavigator(selector, self.planner, forecaster, lambda k: KPaths(grammar, k))
         if goal is not Goal.ALL:
-            everything = MissingPaths(GoalProgress(self.coverage, self.goals, Goal.ALL))
-        belief = BeliefState(forecaster, self.atlas, everything, self.views)
+            missing_paths = MissingPaths(GoalProgress(self.coverage, self.goals, Goal.ALL))
+        belief = BeliefState(forecaster, self.atlas, missing_paths, self.views)
         steering = PayloadSteering(self.aim, chance / "steering")
-        self.guide = GuidedStrategy(
-            self.atlas,
-            self.scheme,
-            belief,
-            missing_paths,
-            self.ours,
-            self.peer,
-            steering,
-            chance / "guide",
-        )
+        self.guide = GuidedStrategy(self.planner, self.scheme, belief, steering, chance / "guide")
         self.walker = RandomWalk(belief, chance / "walker")
 
     def ask_again(self) -> None:
@@ -75,9 +63,7 @@ class Guidance:
 
     def reasons(self) -> list[Reason]:
         """The reasons why paths are missing."""
-        return ReasonFinder(self.atlas, self.aim, self._missing_paths, self.planner, self.ours, self.peer).all()
-
-    # --- Between runs -------------------------------------------------------------------------------------------------
+        return ReasonFinder(self.planner).all()
 
     def as_data(self) -> dict[str, Any]:
         """All observations, as JSON can hold them, for a coverage file."""

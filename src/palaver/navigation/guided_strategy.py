@@ -7,33 +7,25 @@ plan for, the strategy takes the shortest way to the end of the session, and set
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from palaver.chance import Chance
 from palaver.matching.forecaster import Forecast, MessageType
-from palaver.navigation.a_star import PlanStep
-from palaver.navigation.atlas import HANG_UP, SILENCE, DialogueMap, Edge, MapNode
+from palaver.navigation.a_star import PlanningContext, PlanStep
+from palaver.navigation.atlas import HANG_UP, SILENCE, Edge, MapNode
 from palaver.navigation.belief_state import BeliefState
-from palaver.navigation.missing_paths import MissingPaths
 from palaver.navigation.navigation_limits import MAX_NODES_TO_END, MAX_PLANS_PER_MESSAGE
-from palaver.navigation.peer_model import PeerModel
-from palaver.navigation.route_planner import PlanningContext, RoutePlan
+from palaver.navigation.route_planner import RoutePlan, RoutePlanner
 from palaver.navigation.steering import PayloadSteering
 from palaver.session.player import WAIT, Choice
 from palaver.trees.node import Node
 
 
 class PlanningScheme(Protocol):
-    """Makes plans, and is told how they turned out."""
+    """Makes plans."""
 
     def plan(self, starts: Sequence[MapNode], context: PlanningContext) -> RoutePlan | None: ...
-
-    def note_result(self, edge: Edge, had_something_new: bool) -> None: ...
-
-    def note_missed(self, edge: Edge) -> None: ...
-
-    def note_lost(self, states: Iterable[int]) -> None: ...
 
 
 class GuidedStrategy:
@@ -41,12 +33,9 @@ class GuidedStrategy:
 
     def __init__(
         self,
-        dialogue_map: DialogueMap,
+        planner: RoutePlanner,
         scheme: PlanningScheme,
         belief: BeliefState,
-        missing_paths: MissingPaths,
-        ours: PeerModel,
-        peer: PeerModel,
         steering: PayloadSteering,
         chance: Chance,
     ) -> None:
@@ -55,11 +44,10 @@ class GuidedStrategy:
         self.is_done = False  # nothing is left to plan for
         self.plan: RoutePlan | None = None
         self.explain: Callable[[str], None] | None = None  # called with each plan and its reason
-        self._map = dialogue_map
+        self._planner = planner
         self._scheme = scheme
-        self._missing_paths = missing_paths
-        self._ours = ours
-        self._peer = peer
+        self._map = planner.dialogue_map
+        self._peer = planner.peer
         self._chance = chance
         self._steps: list[PlanStep] = []
         self._last = ""  # the symbol of our last message
@@ -121,10 +109,10 @@ class GuidedStrategy:
         self._possible = self._answers(after)
         edges = self.superposition.advance(move, node, before, after, planned)
         is_new = len(coverage) > covered
-        if is_new or any(self._missing_paths.has_missing(edge.state) for edge in edges):
-            (self._ours if is_ours else self._peer).note_content(node)
+        if is_new or any(self._planner.missing_paths.has_missing(edge.state) for edge in edges):
+            (self._planner.ours if is_ours else self._peer).note_content(node)
         if edges:
-            self._scheme.note_result(edges[0], is_new)
+            self._planner.note_result(edges[0], is_new)
         if is_ours:
             self._last = move.symbol
         if planned is not None and edges and edges[0].is_like(planned):
@@ -134,7 +122,7 @@ class GuidedStrategy:
 
     def ended(self, can_end: bool) -> None:
         """Note that the session is over, and whether the grammar allows it to end there."""
-        self._scheme.note_lost(self.superposition.end(can_end))
+        self._planner.note_lost(self.superposition.end(can_end))
         if not can_end:
             self._diverge("the conversation broke off")
         elif HANG_UP in self._possible and len(self._possible) > 1:
@@ -180,13 +168,13 @@ class GuidedStrategy:
         """Drop the plan, because the peer did not do what was planned."""
         step = self._steps[0] if self._steps else None
         if isinstance(step, Edge):
-            self._scheme.note_missed(step)
+            self._planner.note_missed(step)
             why += f" instead of {step.move.symbol}"
         self._drop(why)
 
     def _refuse(self, edge: Edge) -> None:
         self._refused[edge.move.symbol] = None
-        self._scheme.note_missed(edge)
+        self._planner.note_missed(edge)
         self._drop(f"{edge.move.symbol} cannot be said")
 
     def _send(self, edge: Edge) -> MessageType:

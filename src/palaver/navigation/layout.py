@@ -1,8 +1,5 @@
 """Layered graph drawing (Sugiyama, Tagawa & Toda 1981), in columns from left to right.
 
-How it works
-============
-
 Arrows that lead back, found by depth-first search, are reversed, and each box is put right of all boxes that lead to it
 (longest path). Boxes stand in even columns. Each label has an odd column, the one behind the box where its arrow
 begins, and each column that an arrow passes keeps a slot for it, so nothing overlaps. Within a column, items are sorted

@@ -1,53 +1,58 @@
-"""Shortest way to one coverage target (the paper's navigator, section 3.1.2): A* (Hart, Nilsson & Raphael 1968).
+"""Navigation to coverage targets by A* (Hart, Nilsson & Raphael 1968): the paper's scheme, kept for comparison.
 
-The lower bound of the distance is the number of messages until the last symbol of the target can come, in any context.
-It is found by a backward breadth-first search, once for each symbol, on a map of k = 1, whose nodes differ only in
-their futures. A target that cannot be reached in this session is reached through its end, in the next one.
+A target is drawn, and the shortest way to it is the plan (section 3.1.2 of the paper). The lower bound of the distance
+is the number of messages until the last symbol of the target can come, in any context. It is found by a backward
+breadth-first search, once for each symbol, on a map of k = 1, whose nodes differ only in their futures. A target that
+cannot be reached in this session is reached through its end, in the next one.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 from palaver.matching.dialogue import Future
 from palaver.matching.forecaster import Forecaster
-from palaver.navigation.a_star import AStar
+from palaver.navigation.a_star import AStar, PlanningContext
 from palaver.navigation.atlas import DialogueMap, Edge, MapNode
 from palaver.navigation.coverage import Coverage, KPath, KPaths
-from palaver.navigation.coverage_targets import CoverageTarget
+from palaver.navigation.coverage_targets import CoverageTarget, TargetSelector
 from palaver.navigation.navigation_limits import MAX_NODES_OF_TARGET_SEARCH, MAX_NODES_WITH_TARGET_DISTANCE
-from palaver.navigation.route_planner import PlanningContext, RoutePlan, RoutePlanner
+from palaver.navigation.route_planner import RoutePlan, RoutePlanner
 
 
 class TargetNavigator:
-    """Finds ways to targets; the planner says which edges are possible."""
+    """Plans ways to targets; the planner says which edges are possible."""
 
     def __init__(
-        self, dialogue_map: DialogueMap, planner: RoutePlanner, forecaster: Forecaster, paths: Callable[[int], KPaths]
+        self, selector: TargetSelector, planner: RoutePlanner, forecaster: Forecaster, paths: Callable[[int], KPaths]
     ) -> None:
-        self._map = dialogue_map
-        self._planner = planner
+        self._selector = selector
+        self._map = planner.dialogue_map
         self._forecaster = forecaster
         self._paths = paths
         self._distances: dict[str, dict[Future, int]] = {}
         self._edges: list[tuple[Future, Edge | None, Future]] = []  # of the map of k = 1; None: the session ends
         self._is_complete = True
-        self.a_star = AStar(dialogue_map, MAX_NODES_OF_TARGET_SEARCH)
+        self.a_star = AStar(self._map, planner.possible_edges, MAX_NODES_OF_TARGET_SEARCH, counts_messages=True)
+
+    def plan(self, starts: Sequence[MapNode], context: PlanningContext) -> RoutePlan | None:
+        """Return a way to a target; None if no target is left that can be reached."""
+        unreachable: set[CoverageTarget] = set()
+        while (target := self._selector.select(unreachable)) is not None:
+            plan = self.route(starts, target, context)
+            if plan is not None:
+                return plan
+            unreachable.add(target)
+        return None
 
     def route(self, starts: Sequence[MapNode], target: CoverageTarget, context: PlanningContext) -> RoutePlan | None:
         """Return the shortest way to a target; None if there is none."""
         distances = self._distances_to(target.path[-1])
         unknown = None if self._is_complete else 0
-
-        def successors(node: MapNode, session: int, last: str) -> Iterator[tuple[Edge, float, str]]:
-            for edge, _, _, then_last in self._planner.possible_edges(node, session, last, context):
-                yield edge, 1.0, then_last
-
         found = self.a_star.search(
             starts,
-            context.last,
-            successors,
+            context,
             lambda edge: self._is_goal(edge, target),
             lambda node: distances.get(node.future, unknown),
         )
@@ -62,8 +67,6 @@ class TargetNavigator:
         walks, length = self._map.coverage.walks, len(target.path)
         return any(walks[state][-length:] == target.path for state in edge.states)
 
-    # --- Lower bounds -------------------------------------------------------------------------------------------------
-
     def _distances_to(self, symbol: str) -> dict[Future, int]:
         if not self._edges:
             self._explore()
@@ -72,20 +75,14 @@ class TargetNavigator:
         return self._distances[symbol]
 
     def _explore(self) -> None:
-        """Find all nodes that differ in their futures, and their edges."""
+        """Find all edges between nodes that differ in their futures."""
         coverage = Coverage(self._paths(1))
         small_map = DialogueMap(self._forecaster, coverage, self._map.ours)
-        todo = [small_map.beginning]
-        found = {small_map.beginning}
-        for node in todo:
+        nodes = dict.fromkeys(small_map.nodes(MAX_NODES_WITH_TARGET_DISTANCE))
+        for node in nodes:
             for edge in small_map.edges(node):
                 self._edges.append((node.future, edge, edge.to.future))
-                if edge.to not in found:
-                    if len(found) == MAX_NODES_WITH_TARGET_DISTANCE:
-                        self._is_complete = False
-                    else:
-                        found.add(edge.to)
-                        todo.append(edge.to)
+                self._is_complete = self._is_complete and edge.to in nodes
             if small_map.ending(node) is not None:
                 self._edges.append((node.future, None, small_map.beginning.future))
         self._symbols = coverage.walks

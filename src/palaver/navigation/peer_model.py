@@ -31,8 +31,6 @@ class PeerModel:
     symbols: Counter[str] = field(default_factory=Counter)
     pairs: Counter[tuple[str, str]] = field(default_factory=Counter)
 
-    # --- Answers -------------------------------------------------------------------------------------------------
-
     def note_answer(self, last: str, possible: tuple[str, ...], symbol: str) -> None:
         """Count one of the possible answers to our last message. They are sorted, each once."""
         situation = (last, possible)
@@ -48,8 +46,6 @@ class PeerModel:
         if not seen and count >= self.patience * PATIENCE_SHARE_PER_ANSWER * len(possible):
             return 0.0
         return (seen + 1) / (count + len(possible))
-
-    # --- Contents ------------------------------------------------------------------------------------------------
 
     def note_content(self, node: Node) -> None:
         """Count the symbols of an answer, and the pairs of a symbol and a child."""
@@ -79,8 +75,6 @@ class PeerModel:
             else:
                 likelihood /= count + 1
         return likelihood
-
-    # --- Between runs -------------------------------------------------------------------------------------------------
 
     def as_data(self) -> dict[str, Any]:
         """All counts, as JSON can hold them."""

@@ -10,12 +10,10 @@ from collections import deque
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from palaver.navigation.atlas import HANG_UP, SILENCE, DialogueMap, Edge, MapNode
-from palaver.navigation.goals import GoalProgress
-from palaver.navigation.missing_paths import MissingPaths
+from palaver.navigation.a_star import PlanningContext
+from palaver.navigation.atlas import HANG_UP, SILENCE, Edge, MapNode
 from palaver.navigation.navigation_limits import MAX_NAMES_IN_REASON, MAX_NODES_EXPLAINED
-from palaver.navigation.peer_model import PeerModel
-from palaver.navigation.route_planner import PlanningContext, RoutePlanner
+from palaver.navigation.route_planner import RoutePlanner
 
 
 class Need(NamedTuple):
@@ -50,22 +48,12 @@ class Reason:
 class ReasonFinder:
     """Finds the need of every missing path."""
 
-    def __init__(
-        self,
-        dialogue_map: DialogueMap,
-        goal_progress: GoalProgress,
-        missing_paths: MissingPaths,
-        planner: RoutePlanner,
-        ours: PeerModel,
-        peer: PeerModel,
-    ) -> None:
-        self._map = dialogue_map
-        self._goal = goal_progress
-        self._coverage = goal_progress.coverage
-        self._missing_paths = missing_paths
+    def __init__(self, planner: RoutePlanner) -> None:
         self._planner = planner
-        self._ours = ours
-        self._peer = peer
+        self._map = planner.dialogue_map
+        self._goal = planner.goal_progress
+        self._missing_paths = planner.missing_paths
+        self._peer = planner.peer
         self._needs: dict[int, Need] = {}
 
     def all(self) -> list[Reason]:
@@ -74,7 +62,7 @@ class ReasonFinder:
         self._search()
         counts: dict[Need, int] = {}
         for path in self._goal.missing():
-            need = self._needs.get(self._coverage.state(path), _UNREACHABLE)
+            need = self._needs.get(self._goal.coverage.state(path), _UNREACHABLE)
             counts[need] = counts.get(need, 0) + 1
         reasons = [Reason(count, need) for need, count in counts.items()]
         return sorted(reasons, key=lambda reason: (-reason.paths, reason.need.what))
@@ -127,11 +115,11 @@ class ReasonFinder:
 
     def _need_inside(self, edge: Edge, steps: tuple[tuple[str, str], ...]) -> Need:
         """The need of a path inside of a message that does come."""
-        speaker, whose = (self._ours, "of ours") if edge.is_ours else (self._peer, "of the peer")
+        model, whose = (self._planner.ours, "of ours") if edge.is_ours else (self._peer, "of the peer")
         for above, below in steps:
-            count = speaker.symbols[above]
-            if count and not speaker.pairs[above, below]:
-                got = tuple(name for symbol, name in speaker.pairs if symbol == above)
+            count = model.symbols[above]
+            if count and not model.pairs[above, below]:
+                got = tuple(name for symbol, name in model.pairs if symbol == above)
                 return Need(f"{below} in {above} {whose}", count, got)
         return Need(f"{edge.move.symbol} in a place where it did not come")
 
@@ -139,7 +127,7 @@ class ReasonFinder:
         """Note the need of a path and its suffixes, unless it is known."""
         while self._goal.is_missing(state):
             self._needs.setdefault(state, need)
-            state = self._coverage.suffix_of(state)
+            state = self._goal.coverage.suffix_of(state)
 
 
 def _named(name: str) -> str:

@@ -1,8 +1,5 @@
 """Plans with the best gain per cost: uniform-cost search (Dijkstra 1959) nearby, A* beyond.
 
-How it works
-============
-
 The dialogue map (`atlas.py`) is searched from where the session is, the cheapest ways first. A message of ours costs 1;
 an uncertain answer costs what it takes until it comes; ending the session and beginning another costs a little more.
 The *gain* of a message is the number of paths that it is expected to cover; paths in answers are weighted by their
@@ -19,12 +16,12 @@ distance 0, so they are never taken for unreachable.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from typing import Any
 
-from palaver.navigation.a_star import RESET_COST, SESSION_END, AStar, PlanStep, StepChain, steps_of
+from palaver.navigation.a_star import RESET_COST, SESSION_END, AStar, PlanningContext, PlanStep, StepChain, steps_of
 from palaver.navigation.atlas import DialogueMap, Edge, MapNode
 from palaver.navigation.goals import GoalProgress
 from palaver.navigation.missing_paths import MissingPaths
@@ -40,15 +37,6 @@ from palaver.navigation.peer_model import PeerModel
 
 # The additional cost of an answer that comes every second time.
 _WAITING_COST = 2.0
-
-
-@dataclass(slots=True)
-class PlanningContext:
-    """The state of the session that a plan depends on."""
-
-    last: str = ""  # the symbol of our last message
-    tentative: Mapping[int, int] = field(default_factory=dict)  # coverage states that probably are covered
-    refused: Mapping[str, object] = field(default_factory=dict)  # our messages that cannot be made in this session
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +60,12 @@ class RoutePlanner:
         ours: PeerModel,
         peer: PeerModel,
     ) -> None:
-        self._map = dialogue_map
-        self._goal = goal_progress
-        self._coverage = goal_progress.coverage
-        self._missing_paths = missing_paths
-        self._ours = ours
-        self._peer = peer
+        self.dialogue_map = dialogue_map
+        self.goal_progress = goal_progress
+        self.coverage = goal_progress.coverage
+        self.missing_paths = missing_paths
+        self.ours = ours
+        self.peer = peer
         # By coverage state:
         self._fruitless: dict[int, int] = {}  # messages in a row that covered nothing new
         self._missed: dict[int, int] = {}  # messages that were planned for and did not come
@@ -86,7 +74,7 @@ class RoutePlanner:
         self._distances: dict[MapNode, float] = {}
         self._searched = 0  # nodes expanded since the distances were computed
         self._explored: list[MapNode] = []
-        self._a_star = AStar(dialogue_map, MAX_NODES_OF_FAR_SEARCH)
+        self._a_star = AStar(dialogue_map, self.possible_edges, MAX_NODES_OF_FAR_SEARCH)
 
     # --- Observations -------------------------------------------------------------------------------------------------
 
@@ -113,7 +101,7 @@ class RoutePlanner:
 
     def ask_again(self) -> None:
         """Try again what was given up, with twice the patience."""
-        self._peer.patience *= 2
+        self.peer.patience *= 2
         self._fruitless.clear()
         self._missed.clear()
         self._lost.clear()
@@ -123,7 +111,7 @@ class RoutePlanner:
         """The unsuccessful attempts, by path, as JSON can hold them."""
         counts = {"fruitless": self._fruitless, "missed": self._missed, "lost": self._lost}
         return {
-            name: [[list(self._coverage.walks[state]), tries] for state, tries in each.items()]
+            name: [[list(self.coverage.walks[state]), tries] for state, tries in each.items()]
             for name, each in counts.items()
         }
 
@@ -131,12 +119,12 @@ class RoutePlanner:
         """Add the unsuccessful attempts of another run."""
         for name, counts in (("fruitless", self._fruitless), ("missed", self._missed), ("lost", self._lost)):
             for path, tries in data[name]:
-                state = self._coverage.state(tuple(path)[-self._coverage.paths.k :])
+                state = self.coverage.state(tuple(path)[-self.coverage.paths.k :])
                 counts[state] = counts.get(state, 0) + tries
 
     def _is_enough(self, tries: int, likelihood: float) -> bool:
         """Return True if something this likely would have come in so many tries."""
-        return tries >= self._peer.patience / CERTAIN_PATIENCE_DIVISOR / likelihood + 2
+        return tries >= self.peer.patience / CERTAIN_PATIENCE_DIVISOR / likelihood + 2
 
     # --- Gains --------------------------------------------------------------------------------------------------------
 
@@ -146,14 +134,14 @@ class RoutePlanner:
             return 0.0
         gain = 0.0
         is_exhausted = True
-        is_covered = self._coverage.is_covered
+        is_covered = self.coverage.is_covered
         for state in edge.states:
             # A path is covered together with all its suffixes.
-            if not is_covered[state] and not is_covered[self._goal.relevant(state)]:
+            if not is_covered[state] and not is_covered[self.goal_progress.relevant(state)]:
                 is_exhausted = False
                 if state not in tentative and not self._is_enough(self._lost.get(state, 0), 1.0):
                     gain += 1.0
-        if not self._missing_paths.has_missing(edge.state):
+        if not self.missing_paths.has_missing(edge.state):
             edge.is_exhausted = is_exhausted
         else:
             # An ambiguous message of ours may still count; answers are too different to wait for that.
@@ -167,15 +155,15 @@ class RoutePlanner:
     def _worth_below(self, edge: Edge) -> float:
         """The expected number of missing paths inside of a message."""
         state = edge.state
-        missing = self._missing_paths.missing(state)
+        missing = self.missing_paths.missing(state)
         tries = self._fruitless.get(state, 0)
-        speaker = self._ours if edge.is_ours else self._peer
-        key = (tries, len(missing), speaker.symbols[self._coverage.walks[state][-1]])
+        model = self.ours if edge.is_ours else self.peer
+        key = (tries, len(missing), model.symbols[self.coverage.walks[state][-1]])
         known = self._worth.get(state)
         if known is None or known[0] != key:
             worth = 0.0
             for _, steps in missing.values():
-                likelihood = speaker.content_likelihood(steps)
+                likelihood = model.content_likelihood(steps)
                 if likelihood > MIN_LIKELIHOOD:
                     if edge.is_ours:
                         likelihood = 1.0  # we choose the content
@@ -207,7 +195,7 @@ class RoutePlanner:
 
         In session 0, which is the present one, messages that were refused are left out.
         """
-        edges = self._map.edges(node)
+        edges = self.dialogue_map.edges(node)
         answers = node.answers
         if len(answers) == 1 and not self._missed and (session or not context.refused):
             # Only we may send, or only one answer may come, and none was missed before.
@@ -226,7 +214,7 @@ class RoutePlanner:
         missed = self._missed.get(edge.state)
         if edge.is_ours and not missed:
             return 1.0, 1.0
-        likelihood = 1.0 if edge.is_ours else self._peer.answer_likelihood(last, answers, edge.move.symbol)
+        likelihood = 1.0 if edge.is_ours else self.peer.answer_likelihood(last, answers, edge.move.symbol)
         if missed and likelihood and self._is_enough(missed, likelihood):
             return 0.0, 0.0
         return (1.0 + _WAITING_COST * (1 / likelihood - 1) if likelihood else 0.0), likelihood
@@ -263,8 +251,8 @@ class RoutePlanner:
                 if total <= first and edge.to not in seen:
                     heappush(heap, (total, ticket, session, edge.to, further, then_last, gain))
                     ticket += 1
-            if session == 0 and cost + RESET_COST <= first and self._map.ending(node) is not None:
-                again = (cost + RESET_COST, ticket, 1, self._map.beginning, (chain, SESSION_END), "", gained)
+            if session == 0 and cost + RESET_COST <= first and self.dialogue_map.ending(node) is not None:
+                again = (cost + RESET_COST, ticket, 1, self.dialogue_map.beginning, (chain, SESSION_END), "", gained)
                 heappush(heap, again)
                 ticket += 1
         if best is None:
@@ -274,19 +262,20 @@ class RoutePlanner:
 
     def _target(self, edge: Edge, tentative: Mapping[int, int]) -> int:
         """The longest missing path that an edge covers itself; else the state of its message."""
-        missing = [state for state in edge.states if self._goal.is_missing(state) and state not in tentative]
-        return max(missing, key=lambda state: len(self._coverage.walks[state]), default=edge.state)
+        missing = [state for state in edge.states if self.goal_progress.is_missing(state) and state not in tentative]
+        return max(missing, key=lambda state: len(self.coverage.walks[state]), default=edge.state)
 
     # --- Far away -----------------------------------------------------------------------------------------------------
 
     def _compute_distances(self) -> None:
         """Compute lower bounds of the cost from each explored node to something that is missing."""
-        self._explore()
+        if not self._explored:
+            self._explored = self.dialogue_map.nodes(MAX_NODES_WITH_DISTANCE)
         known = set(self._explored)
         sources: dict[MapNode, list[tuple[MapNode, float]]] = {}
         distances: dict[MapNode, float] = {}
         for node in self._explored:
-            for edge in self._map.edges(node):
+            for edge in self.dialogue_map.edges(node):
                 cost, likelihood = self._cost(edge, "", node.answers)
                 if likelihood:
                     sources.setdefault(edge.to, []).append((node, cost))
@@ -294,8 +283,8 @@ class RoutePlanner:
                         distances[node] = min(cost, distances.get(node, cost))
                 if edge.to not in known:
                     distances[edge.to] = 0.0
-            if self._map.ending(node) is not None:
-                sources.setdefault(self._map.beginning, []).append((node, RESET_COST))
+            if self.dialogue_map.ending(node) is not None:
+                sources.setdefault(self.dialogue_map.beginning, []).append((node, RESET_COST))
         heap = [(far, node.number, node) for node, far in distances.items()]
         heapify(heap)
         while heap:
@@ -309,30 +298,11 @@ class RoutePlanner:
         self._distances = distances
         self._searched = 0
 
-    def _explore(self) -> None:
-        """Find all nodes, up to a limit, by breadth-first search. They only ever become more."""
-        if self._explored:
-            return
-        found = {self._map.beginning: None}
-        todo = [self._map.beginning]
-        for node in todo:
-            for edge in self._map.edges(node):
-                if edge.to not in found and len(found) < MAX_NODES_WITH_DISTANCE:
-                    found[edge.to] = None
-                    todo.append(edge.to)
-        self._explored = todo
-
     def _nearest(self, starts: list[MapNode], context: PlanningContext) -> RoutePlan | None:
         """The cheapest plan with any gain, found by A* with the distances."""
-
-        def successors(node: MapNode, session: int, last: str) -> Iterator[tuple[Edge, float, str]]:
-            for edge, cost, _, then_last in self.possible_edges(node, session, last, context):
-                yield edge, cost, then_last
-
         found = self._a_star.search(
             starts,
-            context.last,
-            successors,
+            context,
             lambda edge: self.gain(edge, context.tentative) > 0,
             # A node beyond those explored, in a session that went deeper, may be anywhere.
             lambda node: self._distances.get(node, None if node.is_known else 0.0),

@@ -1,8 +1,5 @@
 """The protocol state machine of a spec: its states, and the messages that lead from one to another.
 
-How it works
-============
-
 The states are equivalence classes of the forecaster's futures (`matching/dialogue.py`), found by breadth-first search.
 A future is everything that may still happen; a right-recursive dialogue has finitely many. Futures that differ only in
 their history are one state: the beginning of `<work>` is the same state wherever `<work>` stands, and a loop is in the

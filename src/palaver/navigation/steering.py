@@ -1,8 +1,5 @@
 """Steering of our messages towards uncovered paths (the paper's local optimisation).
 
-How it works
-============
-
 At each choice, the generator asks for the worth of the options (`generation.steered`). A name is worth the more, the
 nearer the next missing state is: the state of the name itself, or one below it. The mere existence of a missing state
 would not tell enough, because in a recursive rule every option leads everywhere sooner or later. States that the

@@ -160,10 +160,6 @@ class Views:
 
     # --- Merging and storing ------------------------------------------------------------------------------------------
 
-    def update(self, other: Views) -> None:
-        """Add the coverage of another run of the same spec."""
-        self.add_data(other.as_data())
-
     def as_data(self) -> dict[str, Any]:
         """All views, as JSON can hold them. Messages that were never seen are included, to identify the spec."""
         taken: dict[str, list[str]] = {}
