@@ -195,7 +195,7 @@ class BeliefState:
         if last is not None:
             for hypothesis in self._forecast_hypotheses:
                 if hypothesis.can_end and self._dialogue.covers(hypothesis.future, last.future):
-                    self._views.note_whole(hypothesis.complete_tree())
+                    self._views.note_complete_session(hypothesis.complete_tree())
                     return
         elif len(self._forecast_hypotheses) == 1:
             self._views.note_dialogue(self._forecast_hypotheses[0].tree())

@@ -47,7 +47,7 @@ class Guidance:
         self._selector: TargetSelector | None = None
         if follows_the_paper:
             self._selector = selector = TargetSelector(self.aim, self.dialogue, chance / "targets")
-            self.scheme = TargetNavigator(selector, self.planner, forecaster, lambda k: KPaths(grammar, k))
+            self.scheme = TargetNavigator(selector, self.planner, forecaster, grammar)
         if goal is not Goal.ALL:
             missing_paths = MissingPaths(GoalProgress(self.coverage, self.goals, Goal.ALL))
         belief = BeliefState(forecaster, self.atlas, missing_paths, self.views)

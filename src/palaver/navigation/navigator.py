@@ -9,8 +9,9 @@ cannot be reached in this session is reached through its end, in the next one.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
+from palaver.grammar.ir import Grammar
 from palaver.matching.dialogue import Future
 from palaver.matching.forecaster import Forecaster
 from palaver.navigation.a_star import AStar, PlanningContext
@@ -25,12 +26,12 @@ class TargetNavigator:
     """Plans ways to targets; the planner says which edges are possible."""
 
     def __init__(
-        self, selector: TargetSelector, planner: RoutePlanner, forecaster: Forecaster, paths: Callable[[int], KPaths]
+        self, selector: TargetSelector, planner: RoutePlanner, forecaster: Forecaster, grammar: Grammar
     ) -> None:
         self._selector = selector
         self._map = planner.dialogue_map
         self._forecaster = forecaster
-        self._paths = paths
+        self._grammar = grammar
         self._distances: dict[str, dict[Future, int]] = {}
         self._edges: list[tuple[Future, Edge | None, Future]] = []  # of the map of k = 1; None: the session ends
         self._is_complete = True
@@ -76,7 +77,7 @@ class TargetNavigator:
 
     def _explore(self) -> None:
         """Find all edges between nodes that differ in their futures."""
-        coverage = Coverage(self._paths(1))
+        coverage = Coverage(KPaths(self._grammar, 1))
         small_map = DialogueMap(self._forecaster, coverage, self._map.ours)
         nodes = dict.fromkeys(small_map.nodes(MAX_NODES_WITH_TARGET_DISTANCE))
         for node in nodes:

@@ -117,7 +117,7 @@ class Views:
         """Note the alternatives above the messages of a session, complete or not."""
         self.alternatives.note(tree)
 
-    def note_whole(self, tree: Node) -> None:
+    def note_complete_session(self, tree: Node) -> None:
         """Note a complete session, in which all constraints held: those count whose symbols all occurred."""
         self.note_dialogue(tree)
         if not self._mentioned:
