@@ -11,7 +11,7 @@ from palaver.navigation.belief_state import BeliefState
 from palaver.navigation.coverage import Coverage, KPaths
 from palaver.navigation.coverage_targets import TargetSelector
 from palaver.navigation.goals import Goal, GoalCounts, GoalProgress, Goals
-from palaver.navigation.guided_strategy import GuidedStrategy, PlanningScheme
+from palaver.navigation.guided_strategy import GuidedStrategy
 from palaver.navigation.missing_paths import MissingPaths
 from palaver.navigation.navigator import TargetNavigator
 from palaver.navigation.peer_model import PeerModel
@@ -43,7 +43,7 @@ class Guidance:
         self.atlas = DialogueMap(forecaster, self.coverage, play.ours)
         self.ours, self.peer = PeerModel(self.paths), PeerModel(self.paths)
         self.planner = RoutePlanner(self.atlas, self.aim, missing_paths, self.ours, self.peer)
-        self.scheme: PlanningScheme = self.planner
+        self.scheme: RoutePlanner | TargetNavigator = self.planner
         self._selector: TargetSelector | None = None
         if follows_the_paper:
             self._selector = selector = TargetSelector(self.aim, self.dialogue, chance / "targets")

@@ -8,7 +8,6 @@ plan for, the strategy takes the shortest way to the end of the session, and set
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
 
 from palaver.chance import Chance
 from palaver.matching.forecaster import Forecast, MessageType
@@ -16,16 +15,11 @@ from palaver.navigation.a_star import PlanningContext, PlanStep
 from palaver.navigation.atlas import HANG_UP, SILENCE, Edge, MapNode
 from palaver.navigation.belief_state import BeliefState
 from palaver.navigation.navigation_limits import MAX_NODES_TO_END, MAX_PLANS_PER_MESSAGE
+from palaver.navigation.navigator import TargetNavigator
 from palaver.navigation.route_planner import RoutePlan, RoutePlanner
 from palaver.navigation.steering import PayloadSteering
 from palaver.session.player import WAIT, Choice
 from palaver.trees.node import Node
-
-
-class PlanningScheme(Protocol):
-    """Makes plans."""
-
-    def plan(self, starts: Sequence[MapNode], context: PlanningContext) -> RoutePlan | None: ...
 
 
 class GuidedStrategy:
@@ -34,7 +28,7 @@ class GuidedStrategy:
     def __init__(
         self,
         planner: RoutePlanner,
-        scheme: PlanningScheme,
+        scheme: RoutePlanner | TargetNavigator,
         belief: BeliefState,
         steering: PayloadSteering,
         chance: Chance,

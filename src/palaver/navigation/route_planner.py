@@ -1,8 +1,8 @@
 """Plans with the best gain per cost: uniform-cost search (Dijkstra 1959) nearby, A* beyond.
 
-The dialogue map (`dialogue_map.py`) is searched from where the session is, the cheapest ways first. A message of ours costs 1;
-an uncertain answer costs what it takes until it comes; ending the session and beginning another costs a little more.
-The *gain* of a message is the number of paths that it is expected to cover; paths in answers are weighted by their
+The dialogue map is searched from the node of the session, the cheapest ways first. A message of ours costs 1; an
+uncertain answer costs what it takes until it comes; ending the session and beginning another costs a little more. The
+*gain* of a message is the number of paths that it is expected to cover; paths in answers are weighted by their
 likelihood. The plan is the way with the best ratio of gain to cost among all that are at most as expensive as the
 cheapest one with any gain. The nearest gain alone would prefer one path next door to twenty paths two steps on. Looking
 further ahead saves hardly any messages and doubles the work.
