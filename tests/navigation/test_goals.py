@@ -1,10 +1,10 @@
-"""Which paths are of what we say, of states, or of answers."""
+"""Each k-path belongs to our messages, to states, or to answers."""
 
 from __future__ import annotations
 
 import pytest
 from guided import guidance
-from test_guide import LOGIN, QUESTIONS
+from test_guided_strategy import LOGIN, QUESTIONS
 
 from palaver.navigation.goals import Goal
 
@@ -30,13 +30,13 @@ def test_a_path_belongs_to_the_smallest_goal_it_can(path: tuple[str, ...], goal:
 
 @pytest.mark.parametrize("spec", [LOGIN, QUESTIONS], ids=["login", "questions"])
 @pytest.mark.parametrize("k", range(1, 7))
-def test_as_many_paths_are_counted_as_there_are(spec: str, k: int) -> None:
+def test_the_count_of_a_goal_is_the_number_of_its_paths(spec: str, k: int) -> None:
     guided = guidance(spec, k=k)
     for goal in Goal:
         assert guided.goals.count(goal) == sum(guided.goals.contains(goal, path) for path in guided.paths)
 
 
-def test_what_a_path_of_a_goal_begins_and_ends_with_is_in_the_goal() -> None:
+def test_prefixes_and_suffixes_of_a_path_are_in_its_goal() -> None:
     guided = guidance(QUESTIONS)
     for goal in Goal:
         for path in guided.paths:

@@ -1,4 +1,4 @@
-"""Messages that are steered cover what is missing, and little else."""
+"""Steered messages cover missing paths, and little else."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ import pytest
 import palaver
 from palaver.chance import Chance
 from palaver.compiled.spec import Spec
-from palaver.navigation.coverage import NOTHING, Coverage
-from palaver.navigation.goals import Aim, Goal, Goals
-from palaver.navigation.kpaths import KPaths
+from palaver.navigation.coverage import NOTHING, Coverage, KPaths
+from palaver.navigation.goals import Goal, GoalProgress, Goals
 from palaver.navigation.steering import PayloadSteering
 from palaver.solving.workshop import Limits
 from palaver.trees.tree import Tree
@@ -77,7 +76,7 @@ def coverage_of(spec: Spec, k: int) -> Coverage:
 
 def steering_for(spec: Spec, coverage: Coverage, seed: int) -> PayloadSteering:
     goals = Goals(coverage.paths, spec.forecaster().dialogue, [])
-    return PayloadSteering(Aim(coverage, goals, Goal.ALL), Chance(seed) / "steering")
+    return PayloadSteering(GoalProgress(coverage, goals, Goal.ALL), Chance(seed) / "steering")
 
 
 def messages(spec: Spec, coverage: Coverage, seed: int, *, steered: bool) -> Iterator[Tree]:
@@ -114,7 +113,7 @@ def needed(spec: Spec, k: int, seed: int, most: int, *, steered: bool) -> int:
     ],
     ids=["json, 3", "json, 5", "choices", "parts", "left recursion", "deep"],
 )
-def test_all_paths_are_covered_in_far_fewer_messages_than_by_chance(
+def test_steering_covers_all_paths_in_far_fewer_messages(
     text: str, k: int, total: int, enough: int, too_few_for_chance: int
 ) -> None:
     spec = palaver.loads(text)
@@ -125,7 +124,7 @@ def test_all_paths_are_covered_in_far_fewer_messages_than_by_chance(
 
 
 @pytest.mark.parametrize("text", [JSON, CHOICES, PARTS, LEFT, DEEP])
-def test_steered_messages_are_read_back(text: str) -> None:
+def test_steered_messages_can_be_parsed(text: str) -> None:
     spec = palaver.loads(text)
     for tree in islice(messages(spec, coverage_of(spec, 5), 1, steered=True), 15):
         assert str(spec.parse(str(tree))) == str(tree)
@@ -143,7 +142,7 @@ def test_messages_stay_within_their_budget(nodes: int) -> None:
         assert tree.size() < 3 * nodes + 60
 
 
-def test_when_all_is_covered_messages_are_as_without_steering() -> None:
+def test_when_everything_is_covered_steering_changes_nothing() -> None:
     spec = palaver.loads(JSON)
     coverage = coverage_of(spec, 5)
     program, steering = spec.workshop.program(20, frozenset()), steering_for(spec, coverage, 1)
@@ -155,7 +154,7 @@ def test_when_all_is_covered_messages_are_as_without_steering() -> None:
         assert str(steered) == str(program.make_tree(spec.start, Chance(seed), nodes=200))
 
 
-def test_only_paths_below_the_place_of_the_message_are_sought() -> None:
+def test_only_paths_below_the_parent_of_the_message_are_sought() -> None:
     spec = palaver.loads('<start> ::= <in> | <out>\n<in> ::= <x>\n<out> ::= <x>\n<x> ::= "0" | "1" | "2"\n')
     coverage = coverage_of(spec, 5)
     program, steering = spec.workshop.program(20, frozenset()), steering_for(spec, coverage, 1)
@@ -232,14 +231,14 @@ where str(<color>) != "black"
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_what_constraints_allow_is_covered_though_they_forbid_other_things(seed: int) -> None:
+def test_constraints_that_forbid_some_paths_leave_the_others_covered(seed: int) -> None:
     sender = Sender(ODD_ONES, 3, seed)
     for _ in range(40):
         sender.send()
     assert sender.missing() == {("'black'",)}
 
 
-def test_what_is_always_in_vain_is_given_up() -> None:
+def test_a_path_that_is_never_covered_is_given_up() -> None:
     sender = Sender('<start> ::= <a> <b>\n<a> ::= "1" | "2"\n<b> ::= "1" | "2" | "3"\nwhere <a> == <b>\n', 2, 1)
     for _ in range(60):
         sender.send()

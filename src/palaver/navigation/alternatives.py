@@ -1,70 +1,64 @@
-"""Which alternatives of each rule have been taken: options of choices, and how often something was repeated.
+"""Coverage of grammar alternatives, read off trees by simulating nondeterministic automata (Thompson 1968).
 
-How it works
-============
+The alternatives of a rule are the options of its choices, and for each repetition of variable length, whether it is
+made not at all, once, or more often. An automaton for each rule reads the children of a node. It follows all threads at
+once in order of preference, as Pike's regular expression machine does (Cox 2009), and each thread records its
+alternatives. Where the children are ambiguous, the first thread counts: earlier options before later ones, one more
+round before none. That is approximate, as are permutations, whose parts may come in any order and number here, and the
+bounds of repetitions. For an unfinished node, only those alternatives count that all threads agree on.
 
-The alternatives of a rule are the options of its choices, and for each repetition that leaves a choice whether it goes
-round not at all, once, or more often. Which of them a node took is read off its children by a small automaton: it runs
-over them with all ways in which they could have come about at once, the preferred first, and each way remembers the
-alternatives it has taken. Where a node could have come about in several ways, the first way counts: earlier
-options before later ones, one more round before none. That is approximate, as are permutations, whose parts may come
-in any order and number here, and the limits of repetitions. Of a node that is not finished, only that counts in which
-all ways agree.
-
-Rules of which all has been taken are not looked at again, nor are nodes below which nothing is left to be found. So
-what was seen before costs next to nothing.
+Rules without untaken alternatives are skipped, and so are nodes below which nothing is left to find. So the trees of
+later messages cost next to nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, assert_never
 
 from palaver.grammar.analyse import Analysis
 from palaver.grammar.regex import Regex, compile_pattern
 from palaver.grammar.show import show_expr
+from palaver.navigation.navigation_limits import MAX_CACHED_ROWS
 from palaver.spec.ast import Bit, Choice, Expr, Literal, Pattern, Permutation, Ref, Repeat
 from palaver.spec.ast import Sequence as SequenceExpr
 from palaver.trees.node import Leaf, Node, OpenNode, Part
 
-# How many rows of children are remembered, for each rule, with what they took.
-_MOST_REMEMBERED = 1_000
-
 
 class Alternative(NamedTuple):
-    """What a rule may do: an option as the spec writes it, or a repetition and how often it goes round."""
+    """An alternative of a rule: an option as the spec writes it, or a repetition and its number of rounds."""
 
     symbol: str
     text: str
 
 
 class Alternatives:
-    """The alternatives of all rules that a symbol leads to, and which of them have been taken."""
+    """The alternatives of all rules reachable from a symbol, and those of them that were taken."""
 
     def __init__(self, analysis: Analysis, start: str) -> None:
         self._below = analysis.below
-        led_to = analysis.below(start) | {start}
+        reachable = analysis.below(start) | {start}
         rules = analysis.grammar.bodies
-        self._automata = {name: _Automaton(body) for name, body in rules.items() if name in led_to}
+        self._automata = {name: _RuleAutomaton(body) for name, body in rules.items() if name in reachable}
         self._open = {name: dict.fromkeys(automaton.texts) for name, automaton in self._automata.items()}
         self._taken: dict[Alternative, None] = {}
-        # By symbol a rule below it of which something is still open; and the symbols for which there is no such.
+        # By symbol, a rule below it with untaken alternatives; and the symbols that have none.
         self._witness: dict[str, str] = {}
         self._done: set[str] = set()
 
     def __iter__(self) -> Iterator[Alternative]:
-        """All there are, in the order of the spec."""
+        """All alternatives, in the order of the spec."""
         return (Alternative(name, text) for name, automaton in self._automata.items() for text in automaton.texts)
 
     def __contains__(self, alternative: Alternative) -> bool:
         return alternative in self._taken
 
     def taken(self) -> Iterator[Alternative]:
-        """Those that have been taken, in the order of the spec."""
+        """The alternatives that were taken, in the order of the spec."""
         return (alternative for alternative in self if alternative in self._taken)
 
     def take(self, alternatives: Iterable[Alternative]) -> None:
-        """Note that these have been taken. Those that the spec does not have are left out."""
+        """Note that these were taken, except those that the spec does not have."""
         for symbol, text in alternatives:
             still_open = self._open.get(symbol, {})
             if text in still_open:
@@ -72,7 +66,7 @@ class Alternatives:
                 self._taken[Alternative(symbol, text)] = None
 
     def note(self, node: Node) -> None:
-        """Note what the nodes of a tree took. Messages in a dialogue are not looked into."""
+        """Note the alternatives of all nodes of a tree, except those inside of messages."""
         done = self._done
         todo = [node]
         while todo:
@@ -93,7 +87,7 @@ class Alternatives:
             yield Alternative(node.symbol, text)
 
     def _is_done_below(self, symbol: str) -> bool:
-        """Whether nothing is left to be found in a node of this symbol."""
+        """Return True if no alternative is left to find in a node of this symbol."""
         if self._open.get(self._witness.get(symbol, symbol)):
             return False
         below = self._below(symbol)
@@ -110,8 +104,8 @@ class Alternatives:
 _NONE, _ONCE, _MORE = "none", "once", "more"
 
 
-class _Rounds:
-    """A repetition: what its alternatives are called, by how often it goes round."""
+class _RepeatTexts:
+    """A repetition: the texts of its alternatives, by number of rounds."""
 
     def __init__(self, texts: Mapping[str, str]) -> None:
         self._texts = texts
@@ -120,19 +114,19 @@ class _Rounds:
         return self._texts.get(_NONE if rounds == 0 else _ONCE if rounds == 1 else _MORE)
 
 
-class _Leave(NamedTuple):
-    """A repetition is left."""
+class _RepeatEnd(NamedTuple):
+    """The end of a repetition."""
 
-    rounds: _Rounds
+    rounds: _RepeatTexts
 
 
-# What a way remembers: an option, the beginning of a round, the end of a repetition; the latest first.
-_Note: TypeAlias = str | _Rounds | _Leave
+# The record of a thread: an option, the beginning of a round, the end of a repetition; the latest first.
+_Note: TypeAlias = str | _RepeatTexts | _RepeatEnd
 _Notes: TypeAlias = "tuple[_Notes, _Note] | None"
 
 
 class _Jump:
-    """Goes on at any of several places, the preferred first, and may note something."""
+    """An instruction: continue at any of several addresses, the preferred first, and record something."""
 
     __slots__ = ("note", "targets")
 
@@ -142,33 +136,33 @@ class _Jump:
 
 
 class _Take(NamedTuple):
-    """Takes one child, and goes on behind it."""
+    """An instruction: read one child, and continue at the next address."""
 
     expr: Ref | Literal | Bit | Pattern
 
 
-class _Automaton:
-    """The ways through one rule."""
+class _RuleAutomaton:
+    """The automaton of one rule."""
 
     def __init__(self, body: Expr) -> None:
         self.texts: list[str] = []
         self._code: list[_Jump | _Take] = []
         self._literals: dict[tuple[type, Leaf], None] = {}
         self._patterns: dict[Pattern, Regex] = {}
-        self._remembered: dict[tuple[object, ...], tuple[str, ...]] = {}
+        self._cache: dict[tuple[object, ...], tuple[str, ...]] = {}
         self._compile(body)
 
     def taken(self, children: Sequence[Part], *, is_open: bool) -> tuple[str, ...]:
-        """The alternatives by which these are the children of a node; none if they are not."""
+        """The alternatives of a node with these children; none if the rule cannot produce them."""
         key = (is_open, *map(self._kind, children))
-        if key not in self._remembered:
-            if len(self._remembered) == _MOST_REMEMBERED:
-                self._remembered.clear()
-            self._remembered[key] = self._find(children, is_open=is_open)
-        return self._remembered[key]
+        if key not in self._cache:
+            if len(self._cache) == MAX_CACHED_ROWS:
+                self._cache.clear()
+            self._cache[key] = self._find(children, is_open=is_open)
+        return self._cache[key]
 
     def _kind(self, part: Part) -> object:
-        """What tells a child from others: the text of a terminal only where that matters."""
+        """A key for the cache: it has the text of a terminal only where that makes a difference."""
         if isinstance(part, Node):
             return part.symbol if part.parties is None else (part.symbol, part.parties)
         key = (type(part), part)
@@ -177,43 +171,43 @@ class _Automaton:
     # --- Running ------------------------------------------------------------------------------------------------------
 
     def _find(self, children: Sequence[Part], *, is_open: bool) -> tuple[str, ...]:
-        ways = self._closed([(0, None)])
+        threads = self._closed([(0, None)])
         for child in children:
-            ways = self._closed([(place + 1, notes) for place, notes in ways if self._takes(place, child)])
+            threads = self._closed([(address + 1, notes) for address, notes in threads if self._takes(address, child)])
         if not is_open:
-            ways = [way for way in ways if way[0] == len(self._code)][:1]
-        if not ways:
+            threads = [thread for thread in threads if thread[0] == len(self._code)][:1]
+        if not threads:
             return ()
-        first, *others = (dict.fromkeys(_alternatives(notes)) for _, notes in ways)
+        first, *others = (dict.fromkeys(_alternatives(notes)) for _, notes in threads)
         return tuple(text for text in first if all(text in other for other in others))
 
-    def _closed(self, ways: list[tuple[int, _Notes]]) -> list[tuple[int, _Notes]]:
-        """All places where a child is taken, or the rule ends, that these lead to; the preferred first."""
+    def _closed(self, threads: list[tuple[int, _Notes]]) -> list[tuple[int, _Notes]]:
+        """The threads at a `_Take` or the end of the rule that these lead to, the preferred first."""
         found: list[tuple[int, _Notes]] = []
         met: set[int] = set()
-        todo = ways[::-1]
+        todo = threads[::-1]
         while todo:
-            place, notes = todo.pop()
-            if place in met:
+            address, notes = todo.pop()
+            if address in met:
                 continue
-            met.add(place)
-            step = self._code[place] if place < len(self._code) else None
+            met.add(address)
+            step = self._code[address] if address < len(self._code) else None
             if isinstance(step, _Jump):
                 after = notes if step.note is None else (notes, step.note)
                 todo += [(target, after) for target in reversed(step.targets)]
             else:
-                found.append((place, notes))
+                found.append((address, notes))
                 if isinstance(step, _Take) and isinstance(step.expr, Literal) and not step.expr.value:
-                    todo.append((place + 1, notes))  # of text without any length there need not be a leaf
+                    todo.append((address + 1, notes))  # an empty text need not have a leaf
         return found
 
-    def _takes(self, place: int, child: Part) -> bool:
-        step = self._code[place] if place < len(self._code) else None
+    def _takes(self, address: int, child: Part) -> bool:
+        step = self._code[address] if address < len(self._code) else None
         if not isinstance(step, _Take):
             return False
         expr = step.expr
         if isinstance(child, Node):
-            return isinstance(expr, Ref) and expr.symbol == child.symbol and _is_said_by(expr, child)
+            return isinstance(expr, Ref) and expr.symbol == child.symbol and _has_parties_of(expr, child)
         match expr:
             case Pattern():
                 return self._is_pattern(expr, child)
@@ -221,6 +215,8 @@ class _Automaton:
                 return any(type(child) is kind and child == known for kind, known in _values(value))
             case Ref():
                 return False
+            case _:
+                assert_never(expr)
 
     def _is_pattern(self, pattern: Pattern, leaf: Leaf) -> bool:
         if isinstance(leaf, int):
@@ -250,8 +246,11 @@ class _Automaton:
                 start = len(self._code)
                 self._compile_choice(parts, [None] * len(parts))
                 self._jump().targets.insert(0, start)
-            case Repeat(body, _, most) if most != 0:
-                self._compile_repeat(expr, body)
+            case Repeat(body, _, most):
+                if most != 0:
+                    self._compile_repeat(expr, body)
+            case _:
+                assert_never(expr)
 
     def _compile_choice(self, options: Sequence[Expr], texts: Sequence[str | None]) -> None:
         fork = self._jump()
@@ -269,7 +268,7 @@ class _Automaton:
         classes = list(_classes(repeat))
         shown = show_expr(repeat)
         texts = {each: self._named(f"{shown} {each}") for each in classes} if len(classes) > 1 else {}
-        rounds = _Rounds(texts)
+        rounds = _RepeatTexts(texts)
         fork = self._jump()
         start = len(self._code)
         self._jump(rounds)
@@ -279,16 +278,16 @@ class _Automaton:
             again.targets.insert(0, start)
         if _NONE in classes:
             fork.targets.append(len(self._code))
-        self._jump(_Leave(rounds))
+        self._jump(_RepeatEnd(rounds))
 
     def _jump(self, note: _Note | None = None) -> _Jump:
-        """A jump to what comes next."""
+        """Append a jump to the next address."""
         jump = _Jump(note, [len(self._code) + 1])
         self._code.append(jump)
         return jump
 
     def _named(self, text: str) -> str:
-        """The text, with a number if the rule says the same more than once."""
+        """The text, with a number if the rule has it more than once."""
         name, count = text, 1
         while name in self.texts:
             count += 1
@@ -298,7 +297,7 @@ class _Automaton:
 
 
 def _classes(repeat: Repeat) -> Iterator[str]:
-    """How often a repetition may go round. What is computed may be anything."""
+    """The classes of the number of rounds of a repetition. A computed bound may be any number."""
     least = repeat.least if isinstance(repeat.least, int) else 0
     most = repeat.most if isinstance(repeat.most, int) else None
     if least == 0:
@@ -310,31 +309,33 @@ def _classes(repeat: Repeat) -> Iterator[str]:
 
 
 def _alternatives(notes: _Notes) -> Iterator[str]:
-    """The alternatives that a way has taken."""
+    """The alternatives in the record of a thread."""
     found: list[_Note] = []
     while notes is not None:
         notes, note = notes
         found.append(note)
-    rounds: dict[_Rounds, int] = {}
+    rounds: dict[_RepeatTexts, int] = {}
     for note in reversed(found):
         match note:
             case str():
                 yield note
-            case _Rounds():
+            case _RepeatTexts():
                 rounds[note] = rounds.get(note, 0) + 1
-            case _Leave(repetition):
+            case _RepeatEnd(repetition):
                 text = repetition.text(rounds.pop(repetition, 0))
                 if text is not None:
                     yield text
+            case _:
+                assert_never(note)
 
 
-def _is_said_by(ref: Ref, child: Node) -> bool:
-    """Whether a child is the message that is meant, if one is."""
+def _has_parties_of(ref: Ref, child: Node) -> bool:
+    """Return True if a child that is a message has the parties of the reference."""
     return child.parties is None or ref.sender is None or (ref.sender, ref.recipient) == child.parties
 
 
 def _values(value: Leaf) -> Iterator[tuple[type, Leaf]]:
-    """What a terminal may be in a tree: in one of bytes, text is its bytes."""
+    """The leaves that a terminal may produce: in a binary tree, text is its bytes."""
     yield type(value), value
     if isinstance(value, str):
         yield bytes, value.encode("utf-8", "surrogateescape")

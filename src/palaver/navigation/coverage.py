@@ -1,38 +1,93 @@
-"""Which k-paths have been seen.
+"""k-path coverage (Havrikov & Zeller 2019): the k-paths of a grammar, and those that were seen.
 
-How it works
-============
+A k-path is a walk of at most k symbols down the grammar: from a symbol to one in its rule, to one in that one's rule,
+and at last perhaps to a terminal. Groups and repetitions are transparent; an element that stands there zero times does
+not count. Terminals are named as the spec writes them: text, bytes, bits, patterns.
 
-Seen paths are noted by an automaton. Its states are the k-paths themselves: at a node of a tree, the state is the last
-k symbols on the way from the root. When a node is met in a state that was never met before, that path is covered, and
-so are its ends, because they are shorter paths to the same node. So a node costs the same however deep it stands, and
-what was met before costs nothing but a look. States are numbered as they are met; 0 is that of nothing.
-
-A path is covered if and only if its own state is, so whoever wants to know what is missing looks at one flag.
+Seen paths are noted by an automaton that is built on demand: a trie of paths with suffix links (Aho & Corasick 1975).
+Its states are the k-paths themselves: at a node of a tree, the state is the last k symbols on the way from the root.
+When a node is met in a state for the first time, that path is covered, and so are its suffixes, which are shorter paths
+to the same node. So a node costs the same at any depth, and a state that was met before costs one look. States are
+numbered as they are met; 0 is the empty path. A path is covered if and only if the flag of its state is set.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
+from typing import TypeAlias, assert_never
 
-from palaver.navigation.kpaths import KPath, KPaths
-from palaver.trees.node import Node, Part
+from palaver.grammar.analyse import reachable
+from palaver.grammar.ir import Grammar
+from palaver.grammar.names import label_of, names_in
+from palaver.grammar.regex import compile_pattern
+from palaver.spec.ast import Bit, Choice, Expr, Literal, Pattern, Permutation, Ref, Repeat
+from palaver.spec.ast import Sequence as SequenceExpr
+from palaver.trees.node import Leaf, Node, Part
 
 NOTHING = 0
 
+# Symbols with their brackets, terminals as Python writes them.
+KPath: TypeAlias = tuple[str, ...]
+
+
+class KPaths:
+    """The k-paths of one grammar, for one k."""
+
+    def __init__(self, grammar: Grammar, k: int = 5) -> None:
+        if k < 1:
+            raise ValueError("a path has at least one symbol")
+        self.k = k
+        self._rules = grammar.rules
+        self._start = grammar.start
+        self._labels: dict[str, _TerminalLabels] = {}
+
+    @cached_property
+    def below(self) -> Mapping[str, tuple[str, ...]]:
+        """The names in the rule of each symbol that is reachable from the start, in the order of the spec."""
+        children = {name: tuple(dict.fromkeys(names_in(rule.body))) for name, rule in self._rules.items()}
+        symbols = {name: [child for child in found if child in self._rules] for name, found in children.items()}
+        return {name: children[name] for name in reachable(self._start, symbols)}
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """All symbols and terminals that paths consist of."""
+        return tuple(dict.fromkeys((*self.below, *(child for found in self.below.values() for child in found))))
+
+    def count(self) -> int:
+        """The number of paths, without making them."""
+        walks = dict.fromkeys(self.names, 1)
+        total = len(walks)
+        for _ in range(self.k - 1):
+            walks = {name: sum(walks[child] for child in self.below.get(name, ())) for name in self.names}
+            total += sum(walks.values())
+        return total
+
+    def __iter__(self) -> Iterator[KPath]:
+        """All paths, the short ones first, each length in the order of the spec."""
+        paths: list[KPath] = [(name,) for name in self.names]
+        for _ in range(self.k):
+            yield from paths
+            paths = [(*path, child) for path in paths for child in self.below.get(path[-1], ())]
+
+    def label(self, symbol: str, leaf: Leaf) -> str:
+        """The name of the terminal, in the rule of a symbol, that produced a leaf below it."""
+        if symbol not in self._labels:
+            self._labels[symbol] = _TerminalLabels(self._rules[symbol].body)
+        return self._labels[symbol].of(leaf)
+
 
 class Coverage:
-    """The k-paths that were seen. It only ever grows."""
+    """The k-paths that were seen. The set only ever grows."""
 
     def __init__(self, paths: KPaths) -> None:
         self.paths = paths
-        self.walks: list[KPath] = [()]  # the path that each state is
+        self.walks: list[KPath] = [()]  # by state, its path
         self.is_covered = bytearray(b"\1")
-        self.watchers: list[Callable[[int], None]] = []  # told of each state when it is covered first
+        self.watchers: list[Callable[[int], None]] = []  # called with each state when it is covered
         self._steps: list[dict[str, int]] = [{}]
-        self._ends: list[int] = [NOTHING]  # the state without its first symbol
+        self._suffixes: list[int] = [NOTHING]  # by state, the state without its first symbol
         self._states: dict[KPath, int] = {(): NOTHING}
         self._covered: list[int] = []
 
@@ -45,37 +100,37 @@ class Coverage:
 
     @cached_property
     def total(self) -> int:
-        """How many paths there are to be seen."""
+        """The number of paths of the grammar."""
         return self.paths.count()
 
     def missing(self) -> Iterator[KPath]:
-        """The paths that were not seen, in the order of `KPaths`."""
+        """The uncovered paths, in the order of `KPaths`."""
         return (path for path in self.paths if path not in self)
 
     def covered(self, since: int = 0) -> Iterator[KPath]:
-        """What was seen, in the order in which it was, but for the first so many."""
+        """The covered paths in the order in which they were seen, without the first `since`."""
         return (self.walks[state] for state in islice(self._covered, since, None))
 
     # --- States -------------------------------------------------------------------------------------------------------
 
     def step(self, state: int, name: str) -> int:
-        """The state of a node of this name below one in `state`."""
+        """The state of a node with this name below one in `state`."""
         following = self._steps[state].get(name)
         return self._first_step(state, name) if following is None else following
 
     def _first_step(self, state: int, name: str) -> int:
-        walks, steps, ends = self.walks, self._steps, self._ends
-        # The shorter paths to the same node first, as each refers to the next.
+        walks, steps, suffixes = self.walks, self._steps, self._suffixes
+        # The shorter paths to the same node come first, because each links to the next.
         waiting = [state]
-        while state and name not in steps[ends[state]]:
-            state = ends[state]
+        while state and name not in steps[suffixes[state]]:
+            state = suffixes[state]
             waiting.append(state)
-        following = steps[ends[state]][name] if state else NOTHING
+        following = steps[suffixes[state]][name] if state else NOTHING
         for state in reversed(waiting):
             walk = walks[state]
-            if len(walk) < self.paths.k:  # of a path that is as long as it may be, the first symbol is forgotten
+            if len(walk) < self.paths.k:  # a longer path drops its first symbol
                 path = (*walk, name)
-                ends.append(following)
+                suffixes.append(following)
                 following = self._states[path] = len(walks)
                 walks.append(path)
                 self.is_covered.append(0)
@@ -84,7 +139,7 @@ class Coverage:
         return following
 
     def state(self, path: KPath) -> int:
-        """The state that is a path of at most k symbols."""
+        """The state of a path of at most k symbols."""
         state = self._states.get(path)
         if state is None:
             state = NOTHING
@@ -92,24 +147,24 @@ class Coverage:
                 state = self.step(state, name)
         return state
 
-    def end_of(self, state: int) -> int:
-        """The state without its first symbol."""
-        return self._ends[state]
+    def suffix_of(self, state: int) -> int:
+        """The state of the path without its first symbol."""
+        return self._suffixes[state]
 
     # --- Noting -------------------------------------------------------------------------------------------------------
 
     def cover(self, state: int) -> None:
         """Note that a node was met in a state."""
-        # What a path ends with is covered together with it, so the longest tells for all.
+        # The suffixes of a covered path are covered, too.
         while not self.is_covered[state]:
             self.is_covered[state] = 1
             self._covered.append(state)
             for watcher in self.watchers:
                 watcher(state)
-            state = self._ends[state]
+            state = self._suffixes[state]
 
     def cover_below(self, part: Part, state: int) -> None:
-        """Note all paths in a tree that stands below a node in `state`, but for those that end above it."""
+        """Note all paths that end in a tree below a node in `state`."""
         walks, step, is_covered = self.walks, self.step, self.is_covered
         stack = [(part, state)]
         while stack:
@@ -125,19 +180,46 @@ class Coverage:
                 self.cover(following)
 
     def add(self, part: Part, above: Sequence[str] = ()) -> int:
-        """Note all paths in a tree that stands below these symbols, outermost first; how many were new.
-
-        Paths that end above the tree are not noted by this.
-        """
+        """Note all paths that end in a tree below these symbols, outermost first; return the number of new ones."""
         before = len(self)
         self.cover_below(part, self.state(tuple(above[-self.paths.k :])))
         return len(self) - before
 
     def add_path(self, path: Sequence[str]) -> None:
-        """Note one path, and what it ends with."""
+        """Note one path and its suffixes."""
         self.cover(self.state(tuple(path[-self.paths.k :])))
 
-    def update(self, others: Iterable[KPath]) -> None:
-        """Note what another run has seen."""
-        for path in others:
-            self.add_path(path)
+
+class _TerminalLabels:
+    """The names of the terminals of one rule."""
+
+    def __init__(self, body: Expr) -> None:
+        self._known: dict[tuple[type, Leaf], str] = {}
+        self._patterns: list[tuple[str, str | bytes]] = []
+        stack = [body]
+        while stack:
+            match stack.pop():
+                case Literal(value) | Bit(value) as terminal:
+                    label = label_of(terminal)
+                    self._known[type(value), value] = label
+                    if isinstance(value, str):  # in a binary tree, text is its bytes
+                        self._known.setdefault((bytes, value.encode("utf-8", "surrogateescape")), label)
+                case Pattern(source) as terminal:
+                    self._patterns.append((label_of(terminal), source))
+                case SequenceExpr(parts) | Permutation(parts) | Choice(parts):
+                    stack.extend(reversed(parts))
+                case Repeat(inner):
+                    stack.append(inner)
+                case Ref():
+                    pass
+                case other:
+                    assert_never(other)
+
+    def of(self, leaf: Leaf) -> str:
+        label = self._known.get((type(leaf), leaf))
+        if label is not None:
+            return label
+        if len(self._patterns) == 1:
+            return self._patterns[0][0]
+        text = leaf.decode("latin-1") if isinstance(leaf, bytes) else str(leaf)
+        return next((label for label, source in self._patterns if compile_pattern(source).matches(text)), repr(leaf))

@@ -1,8 +1,8 @@
-"""What is to be covered: all k-paths, or only those in what we say.
+"""Coverage goals: all k-paths, or only those in our own messages.
 
-*Inputs* are the paths inside of messages that we say. *States* are these, and the paths through states of the dialogue
-into them. *All* are these and the answers of the others. What a path of a goal begins or ends with is in the goal too;
-so of any path there is a longest end that is, and that one tells whether the path matters.
+*Inputs* are the paths inside of our messages. *States* are these, and the paths through states of the dialogue into
+them. *All* are these and the paths in the answers of others. Prefixes and suffixes of a path of a goal are in the goal,
+too; so every path has a longest suffix in the goal, and a path is relevant to the goal by that suffix.
 """
 
 from __future__ import annotations
@@ -13,18 +13,19 @@ from functools import cached_property
 
 from palaver.grammar.analyse import reachable
 from palaver.matching.cut import Dialogue
-from palaver.navigation.coverage import NOTHING, Coverage
-from palaver.navigation.kpaths import KPath, KPaths
+from palaver.navigation.coverage import NOTHING, Coverage, KPath, KPaths
 
 
 class Goal(Enum):
+    """A set of k-paths that a run is to cover; each contains the ones before it."""
+
     INPUTS = "inputs"
     STATES = "states"
     ALL = "all"
 
 
 class Goals:
-    """Tells of each path which goals it belongs to."""
+    """Tells which goals a path belongs to."""
 
     def __init__(self, paths: KPaths, dialogue: Dialogue, ours: Collection[str]) -> None:
         self._paths = paths
@@ -32,17 +33,17 @@ class Goals:
         below = paths.below
         symbols = {name: [child for child in children if child in below] for name, children in below.items()}
         own = dict.fromkeys(move.symbol for move in dialogue.messages if move.sender in ours)
-        everywhere = ""  # a node of its own, from which all our messages are reached at once
-        said = [name for name in reachable(everywhere, {**symbols, everywhere: list(own)}) if name != everywhere]
+        everywhere = ""  # a node from which all our messages are reached
+        sent = [name for name in reachable(everywhere, {**symbols, everywhere: list(own)}) if name != everywhere]
         others = {move.symbol for move in dialogue.messages} - own.keys()
         self._inputs: Mapping[str, None] = dict.fromkeys(
-            (*said, *(child for name in said for child in below.get(name, ())))
+            (*sent, *(child for name in sent for child in below.get(name, ())))
         )
-        # What a state can lead to without an answer.
+        # The children of a state that are not messages of others.
         self._onward = {
             name: tuple(child for child in below.get(name, ()) if child not in others) for name in dialogue.states
         }
-        # Terminals that stand beside messages: the empty ones.
+        # Terminals beside messages, which are empty.
         self._beside = frozenset(
             child for children in self._onward.values() for child in children if child not in below
         )
@@ -65,12 +66,12 @@ class Goals:
         return order.index(self.of(path)) <= order.index(goal)
 
     def count(self, goal: Goal) -> int:
-        """How many paths a goal has, without making them."""
+        """The number of paths of a goal, without making them."""
         if goal is Goal.ALL:
             return self._paths.count()
         below = self._paths.below
-        names = dict.fromkeys((*below, *(child for found in below.values() for child in found)))
-        # By the name they begin with: all walks of some length, and those that lead through states into what we say.
+        names = self._paths.names
+        # By first name: all walks of some length, and those that lead through states into our messages.
         walks = dict.fromkeys(names, 1)
         through = {name: int(self.of((name,)) is not Goal.ALL) for name in names}
         total = 0
@@ -90,20 +91,20 @@ class Goals:
         return total
 
 
-class Aim:
-    """Which states of a coverage matter for a goal, and how far that has come."""
+class GoalProgress:
+    """The relevant coverage states of one goal, and the number of its paths that were covered."""
 
     def __init__(self, coverage: Coverage, goals: Goals, goal: Goal) -> None:
         self.coverage = coverage
         self.goal = goal
         self._goals = goals
-        self._targets: dict[int, int] = {}
+        self._relevant: dict[int, int] = {}
         self.total = goals.count(goal)
         self._counted = self._reached = 0
 
     @property
     def reached(self) -> int:
-        """How many paths of the goal have been covered. What is new is counted when somebody asks."""
+        """The number of covered paths of the goal. New paths are counted on demand."""
         if self.goal is Goal.ALL:
             return len(self.coverage)
         new = self.coverage.covered(self._counted)
@@ -111,34 +112,34 @@ class Aim:
         self._counted = len(self.coverage)
         return self._reached
 
-    def target(self, state: int) -> int:
-        """The state of the longest end of a path that matters; `NOTHING`, which is always covered, if none does."""
+    def relevant(self, state: int) -> int:
+        """The state of the longest suffix in the goal; `NOTHING`, which is always covered, if there is none."""
         if self.goal is Goal.ALL:
             return state
-        target = self._targets.get(state)
-        if target is None:
-            target = state
-            while target != NOTHING and not self._goals.contains(self.goal, self.coverage.walks[target]):
-                target = self.coverage.end_of(target)
-            self._targets[state] = target
-        return target
+        suffix = self._relevant.get(state)
+        if suffix is None:
+            suffix = state
+            while suffix != NOTHING and not self._goals.contains(self.goal, self.coverage.walks[suffix]):
+                suffix = self.coverage.suffix_of(suffix)
+            self._relevant[state] = suffix
+        return suffix
 
     def is_missing(self, state: int) -> bool:
-        """Whether to meet a node in this state would cover anything that matters."""
-        return not self.coverage.is_covered[self.target(state)]
+        """Return True if a node in this state would cover a path of the goal."""
+        return not self.coverage.is_covered[self.relevant(state)]
 
     def missing(self) -> Iterator[KPath]:
+        """The uncovered paths of the goal."""
         return (path for path in self.coverage.missing() if self._goals.contains(self.goal, path))
 
 
-class Standing:
-    """How many paths of each goal have been covered. What is new is counted when somebody asks."""
+class GoalCounts:
+    """The number of covered paths of each goal. New paths are counted on demand."""
 
     def __init__(self, coverage: Coverage, goals: Goals) -> None:
         self._coverage = coverage
         self._goals = goals
-        # By the smallest goal that each belongs to.
-        self._reached = dict.fromkeys(Goal, 0)
+        self._reached = dict.fromkeys(Goal, 0)  # by the smallest goal of each path
         self._counted = 0
 
     @cached_property
@@ -146,7 +147,7 @@ class Standing:
         return {goal: self._goals.count(goal) for goal in Goal}
 
     def __iter__(self) -> Iterator[tuple[Goal, int, int]]:
-        """Each goal, how many of its paths were covered, and how many there are."""
+        """Each goal, the number of its covered paths, and the number of its paths."""
         for path in self._coverage.covered(self._counted):
             self._reached[self._goals.of(path)] += 1
         self._counted = len(self._coverage)

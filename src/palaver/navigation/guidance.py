@@ -1,4 +1,4 @@
-"""All that guided conversations of a spec share, put together."""
+"""Guidance of a run: coverage, the goal, the peer model, and the strategies that use them."""
 
 from __future__ import annotations
 
@@ -6,29 +6,27 @@ from typing import Any
 
 from palaver.chance import Chance
 from palaver.errors import PalaverError
-from palaver.navigation.atlas import Atlas
-from palaver.navigation.coverage import Coverage
-from palaver.navigation.goals import Aim, Goal, Goals, Standing
-from palaver.navigation.guide import Guide, Scheme
-from palaver.navigation.kpaths import KPaths
-from palaver.navigation.navigator import Navigator
-from palaver.navigation.paper import PaperScheme
-from palaver.navigation.peer import Peer
-from palaver.navigation.planner import Planner
-from palaver.navigation.potential import Potential
-from palaver.navigation.reasons import Reason, Reasons
+from palaver.navigation.atlas import DialogueMap
+from palaver.navigation.belief_state import BeliefState
+from palaver.navigation.coverage import Coverage, KPaths
+from palaver.navigation.coverage_targets import TargetSelector
+from palaver.navigation.goals import Goal, GoalCounts, GoalProgress, Goals
+from palaver.navigation.guided_strategy import GuidedStrategy
+from palaver.navigation.missing_paths import MissingPaths
+from palaver.navigation.navigator import TargetNavigator
+from palaver.navigation.peer_model import PeerModel
+from palaver.navigation.random_walk import RandomWalk
+from palaver.navigation.reasons import Reason, ReasonFinder
+from palaver.navigation.route_planner import RoutePlanner
 from palaver.navigation.statemap import StateMap
 from palaver.navigation.steering import PayloadSteering
 from palaver.navigation.store import add_paths, paths_as_data
-from palaver.navigation.superposition import Superposition
-from palaver.navigation.targets import TargetSelector
 from palaver.navigation.views import Views
-from palaver.navigation.walker import Walker
 from palaver.session.play import Play
 
 
 class Guidance:
-    """What has been covered, what is aimed at, and the players that go for it."""
+    """Everything that the sessions of one run share."""
 
     def __init__(
         self, play: Play, chance: Chance, *, k: int = 5, goal: Goal = Goal.ALL, follows_the_paper: bool = False
@@ -38,50 +36,37 @@ class Guidance:
         self.paths = KPaths(grammar, k)
         self.coverage = Coverage(self.paths)
         self.goals = Goals(self.paths, self.dialogue, play.ours)
-        self.aim = Aim(self.coverage, self.goals, goal)
-        self.standing = Standing(self.coverage, self.goals)
+        self.aim = GoalProgress(self.coverage, self.goals, goal)
+        self.standing = GoalCounts(self.coverage, self.goals)
         self.views = Views(play.spec.analysis, StateMap(forecaster))
-        self.potential = Potential(self.aim)
-        self.atlas = Atlas(forecaster, self.coverage, play.ours)
-        self.ours, self.peer = Peer(self.paths), Peer(self.paths)
-        self.planner = Planner(self.atlas, self.aim, self.potential, self.ours, self.peer)
-        self.scheme: Scheme = self.planner
+        missing_paths = MissingPaths(self.aim)
+        self.atlas = DialogueMap(forecaster, self.coverage, play.ours)
+        self.ours, self.peer = PeerModel(self.paths), PeerModel(self.paths)
+        self.planner = RoutePlanner(self.atlas, self.aim, missing_paths, self.ours, self.peer)
+        self.scheme: RoutePlanner | TargetNavigator = self.planner
         self._selector: TargetSelector | None = None
         if follows_the_paper:
             self._selector = selector = TargetSelector(self.aim, self.dialogue, chance / "targets")
-            navigator = Navigator(self.atlas, self.planner, forecaster, lambda short: KPaths(grammar, short))
-            self.scheme = PaperScheme(selector, navigator, self.planner)
-        everything = self.potential
+            self.scheme = TargetNavigator(selector, self.planner, forecaster, grammar)
         if goal is not Goal.ALL:
-            everything = Potential(Aim(self.coverage, self.goals, Goal.ALL))
-        superposition = Superposition(forecaster, self.atlas, everything, self.views)
+            missing_paths = MissingPaths(GoalProgress(self.coverage, self.goals, Goal.ALL))
+        belief = BeliefState(forecaster, self.atlas, missing_paths, self.views)
         steering = PayloadSteering(self.aim, chance / "steering")
-        self.guide = Guide(
-            self.atlas,
-            self.scheme,
-            superposition,
-            self.potential,
-            self.ours,
-            self.peer,
-            steering,
-            chance / "guide",
-        )
-        self.walker = Walker(superposition, chance / "walker")
+        self.guide = GuidedStrategy(self.planner, self.scheme, belief, steering, chance / "guide")
+        self.walker = RandomWalk(belief, chance / "walker")
 
     def ask_again(self) -> None:
-        """What was given up is tried again, with more patience."""
+        """Try again what was given up, with more patience."""
         self.ours.patience *= 2
         self.planner.ask_again()
         self.guide.is_done = False
 
     def reasons(self) -> list[Reason]:
-        """Why what is missing is missing."""
-        return Reasons(self.atlas, self.aim, self.potential, self.planner, self.ours, self.peer).all()
-
-    # --- Between runs -------------------------------------------------------------------------------------------------
+        """The reasons why paths are missing."""
+        return ReasonFinder(self.planner).all()
 
     def as_data(self) -> dict[str, Any]:
-        """What is known, for a coverage file."""
+        """All observations, as JSON can hold them, for a coverage file."""
         return {
             "coverage": paths_as_data(self.coverage),
             "ours": self.ours.as_data(),
@@ -92,9 +77,9 @@ class Guidance:
         }
 
     def go_on_from(self, data: dict[str, Any]) -> None:
-        """Start from what another run has found out.
+        """Continue from the observations of another run.
 
-        :raises PalaverError: that is not what it should be
+        :raises PalaverError: the data is not in the form of `as_data`
         """
         try:
             add_paths(self.coverage, data["coverage"])

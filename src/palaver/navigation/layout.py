@@ -1,12 +1,10 @@
-"""Where boxes and labels of a diagram go: in columns, from left to right, with few crossings and no overlaps.
+"""Layered graph drawing (Sugiyama, Tagawa & Toda 1981), in columns from left to right.
 
-How it works
-============
-
-Arrows that would lead back are turned round, so that every box can stand right of all that lead to it. Boxes stand in
-even columns. Each label has a place of its own, in the odd column behind the box where its arrow begins, and where an
-arrow passes a column, a slot is kept free for it. So nothing can lie upon anything else. Within a column, things
-are sorted by where their neighbours are; then each is moved as near to its neighbours as those above and below allow.
+Arrows that lead back, found by depth-first search, are reversed, and each box is put right of all boxes that lead to it
+(longest path). Boxes stand in even columns. Each label has an odd column, the one behind the box where its arrow
+begins, and each column that an arrow passes keeps a slot for it, so nothing overlaps. Within a column, items are sorted
+by the mean position of their neighbours (barycentres); then each is moved as near to its neighbours as the order
+allows, by isotonic regression (pool adjacent violators).
 """
 
 from __future__ import annotations
@@ -15,17 +13,17 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-# How often columns are looked at again when their order, and when their places, are improved.
-_ROUNDS = 12
-# Pixels between columns, between things in a column, and between the ends of arrows at a box.
+from palaver.navigation.navigation_limits import LAYOUT_SWEEPS
+
+# Pixels between columns, between items in a column, and between the ends of arrows at a box.
 _COLUMN_GAP = 44
 _ROW_GAP = 10
 PORT_GAP = 12
 
 
 @dataclass(eq=False)
-class Thing:
-    """A box, a label, or a slot for an arrow; `x` and `y` are its middle."""
+class LayoutItem:
+    """A box, a label, or a slot for an arrow; `x` and `y` are its centre."""
 
     width: float
     height: float
@@ -33,51 +31,53 @@ class Thing:
     x: float = 0.0
     y: float = 0.0
     column_width: float = 0.0
-    left: list[Thing] = field(default_factory=list)  # what it is connected to in the column before
-    right: list[Thing] = field(default_factory=list)
+    left: list[LayoutItem] = field(default_factory=list)  # the neighbours in the column before
+    right: list[LayoutItem] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
-class Line:
-    """The way of an arrow: from the source over its label to the target. A loop ends where it began."""
+class ArrowRoute:
+    """The items along an arrow: from the source over its label to the target, which may be the source."""
 
-    label: Thing
-    things: tuple[Thing, ...]
+    label: LayoutItem
+    items: tuple[LayoutItem, ...]
 
 
 @dataclass(frozen=True)
 class Layout:
-    boxes: tuple[Thing, ...]
-    lines: tuple[Line, ...]  # one for each arrow
+    """The positions of all items."""
+
+    boxes: tuple[LayoutItem, ...]
+    routes: tuple[ArrowRoute, ...]  # one for each arrow
     width: float
     height: float
 
 
 def lay_out(boxes: Sequence[tuple[float, float]], arrows: Sequence[tuple[int, int, float, float]]) -> Layout:
-    """Places for boxes of these sizes, and for arrows: source, target, and the size of the label.
+    """Lay out boxes of these sizes, and arrows: source, target, and the size of the label.
 
-    Every box can be reached from the first.
+    Every box must be reachable from the first.
     """
-    things = tuple(Thing(*size) for size in boxes)
+    items = tuple(LayoutItem(*size) for size in boxes)
     layers = _layers(len(boxes), [(source, target) for source, target, *_ in arrows])
-    for thing, layer in zip(things, layers, strict=True):
-        thing.column = 2 * layer
-    lines = tuple(_line(things, layers, *arrow) for arrow in arrows)
-    columns = _columns(things, lines)
-    _make_room_for_arrows(things)
+    for item, layer in zip(items, layers, strict=True):
+        item.column = 2 * layer
+    routes = tuple(_route(items, layers, *arrow) for arrow in arrows)
+    columns = _columns(items, routes)
+    _make_room_for_arrows(items)
     _sort(columns)
     _move(columns)
     width = _place_columns(columns)
-    top = min(thing.y - thing.height / 2 for column in columns for thing in column)
+    top = min(item.y - item.height / 2 for column in columns for item in column)
     for column in columns:
-        for thing in column:
-            thing.y -= top
-    height = max(thing.y + thing.height / 2 for column in columns for thing in column)
-    return Layout(things, lines, width, height)
+        for item in column:
+            item.y -= top
+    height = max(item.y + item.height / 2 for column in columns for item in column)
+    return Layout(items, routes, width, height)
 
 
 def _layers(count: int, arrows: Iterable[tuple[int, int]]) -> list[int]:
-    """For each box how far right it stands: behind all boxes that lead to it, but for arrows that lead back."""
+    """The layer of each box: behind all boxes that lead to it, except by arrows that lead back."""
     following: list[list[int]] = [[] for _ in range(count)]
     for source, target in arrows:
         if source != target:
@@ -105,72 +105,72 @@ def _layers(count: int, arrows: Iterable[tuple[int, int]]) -> list[int]:
     return layers
 
 
-def _line(boxes: Sequence[Thing], layers: Sequence[int], source: int, target: int, width: float, height: float) -> Line:
-    """The way of one arrow. What it passes is connected from left to right, whichever way the arrow leads."""
-    label = Thing(width, height)
+def _route(
+    boxes: Sequence[LayoutItem], layers: Sequence[int], source: int, target: int, width: float, height: float
+) -> ArrowRoute:
+    """The route of one arrow. Its items are connected from left to right, whatever the direction of the arrow."""
+    label = LayoutItem(width, height)
     first, last = sorted((source, target), key=layers.__getitem__)
     if source == target:
         label.column = boxes[source].column + 1
         _connect(boxes[source], label)
-        return Line(label, (boxes[source], label, boxes[source]))
-    way = [boxes[first], label]
-    way += [Thing(0, PORT_GAP) for _ in range(2 * layers[first] + 2, 2 * layers[last])]
-    way.append(boxes[last])
-    for offset, (one, other) in enumerate(pairwise(way), 1):
+        return ArrowRoute(label, (boxes[source], label, boxes[source]))
+    path = [boxes[first], label]
+    path += [LayoutItem(0, PORT_GAP) for _ in range(2 * layers[first] + 2, 2 * layers[last])]
+    path.append(boxes[last])
+    for offset, (one, other) in enumerate(pairwise(path), 1):
         if other is not boxes[last]:
             other.column = boxes[first].column + offset
         _connect(one, other)
-    return Line(label, tuple(way if first == source else reversed(way)))
+    return ArrowRoute(label, tuple(path if first == source else reversed(path)))
 
 
-def _connect(left: Thing, right: Thing) -> None:
+def _connect(left: LayoutItem, right: LayoutItem) -> None:
     left.right.append(right)
     right.left.append(left)
 
 
-def _columns(boxes: Iterable[Thing], lines: Iterable[Line]) -> list[list[Thing]]:
-    things = dict.fromkeys(boxes) | dict.fromkeys(thing for line in lines for thing in line.things)
-    columns: list[list[Thing]] = [[] for _ in range(1 + max(thing.column for thing in things))]
-    for thing in things:
-        columns[thing.column].append(thing)
+def _columns(boxes: Iterable[LayoutItem], routes: Iterable[ArrowRoute]) -> list[list[LayoutItem]]:
+    items = dict.fromkeys(boxes) | dict.fromkeys(item for route in routes for item in route.items)
+    columns: list[list[LayoutItem]] = [[] for _ in range(1 + max(item.column for item in items))]
+    for item in items:
+        columns[item.column].append(item)
     return columns
 
 
-def _make_room_for_arrows(boxes: Iterable[Thing]) -> None:
+def _make_room_for_arrows(boxes: Iterable[LayoutItem]) -> None:
     for box in boxes:
-        loops = sum(thing.right == [] for thing in box.right)
+        loops = sum(item.right == [] for item in box.right)
         box.height = max(box.height, PORT_GAP * (1 + max(len(box.left), len(box.right) + loops)))
 
 
-def _sort(columns: list[list[Thing]]) -> None:
-    """Order each column by where the neighbours of its things stand, again and again from both sides."""
-    for number in range(_ROUNDS):
+def _sort(columns: list[list[LayoutItem]]) -> None:
+    """Order each column by the barycentres of its items, in sweeps from both sides."""
+    for number in range(LAYOUT_SWEEPS):
         is_rightwards = number % 2 == 0
-        place = {thing: float(row) for column in columns for row, thing in enumerate(column)}
+        row_of = {item: float(row) for column in columns for row, item in enumerate(column)}
         for column in columns if is_rightwards else reversed(columns):
-            column.sort(
-                key=lambda thing: _middle(thing.left if is_rightwards else thing.right, place.get, place[thing])
-            )
-            place |= {thing: float(row) for row, thing in enumerate(column)}
+            column.sort(key=lambda item: _middle(item.left if is_rightwards else item.right, row_of.get, row_of[item]))
+            row_of |= {item: float(row) for row, item in enumerate(column)}
 
 
-def _middle(things: Sequence[Thing], value: Callable[[Thing], float | None], default: float) -> float:
-    values = [each for thing in things if (each := value(thing)) is not None]
+def _middle(items: Sequence[LayoutItem], value: Callable[[LayoutItem], float | None], default: float) -> float:
+    values = [each for item in items if (each := value(item)) is not None]
     return sum(values) / len(values) if values else default
 
 
-def _move(columns: list[list[Thing]]) -> None:
-    """Move things towards their neighbours, in their order and without overlaps."""
+def _move(columns: list[list[LayoutItem]]) -> None:
+    """Move items towards their neighbours, in their order and without overlaps."""
     for column in columns:
         _settle(column, [0.0] * len(column))
-    for number in range(_ROUNDS):
+    for number in range(LAYOUT_SWEEPS):
         for column in columns if number % 2 == 0 else reversed(columns):
-            _settle(column, [_middle([*thing.left, *thing.right], lambda each: each.y, thing.y) for thing in column])
+            _settle(column, [_middle([*item.left, *item.right], lambda each: each.y, item.y) for item in column])
 
 
-def _settle(column: list[Thing], wanted: list[float]) -> None:
-    """Places as near to the wanted ones as can be: things that want the same place share it out among themselves."""
-    # Pools of things that stand close together: how many, and the sum of where their first would like to be.
+def _settle(column: list[LayoutItem], wanted: list[float]) -> None:
+    """Set positions with the least squared distance to the wanted ones, in order and without overlaps."""
+    # Pools of items that touch: their number, and the sum of the wanted positions of the first.
     pools: list[tuple[int, float]] = []
     offsets = list(_offsets(column))
     for want, offset in zip(wanted, offsets, strict=True):
@@ -179,25 +179,25 @@ def _settle(column: list[Thing], wanted: list[float]) -> None:
             (count, total), (more, sum_of_more) = pools[-2:]
             pools[-2:] = [(count + more, total + sum_of_more)]
     starts = [total / count for count, total in pools for _ in range(count)]
-    for thing, start, offset in zip(column, starts, offsets, strict=True):
-        thing.y = start + offset
+    for item, start, offset in zip(column, starts, offsets, strict=True):
+        item.y = start + offset
 
 
-def _offsets(column: list[Thing]) -> Iterator[float]:
-    """How far the middle of each is below the top if they all stand close together."""
+def _offsets(column: list[LayoutItem]) -> Iterator[float]:
+    """The distance of the centre of each item from the top if all items touch."""
     top = 0.0
-    for thing in column:
-        yield top + thing.height / 2
-        top += thing.height + _ROW_GAP
+    for item in column:
+        yield top + item.height / 2
+        top += item.height + _ROW_GAP
 
 
-def _place_columns(columns: list[list[Thing]]) -> float:
+def _place_columns(columns: list[list[LayoutItem]]) -> float:
     left = 0.0
     for column in columns:
-        width = max((thing.width for thing in column), default=0.0)
-        for thing in column:
-            thing.x, thing.column_width = left + width / 2, width
-            if not thing.width:  # a slot is as wide as what stands above and below it
-                thing.width = width
+        width = max((item.width for item in column), default=0.0)
+        for item in column:
+            item.x, item.column_width = left + width / 2, width
+            if not item.width:  # a slot is as wide as its column
+                item.width = width
         left += width + _COLUMN_GAP
     return left - _COLUMN_GAP

@@ -1,7 +1,7 @@
-"""Why paths were not covered: what they need that did not come, how often it was tried, and what came instead.
+"""Reasons for uncovered paths: what they need, the number of attempts, and the answers that came instead.
 
-The map is walked from the beginning, also where no plan would go any more. What lies behind an answer that never comes
-needs that answer; what is missing in messages that do come needs what was never in them.
+A breadth-first search visits the whole dialogue map, also edges that are given up. Paths behind an answer that never
+comes need that answer; paths in messages that do come need the part that was never in them.
 """
 
 from __future__ import annotations
@@ -10,20 +10,14 @@ from collections import deque
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from palaver.navigation.atlas import LEAVING, SILENCE, Atlas, Edge, Place
-from palaver.navigation.goals import Aim
-from palaver.navigation.peer import Peer
-from palaver.navigation.planner import Planner, Situation
-from palaver.navigation.potential import Potential
-
-# So many of the things that came instead are named.
-_MOST_NAMED = 4
-# So many places are looked at.
-_MOST_PLACES = 20_000
+from palaver.navigation.a_star import PlanningContext
+from palaver.navigation.atlas import HANG_UP, SILENCE, Edge, MapNode
+from palaver.navigation.navigation_limits import MAX_NAMES_IN_REASON, MAX_NODES_EXPLAINED
+from palaver.navigation.route_planner import RoutePlanner
 
 
 class Need(NamedTuple):
-    """What paths lack."""
+    """Something that paths need in order to be covered."""
 
     what: str
     attempts: int = 0
@@ -35,7 +29,7 @@ _UNREACHABLE = Need("what the dialogue never leads to")
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """What a number of paths need."""
+    """A number of paths with the same need."""
 
     paths: int
     need: Need
@@ -46,54 +40,59 @@ class Reason:
         if attempts:
             text += f"; {attempts} attempt{'s' * (attempts != 1)}"
         if got:
-            more = f" and {len(got) - _MOST_NAMED} more" if len(got) > _MOST_NAMED else ""
-            text += f"; got {', '.join(got[:_MOST_NAMED])}{more}"
+            more = f" and {len(got) - MAX_NAMES_IN_REASON} more" if len(got) > MAX_NAMES_IN_REASON else ""
+            text += f"; got {', '.join(got[:MAX_NAMES_IN_REASON])}{more}"
         return text
 
 
-class Reasons:
-    """Explains what is missing."""
+class ReasonFinder:
+    """Finds the need of every missing path."""
 
-    def __init__(self, atlas: Atlas, aim: Aim, potential: Potential, planner: Planner, ours: Peer, peer: Peer) -> None:
-        self._atlas = atlas
-        self._aim = aim
-        self._coverage = aim.coverage
-        self._potential = potential
+    def __init__(self, planner: RoutePlanner) -> None:
         self._planner = planner
-        self._ours = ours
-        self._peer = peer
+        self._map = planner.dialogue_map
+        self._goal = planner.goal_progress
+        self._missing_paths = planner.missing_paths
+        self._peer = planner.peer
         self._needs: dict[int, Need] = {}
 
     def all(self) -> list[Reason]:
-        """The reasons, that of most paths first."""
+        """The reasons, the one of most paths first."""
         self._needs = {}
-        self._walk()
+        self._search()
         counts: dict[Need, int] = {}
-        for path in self._aim.missing():
-            need = self._needs.get(self._coverage.state(path), _UNREACHABLE)
+        for path in self._goal.missing():
+            need = self._needs.get(self._goal.coverage.state(path), _UNREACHABLE)
             counts[need] = counts.get(need, 0) + 1
         reasons = [Reason(count, need) for need, count in counts.items()]
         return sorted(reasons, key=lambda reason: (-reason.paths, reason.need.what))
 
-    def _walk(self) -> None:
-        """Note what every edge needs; first those that can be had, then those behind others."""
-        beginning = self._atlas.beginning
-        found: dict[Place, tuple[str, Need | None]] = {beginning: ("", None)}
-        near: deque[Place] = deque([beginning])
-        far: deque[Place] = deque()
+    def _search(self) -> None:
+        """Note the needs of all edges: first of those that are possible, then of those behind others."""
+        beginning = self._map.beginning
+        found: dict[MapNode, tuple[str, Need | None]] = {beginning: ("", None)}
+        near: deque[MapNode] = deque([beginning])
+        far: deque[MapNode] = deque()
         while near or far:
-            place = near.popleft() if near else far.popleft()
-            last, need = found[place]
-            possible = {edge: said for edge, _, _, said in self._planner.ways_on(place, 1, last, Situation())}
-            for edge in self._atlas.edges(place):
+            node = near.popleft() if near else far.popleft()
+            last, need = found[node]
+            possible = {
+                edge: then_last
+                for edge, _, _, then_last in self._planner.possible_edges(node, 1, last, PlanningContext())
+            }
+            for edge in self._map.edges(node):
                 here = need or (None if edge in possible else self._need_of(edge, last))
                 self._note(edge, here)
-                if edge.to not in found and len(found) < _MOST_PLACES:
+                if edge.to in found:
+                    continue
+                if len(found) >= MAX_NODES_EXPLAINED:
+                    MAX_NODES_EXPLAINED.reached()
+                else:
                     found[edge.to] = (possible.get(edge, edge.move.symbol if edge.is_ours else last), here)
                     (near if here is None else far).append(edge.to)
 
     def _need_of(self, edge: Edge, last: str) -> Need:
-        """What it takes to come to an edge that is given up."""
+        """The need of an edge that is given up."""
         name = edge.move.symbol
         if edge.is_ours:
             return Need(f"{name} where the constraints allow none")
@@ -107,32 +106,32 @@ class Reasons:
 
     def _note(self, edge: Edge, need: Need | None) -> None:
         for state in edge.states:
-            if self._aim.is_missing(state):
+            if self._goal.is_missing(state):
                 self._set(state, need or Need(f"{edge.move.symbol} in a place where it did not come"))
-        if not self._potential.is_open(edge.state):
+        if not self._missing_paths.has_missing(edge.state):
             return
-        for target, (_, steps) in self._potential.missing(edge.state).items():
+        for target, (_, steps) in self._missing_paths.missing(edge.state).items():
             self._set(target, need or self._need_inside(edge, steps))
 
     def _need_inside(self, edge: Edge, steps: tuple[tuple[str, str], ...]) -> Need:
-        """What a message that does come never had."""
-        speaker, whose = (self._ours, "of ours") if edge.is_ours else (self._peer, "of the peer")
+        """The need of a path inside of a message that does come."""
+        model, whose = (self._planner.ours, "of ours") if edge.is_ours else (self._peer, "of the peer")
         for above, below in steps:
-            count = speaker.symbols[above]
-            if count and not speaker.pairs[above, below]:
-                got = tuple(name for symbol, name in speaker.pairs if symbol == above)
+            count = model.symbols[above]
+            if count and not model.pairs[above, below]:
+                got = tuple(name for symbol, name in model.pairs if symbol == above)
                 return Need(f"{below} in {above} {whose}", count, got)
         return Need(f"{edge.move.symbol} in a place where it did not come")
 
     def _set(self, state: int, need: Need) -> None:
-        """Note what a path needs, and what it ends with, unless that is known."""
-        while self._aim.is_missing(state):
+        """Note the need of a path and its suffixes, unless it is known."""
+        while self._goal.is_missing(state):
             self._needs.setdefault(state, need)
-            state = self._coverage.end_of(state)
+            state = self._goal.coverage.suffix_of(state)
 
 
 def _named(name: str) -> str:
-    return {SILENCE: "nothing", LEAVING: "the end"}.get(name, name)
+    return {SILENCE: "nothing", HANG_UP: "the end"}.get(name, name)
 
 
 def _article(name: str) -> str:

@@ -1,16 +1,13 @@
-"""The state diagram that is embedded in a spec: what can be said from where, and where that leads.
+"""The protocol state machine of a spec: its states, and the messages that lead from one to another.
 
-How it works
-============
+The states are equivalence classes of the forecaster's futures (`matching/dialogue.py`), found by breadth-first search.
+A future is everything that may still happen; a right-recursive dialogue has finitely many. Futures that differ only in
+their history are one state: the beginning of `<work>` is the same state wherever `<work>` stands, and a loop is in the
+same state after each of its rounds. A dialogue that nests without end has infinitely many states; then the machine is
+cut off, and is not complete.
 
-The forecaster's futures are the states (`matching/dialogue.py`): a future is all that may still happen, and for a
-right-recursive dialogue there are finitely many. Several futures are one state here if they differ only in how they
-came about: to be about to enter `<work>` is the same state wherever `<work>` stands, and a loop is where it was after
-each of its rounds. A dialogue that nests without end has states without end; then the map ends somewhere, and says
-so.
-
-How many rounds a computed repetition makes is only known in a conversation. In the map it makes any number of them, and
-how many are left makes no difference between states. So the map allows more than the spec there, and never less.
+The number of rounds of a computed repetition is known only in a session. Here it is arbitrary, and the number of rounds
+left makes no difference between states. So the machine may allow more than the spec, and never less.
 """
 
 from __future__ import annotations
@@ -19,7 +16,7 @@ from collections import Counter, deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, assert_never
 from weakref import WeakKeyDictionary
 
 from palaver.matching.cut import MessageType
@@ -28,6 +25,7 @@ from palaver.matching.forecaster import Forecaster
 from palaver.matching.items import (
     All,
     ComputedLoop,
+    End,
     Enter,
     Fork,
     Grown,
@@ -36,154 +34,145 @@ from palaver.matching.items import (
     Mark,
     Put,
     Row,
+    Say,
     computed_loops,
 )
 from palaver.matching.positions import AnyFields, Position, Positions
+from palaver.navigation.navigation_limits import MAX_FUTURES, MAX_FUTURES_OF_STATE, MAX_OPEN_RULES
 from palaver.trees.node import NonTerminal
 
-# A diagram of more cannot be read, and coverage of more says little.
-MOST_FUTURES = 2_000
-
-# Futures that are one state lead to the same states. Only where a computed repetition is one, there may be some that do
-# not; but there may also be futures without end that do.
-_MOST_OF_ONE_STATE = 3
-
-# Rules that nest deeper than this nest without end, and the deeper they are, the longer it takes to look at them.
-_DEEPEST = 64
-
-# What the state is called in which all has been said. Other names have brackets.
-END = "end"
+# The name of the state after the last message. Other names have brackets.
+_END = "end"
 
 
-@dataclass(frozen=True, slots=True, eq=False)  # a map has each state once, and much is counted by state
-class State:
-    """A place in the dialogue.
-
-    It is called after the innermost rule that is open there; if there are several in one rule, they are numbered.
-    """
+@dataclass(frozen=True, slots=True, eq=False)  # a machine has each state once, and counts are kept by state
+class DialogueState:
+    """A state of the dialogue, named after the innermost open rule, with a number if the rule has several."""
 
     number: int
     name: str
-    symbol: str  # the rule; "end" if all has been said
-    is_beginning: bool  # whether nothing of that rule has been said yet
-    can_end: bool  # whether this may have been all
+    symbol: str  # the rule; "end" after the last message
+    is_beginning: bool  # no message of that rule was sent yet
+    can_end: bool  # the session may end here
 
 
-class Transition(NamedTuple):
+class DialogueTransition(NamedTuple):
     """A message that leads from one state to another, or back to the same."""
 
-    source: State
+    source: DialogueState
     move: MessageType
-    target: State
+    target: DialogueState
 
 
 class StateMap:
-    """The states and transitions of a dialogue, in the order in which a walk in the order of the spec meets them."""
+    """The states and transitions of a dialogue, in the order of the search."""
 
-    def __init__(self, forecaster: Forecaster, most: int = MOST_FUTURES) -> None:
+    def __init__(self, forecaster: Forecaster, most: int = MAX_FUTURES) -> None:
         self.messages = forecaster.messages
         self.beginning = forecaster.compiled.beginning
         self._forecaster = forecaster
         self._most = most
 
-    # It is drawn when it is first looked at, which may be never.
+    # The machine is built on demand.
 
     @cached_property
-    def _keys(self) -> _Keys:
-        return _Keys(self._forecaster.positions)
+    def _keys(self) -> _FutureClasses:
+        return _FutureClasses(self._forecaster.positions)
 
     @cached_property
-    def _exploration(self) -> _Exploration:
-        return _Exploration(self._forecaster, self._keys, self._most)
+    def _reachable(self) -> _Reachability:
+        return _Reachability(self._forecaster, self._keys, self._most)
 
     @property
     def is_complete(self) -> bool:
-        return self._exploration.is_complete
+        return self._reachable.is_complete
 
     @cached_property
-    def states(self) -> tuple[State, ...]:
-        return tuple(self._named(self._exploration))
+    def states(self) -> tuple[DialogueState, ...]:
+        return tuple(self._named(self._reachable))
 
     @cached_property
-    def _by_key(self) -> dict[int, State]:
-        return dict(zip(self._exploration.can_end, self.states, strict=True))
+    def _by_key(self) -> dict[int, DialogueState]:
+        return dict(zip(self._reachable.can_end, self.states, strict=True))
 
     @cached_property
-    def _by_future(self) -> dict[Future, State]:
-        # The futures that make up the map are kept: what is looked up is mostly one of them.
-        return {future: self._by_key[key] for future, key in self._exploration.futures.items()}
+    def _by_future(self) -> dict[Future, DialogueState]:
+        # Most futures that are looked up are among those of the search.
+        return {future: self._by_key[key] for future, key in self._reachable.futures.items()}
 
     @cached_property
-    def _targets(self) -> dict[tuple[State, MessageType], tuple[State, ...]]:
+    def _targets(self) -> dict[tuple[DialogueState, MessageType], tuple[DialogueState, ...]]:
         return {
             (self._by_key[source], move): tuple(self._by_key[target] for target in targets)
             for source in self._by_key
-            for move, targets in self._exploration.steps.get(source, {}).items()
+            for move, targets in self._reachable.steps.get(source, {}).items()
         }
 
     @cached_property
-    def transitions(self) -> tuple[Transition, ...]:
+    def transitions(self) -> tuple[DialogueTransition, ...]:
         return tuple(
-            Transition(source, move, target) for (source, move), targets in self._targets.items() for target in targets
+            DialogueTransition(source, move, target)
+            for (source, move), targets in self._targets.items()
+            for target in targets
         )
 
     @property
-    def initial(self) -> State:
-        """Where nothing has been said."""
+    def initial(self) -> DialogueState:
+        """The state before the first message."""
         return self.states[0]
 
-    def state_of(self, future: Future) -> State | None:
-        """The state of a future of the forecaster; None if the map ends before it."""
+    def state_of(self, future: Future) -> DialogueState | None:
+        """The state of a future of the forecaster; None if the machine was cut off before it."""
         state = self._by_future.get(future)
         return self._by_key.get(self._keys.of(future)) if state is None else state
 
-    def targets(self, source: State, move: MessageType) -> tuple[State, ...]:
-        """Where a message may lead from a state."""
+    def targets(self, source: DialogueState, move: MessageType) -> tuple[DialogueState, ...]:
+        """The states that a message may lead to from a state."""
         return self._targets.get((source, move), ())
 
-    def _named(self, exploration: _Exploration) -> Iterator[State]:
-        found = [self._keys.symbol(key) for key in exploration.can_end]
-        # The beginning of a rule is what its name stands for; all other states are somewhere inside.
+    def _named(self, reachable: _Reachability) -> Iterator[DialogueState]:
+        found = [self._keys.symbol(key) for key in reachable.can_end]
+        # The plain name of a rule is that of its beginning; the other states of the rule are numbered.
         numbers: dict[int, int] = {}
         counts: dict[str, int] = {}
         for number, (symbol, _) in sorted(enumerate(found), key=lambda each: not each[1].is_beginning):
             counts[symbol] = numbers[number] = counts.get(symbol, 0) + 1
-        ends = exploration.can_end.values()
+        ends = reachable.can_end.values()
         for number, ((symbol, is_beginning), can_end) in enumerate(zip(found, ends, strict=True)):
             name = symbol if numbers[number] == 1 else f"{symbol} {numbers[number]}"
-            yield State(number, name, symbol, is_beginning, can_end)
+            yield DialogueState(number, name, symbol, is_beginning, can_end)
 
 
-class _Exploration:
-    """All that can be reached from the beginning."""
+class _Reachability:
+    """Everything that is reachable from the beginning, found by breadth-first search."""
 
-    def __init__(self, forecaster: Forecaster, keys: _Keys, most: int) -> None:
+    def __init__(self, forecaster: Forecaster, keys: _FutureClasses, most: int) -> None:
         self._compiled = compiled = forecaster.compiled
         self.futures: dict[Future, int] = {}
-        self.can_end: dict[int, bool] = {}  # by the keys of states, in the order in which they are met
+        self.can_end: dict[int, bool] = {}  # by the keys of states, in the order of the search
         self.steps: dict[int, dict[MessageType, dict[int, None]]] = {}
         self.is_complete = True
         self._fields = AnyFields(forecaster.positions) if forecaster.positions.has_computed_loops else None
         self._keys = keys
-        looked_at: Counter[int] = Counter()
-        self._meet(compiled.beginning)
+        expanded: Counter[int] = Counter()
+        self._add(compiled.beginning)
         todo = deque(self.futures)
         while todo:
             future = todo.popleft()
             key = self.futures[future]
-            looked_at[key] += 1
-            if looked_at[key] > _MOST_OF_ONE_STATE:
+            expanded[key] += 1
+            if expanded[key] > MAX_FUTURES_OF_STATE:
                 continue
             for move, target in self._steps_from(future):
                 if target not in self.futures:
-                    if len(self.futures) == most or _is_too_high(target):
+                    if len(self.futures) == most or _is_too_deep(target):
                         self.is_complete = False
                         continue
-                    self._meet(target)
+                    self._add(target)
                     todo.append(target)
                 self.steps.setdefault(key, {}).setdefault(move, {})[self.futures[target]] = None
 
-    def _meet(self, future: Future) -> None:
+    def _add(self, future: Future) -> None:
         key = self.futures[future] = self._keys.of(future)
         self.can_end[key] = self.can_end.get(key, False) or self._compiled.can_end(future, self._fields)
 
@@ -193,21 +182,23 @@ class _Exploration:
                 yield move, self._compiled.future_after(step)
 
 
-def _is_too_high(future: Future) -> bool:
-    """Whether more rules are open than anybody wants to follow."""
+def _is_too_deep(future: Future) -> bool:
+    """Return True if more rules are open than are followed."""
     level: Future | None = future
-    for _ in range(_DEEPEST):
+    for _ in range(MAX_OPEN_RULES):
         level = None if level is None else level.following
     return level is not None
 
 
-class _Place(NamedTuple):
+class _StateLabel(NamedTuple):
+    """The rule of a state."""
+
     symbol: str
     is_beginning: bool
 
 
-class _Keys:
-    """Numbers of futures: the same for those that are one state."""
+class _FutureClasses:
+    """The equivalence classes of futures, as numbers: equivalent futures have the same number."""
 
     def __init__(self, positions: Positions) -> None:
         self._positions = positions
@@ -223,17 +214,17 @@ class _Keys:
             self._beginnings.setdefault(self._normal(positions.body(name)), name)
 
     def of(self, future: Future) -> int:
-        """The number of a future."""
+        """The number of the class of a future."""
         below = -1 if future.following is None else self._number_below(future.following)
         position = self._normal(future.position)
         while (symbol := self._entered(position)) is not None:
-            assert position.rest is not None, "what can be entered is not the end"
+            assert position.rest is not None, "a rule that is entered is not the end"
             below = self._pushed(position.rest, below)
             position = self._normal(self._positions.body(symbol))
         return below if position.is_over else self._number(position, below)
 
     def _number_below(self, future: Future) -> int:
-        """The number of what is left when a rule ends."""
+        """The number of the continuation after the innermost rule."""
         levels: list[Future] = []
         level: Future | None = future
         while level is not None and level not in self._below:
@@ -247,14 +238,14 @@ class _Keys:
     def _pushed(self, position: Position, below: int) -> int:
         position = self._normal(position)
         while (symbol := self._entered(position)) is not None:
-            assert position.rest is not None, "what can be entered is not the end"
+            assert position.rest is not None, "a rule that is entered is not the end"
             if not self._normal(position.rest).is_over:
-                break  # to follow every rule that is still to come could take for ever
+                break  # following every rule that is still to come might not terminate
             position = self._normal(self._positions.body(symbol))
         return below if position.is_over else self._number(position, below)
 
     def _entered(self, position: Position) -> NonTerminal | None:
-        """The state that is all that can be entered at a position. One that begins with itself grows from inside."""
+        """The only symbol that can be entered at a position; None if there are others, or if it is left-recursive."""
         item = position.item
         if isinstance(item, Enter) and item.can_talk and item.symbol not in self._positions.circles:
             return item.symbol
@@ -266,26 +257,28 @@ class _Keys:
             self._tops.append(position)
         return number
 
-    # --- What makes no difference -------------------------------------------------------------------------------------
+    # --- Normal forms -------------------------------------------------------------------------------------------------
 
     def _normal(self, position: Position) -> Position:
-        """The position without what says nothing at its beginning, and without what computed loops have left to do."""
+        """The position without silent items at its beginning, and without the rounds left of computed loops."""
         if isinstance(position.item, Grown):
-            # What a tree may still grow into may depend on fields, too.
+            # The continuation of a growing tree may depend on fields, too.
             return self._grown.setdefault((position.item.goal, position.item.symbol), position)
         if position not in self._normals:
-            self._normals[position] = self._uniform(self._uncounted(position) if self._counted else _loud(position))
+            self._normals[position] = self._uniform(
+                self._uncounted(position) if self._counted else _without_silent_items(position)
+            )
         return self._normals[position]
 
     def _uniform(self, position: Position) -> Position:
-        """The same position whether a loop has not begun or has come back to where it began."""
+        """The position with its loop as at the beginning, whether or not rounds were made."""
         item = position.item
         if not isinstance(item, Loop) or position.rest is None:
             return position
         return self._positions.at(self._positions.loop(item.body, (item.least, item.most)), position.rest)
 
     def _uncounted(self, position: Position) -> Position:
-        # The end of a round stays: whether a computed loop follows it, or its last round is over, cannot be told.
+        # The end of a round stays, because it may be the last round of a computed loop.
         items: list[Item] = []
         here = position
         while here.rest is not None:
@@ -302,18 +295,18 @@ class _Keys:
 
     # --- Names --------------------------------------------------------------------------------------------------------
 
-    def symbol(self, number: int) -> _Place:
-        """The rule that a state is in."""
+    def symbol(self, number: int) -> _StateLabel:
+        """The rule of a state."""
         top = self._tops[number]
         if top in self._beginnings:
-            return _Place(self._beginnings[top], True)
+            return _StateLabel(self._beginnings[top], True)
         here: Position | None = top
         while here is not None:
             owner = self._owner(here.item)
             if owner is not None:
-                return _Place(owner, False)
+                return _StateLabel(owner, False)
             here = here.rest
-        return _Place(END, False)
+        return _StateLabel(_END, False)
 
     def _owner(self, item: Item) -> str | None:
         match item:
@@ -325,24 +318,26 @@ class _Keys:
                 return self._owners.get(item) or self._owners.get(parts[0])
             case Enter(symbol=symbol):
                 return self._owners.get(item, symbol)
-            case _:
+            case Say() | Put() | Row() | Fork() | ComputedLoop() | Mark() | End():
                 return self._owners.get(item)
+            case _:
+                assert_never(item)
 
 
-def _loud(position: Position) -> Position:
-    """The position without what says nothing at its beginning."""
+def _without_silent_items(position: Position) -> Position:
+    """The position without silent items at its beginning."""
     while position.rest is not None and _is_silent(position.item):
         position = position.rest
     return position
 
 
 def _is_silent(item: Item) -> bool:
-    """Whether nothing can be said or chosen here."""
+    """Return True if an item has no message and no choice."""
     return isinstance(item, Put | Mark) or (isinstance(item, Enter) and not item.can_talk)
 
 
 def _inside(item: Item) -> Iterator[Item]:
-    """An item, and all that it consists of."""
+    """An item, and all items inside of it."""
     todo = [item]
     while todo:
         here = todo.pop()
@@ -352,3 +347,7 @@ def _inside(item: Item) -> Iterator[Item]:
                 todo += items
             case Loop(body=body) | ComputedLoop(body=body):
                 todo.append(body)
+            case Say() | Enter() | Put() | Mark() | Grown() | End():
+                pass
+            case _:
+                assert_never(here)

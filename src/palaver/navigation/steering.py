@@ -1,24 +1,21 @@
-"""Our own messages are made so that they cover what was never covered: the paper's local optimisation.
+"""Steering of our messages towards uncovered paths (the paper's local optimisation).
 
-How it works
-============
+At each choice, the generator asks for the worth of the options (`generation.steered`). A name is worth the more, the
+nearer the next missing state is: the state of the name itself, or one below it. The mere existence of a missing state
+would not tell enough, because in a recursive rule every option leads everywhere sooner or later. States that the
+message contains already are not missing, so each part of it heads for something else.
 
-Whoever makes a message asks at each choice what the options are worth (`generation.steered`). A name is worth the more,
-the nearer the next missing state is: at the state that the name leads to, or so many steps below. Whether anything is
-missing at all would not tell enough, because in a recursive rule every way leads everywhere, sooner or later. What the
-message has in it already is not missing any more, so each part of it goes for something else.
+A node that is begun *offers* the missing states right below it, and the choice of an option *claims* those that are in
+the option. Neither is missing deeper down: in `<sum> "+" <figure>` the inner sums come before the plus, and each of
+them would see a missing plus nearby and begin another sum.
 
-A node that is begun *offers* what is missing right below it, and whoever chooses an option, *claims* what of that is in
-it. Neither is missing for anyone deeper down: in `<sum> "+" <figure>` the inner sums come before the plus, and each of
-them would see that a plus is missing, and how near that is, and begin another sum.
+The distance to the next missing state is found by breadth-first search, and remembered together with that state. States
+are only ever covered, so the distance is valid while that state is missing.
 
-How far the next missing state is away is found by looking around, level by level, and remembered together with that
-state. As states are only ever covered, the answer stands while that one is missing.
-
-Not everything that is missing can be had. A constraint may forbid it, or decide what the field is that it stands in.
-So it is counted how often a state was taken in vain: the message was made, and the state is missing still. From then on
-it is left out of every other message, because it may be the reason why the others were in vain; and after some times it
-is given up, and left to chance. And if a message has been made some times and none was any good, all is left to chance.
+Some missing states cannot be reached: a constraint may forbid them, or determine the field that contains them. So it is
+counted how often a message contained a state that was still missing afterwards. Such a state is left out of half of the
+messages, because it may be the reason why others fail; after some times it is given up, and left to chance. When some
+attempts at a message have failed, the next ones are made at random.
 """
 
 from __future__ import annotations
@@ -28,42 +25,37 @@ from typing import NamedTuple
 
 from palaver.chance import Chance
 from palaver.navigation.coverage import NOTHING
-from palaver.navigation.goals import Aim
+from palaver.navigation.goals import GoalProgress
+from palaver.navigation.navigation_limits import MAX_FRUITLESS_STEERING, MAX_STEERED_ATTEMPTS
 
-# After so many times in vain a state is given up.
-_MOST_IN_VAIN = 8
-
-# How often one message is made with steering; if none was any good, chance decides.
-_STEERED_ATTEMPTS = 4
-
-# Further than anything: nothing is missing there.
-_NOWHERE = 1_000_000
+# The distance where nothing is missing.
+_UNREACHABLE = 1_000_000
 
 
 class PayloadSteering:
-    """Steers towards what is missing for an aim. Set `state` before each message, to that of its parent."""
+    """Steers towards the missing paths of a goal. Set `state`, the one of the parent, before each message."""
 
-    def __init__(self, aim: Aim, chance: Chance) -> None:
-        self._is_covered = aim.coverage.is_covered
-        self._step = aim.coverage.step
-        self._target = aim.target
-        self._below = aim.coverage.paths.below
+    def __init__(self, goal_progress: GoalProgress, chance: Chance) -> None:
+        self._is_covered = goal_progress.coverage.is_covered
+        self._step = goal_progress.coverage.step
+        self._relevant = goal_progress.relevant
+        self._below = goal_progress.coverage.paths.below
         self._chance = chance
-        self._distances = _Distances(aim)
+        self._distances = _Distances(goal_progress)
         self._state = NOTHING
-        self._in_vain: dict[int, int] = {}  # how often a state was taken, and is missing still
-        self.given_up: dict[int, int] = {}  # those that are left to chance, with how often they were tried
-        # Of the present message: how often it was begun, which states were met, which of them were missing.
+        self._fruitless: dict[int, int] = {}  # by state, the times that it was taken and stayed missing
+        self.given_up: dict[int, int] = {}  # the states that are left to chance, with the number of attempts
+        # Of the present message: the number of attempts, the states that occurred, those of them that were missing.
         self._attempts = 0
         self._met: set[int] = set()
         self._taken: dict[int, None] = {}
-        # What is offered by nodes that were begun, and what each of those that are not finished has claimed.
+        # The states offered by nodes that were begun, and those claimed by each node that is not finished.
         self._offered: set[int] = set()
         self._claims: list[set[int]] = []
 
     @property
     def state(self) -> int:
-        """The state of the node that the message stands below."""
+        """The state of the parent of the message."""
         return self._state
 
     @state.setter
@@ -72,19 +64,19 @@ class PayloadSteering:
         self._attempts = 0
 
     def leave_out(self, symbols: Iterable[str]) -> None:
-        """What is below these symbols is not for those to decide who make messages."""
+        """Ignore everything below these symbols, which the generator cannot choose."""
         self._distances.leave_out(symbols)
 
     def begin(self) -> None:
-        """The message is made, or made again because the last one was no good."""
+        """Begin a message, or another attempt at it."""
         for target in self._taken:
             if self._is_covered[target]:
-                self._in_vain.pop(target, None)
+                self._fruitless.pop(target, None)
             else:
-                self._in_vain[target] = self._in_vain.get(target, 0) + 1
-                if self._in_vain[target] == _MOST_IN_VAIN:
-                    self.given_up[target] = self._in_vain.pop(target)
-        left_out = [target for target in self._in_vain if self._chance.random() < 0.5]
+                self._fruitless[target] = self._fruitless.get(target, 0) + 1
+                if self._fruitless[target] == MAX_FRUITLESS_STEERING:
+                    self.given_up[target] = self._fruitless.pop(target)
+        left_out = [target for target in self._fruitless if self._chance.random() < 0.5]
         self._distances.begin(left_out, self.given_up)
         self._attempts += 1
         self._met.clear()
@@ -93,14 +85,14 @@ class PayloadSteering:
         self._claims.clear()
 
     def enter(self, state: int, name: str) -> int | None:
-        """The state of what is made below a node in `state`; None: nothing is missing below it."""
+        """Enter a node below one in `state`. Return its state, or None if nothing is missing below it."""
         following = self._step(state, name)
         self._met.add(following)
-        self._take(self._target(following))
-        if self._attempts > _STEERED_ATTEMPTS or self._distances.of(following) == _NOWHERE:
+        self._take(self._relevant(following))
+        if self._attempts > MAX_STEERED_ATTEMPTS or self._distances.of(following) == _UNREACHABLE:
             return None
         for child in self._below.get(name, ()):
-            target = self._target(self._step(following, child))
+            target = self._relevant(self._step(following, child))
             if self._distances.is_missing(target):
                 self._distances.hide(target)
                 self._offered.add(target)
@@ -119,76 +111,76 @@ class PayloadSteering:
         self._taken[target] = None
 
     def leave(self) -> None:
-        """The node that was entered last is finished."""
+        """Finish the node that was entered last."""
         self._claims.pop()
 
     def worth(self, state: int, names: Sequence[str]) -> float:
-        """The more, the nearer a missing state is to one of these names."""
-        nearest = _NOWHERE
+        """Return a value that is the greater, the nearer a missing state is to one of these names."""
+        nearest = _UNREACHABLE
         for name in names:
             following = self._step(state, name)
             nearest = min(nearest, 0 if self._is_offered(following) else self._distances.of(following))
-        return 1 / (1 + nearest) if nearest < _NOWHERE else 0
+        return 1 / (1 + nearest) if nearest < _UNREACHABLE else 0
 
     def choose(self, state: int, names: Sequence[str]) -> None:
-        """Things of these names are made, or may be."""
+        """Claim what is offered of these names, because they were chosen."""
         for name in names:
-            target = self._target(self._step(state, name))
+            target = self._relevant(self._step(state, name))
             if target in self._offered:
                 self._offered.discard(target)
                 self._claims[-1].add(target)
 
     def invites(self, state: int, names: Sequence[str]) -> bool:
-        """Whether one of these names is missing, or something below it where the message has not been yet."""
+        """Return True if one of these names is missing, or something below one that did not occur in the message."""
         for name in names:
             following = self._step(state, name)
             if self._is_offered(following):
                 return True
-            if following not in self._met and self._distances.of(following) < _NOWHERE:
+            if following not in self._met and self._distances.of(following) < _UNREACHABLE:
                 return True
         return False
 
     def _is_offered(self, state: int) -> bool:
-        """Whether a state is for the node that is made now to take."""
-        target = self._target(state)
+        """Return True if a state is offered or claimed for the present node."""
+        target = self._relevant(state)
         return target in self._offered or target in self._claims[-1]
 
 
-class _Near(NamedTuple):
-    """A missing state, and how many steps below it is."""
+class _NearestMissing(NamedTuple):
+    """A missing state, and the number of steps down to it."""
 
     distance: int
     target: int
 
 
 class _Distances:
-    """How many steps below a state the next missing one is."""
+    """The number of steps from a state down to the next missing one."""
 
-    def __init__(self, aim: Aim) -> None:
-        self._is_covered = aim.coverage.is_covered
-        self._step = aim.coverage.step
-        self._walks = aim.coverage.walks
-        self._target = aim.target
-        self._below = dict(aim.coverage.paths.below)
-        self._near: dict[int, _Near] = {}
+    def __init__(self, goal_progress: GoalProgress) -> None:
+        self._is_covered = goal_progress.coverage.is_covered
+        self._step = goal_progress.coverage.step
+        self._walks = goal_progress.coverage.walks
+        self._relevant = goal_progress.relevant
+        self._below = dict(goal_progress.coverage.paths.below)
+        self._near: dict[int, _NearestMissing] = {}
         self._closed: set[int] = set()
-        # What is not looked for in the present message, and of which states something was learnt without it.
+        # The states that do not count in the present message, and those whose distance was found without them.
         self._hidden: set[int] = set()
-        self._learnt: list[int] = []
+        self._found_without_hidden: list[int] = []
 
     def leave_out(self, symbols: Iterable[str]) -> None:
-        """Do not look below these symbols."""
+        """Do not search below these symbols."""
         for symbol in symbols:
             self._below.pop(symbol, None)
 
     def begin(self, left_out: Iterable[int], given_up: Collection[int]) -> None:
-        """From now on look for everything but these, of which some are given up for ever."""
-        # If nobody looks for what was hidden any more, what was learnt stands.
+        """Begin a message in which these states do not count."""
+        # Distances that were found without hidden states are valid if those are covered or given up.
         if not all(self._is_covered[target] or target in given_up for target in self._hidden):
-            for state in self._learnt:
+            for state in self._found_without_hidden:
                 self._near.pop(state, None)
                 self._closed.discard(state)
-        self._learnt.clear()
+        self._found_without_hidden.clear()
         self._hidden = {*left_out, *given_up}
 
     def hide(self, target: int) -> None:
@@ -200,17 +192,17 @@ class _Distances:
     def of(self, state: int) -> int:
         """The distance to the next missing state, 0 if it is this one."""
         if state in self._closed:
-            return _NOWHERE
+            return _UNREACHABLE
         near = self._near.get(state)
         if near is None or not self.is_missing(near.target):
-            near = self._look(state)
-        return _NOWHERE if near is None else near.distance
+            near = self._search(state)
+        return _UNREACHABLE if near is None else near.distance
 
-    def _look(self, start: int) -> _Near | None:
-        above = {start: start}  # all states that were seen, with the one that each was seen from
+    def _search(self, start: int) -> _NearestMissing | None:
+        above = {start: start}  # all states that were found, with their parents
         level, depth = [start], 0
-        best: _Near | None = None
-        end = start  # the state on the best way from which on it was known
+        best: _NearestMissing | None = None
+        end = start  # the state from which on the best way was known
         while level and (best is None or depth < best.distance):
             following: list[int] = []
             for state in level:
@@ -218,20 +210,20 @@ class _Distances:
                 if near is None:
                     following += self._fresh_below(state, above)
                 elif best is None or depth + near.distance < best.distance:
-                    best, end = _Near(depth + near.distance, near.target), state
+                    best, end = _NearestMissing(depth + near.distance, near.target), state
             level, depth = following, depth + 1
         if best is None:
             self._closed.update(above)
-            self._learnt.extend(above)
+            self._found_without_hidden.extend(above)
         else:
-            self._learn(best, end, above)
+            self._remember(best, end, above)
         return best
 
-    def _known(self, state: int) -> _Near | None:
-        """What is known about a state without looking around."""
-        target = self._target(state)
+    def _known(self, state: int) -> _NearestMissing | None:
+        """The next missing state, if it is known without a search."""
+        target = self._relevant(state)
         if self.is_missing(target):
-            return _Near(0, target)
+            return _NearestMissing(0, target)
         near = self._near.get(state)
         return near if near is not None and self.is_missing(near.target) else None
 
@@ -244,11 +236,11 @@ class _Distances:
                 fresh.append(child)
         return fresh
 
-    def _learn(self, best: _Near, end: int, above: dict[int, int]) -> None:
-        """Remember the way to what was found: the same answer, a step nearer each."""
+    def _remember(self, best: _NearestMissing, end: int, above: dict[int, int]) -> None:
+        """Remember the distances of all states on the way to the one that was found."""
         way = [end]
         while (state := above[way[-1]]) != way[-1]:
             way.append(state)
         for steps, state in enumerate(reversed(way)):
-            self._near[state] = _Near(best.distance - steps, best.target)
-        self._learnt.extend(way)
+            self._near[state] = _NearestMissing(best.distance - steps, best.target)
+        self._found_without_hidden.extend(way)

@@ -1,7 +1,7 @@
-"""The coverage file: what one run has found out, for the next.
+"""Coverage file: the results of a run, for the next one.
 
-Paths are lists of numbers into a list of names, so the file can be read by others, and what is no path of the spec any
-more is left out when it is read.
+Paths are lists of indexes into a list of names, so other programs can read the file. Paths that the spec no longer has
+are left out when it is read.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def paths_as_data(coverage: Coverage) -> dict[str, Any]:
 
 
 def add_paths(coverage: Coverage, data: Mapping[str, Any]) -> None:
-    """Cover what another run has covered, as far as the spec knows such paths."""
+    """Cover the paths that another run has covered and the spec has."""
     below = coverage.paths.below
     names = data["names"]
     for numbers in data["paths"]:
@@ -37,7 +37,7 @@ def add_paths(coverage: Coverage, data: Mapping[str, Any]) -> None:
 
 
 def write(file: Path, **parts: Any) -> None:
-    """Write a coverage file, so that there is never half of one.
+    """Write a coverage file, atomically.
 
     :raises PalaverError: it cannot be written
     """

@@ -1,7 +1,7 @@
-"""What of a spec has been covered, in plain views: messages, states, transitions, alternatives, constraints.
+"""Coverage of a spec in five views: messages, states, transitions, alternatives, constraints.
 
-Messages, states and transitions are counted; of alternatives it is known whether they have been taken. Which
-alternative a node took is approximate where it could have come about in several ways (`alternatives.py`).
+Messages, states and transitions are counted; an alternative was taken or not. The alternative of an ambiguous node is
+approximate (`alternatives.py`).
 """
 
 from __future__ import annotations
@@ -19,29 +19,27 @@ from palaver.grammar.show import show_expr
 from palaver.matching.cut import MessageType
 from palaver.matching.dialogue import Future
 from palaver.navigation.alternatives import Alternative, Alternatives
-from palaver.navigation.statemap import State, StateMap, Transition
+from palaver.navigation.navigation_limits import MAX_NOTED_STEPS
+from palaver.navigation.statemap import DialogueState, DialogueTransition, StateMap
 from palaver.spec.ast import Ref
 from palaver.trees.node import Node
 
-# So many different steps of conversations are kept before their states are looked up.
-_MOST_STEPS = 10_000
-
-# A message, with what might follow before it and what may follow after it, if that is known.
-_Step: TypeAlias = tuple[Future, MessageType, Future | None]
+# A message between two futures; the second may be unknown.
+_NotedStep: TypeAlias = tuple[Future, MessageType, Future | None]
 
 
 class Views:
-    """What has been covered so far. `analysis` is of the grammar of the states."""
+    """The coverage so far. `analysis` is that of the grammar of the states."""
 
     def __init__(self, analysis: Analysis, states: StateMap) -> None:
         grammar = analysis.grammar
         self.states = states
         self.alternatives = Alternatives(analysis, grammar.start)
-        # How often each has been seen; those that have not are there as well.
+        # By message, the number of occurrences, also if it is 0.
         self.message_counts: dict[MessageType, int] = dict.fromkeys(states.messages, 0)
-        # By its text, how often a constraint was asked and held, and how often it did not.
+        # By the text of a constraint, how often it held, and how often it was violated.
         self.constraint_counts: dict[str, tuple[int, int]] = {each.text: (0, 0) for each in grammar.constraints}
-        # What a quantifier binds, as <e> in "forall <e> in <exchange>", is no symbol of the spec.
+        # The variable of a quantifier, as <e> in "forall <e> in <exchange>", is no symbol of the spec.
         self._mentioned = {
             each.text: frozenset(name for name in symbols_of(each.formula) if name in grammar.rules)
             for each in grammar.constraints
@@ -49,29 +47,29 @@ class Views:
         self._all_mentioned = frozenset[str]().union(*self._mentioned.values())
         self._below = analysis.below
         self._held: dict[str, frozenset[str]] = {}
-        # How often messages led from one future to another, until somebody asks for states.
-        self._steps: dict[_Step, int] = {}
-        self._state_counts: dict[State, int] = {}
-        self._transition_counts: dict[Transition, int] = {}
+        # Steps whose states are not looked up yet, with the number of occurrences.
+        self._steps: dict[_NotedStep, int] = {}
+        self._state_counts: dict[DialogueState, int] = {}
+        self._transition_counts: dict[DialogueTransition, int] = {}
 
     @property
-    def state_counts(self) -> dict[State, int]:
-        self._look_at_steps()
+    def state_counts(self) -> dict[DialogueState, int]:
+        self._count_noted_steps()
         return self._state_counts
 
     @property
-    def transition_counts(self) -> dict[Transition, int]:
-        self._look_at_steps()
+    def transition_counts(self) -> dict[DialogueTransition, int]:
+        self._count_noted_steps()
         return self._transition_counts
 
     @cached_property
-    def _transitions(self) -> dict[tuple[int, MessageType, int], Transition]:
+    def _transitions(self) -> dict[tuple[int, MessageType, int], DialogueTransition]:
         return {(each.source.number, each.move, each.target.number): each for each in self.states.transitions}
 
     # --- Noting -------------------------------------------------------------------------------------------------------
 
     def note(self, before: Future, move: MessageType, node: Node, after: Future | None = None) -> None:
-        """Note a message: the future it was said in, who said it, its tree, and the future it led to.
+        """Note a message: the future before it, its type, its tree, and the future after it.
 
         Without the latter, the transition counts only if the message leads to a single state from there.
         """
@@ -79,19 +77,19 @@ class Views:
         self.note_transition(before, move, after)
 
     def note_message(self, move: MessageType, node: Node) -> None:
-        """Note a message and what is in it, wherever it was said."""
+        """Note a message and its alternatives, without the transition."""
         self.message_counts[move] += 1
         self.alternatives.note(node)
 
     def note_transition(self, before: Future, move: MessageType, after: Future | None = None) -> None:
-        """Note where a message was said that was noted by itself, and where it led."""
+        """Note the transition of a message."""
         step = (before, move, after)
         self._steps[step] = self._steps.get(step, 0) + 1
-        if len(self._steps) > _MOST_STEPS:
-            self._look_at_steps()
+        if len(self._steps) > MAX_NOTED_STEPS:
+            self._count_noted_steps()
 
-    def _look_at_steps(self) -> None:
-        """Count the states and transitions of what was noted since the last time."""
+    def _count_noted_steps(self) -> None:
+        """Count the states and transitions of the steps noted since the last time."""
         if not self._state_counts:
             self._state_counts = dict.fromkeys(self.states.states, 0)
             self._transition_counts = dict.fromkeys(self.states.transitions, 0)
@@ -111,49 +109,46 @@ class Views:
             self._transition_counts[transition] += count
             self._state_counts[transition.target] += count
 
-    def _target(self, source: State, move: MessageType) -> State | None:
+    def _target(self, source: DialogueState, move: MessageType) -> DialogueState | None:
         targets = self.states.targets(source, move)
         return targets[0] if len(targets) == 1 else None
 
     def note_dialogue(self, tree: Node) -> None:
-        """Note the alternatives that were taken above the messages of a conversation, whether it is complete or not."""
+        """Note the alternatives above the messages of a session, complete or not."""
         self.alternatives.note(tree)
 
-    def note_whole(self, tree: Node) -> None:
-        """Note a conversation that is complete, and so satisfies all constraints: those held that had something to say.
-
-        A constraint had, if all symbols that it mentions were there.
-        """
+    def note_complete_session(self, tree: Node) -> None:
+        """Note a complete session, in which all constraints held: those count whose symbols all occurred."""
         self.note_dialogue(tree)
         if not self._mentioned:
             return
-        there: set[str] = set()
+        present: set[str] = set()
         todo = [tree]
         while todo:
             node = todo.pop()
-            if not self._may_hold(node.symbol) <= there:
-                there.add(node.symbol)
+            if not self._may_hold(node.symbol) <= present:
+                present.add(node.symbol)
                 todo += [child for child in node.children if isinstance(child, Node)]
         for text, symbols in self._mentioned.items():
-            if symbols <= there:
+            if symbols <= present:
                 self.note_constraint(text, True)
 
     def _may_hold(self, symbol: str) -> frozenset[str]:
-        """Which symbols that constraints mention a tree of this one may have in it."""
+        """The symbols mentioned by constraints that a tree of this symbol may contain."""
         held = self._held.get(symbol)
         if held is None:
             held = self._held[symbol] = self._all_mentioned & (self._below(symbol) | {symbol})
         return held
 
     def note_constraint(self, text: str, holds: bool) -> None:
-        """Note that a constraint was asked; it is named by its text."""
+        """Note that the constraint with this text held or was violated."""
         held, failed = self.constraint_counts.get(text, (0, 0))
         self.constraint_counts[text] = (held + holds, failed + (not holds))
 
-    # --- Telling ------------------------------------------------------------------------------------------------------
+    # --- Reporting ----------------------------------------------------------------------------------------------------
 
     def summary(self) -> list[tuple[str, int, int]]:
-        """Each view: its name, how much of it was reached, and how much there is."""
+        """Each view: its name, the number of items reached, and the number of all items."""
         counted: dict[str, list[bool]] = {
             "messages": [count > 0 for count in self.message_counts.values()],
             "states": [count > 0 for count in self.state_counts.values()],
@@ -165,12 +160,8 @@ class Views:
 
     # --- Merging and storing ------------------------------------------------------------------------------------------
 
-    def update(self, other: Views) -> None:
-        """Add what another run of the same spec has covered."""
-        self.add_data(other.as_data())
-
     def as_data(self) -> dict[str, Any]:
-        """All of it as plain data that JSON can hold. Messages never seen are there, too: they tell the spec."""
+        """All views, as JSON can hold them. Messages that were never seen are included, to identify the spec."""
         taken: dict[str, list[str]] = {}
         for symbol, text in self.alternatives.taken():
             taken.setdefault(symbol, []).append(text)
@@ -187,11 +178,11 @@ class Views:
         }
 
     def add_data(self, data: Mapping[str, Any], *, of_any_version: bool = False) -> None:
-        """Add what `as_data` gave. States and alternatives that the spec no longer has are forgotten.
+        """Add the result of `as_data`, without states and alternatives that the spec no longer has.
 
-        Whose messages are others is another spec, unless it may be another version of this one.
+        Data with other messages is refused, unless it may be of another version of the spec.
 
-        :raises PalaverError: this is no such data, or that of another spec
+        :raises PalaverError: the data is in another form, or of another spec
         """
         _check_shape(data)
         moves = {show_message(move): move for move in self.message_counts}
@@ -218,9 +209,9 @@ class Views:
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any], analysis: Analysis, states: StateMap) -> Self:
-        """What `as_data` gave, for the same spec.
+        """Restore the result of `as_data`, for the same spec.
 
-        :raises PalaverError: this is no such data, or that of another spec
+        :raises PalaverError: the data is in another form, or of another spec
         """
         views = cls(analysis, states)
         views.add_data(data)
@@ -236,7 +227,7 @@ def show_message(move: MessageType) -> str:
 
 
 def read_views(path: str | Path) -> dict[str, Any]:
-    """The views in a coverage file, as `Views.as_data` gave them.
+    """Read the views in a coverage file, in the form of `Views.as_data`.
 
     :raises PalaverError: there is no such file, or it is no coverage file
     """

@@ -1,4 +1,4 @@
-"""Plans: by gain for the cost, and as the paper makes them; each part by itself where the right answer is known."""
+"""Plans by gain per cost and plans of the paper, where the right answer is known."""
 
 from __future__ import annotations
 
@@ -6,30 +6,31 @@ from collections import Counter
 
 import pytest
 from guided import guidance
-from test_guide import LADDER, LOGIN, QUESTIONS, RUNGS
+from test_guided_strategy import LADDER, LOGIN, QUESTIONS, RUNGS
 
 from palaver.chance import Chance
-from palaver.navigation.atlas import Edge, Place
+from palaver.navigation.a_star import SESSION_END, PlanningContext
+from palaver.navigation.atlas import Edge, MapNode
+from palaver.navigation.coverage_targets import CoverageTarget, TargetSelector
 from palaver.navigation.guidance import Guidance
-from palaver.navigation.navigator import Navigator
-from palaver.navigation.paper import PaperScheme
-from palaver.navigation.peer import PATIENCE, Peer
-from palaver.navigation.planner import END, Plan, Situation
-from palaver.navigation.targets import MOST_DRAWS, Target, TargetSelector
+from palaver.navigation.navigation_limits import MAX_DRAWS_OF_TARGET, PATIENCE
+from palaver.navigation.navigator import TargetNavigator
+from palaver.navigation.peer_model import PeerModel
+from palaver.navigation.route_planner import RoutePlan
 
 
-def shown(plan: Plan | None) -> list[str]:
+def shown(plan: RoutePlan | None) -> list[str]:
     assert plan is not None
     return [step.move.symbol if isinstance(step, Edge) else "end" for step in plan.steps]
 
 
-def with_navigator(spec: str) -> tuple[Guidance, Navigator]:
+def with_navigator(spec: str) -> tuple[Guidance, TargetNavigator]:
     guided = guidance(spec, follows_the_paper=True)
-    assert isinstance(guided.scheme, PaperScheme)
-    return guided, guided.scheme._navigator
+    assert isinstance(guided.scheme, TargetNavigator)
+    return guided, guided.scheme
 
 
-def place_after(guided: Guidance, *symbols: str) -> Place:
+def place_after(guided: Guidance, *symbols: str) -> MapNode:
     places = [guided.atlas.beginning]
     for symbol in symbols:
         places = [edge.to for place in places for edge in guided.atlas.edges(place) if edge.move.symbol == symbol]
@@ -50,7 +51,7 @@ def selector(guided: Guidance, seed: int = 0) -> TargetSelector:
     return TargetSelector(guided.aim, guided.dialogue, Chance(seed))
 
 
-def test_a_path_is_cut_down_to_its_states_and_message() -> None:
+def test_a_path_is_reduced_to_its_states_and_message() -> None:
     targets = selector(guidance(QUESTIONS))
     assert targets.project(("<start>", "<answer>", "<yes>", "<reason>", "'because'")) == (
         "<start>",
@@ -72,7 +73,7 @@ def test_long_paths_and_those_not_drawn_yet_are_drawn_more_often() -> None:
     assert rates == sorted(rates)
 
 
-def test_states_come_first_and_then_the_messages_that_have_something_left() -> None:
+def test_paths_through_states_are_drawn_before_messages() -> None:
     guided = guidance(QUESTIONS)
     targets = selector(guided)
     first = targets.select()
@@ -82,15 +83,15 @@ def test_states_come_first_and_then_the_messages_that_have_something_left() -> N
         if path[0] in targets._dialogue:
             guided.coverage.add_path(path)
     guided.coverage.add_path(("<x>", "'1'"))
-    # All payload was seen with the messages around it, so there is nothing left but what nothing leads to.
+    # All payload was seen with the messages around it, so only paths that nothing leads to are left.
     assert targets.select() is None
 
 
-def test_what_was_drawn_too_often_is_drawn_no_more() -> None:
+def test_a_target_that_was_drawn_too_often_is_given_up() -> None:
     guided = guidance(LOGIN, k=1)
     cover_all_but(guided, "<no>")
     targets = selector(guided)
-    assert [targets.select() for _ in range(MOST_DRAWS)] == [Target(("<no>",))] * MOST_DRAWS
+    assert [targets.select() for _ in range(MAX_DRAWS_OF_TARGET)] == [CoverageTarget(("<no>",))] * MAX_DRAWS_OF_TARGET
     following = targets.select()
     assert following is None or following.is_message
 
@@ -109,35 +110,35 @@ def test_what_was_drawn_too_often_is_drawn_no_more() -> None:
 )
 def test_the_way_to_a_target_is_the_shortest(target: tuple[str, ...], way: list[str]) -> None:
     guided, finder = with_navigator(LOGIN)
-    assert shown(finder.route([guided.atlas.beginning], Target(target), Situation())) == way
+    assert shown(finder.route([guided.atlas.beginning], CoverageTarget(target), PlanningContext())) == way
 
 
-def test_a_target_that_is_behind_us_is_come_to_by_another_conversation() -> None:
+def test_a_target_that_was_passed_is_reached_in_another_session() -> None:
     guided, finder = with_navigator(LOGIN)
     place = place_after(guided, "<user>", "<ask>", "<word>", "<yes>")
-    plan = finder.route([place], Target(("<bad>", "<no>")), Situation())
+    plan = finder.route([place], CoverageTarget(("<bad>", "<no>")), PlanningContext())
     assert shown(plan) == ["<bye>", "<end>", "end", "<user>", "<ask>", "<wrong>", "<no>"]
 
 
-def test_a_ladder_is_climbed_without_a_look_at_its_traps() -> None:
+def test_the_search_does_not_expand_the_traps_of_a_ladder() -> None:
     guided, finder = with_navigator(LADDER)
-    plan = finder.route([guided.atlas.beginning], Target(("<crown>",)), Situation())
+    plan = finder.route([guided.atlas.beginning], CoverageTarget(("<crown>",)), PlanningContext())
     assert len(shown(plan)) == 2 * RUNGS + 1
-    assert finder.expanded <= 2 * RUNGS + 2
+    assert finder.a_star.expanded <= 2 * RUNGS + 2
 
 
-def test_what_the_peer_never_says_has_no_way() -> None:
+def test_an_answer_that_is_given_up_cannot_be_reached() -> None:
     guided, finder = with_navigator(QUESTIONS)
     for _ in range(3 * PATIENCE):
-        guided.peer.answered("<q>", ("<no>", "<perhaps>", "<yes>"), "<no>")
-    assert finder.route([guided.atlas.beginning], Target(("<detail>",)), Situation()) is None
-    assert finder.route([guided.atlas.beginning], Target(("<no>",)), Situation()) is not None
+        guided.peer.note_answer("<q>", ("<no>", "<perhaps>", "<yes>"), "<no>")
+    assert finder.route([guided.atlas.beginning], CoverageTarget(("<detail>",)), PlanningContext()) is None
+    assert finder.route([guided.atlas.beginning], CoverageTarget(("<no>",)), PlanningContext()) is not None
 
 
 # --- The planner ------------------------------------------------------------------------------------------------------
 
 
-def test_twenty_paths_two_steps_on_are_better_than_one_next_door() -> None:
+def test_many_paths_two_steps_ahead_are_better_than_one_next_door() -> None:
     spec = (
         "<start> ::= <near> <start> | <far> <start> | <Client:bye>\n<near> ::= <Client:a>\n"
         '<far> ::= <Client:b> <Client:c>\n<a> ::= "a"\n<b> ::= "b"\n<c> ::= "c" <many>\n<bye> ::= "."\n<many> ::= '
@@ -145,34 +146,34 @@ def test_twenty_paths_two_steps_on_are_better_than_one_next_door() -> None:
     )
     guided = guidance(spec + "\n", k=2)
     cover_all_but(guided, "<a>", "<many>")
-    plan = guided.planner.plan([guided.atlas.beginning], Situation())
+    plan = guided.planner.plan([guided.atlas.beginning], PlanningContext())
     assert shown(plan) == ["<b>", "<c>"]
 
 
-def test_what_is_far_away_is_found_and_when_nothing_is_left_there_is_no_plan() -> None:
+def test_a_distant_path_is_found_and_nothing_missing_means_no_plan() -> None:
     guided = guidance(LADDER)
     cover_all_but(guided, "<gold>")
-    plan = guided.planner.plan([guided.atlas.beginning], Situation())
+    plan = guided.planner.plan([guided.atlas.beginning], PlanningContext())
     assert shown(plan)[-1] == "<gold>"
     for path in guided.paths:
         guided.coverage.add_path(path)
-    assert guided.planner.plan([guided.atlas.beginning], Situation()) is None
+    assert guided.planner.plan([guided.atlas.beginning], PlanningContext()) is None
 
 
-def test_a_plan_ends_the_conversation_if_what_is_missing_is_behind_us() -> None:
+def test_a_plan_ends_the_session_if_the_missing_path_was_passed() -> None:
     guided = guidance(LOGIN)
     cover_all_but(guided, "<no>")
     place = place_after(guided, "<user>", "<ask>", "<word>", "<yes>")
-    plan = guided.planner.plan([place], Situation())
+    plan = guided.planner.plan([place], PlanningContext())
     assert plan is not None
-    assert END in plan.steps
+    assert SESSION_END in plan.steps
     assert shown(plan)[-1] == "<no>"
 
 
-def test_what_cannot_be_said_in_this_conversation_is_said_in_another() -> None:
+def test_a_message_refused_in_this_session_is_planned_for_the_next() -> None:
     guided = guidance(LOGIN)
     cover_all_but(guided, "<no>")
-    plan = guided.planner.plan([guided.atlas.beginning], Situation(refused={"<wrong>": None}))
+    plan = guided.planner.plan([guided.atlas.beginning], PlanningContext(refused={"<wrong>": None}))
     assert shown(plan)[:1] == ["<bye>"]
     assert shown(plan)[-1] == "<no>"
 
@@ -186,33 +187,33 @@ def test_likely_answers_are_cheaper() -> None:
     guided = guidance(spec, k=2)
     cover_all_but(guided, "<yes>")
     for _ in range(10):
-        guided.peer.answered("<a>", ("<no>", "<yes>"), "<no>")
-        guided.peer.answered("<b>", ("<no>", "<yes>"), "<yes>")
-    assert shown(guided.planner.plan([guided.atlas.beginning], Situation()))[0] == "<b>"
+        guided.peer.note_answer("<a>", ("<no>", "<yes>"), "<no>")
+        guided.peer.note_answer("<b>", ("<no>", "<yes>"), "<yes>")
+    assert shown(guided.planner.plan([guided.atlas.beginning], PlanningContext()))[0] == "<b>"
 
 
 # --- The peer ---------------------------------------------------------------------------------------------------------
 
 
 def test_an_answer_is_given_up_only_after_many_others_came() -> None:
-    peer = Peer(guidance(QUESTIONS).paths)
+    peer = PeerModel(guidance(QUESTIONS).paths)
     names = ("<no>", "<yes>")
     for count in range(PATIENCE * 11 // 20):
-        assert peer.likelihood("<q>", names, "<yes>") > 0, count
-        peer.answered("<q>", names, "<no>")
-    assert peer.likelihood("<q>", names, "<yes>") == 0
-    peer.answered("<q>", names, "<yes>")
-    assert peer.likelihood("<q>", names, "<yes>") > 0
+        assert peer.answer_likelihood("<q>", names, "<yes>") > 0, count
+        peer.note_answer("<q>", names, "<no>")
+    assert peer.answer_likelihood("<q>", names, "<yes>") == 0
+    peer.note_answer("<q>", names, "<yes>")
+    assert peer.answer_likelihood("<q>", names, "<yes>") > 0
 
 
-def test_what_must_come_is_certain_from_the_start() -> None:
-    assert Peer(guidance(QUESTIONS).paths).likelihood("<q>", ("<yes>",), "<yes>") == 1
+def test_the_only_possible_answer_is_certain() -> None:
+    assert PeerModel(guidance(QUESTIONS).paths).answer_likelihood("<q>", ("<yes>",), "<yes>") == 1
 
 
-def test_counts_survive_being_written_down() -> None:
+def test_counts_of_answers_survive_as_data() -> None:
     paths = guidance(QUESTIONS).paths
-    peer, copy = Peer(paths), Peer(paths)
-    peer.answered("<q>", ("<no>", "<yes>"), "<no>")
+    peer, copy = PeerModel(paths), PeerModel(paths)
+    peer.note_answer("<q>", ("<no>", "<yes>"), "<no>")
     peer.symbols["<yes>"] += 2
     peer.pairs["<yes>", "<reason>"] += 1
     copy.add_data(peer.as_data())

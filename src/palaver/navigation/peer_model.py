@@ -1,8 +1,8 @@
-"""What is known of how the others answer: how likely an answer is, and which ones never come.
+"""Frequencies of the peer's answers: the likelihood of each answer, and the ones that never come.
 
-An answer is counted by what we said last and what else might have come; what it consists of, by pairs of a symbol and
-one below it, over all answers. What never came in many tries is *given up*: it is planned for no more, unless it comes
-after all. Nothing is given up for ever: whoever has time left asks again with more patience.
+An answer is counted by our last message and the other possible answers; its content is counted by pairs of a symbol and
+a child, over all answers. Likelihoods are relative frequencies with Laplace's rule of succession. Something that never
+came in many attempts is *given up*: it is not planned for, unless it comes after all, or the patience is increased.
 """
 
 from __future__ import annotations
@@ -10,56 +10,45 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
-from palaver.navigation.kpaths import KPaths
+from palaver.navigation.coverage import KPaths
+from palaver.navigation.navigation_limits import PATIENCE, PATIENCE_SHARE_PER_ANSWER
 from palaver.trees.node import Node
 
-# How often something must not have come before it is given up. With 10 a thing that comes every third time would be
-# given up in one of sixty cases; with 20, in one of three thousand.
-PATIENCE = 20
-
-# For each of the answers that may come, this share of the patience has to pass before one that never came is given up.
-# Of two that are equally likely it is given up in vain once in two thousand cases, of three once in a thousand.
-_SHARE = 0.275
-
-# What we said last, and the answers that may come.
-Situation = tuple[str, tuple[str, ...]]
+# The symbol of our last message, and those of the possible answers.
+AnswerContext: TypeAlias = tuple[str, tuple[str, ...]]
 
 
 @dataclass(slots=True)
-class Peer:
-    """Counts of answers."""
+class PeerModel:
+    """Counts of answers and their contents."""
 
     paths: KPaths
     patience: int = PATIENCE
-    situations: Counter[Situation] = field(default_factory=Counter)
-    answers: Counter[tuple[Situation, str]] = field(default_factory=Counter)
+    situations: Counter[AnswerContext] = field(default_factory=Counter)
+    answers: Counter[tuple[AnswerContext, str]] = field(default_factory=Counter)
     symbols: Counter[str] = field(default_factory=Counter)
     pairs: Counter[tuple[str, str]] = field(default_factory=Counter)
 
-    # --- Which answer -------------------------------------------------------------------------------------------------
-
-    def answered(self, last: str, possible: tuple[str, ...], symbol: str) -> None:
-        """One of the possible answers to what we said last came. They are sorted, each once."""
+    def note_answer(self, last: str, possible: tuple[str, ...], symbol: str) -> None:
+        """Count one of the possible answers to our last message. They are sorted, each once."""
         situation = (last, possible)
         self.situations[situation] += 1
         self.answers[situation, symbol] += 1
 
-    def likelihood(self, last: str, possible: tuple[str, ...], symbol: str) -> float:
-        """How likely an answer is; 0 if it is given up. `possible` are sorted, each once."""
+    def answer_likelihood(self, last: str, possible: tuple[str, ...], symbol: str) -> float:
+        """The likelihood of an answer; 0 if it is given up. `possible` are sorted, each once."""
         if len(possible) == 1:
             return 1.0
         situation = (last, possible)
         count, seen = self.situations[situation], self.answers[situation, symbol]
-        if not seen and count >= self.patience * _SHARE * len(possible):
+        if not seen and count >= self.patience * PATIENCE_SHARE_PER_ANSWER * len(possible):
             return 0.0
         return (seen + 1) / (count + len(possible))
 
-    # --- What is in it ------------------------------------------------------------------------------------------------
-
-    def contained(self, node: Node) -> None:
-        """Count what an answer consists of."""
+    def note_content(self, node: Node) -> None:
+        """Count the symbols of an answer, and the pairs of a symbol and a child."""
         stack = [node]
         while stack:
             here = stack.pop()
@@ -74,8 +63,8 @@ class Peer:
             for name in names:
                 self.pairs[here.symbol, name] += 1
 
-    def likelihood_of(self, steps: Iterable[tuple[str, str]]) -> float:
-        """How likely it is that an answer has these symbols below each other; 0 if that is given up."""
+    def content_likelihood(self, steps: Iterable[tuple[str, str]]) -> float:
+        """The likelihood that an answer contains these steps from symbol to child; 0 if that is given up."""
         likelihood = 1.0
         for step in steps:
             count, seen = self.symbols[step[0]], self.pairs[step]
@@ -86,8 +75,6 @@ class Peer:
             else:
                 likelihood /= count + 1
         return likelihood
-
-    # --- Between runs -------------------------------------------------------------------------------------------------
 
     def as_data(self) -> dict[str, Any]:
         """All counts, as JSON can hold them."""

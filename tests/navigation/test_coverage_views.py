@@ -1,4 +1,4 @@
-"""Coverage in plain views: what counts as reached, how runs are merged, and what a coverage file may be."""
+"""Coverage views count what sessions reach, can be merged, and are read from coverage files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ import palaver
 from palaver.errors import PalaverError
 from palaver.matching.forecaster import Forecast, MessageType
 from palaver.navigation.alternatives import Alternatives
-from palaver.navigation.drawing import Ink, as_mermaid, diagram
+from palaver.navigation.diagram_model import Ink
+from palaver.navigation.drawing import as_mermaid, diagram
 from palaver.navigation.statemap import StateMap
 from palaver.navigation.views import Views, read_views
 from palaver.trees.node import Node, NonTerminal, OpenNode
@@ -42,14 +43,14 @@ class Run:
         self.states = StateMap(self.forecaster)
         self.views = Views(self.spec.analysis, self.states)
 
-    def parse(self, conversation: str) -> Node:
-        node = self.spec.parse(conversation).node
+    def parse(self, session: str) -> Node:
+        node = self.spec.parse(session).node
         assert isinstance(node, Node)
         return node
 
-    def hold(self, *conversations: str, tells_after: bool = True) -> Views:
-        for conversation in conversations:
-            self.hold_tree(self.parse(conversation), tells_after=tells_after)
+    def hold(self, *sessions: str, tells_after: bool = True) -> Views:
+        for session in sessions:
+            self.hold_tree(self.parse(session), tells_after=tells_after)
         return self.views
 
     def hold_tree(self, tree: Node, *, tells_after: bool = True) -> None:
@@ -92,7 +93,7 @@ def taken(rules: str, *inputs: str) -> list[str]:
     return [text for symbol, text in alternatives.taken() if symbol == "<x>"]
 
 
-# --- What is reached --------------------------------------------------------------------------------------------------
+# --- Covered items ----------------------------------------------------------------------------------------------------
 
 
 def test_at_first_nothing_is_reached() -> None:
@@ -105,7 +106,7 @@ def test_at_first_nothing_is_reached() -> None:
     ]
 
 
-def test_a_conversation_reaches_what_it_went_through() -> None:
+def test_a_session_covers_its_states_and_transitions() -> None:
     views = Run().hold("hi\nquit\nbye\n")
     assert reached(views) == {
         "messages": (3, 5),
@@ -128,18 +129,18 @@ def test_everything_can_be_reached() -> None:
     assert views.message_counts[MessageType("<noop>", "Client", None)] == 2
 
 
-def test_the_state_a_message_leads_to_need_not_be_told_if_there_is_only_one() -> None:
-    conversation = "hi\nnoop\nok\nquit\nbye\n"
-    assert Run().hold(conversation, tells_after=False).as_data() == Run().hold(conversation).as_data()
+def test_the_target_state_of_a_message_is_optional_if_there_is_only_one() -> None:
+    session = "hi\nnoop\nok\nquit\nbye\n"
+    assert Run().hold(session, tells_after=False).as_data() == Run().hold(session).as_data()
 
 
-def test_where_a_message_may_lead_to_several_states_only_the_one_it_led_to_counts() -> None:
+def test_of_several_target_states_only_the_actual_one_counts() -> None:
     text = "<start> ::= <A:x> <B:y> | <A:x> <B:z>\n<x> ::= 'x'\n<y> ::= 'y'\n<z> ::= 'z'\n"
     assert reached(Run(text).hold("xz"))["transitions"] == (2, 4)
     assert reached(Run(text).hold("xz", tells_after=False))["transitions"] == (1, 4)
 
 
-def test_a_constraint_counts_when_it_was_asked_whatever_came_of_it() -> None:
+def test_a_constraint_counts_whether_it_held_or_not() -> None:
     views = Run().views
     views.note_constraint('str(<hello>) != "no"', False)
     assert reached(views)["constraints"] == (1, 1)
@@ -173,7 +174,7 @@ def test_the_alternatives_of_a_rule_are_read_off_its_children(rule: str, text: s
     assert taken(f"<x> ::= {rule}", text) == expected
 
 
-def test_of_two_ways_the_first_counts() -> None:
+def test_of_two_derivations_the_first_counts() -> None:
     assert taken("<x> ::= <y> 'b' | <y> r'b'\n<y> ::= 'a'", "ab") == ["<y> 'b'"]
 
 
@@ -186,20 +187,20 @@ def test_bits_and_bytes_have_alternatives_too() -> None:
     assert [text for _, text in alternatives.taken()] == ["0", "'é'"]
 
 
-def test_of_an_open_node_only_what_is_certain_counts() -> None:
+def test_of_an_open_node_only_certain_alternatives_count() -> None:
     body = palaver.loads(
         "<start> ::= <a> <b>? <c> | <a> <b> <d> | <c>\n" + "".join(f"<{x}> ::= '{x}'\n" for x in "abcd")
     )
     leaf = {name: Node(NonTerminal(f"<{name}>"), (name,)) for name in "abcd"}
     after: dict[str, list[str]] = {}
-    for said in ("", "a", "ab", "abd", "c"):
+    for names in ("", "a", "ab", "abd", "c"):
         alternatives = Alternatives(body.analysis, "<start>")
-        alternatives.note(OpenNode(NonTerminal("<start>"), tuple(leaf[name] for name in said)))
-        after[said] = [text for _, text in alternatives.taken()]
+        alternatives.note(OpenNode(NonTerminal("<start>"), tuple(leaf[name] for name in names)))
+        after[names] = [text for _, text in alternatives.taken()]
     assert after == {"": [], "a": [], "ab": [], "abd": ["<a> <b> <d>"], "c": ["<c>"]}
 
 
-def test_a_tree_of_any_depth_is_looked_through() -> None:
+def test_alternatives_are_found_in_a_tree_of_any_depth() -> None:
     depth = 20_000
     node = Node(NonTerminal("<s>"), ("b",))
     for _ in range(depth):
@@ -245,7 +246,7 @@ def alternatives_by_hand(node: Node) -> set[str]:
 
 @given(seed=st.integers(0, 10_000))
 @settings(derandomize=True, max_examples=60, deadline=None)
-def test_the_alternatives_taken_are_those_that_a_look_at_each_node_finds(seed: int) -> None:
+def test_skipping_finished_rules_misses_no_alternative(seed: int) -> None:
     spec = palaver.loads(RULES)
     alternatives = Alternatives(spec.analysis, "<start>")
     expected: set[str] = set()
@@ -265,18 +266,18 @@ def test_two_runs_merged_are_one_run_of_both() -> None:
     one, other, both = Run(), Run(), Run()
     one.hold(CONVERSATIONS[0])
     other.hold(*CONVERSATIONS[1:])
-    one.views.update(other.views)
+    one.views.add_data(other.views.as_data())
     assert one.views.as_data() == both.hold(*CONVERSATIONS).as_data()
     assert one.views.summary() == both.views.summary()
 
 
-def test_what_was_covered_comes_back_from_json() -> None:
+def test_coverage_survives_json() -> None:
     run = Run()
     data = json.loads(json.dumps(run.hold(*CONVERSATIONS).as_data()))
     assert Views.from_data(data, run.spec.analysis, run.states).as_data() == run.views.as_data()
 
 
-def test_what_the_spec_no_longer_has_is_forgotten() -> None:
+def test_items_that_the_spec_no_longer_has_are_dropped() -> None:
     run = Run()
     data = run.hold(*CONVERSATIONS).as_data()
     data["states"]["<gone>"] = 1
@@ -342,7 +343,7 @@ def test_views_are_read_from_a_coverage_file(tmp_path: Path) -> None:
         ('{"views": [1]}', "not in the form that palaver writes"),
     ],
 )
-def test_what_is_wrong_with_a_file_is_told(tmp_path: Path, content: str, complaint: str) -> None:
+def test_the_error_says_what_is_wrong_with_a_file(tmp_path: Path, content: str, complaint: str) -> None:
     file = tmp_path / "coverage.json"
     file.write_text(content)
     with pytest.raises(PalaverError, match=complaint) as told:
@@ -350,7 +351,7 @@ def test_what_is_wrong_with_a_file_is_told(tmp_path: Path, content: str, complai
     assert str(file) in str(told.value)
 
 
-def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_the_error_names_a_missing_file(tmp_path: Path) -> None:
     with pytest.raises(PalaverError, match=r"cannot read .*missing\.json: No such file"):
         read_views(tmp_path / "missing.json")
 
@@ -358,7 +359,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
 # --- Colours ----------------------------------------------------------------------------------------------------------
 
 
-def test_what_was_covered_is_green_and_what_was_not_is_red() -> None:
+def test_covered_states_are_green_and_others_red() -> None:
     run = Run()
     drawn = diagram(run.states, run.hold("hi\nquit\nbye\n"))
     assert {box.name: box.ink for box in drawn.boxes} == dict.fromkeys(["start", "work", "end"], Ink.COVERED)

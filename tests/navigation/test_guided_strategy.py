@@ -1,4 +1,4 @@
-"""Guided conversations cover the whole spec, on purpose, and know what they cannot have."""
+"""Guided sessions cover the whole spec, and give up what cannot be reached."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ LADDER = (
     + '<crown> ::= "c" <arg>\n<gold> ::= "g"\n<bye> ::= "b"\n<goodbye> ::= "e"\n'
 )
 
-# Whether a login is good or bad is known only when the password comes.
+# A login is ambiguous until the password comes.
 LOGIN = """
 <start>  ::= <out>
 <out>    ::= <bad> <out> | <good> <in> | <quit>
@@ -86,7 +86,7 @@ def test_everything_is_covered(spec: str, follows_the_paper: bool, seed: int) ->
     assert run.progress.findings == 0
 
 
-def test_what_is_counted_is_what_the_trees_of_the_conversations_have() -> None:
+def test_the_counted_paths_are_those_of_the_session_trees() -> None:
     run = campaign(LOGIN, 1)
     truth = Coverage(run.guidance.paths)
     sessions: list[Session | None] = []
@@ -117,14 +117,14 @@ def test_a_ladder_with_traps_is_climbed_to_the_top_and_a_random_walk_never_gets_
     assert ("<crown>",) not in walked.guidance.coverage
 
 
-def test_a_random_walk_covers_as_well_and_says_when_all_is_covered() -> None:
+def test_a_random_walk_notices_when_everything_is_covered() -> None:
     run = campaign(LOGIN, 1, Budget(Until.COVERAGE), is_guided=False)
     reached, total = covered(run)
     assert reached == total
     assert run.progress.phase is Phase.UNGUIDED
 
 
-def test_to_gain_for_the_cost_takes_fewer_messages_than_to_draw_targets() -> None:
+def test_plans_by_gain_per_cost_take_fewer_messages_than_drawn_targets() -> None:
     gained = [campaign(MAIL, seed) for seed in range(3)]
     drawn = [campaign(MAIL, seed, follows_the_paper=True) for seed in range(3)]
     for run in (*gained, *drawn):
@@ -132,10 +132,10 @@ def test_to_gain_for_the_cost_takes_fewer_messages_than_to_draw_targets() -> Non
     assert sum(run.progress.messages for run in gained) < sum(run.progress.messages for run in drawn)
 
 
-# --- What the peer never does -----------------------------------------------------------------------------------------
+# --- Answers that never come ------------------------------------------------------------------------------------------
 
 
-def test_what_never_comes_is_given_up_with_the_reason() -> None:
+def test_an_answer_that_never_comes_is_given_up_with_the_reason() -> None:
     run = campaign(QUESTIONS, other=CURT)
     reached, total = covered(run)
     assert reached < total
@@ -148,7 +148,7 @@ def test_what_never_comes_is_given_up_with_the_reason() -> None:
     assert reasons[1].endswith("; got 'because'")
 
 
-def test_with_until_coverage_what_was_given_up_is_tried_again() -> None:
+def test_until_coverage_tries_again_what_was_given_up() -> None:
     run = campaign(QUESTIONS, budget=Budget(Until.COVERAGE), other=CURT)
     once = campaign(QUESTIONS, other=CURT)
     once.run()
@@ -158,7 +158,7 @@ def test_with_until_coverage_what_was_given_up_is_tried_again() -> None:
     assert run.progress.ended.startswith("plateau after ")
 
 
-def test_a_peer_that_hangs_up_is_a_finding_and_the_run_comes_to_an_end() -> None:
+def test_a_peer_that_hangs_up_is_a_finding_and_the_run_ends() -> None:
     dying = LOGIN.replace("<out>    ::= <bad> <out> |", "<out>    ::= <bad> |")  # one wrong password, and it is over
     run = campaign(LOGIN, other=dying)
     reached, total = covered(run)
@@ -167,7 +167,7 @@ def test_a_peer_that_hangs_up_is_a_finding_and_the_run_comes_to_an_end() -> None
     assert run.progress.ended.startswith("plateau after ")
 
 
-def test_a_peer_that_may_leave_and_always_does_is_not_waited_for_again_and_again() -> None:
+def test_a_peer_that_always_ends_the_session_is_given_up() -> None:
     shop = """
         <start> ::= <Client:offer> <deal>? | <Client:price> <Server:thanks>
         <deal>  ::= <Server:order> <Client:bill> <Server:money>
@@ -199,7 +199,7 @@ def test_constraints_that_forbid_a_value_end_the_search_for_it() -> None:
 # --- Goals ------------------------------------------------------------------------------------------------------------
 
 
-def test_goals_contain_each_other_and_the_smaller_take_fewer_messages() -> None:
+def test_each_goal_contains_the_smaller_ones_which_take_fewer_messages() -> None:
     runs = {goal: campaign(QUESTIONS, 1, goal=goal) for goal in Goal}
     sizes = [covered(run) for run in runs.values()]
     assert all(reached == total for reached, total in sizes)
@@ -209,13 +209,13 @@ def test_goals_contain_each_other_and_the_smaller_take_fewer_messages() -> None:
     assert messages[0] < messages[-1]
 
 
-# --- The same every time ----------------------------------------------------------------------------------------------
+# --- Reproducibility --------------------------------------------------------------------------------------------------
 
 PROGRAM = f"""
 import sys
 sys.path.insert(0, {str(Path(__file__).parent)!r})
 from guided import campaign
-from test_guide import LOGIN
+from test_guided_strategy import LOGIN
 from palaver.campaign.events import PlanMade
 run = campaign(LOGIN, 7, plans=True)
 print([event.text for event in run if isinstance(event, PlanMade)])
@@ -224,7 +224,7 @@ print(list(run.guidance.coverage.covered()))
 
 
 def test_plans_and_paths_do_not_depend_on_hashes() -> None:
-    said = [
+    outputs = [
         subprocess.run(
             [sys.executable, "-c", PROGRAM],
             env={**os.environ, "PYTHONHASHSEED": seed},
@@ -233,8 +233,8 @@ def test_plans_and_paths_do_not_depend_on_hashes() -> None:
         ).stdout
         for seed in ("1", "2")
     ]
-    assert said[0] == said[1]
-    assert b"target " in said[0]
+    assert outputs[0] == outputs[1]
+    assert b"target " in outputs[0]
 
 
 def test_the_same_seed_gives_the_same_plans_and_another_one_is_as_good() -> None:
@@ -249,7 +249,7 @@ def test_the_same_seed_gives_the_same_plans_and_another_one_is_as_good() -> None
 # --- Between runs -----------------------------------------------------------------------------------------------------
 
 
-def test_a_run_goes_on_where_another_one_stopped() -> None:
+def test_a_run_continues_where_another_one_stopped() -> None:
     first = campaign(MAIL, 1, Budget(Until.PLATEAU, sessions=2))
     first.run()
     reached = first.guidance.aim.reached
@@ -264,7 +264,7 @@ def test_a_run_goes_on_where_another_one_stopped() -> None:
     assert second.progress.messages < whole.progress.messages
 
 
-def test_what_was_given_up_stays_given_up_in_the_next_run() -> None:
+def test_the_next_run_knows_what_was_given_up() -> None:
     first = campaign(QUESTIONS, other=CURT)
     first.run()
     second = campaign(QUESTIONS, 1, other=CURT)
@@ -273,7 +273,7 @@ def test_what_was_given_up_stays_given_up_in_the_next_run() -> None:
     assert second.progress.messages < first.progress.messages / 4
 
 
-def test_a_goal_that_is_reached_lets_the_run_go_on_at_random_if_there_is_time() -> None:
+def test_a_run_without_end_continues_at_random_after_its_goal() -> None:
     run = campaign(LOGIN, 1, Budget(Until.FOREVER, sessions=40))
     told = [event.text for event in run if isinstance(event, PhaseChanged)]
     assert run.progress.sessions == 40
@@ -284,13 +284,13 @@ def test_a_goal_that_is_reached_lets_the_run_go_on_at_random_if_there_is_time() 
     assert run.progress.goal_after[1] < 40
 
 
-def test_the_plan_is_told_with_its_target_and_why_it_is_made_anew() -> None:
+def test_plans_are_explained_with_their_targets_and_reasons() -> None:
     run = campaign(QUESTIONS, 1, plans=True)
     told = [event.text for event in run if isinstance(event, PlanMade)]
     assert any(each.startswith("target <start> > ") and "; plan <q>, " in each for each in told)
     assert any(each.startswith("planned anew: <") and " instead of <" in each for each in told)
 
 
-def test_the_number_of_paths_is_what_check_says() -> None:
+def test_the_total_of_the_goal_is_the_number_of_paths() -> None:
     guided = guidance(MAIL)
     assert guided.aim.total == guided.paths.count() == 400

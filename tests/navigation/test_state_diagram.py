@@ -1,4 +1,4 @@
-"""The state diagram of a spec is the one that its author would draw, and whatever can be said is a path in it."""
+"""The state diagram of a spec is the one that its author would draw, and every session is a path in it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def told(states: StateMap) -> list[str]:
     return [f"{name(s.number)} {move.sender}:{move.symbol[1:-1]} {name(t.number)}" for s, move, t in states.transitions]
 
 
-# --- Which states there are -------------------------------------------------------------------------------------------
+# --- States -----------------------------------------------------------------------------------------------------------
 
 
 def test_each_message_leads_to_the_next_state() -> None:
@@ -69,7 +69,7 @@ def test_a_state_that_only_leads_to_another_is_that_other() -> None:
     assert told(states) == ["<second> C:a <second>", "<second> S:b end"]
 
 
-def test_a_loop_comes_back_to_where_it_began() -> None:
+def test_a_loop_returns_to_its_first_state() -> None:
     assert told(state_map("<start> ::= <C:a>* <S:b>")) == ["<start> C:a <start>", "<start> S:b end"]
 
 
@@ -82,7 +82,7 @@ def test_a_counted_loop_has_a_state_for_each_count() -> None:
     ]
 
 
-def test_where_all_may_be_over_is_known() -> None:
+def test_states_where_the_session_may_end_are_marked() -> None:
     assert told(state_map("<start> ::= <exchange>*\n<exchange> ::= <C:a> <S:b>?")) == [
         "<start>! C:a <exchange>!",
         "<exchange>! C:a <exchange>!",
@@ -167,7 +167,7 @@ def test_a_dialogue_that_nests_without_end_is_cut_off() -> None:
     assert "only 10 states are shown; there are more" in as_mermaid(diagram(states))
 
 
-def test_a_future_behind_the_end_of_the_map_has_no_state() -> None:
+def test_a_future_beyond_the_cut_off_has_no_state() -> None:
     spec = palaver.loads("<start> ::= <C:a> <start> <S:b> | <C:c>\n" + "".join(f"<{x}> ::= '{x}'\n" for x in "abc"))
     forecaster = spec.forecaster()
     states = StateMap(forecaster, most=10)
@@ -177,7 +177,7 @@ def test_a_future_behind_the_end_of_the_map_has_no_state() -> None:
     assert states.state_of(forecast.hypotheses[0].future) is None
 
 
-def test_the_map_of_a_real_spec_is_complete_and_small() -> None:
+def test_the_state_machine_of_a_real_spec_is_complete_and_small() -> None:
     spec = palaver.load(str(ROOT / "benchmarks" / "talking" / "smtp.fan"))
     states = StateMap(spec.forecaster())
     assert (len(states.states), len(states.transitions), states.is_complete) == (19, 23, True)
@@ -217,20 +217,20 @@ def check_a_step(states: StateMap, before: Forecast, move: MessageType, after: F
 
 @given(st.integers(0, 1 << 32))
 @settings(derandomize=True, max_examples=60, deadline=None)
-def test_every_walk_is_a_path_in_the_map(seed: int) -> None:
+def test_every_walk_is_a_path_in_the_machine(seed: int) -> None:
     check_a_walk(seed, is_computed=False, distinguishes=False)
 
 
 @given(st.integers(0, 1 << 32))
 @example(8628)  # parts in any order, one of which a field makes empty
 @settings(derandomize=True, max_examples=40, deadline=None)
-def test_every_walk_is_a_path_in_the_map_whatever_fields_say(seed: int) -> None:
+def test_every_walk_is_a_path_in_the_machine_with_any_fields(seed: int) -> None:
     check_a_walk(seed, is_computed=True, distinguishes=False)
 
 
 @given(st.integers(0, 1 << 32))
 @settings(derandomize=True, max_examples=25, deadline=None)
-def test_every_walk_is_a_path_in_the_map_if_states_are_told_apart(seed: int) -> None:
+def test_every_walk_is_a_path_in_the_machine_with_distinguished_states(seed: int) -> None:
     check_a_walk(seed, is_computed=False, distinguishes=True)
 
 
@@ -288,8 +288,8 @@ PAPER = """
 
 
 def test_the_grammar_of_the_paper_is_its_state_model() -> None:
-    said = dict.fromkeys(re.findall(r":(\w+)>", PAPER))
-    spec = palaver.loads(PAPER + "".join(f"<{name}> ::= '{name}'\n" for name in said))
+    messages = dict.fromkeys(re.findall(r":(\w+)>", PAPER))
+    spec = palaver.loads(PAPER + "".join(f"<{name}> ::= '{name}'\n" for name in messages))
     drawn = diagram(StateMap(spec.forecaster()))
     names = [box.name for box in drawn.boxes]
     inside = {"helo 2", "from 2", "to 2", "data 4"}
@@ -314,7 +314,7 @@ def test_the_grammar_of_the_paper_is_its_state_model() -> None:
     ]
 
 
-def test_every_message_is_an_arrow_if_that_is_wanted() -> None:
+def test_every_message_is_an_arrow_in_the_unfolded_form() -> None:
     states = StateMap(palaver.loads(WORK).forecaster())
     assert as_dot(diagram(states, is_folded=False)) == (
         "digraph states {\n"
@@ -337,7 +337,7 @@ def test_every_message_is_an_arrow_if_that_is_wanted() -> None:
     )
 
 
-def test_text_that_would_be_markup_is_written_otherwise() -> None:
+def test_text_that_would_be_markup_is_escaped() -> None:
     spec = palaver.loads("<start> ::= <C:a> '<b attr=\"x\">&#\\\\' <start> | <S:a>\n<a> ::= 'a'\n")
     drawn = diagram(StateMap(spec.forecaster()))
     assert "StdOut: '#lt;b attr=#quot;x#quot;>#amp;#35;" in as_mermaid(drawn)
@@ -347,7 +347,7 @@ def test_text_that_would_be_markup_is_written_otherwise() -> None:
 
 @given(st.integers(0, 1 << 32))
 @settings(derandomize=True, max_examples=40, deadline=None)
-def test_nothing_lies_upon_anything_else(seed: int) -> None:
+def test_items_of_a_layout_do_not_overlap(seed: int) -> None:
     random = Random(seed)
     count = random.randint(1, 12)
     boxes = [(float(random.randint(20, 90)), 30.0) for _ in range(count)]
@@ -355,13 +355,13 @@ def test_nothing_lies_upon_anything_else(seed: int) -> None:
     arrows = [(random.randrange(box), box) for box in range(1, count)]
     arrows += [(random.randrange(count), random.randrange(count)) for _ in range(random.randint(0, 20))]
     layout = lay_out(boxes, [(*arrow, float(random.randint(30, 200)), 19.0) for arrow in arrows])
-    things = list(dict.fromkeys([*layout.boxes, *(thing for line in layout.lines for thing in line.things)]))
-    for number, one in enumerate(things):
+    items = list(dict.fromkeys([*layout.boxes, *(item for route in layout.routes for item in route.items)]))
+    for number, one in enumerate(items):
         assert one.width / 2 <= one.x + 0.01 <= layout.width - one.width / 2 + 0.02
         assert one.height / 2 <= one.y + 0.01 <= layout.height - one.height / 2 + 0.02
-        for other in things[:number]:
+        for other in items[:number]:
             is_beside = abs(one.x - other.x) >= (one.width + other.width) / 2
             is_above = abs(one.y - other.y) + 0.01 >= (one.height + other.height) / 2
             assert is_beside or is_above
-    for line, (source, target) in zip(layout.lines, arrows, strict=True):
-        assert (line.things[0], line.things[-1]) == (layout.boxes[source], layout.boxes[target])
+    for route, (source, target) in zip(layout.routes, arrows, strict=True):
+        assert (route.items[0], route.items[-1]) == (layout.boxes[source], layout.boxes[target])

@@ -1,4 +1,4 @@
-"""k-paths are counted as they are made, and covered as trees are seen."""
+"""The count of k-paths equals their enumeration, and trees cover the paths in them."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import palaver
-from palaver.navigation.coverage import Coverage
-from palaver.navigation.kpaths import KPaths
+from palaver.navigation.coverage import Coverage, KPaths
 from palaver.trees.node import Node
 
 EXPRESSION = """
@@ -40,13 +39,13 @@ def naive(node: Node, paths: KPaths) -> set[tuple[str, ...]]:
 
 
 @pytest.mark.parametrize("k", range(1, 7))
-def test_as_many_paths_are_made_as_are_counted(k: int) -> None:
+def test_the_count_of_paths_is_the_number_of_paths_made(k: int) -> None:
     paths = KPaths(palaver.loads(EXPRESSION).grammar, k)
     made = list(paths)
     assert len(made) == len(set(made)) == paths.count()
 
 
-def test_what_stands_there_zero_times_is_not_there() -> None:
+def test_an_element_repeated_zero_times_is_in_no_path() -> None:
     paths = KPaths(palaver.loads(EXPRESSION).grammar, 2)
     assert ("<digit>", "'y'") in set(paths)
     assert ("<digit>", "'x'") not in set(paths)
@@ -54,7 +53,7 @@ def test_what_stands_there_zero_times_is_not_there() -> None:
 
 @given(seed=st.integers(0, 10_000), k=st.integers(1, 6))
 @settings(max_examples=40, deadline=None)
-def test_coverage_is_what_a_naive_walk_finds(seed: int, k: int) -> None:
+def test_coverage_equals_that_of_a_naive_walk(seed: int, k: int) -> None:
     spec = palaver.loads(EXPRESSION)
     paths = KPaths(spec.grammar, k)
     coverage, expected = Coverage(paths), set()
@@ -67,7 +66,7 @@ def test_coverage_is_what_a_naive_walk_finds(seed: int, k: int) -> None:
     assert set(coverage.missing()) == set(paths) - expected
 
 
-def test_a_part_below_others_covers_the_paths_that_lead_into_it() -> None:
+def test_a_subtree_covers_the_paths_that_lead_into_it() -> None:
     spec = palaver.loads("<start> ::= <a>\n<a> ::= <b>\n<b> ::= 'x'\n")
     (tree,) = spec.fuzz(1, seed=1)
     whole, piecemeal = Coverage(KPaths(spec.grammar, 3)), Coverage(KPaths(spec.grammar, 3))
@@ -80,7 +79,7 @@ def test_a_part_below_others_covers_the_paths_that_lead_into_it() -> None:
     assert set(piecemeal.covered()) == set(whole.covered())
 
 
-def test_what_was_seen_before_is_not_new() -> None:
+def test_a_tree_seen_twice_covers_nothing_new() -> None:
     spec = palaver.loads(EXPRESSION)
     (tree,) = spec.fuzz(1, seed=1)
     coverage = Coverage(KPaths(spec.grammar))
@@ -88,7 +87,7 @@ def test_what_was_seen_before_is_not_new() -> None:
     assert coverage.add(tree.node) == 0
 
 
-def test_text_in_a_binary_tree_is_told_by_its_bytes() -> None:
+def test_text_in_a_binary_tree_is_recognised_by_its_bytes() -> None:
     spec = palaver.loads("<start> ::= 'ab' <n> b'\\x00'\n<n> ::= r'[0-9]' | 0 1 0 1 0 1 0 1\n")
     coverage = Coverage(KPaths(spec.grammar, 2))
     for tree in spec.fuzz(11, seed=1):

@@ -1,90 +1,69 @@
-"""The player that follows plans (the paper's message guider, Algorithm 3).
+"""Strategy that follows plans (the paper's message guider, Algorithm 3).
 
-It keeps to its plan as long as the conversation does, and makes another when the plan is at its end, or when the others
-answer otherwise. Where two plans may explain the same history, the superposition keeps to the side of the plan.
-When nothing is left to plan for, the way to the end of the conversation is taken, and `is_done` is set.
+It follows a plan as long as the session does, and makes another one when the plan is finished, or when the peer answers
+otherwise. Where a history is ambiguous, the belief state prefers the hypothesis of the plan. When nothing is left to
+plan for, the strategy takes the shortest way to the end of the session, and sets `is_done`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Protocol
+from collections.abc import Callable, Sequence
 
 from palaver.chance import Chance
 from palaver.matching.forecaster import Forecast, MessageType
-from palaver.navigation.atlas import LEAVING, SILENCE, Atlas, Edge, Place
-from palaver.navigation.peer import Peer
-from palaver.navigation.planner import Plan, Situation, Step
-from palaver.navigation.potential import Potential
+from palaver.navigation.a_star import PlanningContext, PlanStep
+from palaver.navigation.atlas import HANG_UP, SILENCE, Edge, MapNode
+from palaver.navigation.belief_state import BeliefState
+from palaver.navigation.navigation_limits import MAX_NODES_TO_END, MAX_PLANS_PER_MESSAGE
+from palaver.navigation.navigator import TargetNavigator
+from palaver.navigation.route_planner import RoutePlan, RoutePlanner
 from palaver.navigation.steering import PayloadSteering
-from palaver.navigation.superposition import Superposition
 from palaver.session.player import WAIT, Choice
 from palaver.trees.node import Node
 
-# How often a plan is made anew for one message, if those before cannot be followed.
-_MOST_PLANS = 12
-# How far the way to the end of a conversation is looked for.
-_MOST_PLACES = 5_000
 
-
-class Scheme(Protocol):
-    """How plans are made."""
-
-    def plan(self, starts: Sequence[Place], situation: Situation) -> Plan | None: ...
-
-    def tried(self, edge: Edge, had_something_new: bool) -> None: ...
-
-    def missed(self, edge: Edge) -> None: ...
-
-    def lost(self, states: Iterable[int]) -> None: ...
-
-
-class Guide:
-    """Plays all conversations of a run, one after the other."""
+class GuidedStrategy:
+    """The guided strategy for all sessions of a run."""
 
     def __init__(
         self,
-        atlas: Atlas,
-        scheme: Scheme,
-        superposition: Superposition,
-        potential: Potential,
-        ours: Peer,
-        peer: Peer,
+        planner: RoutePlanner,
+        scheme: RoutePlanner | TargetNavigator,
+        belief: BeliefState,
         steering: PayloadSteering,
         chance: Chance,
     ) -> None:
         self.steering = steering
-        self.superposition = superposition
-        self.is_done = False  # there is nothing left to plan for
-        self.plan: Plan | None = None
-        self.explain: Callable[[str], None] | None = None  # told what is planned, and why
-        self._atlas = atlas
+        self.superposition = belief
+        self.is_done = False  # nothing is left to plan for
+        self.plan: RoutePlan | None = None
+        self.explain: Callable[[str], None] | None = None  # called with each plan and its reason
+        self._planner = planner
         self._scheme = scheme
-        self._potential = potential
-        self._ours = ours
-        self._peer = peer
+        self._map = planner.dialogue_map
+        self._peer = planner.peer
         self._chance = chance
-        self._steps: list[Step] = []
-        self._last = ""
-        self._possible: tuple[str, ...] = ()  # what may come now, as far as was said
+        self._steps: list[PlanStep] = []
+        self._last = ""  # the symbol of our last message
+        self._possible: tuple[str, ...] = ()  # the possible answers after the latest message
         self._refused: dict[str, None] = {}
-        self._planned: Edge | None = None  # what we are about to say
+        self._planned: Edge | None = None  # the message that is being made
 
-    # --- The player ---------------------------------------------------------------------------------------------------
+    # --- The strategy -------------------------------------------------------------------------------------------------
 
     def begin(self) -> None:
-        """Another conversation begins."""
+        """Begin another session."""
         self.superposition.begin()
         self._last = ""
         self._possible = ()
         self._refused = {}
-        if self._steps and isinstance(self._steps[0], Edge) and self._steps[0].source is not self._atlas.beginning:
+        if self._steps and isinstance(self._steps[0], Edge) and self._steps[0].source is not self._map.beginning:
             self._drop("the conversation has ended before")
 
     def choose(self, moves: Sequence[MessageType], forecast: Forecast, can_end: bool) -> Choice:
-        """Our next message by the plan."""
+        """Choose our next message by the plan."""
         self._planned = None
-        for _ in range(_MOST_PLANS):
+        for _ in range(MAX_PLANS_PER_MESSAGE):
             if not self._steps and not self._make_plan():
                 break
             step = self._steps[0]
@@ -97,37 +76,37 @@ class Guide:
             elif not step.is_ours:
                 return WAIT
             elif step.move in moves and step.move.symbol not in self._refused:
-                return self._say(step)
+                return self._send(step)
             else:
                 self._refuse(step)
-        return self._to_the_end(moves, can_end)
+        return self._choose_way_to_end(moves, can_end)
 
     def waited(self, forecast: Forecast) -> None:
-        """We waited, and nothing came."""
-        self._peer.answered(self._last, self._answers(forecast), SILENCE)
+        """Note that nothing came while we waited."""
+        self._peer.note_answer(self._last, self._answers(forecast), SILENCE)
         self._diverge("nothing came")
 
     def refused(self, move: MessageType) -> None:
-        """A message could not be made so that all constraints hold."""
+        """Note that a message could not be made so that all constraints hold."""
         self._refused[move.symbol] = None
         if self._planned is not None and self._steps:
             self._refuse(self._planned)
 
     def said(self, move: MessageType, node: Node, before: Forecast, after: Forecast, is_ours: bool) -> None:
-        """A message was said, by us or by others."""
+        """Note a message of ours or of the peer."""
         step = self._steps[0] if self._steps else None
         planned = step if isinstance(step, Edge) and step.move == move else None
-        coverage = self._atlas.coverage
+        coverage = self._map.coverage
         covered = len(coverage)
         if not is_ours:
-            self._peer.answered(self._last, self._possible or self._answers(before), move.symbol)
+            self._peer.note_answer(self._last, self._possible or self._answers(before), move.symbol)
         self._possible = self._answers(after)
         edges = self.superposition.advance(move, node, before, after, planned)
         is_new = len(coverage) > covered
-        if is_new or any(self._potential.is_open(edge.state) for edge in edges):
-            (self._ours if is_ours else self._peer).contained(node)
+        if is_new or any(self._planner.missing_paths.has_missing(edge.state) for edge in edges):
+            (self._planner.ours if is_ours else self._peer).note_content(node)
         if edges:
-            self._scheme.tried(edges[0], is_new)
+            self._planner.note_result(edges[0], is_new)
         if is_ours:
             self._last = move.symbol
         if planned is not None and edges and edges[0].is_like(planned):
@@ -136,12 +115,12 @@ class Guide:
             self._diverge(f"{move.symbol} came")
 
     def ended(self, can_end: bool) -> None:
-        """The conversation is over; whether it might end there."""
-        self._scheme.lost(self.superposition.end(can_end))
+        """Note that the session is over, and whether the grammar allows it to end there."""
+        self._planner.note_lost(self.superposition.end(can_end))
         if not can_end:
             self._diverge("the conversation broke off")
-        elif LEAVING in self._possible and len(self._possible) > 1:
-            self._peer.answered(self._last, self._possible, LEAVING)
+        elif HANG_UP in self._possible and len(self._possible) > 1:
+            self._peer.note_answer(self._last, self._possible, HANG_UP)
             self._diverge("the end came")
         if self._steps and not isinstance(self._steps[0], Edge):
             del self._steps[0]
@@ -149,14 +128,14 @@ class Guide:
     # --- Plans --------------------------------------------------------------------------------------------------------
 
     def _make_plan(self) -> bool:
-        places = [track.place for track in self.superposition.tracks]
-        if not places:
+        nodes = [each.map_node for each in self.superposition.hypotheses]
+        if not nodes:
             return False
-        situation = Situation(self._last, self.superposition.tentative, self._refused)
-        # Along the preferred track as long as that leads anywhere, so that what it has covered is not lost.
-        self.plan = self._scheme.plan(places[:1], situation) if len(places) > 1 else None
+        context = PlanningContext(self._last, self.superposition.tentative, self._refused)
+        # The preferred hypothesis comes first, so that what it has covered is not lost.
+        self.plan = self._scheme.plan(nodes[:1], context) if len(nodes) > 1 else None
         if self.plan is None:
-            self.plan = self._scheme.plan(places, situation)
+            self.plan = self._scheme.plan(nodes, context)
         if self.plan is None:
             if not self.is_done:
                 self._tell("nothing is left that can be planned for")
@@ -167,32 +146,32 @@ class Guide:
             self._tell(self._shown(self.plan))
         return True
 
-    def _shown(self, plan: Plan) -> str:
-        target = " > ".join(self._atlas.coverage.walks[plan.target])
+    def _shown(self, plan: RoutePlan) -> str:
+        target = " > ".join(self._map.coverage.walks[plan.target])
         steps = ", ".join(step.move.symbol if isinstance(step, Edge) else "end" for step in plan.steps)
         return f"target {target}; plan {steps} (gain {plan.gain:.1f}, cost {plan.cost:.1f})"
 
     def _is_here(self, edge: Edge) -> bool:
-        return any(track.place is edge.source for track in self.superposition.tracks)
+        return any(each.map_node is edge.source for each in self.superposition.hypotheses)
 
     def _drop(self, why: str) -> None:
         self._tell(f"planned anew: {why}")
         self._steps = []
 
     def _diverge(self, why: str) -> None:
-        """The others did not do what was planned."""
+        """Drop the plan, because the peer did not do what was planned."""
         step = self._steps[0] if self._steps else None
         if isinstance(step, Edge):
-            self._scheme.missed(step)
+            self._planner.note_missed(step)
             why += f" instead of {step.move.symbol}"
         self._drop(why)
 
     def _refuse(self, edge: Edge) -> None:
         self._refused[edge.move.symbol] = None
-        self._scheme.missed(edge)
+        self._planner.note_missed(edge)
         self._drop(f"{edge.move.symbol} cannot be said")
 
-    def _say(self, edge: Edge) -> MessageType:
+    def _send(self, edge: Edge) -> MessageType:
         if self.plan is not None and self._steps:
             number = len(self.plan.steps) - len(self._steps) + 1
             self._tell(f"step {number} of {len(self.plan.steps)}: {edge.move.symbol}")
@@ -201,7 +180,7 @@ class Guide:
         return edge.move
 
     def _answers(self, forecast: Forecast) -> tuple[str, ...]:
-        return self._atlas.answers(forecast.moves, can_end=forecast.can_end)
+        return self._map.answers(forecast.moves, can_end=forecast.can_end)
 
     def _tell(self, what: str) -> None:
         if self.explain is not None:
@@ -209,32 +188,33 @@ class Guide:
 
     # --- The end ------------------------------------------------------------------------------------------------------
 
-    def _to_the_end(self, moves: Sequence[MessageType], can_end: bool) -> Choice:
-        """There is nothing to plan for: end here if that is possible, else on the shortest way."""
+    def _choose_way_to_end(self, moves: Sequence[MessageType], can_end: bool) -> Choice:
+        """End the session here if that is possible, else on the shortest way."""
         if can_end:
             return None
         allowed = [move for move in moves if move.symbol not in self._refused] or list(moves)
-        edge = self._first_to_the_end(allowed)
+        edge = self._first_edge_to_end(allowed)
         if edge is None:
             move = self._chance.pick(allowed)
             edges = self.superposition.edges(move)
             if not edges:
                 return move
             edge = edges[0]
-        return self._say(edge) if edge.is_ours else WAIT
+        return self._send(edge) if edge.is_ours else WAIT
 
-    def _first_to_the_end(self, moves: Sequence[MessageType]) -> Edge | None:
-        starts = [track.place for track in self.superposition.tracks]
-        found: dict[Place, Edge | None] = dict.fromkeys(starts)
+    def _first_edge_to_end(self, moves: Sequence[MessageType]) -> Edge | None:
+        """Return the first edge of a shortest way to the end, by breadth-first search; None if none was found."""
+        starts = [each.map_node for each in self.superposition.hypotheses]
+        found: dict[MapNode, Edge | None] = dict.fromkeys(starts)
         todo = list(starts)
-        for place in todo:
-            for edge in self._atlas.edges(place):
-                first = found[place] or edge
-                if place in starts and edge.is_ours and edge.move not in moves:
+        for node in todo:
+            for edge in self._map.edges(node):
+                first = found[node] or edge
+                if node in starts and edge.is_ours and edge.move not in moves:
                     continue
-                if self._atlas.ending(edge.to) is not None:
+                if self._map.ending(edge.to) is not None:
                     return first
-                if edge.to not in found and len(found) < _MOST_PLACES:
+                if edge.to not in found and len(found) < MAX_NODES_TO_END:
                     found[edge.to] = first
                     todo.append(edge.to)
         return None

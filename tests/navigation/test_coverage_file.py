@@ -1,4 +1,4 @@
-"""The coverage file: what was written is read, and what is no such file is told."""
+"""Coverage files are read back as they were written, and other files are refused."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 from guided import campaign, guidance
-from test_guide import LOGIN
+from test_guided_strategy import LOGIN
 
 from palaver.errors import PalaverError
 from palaver.navigation import store
 
 
-def test_what_was_written_is_read(tmp_path: Path) -> None:
+def test_a_written_coverage_file_is_read_back(tmp_path: Path) -> None:
     run = campaign(LOGIN, 1)
     run.run()
     file = tmp_path / "covered.json"
@@ -45,13 +45,13 @@ def test_paths_that_the_spec_no_longer_has_are_left_out(tmp_path: Path) -> None:
         ('{"format": "palaver coverage 1", "coverage": {"names": [], "paths": [[3]]}}', "the coverage file is damaged"),
     ],
 )
-def test_what_is_no_coverage_file_is_told(content: str, complaint: str, tmp_path: Path) -> None:
+def test_a_file_that_is_no_coverage_file_is_refused(content: str, complaint: str, tmp_path: Path) -> None:
     file = tmp_path / "covered.json"
     file.write_text(content)
     with pytest.raises(PalaverError, match=complaint):
         guidance(LOGIN).go_on_from(store.read(file))
 
 
-def test_a_file_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(PalaverError, match="cannot be written: No such file or directory"):
         store.write(tmp_path / "nowhere" / "covered.json")

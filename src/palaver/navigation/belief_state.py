@@ -1,0 +1,230 @@
+"""Belief state: the hypotheses about the session's node on the dialogue map, and what is covered for certain.
+
+A history may have several explanations. Each is a *hypothesis*: a node of the map, with the messages that are not
+counted yet. Hypotheses with the same future are merged, and the preferred one stays: the one that the plan follows
+while it is possible, else the first. So a plan that has covered something in an explanation that only later turns out
+to be right does not lose it to the next plan.
+
+Coverage that all hypotheses agree on counts at once: the paths of the latest message that begin below the point where
+they differ, and the history that they share. The rest is *tentative*: the planner takes it for covered, and it is
+counted when only one hypothesis is left, or when the session ends. A hypothesis is dropped together with the
+forecaster's hypothesis of the same future, which constraints may refute.
+
+The coverage views are told of every message at once, and of its transition as soon as that is certain.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from palaver.matching.cut import MessageType
+from palaver.matching.dialogue import MOST_HYPOTHESES, Future
+from palaver.matching.forecaster import Forecast, Forecaster, Hypothesis
+from palaver.matching.positions import Fields
+from palaver.navigation.atlas import DialogueMap, Edge, MapNode
+from palaver.navigation.coverage import NOTHING
+from palaver.navigation.missing_paths import MissingPaths
+from palaver.navigation.views import Views
+from palaver.trees.node import Node
+
+
+class ExplainedMessage(NamedTuple):
+    """A message, the edge that explains it, and the messages before it."""
+
+    before: ExplainedMessage | None
+    edge: Edge
+    node: Node
+
+
+class MapHypothesis(NamedTuple):
+    """One explanation of the history."""
+
+    map_node: MapNode
+    pending: ExplainedMessage | None = None
+
+
+class BeliefState:
+    """The hypotheses of the present session."""
+
+    def __init__(
+        self, forecaster: Forecaster, dialogue_map: DialogueMap, missing_paths: MissingPaths, views: Views
+    ) -> None:
+        self._dialogue = forecaster.compiled
+        self._counts_rounds = forecaster.positions.has_computed_loops
+        self._distinguished = forecaster.positions.distinguished
+        self._map = dialogue_map
+        self._coverage = dialogue_map.coverage
+        self._missing_paths = missing_paths  # of all paths, whatever the goal
+        self._views = views
+        self._forecast_hypotheses: tuple[Hypothesis, ...] = ()  # after the latest message
+        self.hypotheses: tuple[MapHypothesis, ...] = ()  # the preferred first
+        self.tentative: dict[int, int] = {}  # by state, its occurrences that are not counted yet
+
+    def begin(self) -> None:
+        """Begin a session."""
+        self.hypotheses = (MapHypothesis(self._map.beginning),)
+        self.tentative = {}
+        self._forecast_hypotheses = ()
+
+    def edges(self, move: MessageType) -> list[Edge]:
+        """The edges for a message, those of the preferred hypothesis first."""
+        return [edge for hypothesis in self.hypotheses for edge in self._map.edges_for(hypothesis.map_node, move, None)]
+
+    # --- Advancing ----------------------------------------------------------------------------------------------------
+
+    def advance(
+        self, move: MessageType, node: Node, before: Forecast, after: Forecast, planned: Edge | None
+    ) -> tuple[Edge, ...]:
+        """Note a message of any party. Return the edges that explain it, the preferred first."""
+        self._views.note_message(move, node)
+        self._forecast_hypotheses = after.hypotheses
+        fields: dict[Future, Fields | None] = {}
+        if self._counts_rounds:
+            fields = {hypothesis.future: hypothesis.fields for hypothesis in before.hypotheses}
+        if len(self.hypotheses) == 1:
+            # The usual case: nothing is ambiguous.
+            (hypothesis,) = self.hypotheses
+            edges = self._map.edges_for(hypothesis.map_node, move, fields.get(hypothesis.map_node.future))
+            if len(edges) == 1 and self._is_possible(edges[0], after):
+                self._settle_one(edges[0], node)
+                self.hypotheses = (MapHypothesis(edges[0].to),)
+                self.tentative = {}
+                return edges
+        found: dict[Future, MapHypothesis] = {}
+        for hypothesis in self.hypotheses:
+            for edge in self._map.edges_for(hypothesis.map_node, move, fields.get(hypothesis.map_node.future)):
+                is_better = edge.to.future not in found or (planned is not None and edge.is_like(planned))
+                if is_better and self._is_possible(edge, after):
+                    found[edge.to.future] = MapHypothesis(edge.to, ExplainedMessage(hypothesis.pending, edge, node))
+        first = None
+        if planned is not None:
+            first = next((each for each in found.values() if _latest(each).edge.is_like(planned)), None)
+        if first is None and self.hypotheses:
+            # The preferred hypothesis stays preferred while it is possible.
+            preferred = self.hypotheses[0].map_node
+            first = next((each for each in found.values() if _latest(each).edge.source is preferred), None)
+            if first is None:
+                self.tentative = {}
+        others = [hypothesis for hypothesis in found.values() if hypothesis is not first]
+        survived = first is not None
+        self.hypotheses = ((first,) if first is not None else ()) + tuple(others)[: MOST_HYPOTHESES - 1]
+        edges = tuple(_latest(hypothesis).edge for hypothesis in self.hypotheses)
+        self._count(survived)
+        return edges
+
+    def _count(self, survived: bool) -> None:
+        """Count the coverage that is certain."""
+        if len(self.hypotheses) == 1:
+            (hypothesis,) = self.hypotheses
+            self._settle(hypothesis.pending)
+            self.hypotheses = (MapHypothesis(hypothesis.map_node),)
+            self.tentative = {}
+            return
+        if not self.hypotheses:
+            return
+        latest = [_latest(hypothesis) for hypothesis in self.hypotheses]
+        shared = self._shared_suffix([explained.edge.state for explained in latest])
+        if shared != NOTHING:
+            self._cover(latest[0].node, shared)
+        first = latest[0].before
+        if first is not None and all(explained.before is first for explained in latest):
+            self._settle(first)
+            self.hypotheses = tuple(
+                MapHypothesis(hypothesis.map_node, explained._replace(before=None))
+                for hypothesis, explained in zip(self.hypotheses, latest, strict=True)
+            )
+            self.tentative = {}
+            survived = False
+        pending = self.hypotheses[0].pending
+        while pending is not None:
+            for state in pending.edge.states:
+                self.tentative[state] = self.tentative.get(state, 0) + 1
+            pending = None if survived else pending.before
+
+    def _shared_suffix(self, states: list[int]) -> int:
+        """The state of the longest common suffix of these states."""
+        shared, *others = (self._coverage.walks[state] for state in states)
+        while shared and any(walk[-len(shared) :] != shared for walk in others):
+            shared = shared[1:]
+        return self._coverage.state(shared)
+
+    def _settle(self, pending: ExplainedMessage | None) -> None:
+        chain = []
+        while pending is not None:
+            chain.append(pending)
+            pending = pending.before
+        for explained in reversed(chain):
+            self._settle_one(explained.edge, explained.node)
+
+    def _settle_one(self, edge: Edge, node: Node) -> None:
+        for state in edge.marks:
+            self._coverage.cover(state)
+        self._cover(node, edge.state)
+        self._views.note_transition(edge.source.future, edge.move, edge.to.future)
+
+    def _cover(self, node: Node, state: int) -> None:
+        """Count the paths of a message in a state, unless nothing is missing below it."""
+        if not self._missing_paths.has_missing(state):
+            return
+        self._coverage.cover(state)
+        for child in node.children:
+            self._coverage.cover_below(child, state)
+
+    def end(self, can_end: bool) -> list[int]:
+        """End the session; if it was complete, the first complete hypothesis counts.
+
+        Return the tentative states that are lost, because the history remained ambiguous.
+        """
+        last = None
+        for hypothesis in self.hypotheses if can_end else ():
+            ending = self._map.ending(hypothesis.map_node)
+            if ending is not None:
+                self._settle(hypothesis.pending)
+                for state in ending:
+                    self._coverage.cover(state)
+                last = hypothesis.map_node
+                break
+        self._note_dialogue(last)
+        lost = [state for state in self.tentative if not self._coverage.is_covered[state]]
+        self.hypotheses = ()
+        self.tentative = {}
+        return lost
+
+    def _note_dialogue(self, last: MapNode | None) -> None:
+        """Note the tree of the session in the views: the complete one, or an incomplete one that is certain."""
+        if last is not None:
+            for hypothesis in self._forecast_hypotheses:
+                if hypothesis.can_end and self._dialogue.covers(hypothesis.future, last.future):
+                    self._views.note_complete_session(hypothesis.complete_tree())
+                    return
+        elif len(self._forecast_hypotheses) == 1:
+            self._views.note_dialogue(self._forecast_hypotheses[0].tree())
+
+    # --- Hypotheses that remain possible ------------------------------------------------------------------------------
+
+    def _is_possible(self, edge: Edge, forecast: Forecast) -> bool:
+        """Return True if the forecaster has a hypothesis with the continuations of an edge."""
+        hypotheses = forecast.hypotheses
+        if len(hypotheses) == 1:
+            return self._agrees(hypotheses[0], edge)
+        return any(self._agrees(hypothesis, edge) for hypothesis in hypotheses)
+
+    def _agrees(self, hypothesis: Hypothesis, edge: Edge) -> bool:
+        future = edge.to.future
+        if hypothesis.future is not future and not self._dialogue.covers(hypothesis.future, future):
+            return False
+        distinguished = self._distinguished
+        if not distinguished:
+            return True
+        # The symbols around the message that constraints distinguish must be the same.
+        mine = self._coverage.walks[edge.state][-2::-1]
+        theirs = hypothesis.around[: len(mine)]
+        if mine == theirs:
+            return True
+        others = ({a, b} for a, b in zip(mine, theirs, strict=False) if a != b)
+        return all(names.isdisjoint(distinguished) for names in others)
+
+
+def _latest(hypothesis: MapHypothesis) -> ExplainedMessage:
+    assert hypothesis.pending is not None, "a message was noted just now"
+    return hypothesis.pending

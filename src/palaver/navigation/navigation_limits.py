@@ -1,0 +1,60 @@
+"""Limits of navigation: where searches stop, and when something is given up."""
+
+from palaver.limits import Limit
+
+# --- The dialogue map and the searches on it --------------------------------------------------------------------------
+
+MAX_EDGES_OF_NODE = Limit(1_000, "edges from one node of the dialogue map", "the others are not planned for")
+MAX_LEFT_RECURSIVE_CHAINS = Limit(200, "chains of left-recursive symbols", "the others are not on the dialogue map")
+MAX_PATHS_BELOW_MESSAGE = Limit(4_000, "missing k-paths below one message", "the others are not planned for")
+MAX_NODES_OF_TARGET_SEARCH = Limit(20_000, "map nodes searched for one target", "the target counts as unreachable")
+MAX_NODES_OF_FAR_SEARCH = Limit(100_000, "map nodes searched for one plan", "no plan is made")
+MAX_NODES_EXPLAINED = Limit(20_000, "map nodes searched for reasons", "paths beyond count as unreachable")
+
+# Nodes beyond these have no distance to what is missing, and a search takes them to be near.
+MAX_NODES_WITH_DISTANCE = 100_000
+MAX_NODES_WITH_TARGET_DISTANCE = 20_000
+# After so many nodes, a search for the best plan nearby leaves it to the distances.
+MAX_NODES_NEARBY = 300
+# Beyond it, the strategy does not know the way to the end of the session, and draws a message.
+MAX_NODES_TO_END = 5_000
+# So many plans are made for one message before the strategy heads for the end of the session.
+MAX_PLANS_PER_MESSAGE = 12
+
+# --- Giving up --------------------------------------------------------------------------------------------------------
+
+# An answer or a part of one that did not come so often is given up. With 10, something that comes every third time
+# would be given up in one of sixty cases; with 20, in one of three thousand.
+PATIENCE = 20
+# Each answer that may come adds this share of the patience before one that never came is given up. Of two that are
+# equally likely, one is given up wrongly once in two thousand cases; of three, once in a thousand.
+PATIENCE_SHARE_PER_ANSWER = 0.275
+# Something with a known likelihood is given up after the patience divided by this and by the likelihood: 5 times for
+# something certain, 15 times for something that comes every third time; so one in a hundred is given up wrongly.
+CERTAIN_PATIENCE_DIVISOR = 4
+# Paths in answers that are less likely are not planned for.
+MIN_LIKELIHOOD = 0.005
+# A message of ours counts for at most so many paths in a plan, because none covers all that is missing below it.
+MAX_GAIN_OF_MESSAGE = 6
+# A coverage target that was drawn so often is given up.
+MAX_DRAWS_OF_TARGET = 12
+# A path that messages contained so often without covering it is no longer steered to.
+MAX_FRUITLESS_STEERING = 8
+# So many attempts at one message are steered; the next ones are made at random.
+MAX_STEERED_ATTEMPTS = 4
+
+# --- Views and diagrams -----------------------------------------------------------------------------------------------
+
+# A state machine beyond these is cut off, and says that it is incomplete.
+MAX_FUTURES = 2_000
+MAX_OPEN_RULES = 64
+# So many futures of one state are expanded. They lead to the same states, except where a computed repetition is one of
+# them; but there may be infinitely many.
+MAX_FUTURES_OF_STATE = 3
+# Caches: so many rows of children for each rule, and so many steps of sessions whose states are not looked up yet.
+MAX_CACHED_ROWS = 1_000
+MAX_NOTED_STEPS = 10_000
+# So many names are listed in a reason before "and more".
+MAX_NAMES_IN_REASON = 4
+# So many sweeps improve the order and the position of the boxes in a diagram.
+LAYOUT_SWEEPS = 12

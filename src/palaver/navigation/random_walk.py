@@ -1,0 +1,30 @@
+"""Random walk that counts what it covers: the paper's baseline, and its exploitation phase."""
+
+from __future__ import annotations
+
+from palaver.chance import Chance
+from palaver.matching.forecaster import Forecast, MessageType
+from palaver.navigation.belief_state import BeliefState
+from palaver.session.player import RandomPlayer
+from palaver.trees.node import Node
+
+
+class RandomWalk(RandomPlayer):
+    """The random strategy for all sessions of a run."""
+
+    def __init__(self, belief: BeliefState, chance: Chance) -> None:
+        super().__init__(chance)
+        self._belief = belief
+        self._chances = chance
+        self._sessions = 0
+
+    def begin(self) -> None:
+        self._belief.begin()
+        self._chance = self._chances / self._sessions
+        self._sessions += 1
+
+    def said(self, move: MessageType, node: Node, before: Forecast, after: Forecast, is_ours: bool) -> None:
+        self._belief.advance(move, node, before, after, None)
+
+    def ended(self, can_end: bool) -> None:
+        self._belief.end(can_end)

@@ -1,0 +1,315 @@
+"""Plans with the best gain per cost: uniform-cost search (Dijkstra 1959) nearby, A* beyond.
+
+The dialogue map is searched from the node of the session, the cheapest ways first. A message of ours costs 1; an
+uncertain answer costs what it takes until it comes; ending the session and beginning another costs a little more. The
+*gain* of a message is the number of paths that it is expected to cover; paths in answers are weighted by their
+likelihood. The plan is the way with the best ratio of gain to cost among all that are at most as expensive as the
+cheapest one with any gain. The nearest gain alone would prefer one path next door to twenty paths two steps on. Looking
+further ahead saves hardly any messages and doubles the work.
+
+When nothing is near, A* searches the rest of the map. Its lower bound is the distance from each node to the nearest
+missing path, found by Dijkstra's algorithm backwards from all of them at once. Paths are only ever covered, so old
+distances remain lower bounds; they are computed anew when searches with them have expanded more nodes than that takes.
+If no missing path can be reached from any node, there is nothing left to plan for. Nodes that were not explored have
+distance 0, so they are never taken for unreachable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
+from typing import Any
+
+from palaver.navigation.a_star import RESET_COST, SESSION_END, AStar, PlanningContext, PlanStep, StepChain, steps_of
+from palaver.navigation.atlas import DialogueMap, Edge, MapNode
+from palaver.navigation.goals import GoalProgress
+from palaver.navigation.missing_paths import MissingPaths
+from palaver.navigation.navigation_limits import (
+    CERTAIN_PATIENCE_DIVISOR,
+    MAX_GAIN_OF_MESSAGE,
+    MAX_NODES_NEARBY,
+    MAX_NODES_OF_FAR_SEARCH,
+    MAX_NODES_WITH_DISTANCE,
+    MIN_LIKELIHOOD,
+)
+from palaver.navigation.peer_model import PeerModel
+
+# The additional cost of an answer that comes every second time.
+_WAITING_COST = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class RoutePlan:
+    """Steps, and their purpose."""
+
+    steps: tuple[PlanStep, ...]
+    target: int  # the coverage state that the last step is to cover, or something below it
+    gain: float
+    cost: float
+
+
+class RoutePlanner:
+    """Plans for one goal, with what is known of the peer."""
+
+    def __init__(
+        self,
+        dialogue_map: DialogueMap,
+        goal_progress: GoalProgress,
+        missing_paths: MissingPaths,
+        ours: PeerModel,
+        peer: PeerModel,
+    ) -> None:
+        self.dialogue_map = dialogue_map
+        self.goal_progress = goal_progress
+        self.coverage = goal_progress.coverage
+        self.missing_paths = missing_paths
+        self.ours = ours
+        self.peer = peer
+        # By coverage state:
+        self._fruitless: dict[int, int] = {}  # messages in a row that covered nothing new
+        self._missed: dict[int, int] = {}  # messages that were planned for and did not come
+        self._lost: dict[int, int] = {}  # possible occurrences that could not be counted
+        self._worth: dict[int, tuple[tuple[int, int, int], float]] = {}
+        self._distances: dict[MapNode, float] = {}
+        self._searched = 0  # nodes expanded since the distances were computed
+        self._explored: list[MapNode] = []
+        self._a_star = AStar(dialogue_map, self.possible_edges, MAX_NODES_OF_FAR_SEARCH)
+
+    # --- Observations -------------------------------------------------------------------------------------------------
+
+    def note_result(self, edge: Edge, had_something_new: bool) -> None:
+        """Note that a message was sent or received."""
+        self._missed.pop(edge.state, None)
+        if had_something_new:
+            self._fruitless.pop(edge.state, None)
+        else:
+            self._fruitless[edge.state] = self._fruitless.get(edge.state, 0) + 1
+
+    def note_missed(self, edge: Edge) -> None:
+        """Note that a planned message did not come, or could not be made."""
+        self._missed[edge.state] = self._missed.get(edge.state, 0) + 1
+
+    def times_missed(self, edge: Edge) -> int:
+        """The number of times that a planned message did not come."""
+        return self._missed.get(edge.state, 0)
+
+    def note_lost(self, states: Iterable[int]) -> None:
+        """Note states that occurred in a session which broke off while it was still ambiguous."""
+        for state in states:
+            self._lost[state] = self._lost.get(state, 0) + 1
+
+    def ask_again(self) -> None:
+        """Try again what was given up, with twice the patience."""
+        self.peer.patience *= 2
+        self._fruitless.clear()
+        self._missed.clear()
+        self._lost.clear()
+        self._distances = {}
+
+    def as_data(self) -> dict[str, Any]:
+        """The unsuccessful attempts, by path, as JSON can hold them."""
+        counts = {"fruitless": self._fruitless, "missed": self._missed, "lost": self._lost}
+        return {
+            name: [[list(self.coverage.walks[state]), tries] for state, tries in each.items()]
+            for name, each in counts.items()
+        }
+
+    def add_data(self, data: Mapping[str, Any]) -> None:
+        """Add the unsuccessful attempts of another run."""
+        for name, counts in (("fruitless", self._fruitless), ("missed", self._missed), ("lost", self._lost)):
+            for path, tries in data[name]:
+                state = self.coverage.state(tuple(path)[-self.coverage.paths.k :])
+                counts[state] = counts.get(state, 0) + tries
+
+    def _is_enough(self, tries: int, likelihood: float) -> bool:
+        """Return True if something this likely would have come in so many tries."""
+        return tries >= self.peer.patience / CERTAIN_PATIENCE_DIVISOR / likelihood + 2
+
+    # --- Gains --------------------------------------------------------------------------------------------------------
+
+    def gain(self, edge: Edge, tentative: Mapping[int, int]) -> float:
+        """The number of paths that a message is expected to cover."""
+        if edge.is_exhausted:
+            return 0.0
+        gain = 0.0
+        is_exhausted = True
+        is_covered = self.coverage.is_covered
+        for state in edge.states:
+            # A path is covered together with all its suffixes.
+            if not is_covered[state] and not is_covered[self.goal_progress.relevant(state)]:
+                is_exhausted = False
+                if state not in tentative and not self._is_enough(self._lost.get(state, 0), 1.0):
+                    gain += 1.0
+        if not self.missing_paths.has_missing(edge.state):
+            edge.is_exhausted = is_exhausted
+        else:
+            # An ambiguous message of ours may still count; answers are too different to wait for that.
+            times = tentative.get(edge.state, 0)
+            if edge.is_ours and not times:
+                gain += min(self._worth_below(edge), MAX_GAIN_OF_MESSAGE)
+            elif not edge.is_ours and times <= 2:
+                gain += self._worth_below(edge)
+        return gain
+
+    def _worth_below(self, edge: Edge) -> float:
+        """The expected number of missing paths inside of a message."""
+        state = edge.state
+        missing = self.missing_paths.missing(state)
+        tries = self._fruitless.get(state, 0)
+        model = self.ours if edge.is_ours else self.peer
+        key = (tries, len(missing), model.symbols[self.coverage.walks[state][-1]])
+        known = self._worth.get(state)
+        if known is None or known[0] != key:
+            worth = 0.0
+            for _, steps in missing.values():
+                likelihood = model.content_likelihood(steps)
+                if likelihood > MIN_LIKELIHOOD:
+                    if edge.is_ours:
+                        likelihood = 1.0  # we choose the content
+                    if not self._is_enough(tries, likelihood):
+                        worth += likelihood
+            known = self._worth[state] = (key, worth)
+        return known[1]
+
+    # --- Plans --------------------------------------------------------------------------------------------------------
+
+    def plan(self, starts: Iterable[MapNode], context: PlanningContext) -> RoutePlan | None:
+        """Plan from one of these nodes; None if nothing is left to plan for, from any node."""
+        starts = list(starts)
+        plan = self._best(starts, context)
+        if plan is not None:
+            return plan
+        if not self._distances or self._searched > len(self._explored):
+            self._compute_distances()
+        plan = self._nearest(starts, context)
+        if plan is None and self._searched:
+            self._compute_distances()
+            plan = self._nearest(starts, context)
+        return plan
+
+    def possible_edges(
+        self, node: MapNode, session: int, last: str, context: PlanningContext
+    ) -> list[tuple[Edge, float, float, str]]:
+        """The edges from a node that are not given up: with cost, likelihood, and our last message afterwards.
+
+        In session 0, which is the present one, messages that were refused are left out.
+        """
+        edges = self.dialogue_map.edges(node)
+        answers = node.answers
+        if len(answers) == 1 and not self._missed and (session or not context.refused):
+            # Only we may send, or only one answer may come, and none was missed before.
+            return [(edge, 1.0, 1.0, edge.move.symbol if edge.is_ours else last) for edge in edges]
+        possible = []
+        for edge in edges:
+            if session == 0 and edge.is_ours and edge.move.symbol in context.refused:
+                continue
+            cost, likelihood = self._cost(edge, last, answers)
+            if likelihood:
+                possible.append((edge, cost, likelihood, edge.move.symbol if edge.is_ours else last))
+        return possible
+
+    def _cost(self, edge: Edge, last: str, answers: tuple[str, ...]) -> tuple[float, float]:
+        """The cost of a message, and its likelihood, which is 0 if the message is given up."""
+        missed = self._missed.get(edge.state)
+        if edge.is_ours and not missed:
+            return 1.0, 1.0
+        likelihood = 1.0 if edge.is_ours else self.peer.answer_likelihood(last, answers, edge.move.symbol)
+        if missed and likelihood and self._is_enough(missed, likelihood):
+            return 0.0, 0.0
+        return (1.0 + _WAITING_COST * (1 / likelihood - 1) if likelihood else 0.0), likelihood
+
+    def _best(self, starts: list[MapNode], context: PlanningContext) -> RoutePlan | None:
+        """The plan with the best ratio of gain to cost among those that are near."""
+        best: tuple[StepChain, Edge, float, float] | None = None  # the steps, the last edge, gain and cost
+        ratio = 0.0
+        first = float("inf")  # the least cost of any gain; more expensive ways are not searched
+        done: tuple[set[MapNode], set[MapNode]] = (set(), set())  # in this session, and in the next one
+        expanded = 0
+        heap: list[tuple[float, int, int, MapNode, StepChain | None, str, float]] = []
+        for number, node in enumerate(starts):
+            heap.append((0.0, number, 0, node, None, context.last, 0.0))
+        ticket = len(heap)
+        while heap and expanded < MAX_NODES_NEARBY:
+            cost, _, session, node, chain, last, gained = heappop(heap)
+            seen = done[session]
+            if node in seen:
+                continue
+            if cost > first:
+                break
+            seen.add(node)
+            expanded += 1
+            for edge, more, likelihood, then_last in self.possible_edges(node, session, last, context):
+                total, gain = cost + more, gained
+                further = (chain, edge)
+                if not edge.is_exhausted and (new := self.gain(edge, context.tentative) * likelihood) > 0:
+                    gain += new
+                    first = min(first, total)
+                    if gain / total > ratio:
+                        ratio = gain / total
+                        best = further, edge, gain, total
+                if total <= first and edge.to not in seen:
+                    heappush(heap, (total, ticket, session, edge.to, further, then_last, gain))
+                    ticket += 1
+            if session == 0 and cost + RESET_COST <= first and self.dialogue_map.ending(node) is not None:
+                again = (cost + RESET_COST, ticket, 1, self.dialogue_map.beginning, (chain, SESSION_END), "", gained)
+                heappush(heap, again)
+                ticket += 1
+        if best is None:
+            return None
+        chain, edge, gain, total = best
+        return RoutePlan(steps_of(chain), self._target(edge, context.tentative), gain, total)
+
+    def _target(self, edge: Edge, tentative: Mapping[int, int]) -> int:
+        """The longest missing path that an edge covers itself; else the state of its message."""
+        missing = [state for state in edge.states if self.goal_progress.is_missing(state) and state not in tentative]
+        return max(missing, key=lambda state: len(self.coverage.walks[state]), default=edge.state)
+
+    # --- Far away -----------------------------------------------------------------------------------------------------
+
+    def _compute_distances(self) -> None:
+        """Compute lower bounds of the cost from each explored node to something that is missing."""
+        if not self._explored:
+            self._explored = self.dialogue_map.nodes(MAX_NODES_WITH_DISTANCE)
+        known = set(self._explored)
+        sources: dict[MapNode, list[tuple[MapNode, float]]] = {}
+        distances: dict[MapNode, float] = {}
+        for node in self._explored:
+            for edge in self.dialogue_map.edges(node):
+                cost, likelihood = self._cost(edge, "", node.answers)
+                if likelihood:
+                    sources.setdefault(edge.to, []).append((node, cost))
+                    if self.gain(edge, {}) > 0:
+                        distances[node] = min(cost, distances.get(node, cost))
+                if edge.to not in known:
+                    distances[edge.to] = 0.0
+            if self.dialogue_map.ending(node) is not None:
+                sources.setdefault(self.dialogue_map.beginning, []).append((node, RESET_COST))
+        heap = [(far, node.number, node) for node, far in distances.items()]
+        heapify(heap)
+        while heap:
+            far, _, node = heappop(heap)
+            if far > distances[node]:
+                continue
+            for source, cost in sources.get(node, ()):
+                if far + cost < distances.get(source, float("inf")):
+                    distances[source] = far + cost
+                    heappush(heap, (far + cost, source.number, source))
+        self._distances = distances
+        self._searched = 0
+
+    def _nearest(self, starts: list[MapNode], context: PlanningContext) -> RoutePlan | None:
+        """The cheapest plan with any gain, found by A* with the distances."""
+        found = self._a_star.search(
+            starts,
+            context,
+            lambda edge: self.gain(edge, context.tentative) > 0,
+            # A node beyond those explored, in a session that went deeper, may be anywhere.
+            lambda node: self._distances.get(node, None if node.is_known else 0.0),
+        )
+        self._searched += self._a_star.expanded
+        self._a_star.expanded = 0
+        if found is None:
+            return None
+        steps, goal, cost = found
+        return RoutePlan(steps, self._target(goal, context.tentative), 1.0, cost)
