@@ -10,7 +10,7 @@ import palaver
 from palaver.errors import PalaverError
 from palaver.party import ConnectionMode, Protocol, split_party_spec
 from palaver.session.cast import Cast, Casting
-from palaver.session.events import Address
+from palaver.addresses import Address
 
 
 @pytest.mark.parametrize(

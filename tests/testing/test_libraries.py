@@ -8,7 +8,8 @@ from contextlib import closing
 
 import pytest
 
-from palaver.session.events import Address, Open
+from palaver.addresses import Address
+from palaver.session.events import Open
 from palaver.testing import HangUp, Hear, MemoryWorld, Reset, Say, ScriptedPeer, SocketWorld, Step, libraries_in
 
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from hearing import Ear
 
-from palaver.session.events import Address, Close, Closed, Failed, Finish, Open, Opened, Received, Send, Tls
+from palaver.addresses import Address
+from palaver.session.events import Close, Closed, Failed, Finish, Open, Opened, Received, Send, Tls
 from palaver.transport import Loop, ManualClock
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from hearing import Ear
 
-from palaver.session.events import Address, Close, Closed, Failed, Open, Opened, Passed, Received, Send
+from palaver.addresses import Address
+from palaver.session.events import Close, Closed, Failed, Open, Opened, Passed, Received, Send
 from palaver.transport import Loop, ManualClock
 
 

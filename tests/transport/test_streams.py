@@ -10,7 +10,8 @@ from hearing import Ear
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from palaver.session.events import Address, Close, Closed, Failed, Finish, Open, Opened, Received, Send, Tls
+from palaver.addresses import Address
+from palaver.session.events import Close, Closed, Failed, Finish, Open, Opened, Received, Send, Tls
 from palaver.transport import Loop
 from palaver.transport.memory import MemoryLoop, MemoryWorld, in_pieces
 
@@ -41,7 +42,7 @@ class Pair:
 
     def connect(self, link: str = "client") -> None:
         address = self.address
-        if address.kind == "tcp":
+        if address.scheme == "tcp":
             address = Address("tcp", address.host, self.loop.port_of("server"))
         self.loop.carry_out([Open(link, address, "connect", self.tls)])
 
@@ -175,7 +176,7 @@ def test_two_links_cannot_wait_at_one_place(pair: Pair) -> None:
     pair.listen()
     # A port that the system picks is not the same place.
     address = pair.address
-    if pair.address.kind == "tcp":
+    if pair.address.scheme == "tcp":
         address = Address("tcp", pair.address.host, pair.loop.port_of("server"))
     pair.loop.carry_out([Open("thief", address, "listen", pair.tls)])
     assert pair.ear.wait_for(Failed, "thief").trouble == "in use"

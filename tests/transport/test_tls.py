@@ -7,7 +7,8 @@ import ssl
 import pytest
 from hearing import Ear
 
-from palaver.session.events import Address, Close, Closed, Failed, Finish, Open, Opened, Secure, Secured, Send, Tls
+from palaver.addresses import Address
+from palaver.session.events import Close, Closed, Failed, Finish, Open, Opened, Secure, Secured, Send, Tls
 from palaver.transport import Loop, ManualClock
 from palaver.transport.certificate import make_certificate
 

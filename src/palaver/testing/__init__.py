@@ -1,4 +1,4 @@
-"""For tests: sessions that talk to each other, peers that follow a script, and worlds for both to meet in."""
+"""For tests: sessions that talk to each other, peers that follow a script, and networks where both meet."""
 
 from palaver.testing.conversations import Pair, converse
 from palaver.testing.libraries import libraries_in

@@ -1,10 +1,9 @@
-"""A program as a peer: we write what it reads, and read what it writes.
+"""The transport over the standard streams of a program that we start.
 
-Its output is a terminal if the system has one to give, as most programs answer at once only there: into a pipe they
-write when they have much to say, or nothing more.
+Its output is a pseudo-terminal if the system has one to give: most programs buffer their output anywhere else.
 
-A target is a program that we do not talk to in this way, but by some other link. What it writes, errors included, is
-received, and its end is told; nothing that it has started outlives it.
+A target is a program that we talk to by another connection. Its output, errors included, is received, and its end is
+told; nothing that it has started outlives it.
 """
 
 from __future__ import annotations
@@ -17,21 +16,28 @@ import tty
 from selectors import EVENT_READ, EVENT_WRITE
 from typing import IO
 
-from palaver.session.events import Address
-from palaver.transport.pipe import Broken, Ended, Opening, Pipe, Ready, reason_of, trouble_of
+from palaver.addresses import Address
+from palaver.transport.channel import (
+    Channel,
+    ChannelError,
+    EndOfStream,
+    OpenOptions,
+    PendingChannel,
+    ReadyChannel,
+    Transport,
+)
+from palaver.transport.transport_limits import (
+    EXIT_POLL_SECONDS,
+    EXIT_WAIT_SECONDS,
+    MAX_ERROR_READS,
+    MAX_KEPT_ERROR_BYTES,
+    SILENT_POLL_SECONDS,
+)
 
-# A program that has closed its output ends soon, and its exit code is worth waiting for; some go on in silence.
-EXIT_PATIENCE = 1.0
-# Where the system cannot tell us that a program has ended, we look this often; only while it is about to end.
-LOOK_AGAIN_AFTER = 0.01
-# And this often if it is not, and has closed its output.
-LOOK_AT_SILENT_AFTER = 0.25
-# What is kept of the errors a program writes: the end of it, where a crash is reported.
-ERRORS_KEPT = 65536
-READS_AT_ONCE = 16
 
+class ProcessChannel(Channel):
+    """A running program. A target has no input, and its end is awaited for as long as it runs."""
 
-class ProgramPipe(Pipe):
     def __init__(self, process: subprocess.Popen[bytes], output: IO[bytes], *, grace: float) -> None:
         self._process = process
         self._grace = grace
@@ -60,15 +66,15 @@ class ProgramPipe(Pipe):
             interests[self._stdin.fileno()] = EVENT_WRITE
         return interests
 
-    def receive(self, now: float, limit: int) -> bytes | Ended | None:
-        # In this order: what it has written before it ended is there when we look for it after we know of the end.
+    def receive(self, now: float, limit: int) -> bytes | EndOfStream | None:
+        # In this order: all that it wrote before it ended is there once we know of the end.
         exit_code = self._process.poll()
         self._keep_errors()
         data = self._read(limit)
         if data:
             return data
         if exit_code is not None:
-            return Ended(exit_code=exit_code)
+            return EndOfStream(exit_code=exit_code)
         if self._stdout is None:
             return self._await_exit(now)
         return None
@@ -81,7 +87,7 @@ class ProgramPipe(Pipe):
         except BlockingIOError:
             return None
         except OSError:
-            # It reads no more, but may still have something to say.
+            # It reads no more, but may still write.
             return len(data)
 
     def finish(self) -> None:
@@ -104,7 +110,7 @@ class ProgramPipe(Pipe):
             self._next_signal_at = now + self._grace
         self.deadline = self._next_signal_at
         if self._exit_fd is None:
-            self.deadline = min(self.deadline, now + LOOK_AGAIN_AFTER)
+            self.deadline = min(self.deadline, now + EXIT_POLL_SECONDS)
         return False
 
     def abandon(self) -> None:
@@ -134,32 +140,31 @@ class ProgramPipe(Pipe):
         return data
 
     def _keep_errors(self) -> None:
-        # A pipe holds less than that; more comes only from somebody who writes faster than we read.
-        for _ in range(READS_AT_ONCE):
+        for _ in range(MAX_ERROR_READS):
             if self._stderr is None:
                 return
             try:
-                data = os.read(self._stderr.fileno(), ERRORS_KEPT)
+                data = os.read(self._stderr.fileno(), MAX_KEPT_ERROR_BYTES)
             except BlockingIOError:
                 return
             if not data:
                 _close(self._stderr)
                 self._stderr = None
             self.errors += data
-            del self.errors[:-ERRORS_KEPT]
+            del self.errors[:-MAX_KEPT_ERROR_BYTES]
 
-    def _await_exit(self, now: float) -> Ended | None:
+    def _await_exit(self, now: float) -> EndOfStream | None:
         if self._is_target:
-            self.deadline = now + LOOK_AT_SILENT_AFTER if self._exit_fd is None else None
+            self.deadline = now + SILENT_POLL_SECONDS if self._exit_fd is None else None
             return None
         if self._silent_since is None:
             self._silent_since = now
-        self.deadline = self._silent_since + EXIT_PATIENCE
+        self.deadline = self._silent_since + EXIT_WAIT_SECONDS
         if now >= self.deadline:
             self.deadline = None
-            return Ended()
+            return EndOfStream()
         if self._exit_fd is None:
-            self.deadline = min(self.deadline, now + LOOK_AGAIN_AFTER)
+            self.deadline = min(self.deadline, now + EXIT_POLL_SECONDS)
         return None
 
     def _signal(self, number: signal.Signals) -> None:
@@ -169,7 +174,7 @@ class ProgramPipe(Pipe):
 
 
 def _exit_fd(pid: int) -> int | None:
-    """What is ready to be read when the program has ended, if the system offers and allows it."""
+    """Return a descriptor that is ready once the program has ended, if the system offers and allows that."""
     try:
         return os.pidfd_open(pid)
     except (AttributeError, OSError):
@@ -182,48 +187,46 @@ def _close(*streams: IO[bytes] | None) -> None:
             stream.close()
 
 
-def starting(address: Address, *, grace: float, keep_errors: bool) -> Opening:
-    """Start a program. Its errors go where ours go, unless they are to be kept.
+class ProgramTransport(Transport):
+    """Starts a program that we talk to. Its errors go where ours go, unless they are kept."""
 
-    :raises Broken: there is no such program, or it cannot be run
-    """
-    return _started(address, subprocess.PIPE, subprocess.PIPE if keep_errors else None, grace)
-
-
-def watching(address: Address, *, grace: float) -> Opening:
-    """Start a target. Its errors are a part of its output.
-
-    :raises Broken: there is no such program, or it cannot be run
-    """
-    return _started(address, subprocess.DEVNULL, subprocess.STDOUT, grace)
+    def connect(self, address: Address, options: OpenOptions) -> PendingChannel:
+        return _started(address, subprocess.PIPE, subprocess.PIPE if options.keep_errors else None, options.grace)
 
 
-def _started(address: Address, stdin: int, stderr: int | None, grace: float) -> Opening:
+class TargetTransport(Transport):
+    """Starts a target. Its errors are a part of its output."""
+
+    def connect(self, address: Address, options: OpenOptions) -> PendingChannel:
+        return _started(address, subprocess.DEVNULL, subprocess.STDOUT, options.grace)
+
+
+PROGRAM = ProgramTransport()
+TARGET = TargetTransport()
+
+
+def _started(address: Address, stdin: int, stderr: int | None, grace: float) -> PendingChannel:
     if not address.command:
-        raise Broken("not found", "no program was named")
+        raise ChannelError("not found", "no program was named")
     output, theirs = _output()
     try:
-        # Killed by us and not by a Ctrl-C that was meant for us: the session has to end first.
+        # In a session of its own: a Ctrl-C is meant for us, and our session has to end first.
         process = subprocess.Popen(
-            address.command,
-            stdin=stdin,
-            stdout=theirs,
-            stderr=stderr,
-            bufsize=0,
-            start_new_session=True,
+            address.command, stdin=stdin, stdout=theirs, stderr=stderr, bufsize=0, start_new_session=True
         )
-    except (OSError, ValueError) as error:
+    except OSError as error:
         output.close()
-        trouble = trouble_of(error) if isinstance(error, OSError) else "other"
-        reason = reason_of(error) if isinstance(error, OSError) else str(error)
-        raise Broken(trouble, f"{address.command[0]}: {reason}") from None
+        raise ChannelError.of(error, address.command[0]) from None
+    except ValueError as error:
+        output.close()
+        raise ChannelError("other", f"{address.command[0]}: {error}") from None
     finally:
         os.close(theirs)
-    return Ready(ProgramPipe(process, output, grace=grace))
+    return ReadyChannel(ProcessChannel(process, output, grace=grace))
 
 
 def _output() -> tuple[IO[bytes], int]:
-    """Two ends of what a program writes to: ours, and its own."""
+    """Make both ends of a program's output: ours, and its own."""
     try:
         ours, theirs = os.openpty()
         tty.setraw(theirs)  # what is written is what is read
