@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 import palaver
+from palaver.addresses import Address
 from palaver.errors import PalaverError
 from palaver.party import ConnectionMode, Protocol, split_party_spec
 from palaver.session.cast import Cast, Casting
-from palaver.addresses import Address
 
 
 @pytest.mark.parametrize(
