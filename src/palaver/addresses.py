@@ -8,9 +8,9 @@ A new transport is a module and one line in `SCHEMES`; other packages call `regi
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 from palaver.errors import PalaverError
 
@@ -41,83 +41,65 @@ class Address:
         return f"{self.scheme}://{host}:{self.port}"
 
 
+# The forms of the text after a scheme. Who listens at port 0 gets any that is free.
+HOST_AND_PORT = "[//][HOST:]PORT"
+PATH = "PATH"
+
+
 @dataclass(frozen=True, slots=True)
-class Scheme:
-    """A kind of address. This class is for addresses that only code makes, as those of programs."""
+class AddressScheme:
+    """A kind of address. A form of its own is a subclass that overrides `split` and `address`."""
 
     name: str
     transport: str = ""  # the `Transport` of such addresses, as "module:object"
+    form: str = ""  # "" if such addresses are never written, only made by code
     is_datagram: bool = False  # each message travels as a datagram of its own
     over: str = ""  # the scheme of the stream below, if this one stands for that stream with TLS
 
-    usage: ClassVar[str] = ""  # the form of the text after the scheme; "" if such addresses are never written
-    has_port: ClassVar[bool] = False
+    @property
+    def has_port(self) -> bool:
+        return self.form == HOST_AND_PORT
 
     def split(self, rest: str) -> tuple[str, int] | None:
         """Split the text after the scheme into a place (a host, or a path) and a port; None if it is malformed."""
-        return None
-
-    def address(self, place: str, port: int) -> Address:
-        """Make an address of a place and a port."""
-        return Address(self.over or self.name)
-
-    def write(self, place: str, port: int) -> str:
-        """Write an address as `parse_party_address` reads it."""
-        return f"{self.name}:{place}"
-
-
-class HostScheme(Scheme):
-    """A scheme whose addresses have a host and a port. Who listens at port 0 gets any that is free."""
-
-    usage = "[//][HOST:]PORT"
-    has_port = True
-
-    def split(self, rest: str) -> tuple[str, int] | None:
+        if not self.has_port:
+            return (rest, 0) if rest else None
         found = _HOST_AND_PORT.fullmatch(rest)
         return found and ((found["host"] or DEFAULT_HOST).strip("[]"), int(found["port"]))
 
     def address(self, place: str, port: int) -> Address:
-        return Address(self.over or self.name, host=place, port=port)
+        """Make an address of a place and a port."""
+        scheme = self.over or self.name
+        return Address(scheme, place, port) if self.has_port else Address(scheme, path=place)
 
     def write(self, place: str, port: int) -> str:
-        return f"{self.name}://{f'[{place}]' if ':' in place else place}:{port}"
+        """Write an address as `parse_party_address` reads it."""
+        return str(replace(self.address(place, port), scheme=self.name))
 
 
-class PathScheme(Scheme):
-    """A scheme whose addresses are paths, or any other text."""
-
-    usage = "PATH"
-
-    def split(self, rest: str) -> tuple[str, int] | None:
-        return (rest, 0) if rest else None
-
-    def address(self, place: str, port: int) -> Address:
-        return Address(self.over or self.name, path=place)
-
-
-SCHEMES: dict[str, Scheme] = {
+SCHEMES: dict[str, AddressScheme] = {
     scheme.name: scheme
     for scheme in (
-        HostScheme("tcp", "palaver.transport.tcp:TCP"),
-        HostScheme("udp", "palaver.transport.udp:UDP", is_datagram=True),
-        HostScheme("tls", over="tcp"),
-        PathScheme("unix", "palaver.transport.unix:UNIX"),
-        Scheme("program", "palaver.transport.process:PROGRAM"),
-        Scheme("target", "palaver.transport.process:TARGET"),
-        Scheme("stdio", "palaver.transport.stdio:STDIO"),
-        Scheme("stdin", "palaver.transport.stdio:STDIN"),
-        Scheme("stdout", "palaver.transport.stdio:STDOUT"),
+        AddressScheme("tcp", "palaver.transport.tcp:TCP", HOST_AND_PORT),
+        AddressScheme("udp", "palaver.transport.udp:UDP", HOST_AND_PORT, is_datagram=True),
+        AddressScheme("tls", form=HOST_AND_PORT, over="tcp"),
+        AddressScheme("unix", "palaver.transport.unix:UNIX", PATH),
+        AddressScheme("program", "palaver.transport.process:PROGRAM"),
+        AddressScheme("target", "palaver.transport.process:TARGET"),
+        AddressScheme("stdio", "palaver.transport.stdio:STDIO"),
+        AddressScheme("stdin", "palaver.transport.stdio:STDIN"),
+        AddressScheme("stdout", "palaver.transport.stdio:STDOUT"),
     )
 }
 
 
-def register(scheme: Scheme) -> None:
+def register(scheme: AddressScheme) -> None:
     """Add a scheme, or replace the one of that name."""
     SCHEMES[scheme.name] = scheme
     parse_party_address.cache_clear()
 
 
-def scheme_named(name: str) -> Scheme:
+def scheme_named(name: str) -> AddressScheme:
     """Return a registered scheme.
 
     :raises PalaverError: no scheme has that name
@@ -136,7 +118,7 @@ class PartyAddress(NamedTuple):
     """A party's address as it was written. The place is a host, or a path."""
 
     name: str | None
-    scheme: Scheme
+    scheme: AddressScheme
     place: str
     port: int
 
@@ -153,16 +135,16 @@ def parse_party_address(text: str) -> PartyAddress:
     """
     if found := _PARTY_ADDRESS.fullmatch(text.strip()):
         scheme, rest = SCHEMES.get((found["scheme"] or "").lower()), found["rest"]
-        if scheme is None or not scheme.usage:  # the word before the colon is a host
+        if scheme is None or not scheme.form:  # the word before the colon is a host
             scheme, rest = SCHEMES[DEFAULT_SCHEME], found["text"]
         if parts := scheme.split(rest):
             return PartyAddress(found["name"], scheme, *parts)
-    raise PalaverError(f"{text!r} is no address of a party: write {_usage()}")
+    raise PalaverError(f"{text!r} is no address of a party: write {_forms()}")
 
 
-def _usage() -> str:
-    default = SCHEMES[DEFAULT_SCHEME].usage
-    schemes = [scheme for scheme in SCHEMES.values() if scheme.usage]
-    ways = [f"[NAME=][{'|'.join(f'{scheme.name}:' for scheme in schemes if scheme.usage == default)}]{default}"]
-    ways += [f"[NAME=]{scheme.name}:{scheme.usage}" for scheme in schemes if scheme.usage != default]
+def _forms() -> str:
+    default = SCHEMES[DEFAULT_SCHEME].form
+    schemes = [scheme for scheme in SCHEMES.values() if scheme.form]
+    ways = [f"[NAME=][{'|'.join(f'{scheme.name}:' for scheme in schemes if scheme.form == default)}]{default}"]
+    ways += [f"[NAME=]{scheme.name}:{scheme.form}" for scheme in schemes if scheme.form != default]
     return " or ".join(ways)

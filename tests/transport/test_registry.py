@@ -10,7 +10,7 @@ from selectors import EVENT_READ, EVENT_WRITE
 import pytest
 
 import palaver
-from palaver.addresses import SCHEMES, Address, PathScheme, parse_party_address, register, scheme_named
+from palaver.addresses import PATH, SCHEMES, Address, AddressScheme, parse_party_address, register, scheme_named
 from palaver.errors import PalaverError
 from palaver.party import ConnectionMode, NetworkParty, address_of, split_party_spec
 from palaver.session.events import Failed, Open
@@ -120,7 +120,7 @@ PIPES = PipeTransport()
 
 # --- The one line -----------------------------------------------------------------------------------------------------
 
-PIPE_SCHEME = PathScheme("pipes", f"{__name__}:PIPES")
+PIPE_SCHEME = AddressScheme("pipes", f"{__name__}:PIPES", PATH)
 
 
 @pytest.fixture

@@ -6,6 +6,8 @@ from palaver.testing.peers import Encrypt, HangUp, Hear, Pause, Reset, Say, Scri
 from palaver.testing.sockets import SocketLoop, SocketWorld
 from palaver.transport.memory import Hold, MemoryWorld, Wire, in_pieces, straight
 
+DOOR = ("__init__",)
+
 __all__ = [
     "Encrypt",
     "HangUp",

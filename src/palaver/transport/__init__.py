@@ -1,8 +1,8 @@
 """Transports: how sessions reach their peers.
 
-The doors: `drive` runs sessions on an event loop, `loop` is the event loop of the system, `memory` a network in memory,
-`ports` finds the transport of an address, and `blocking` is a connection for libraries that want a socket. What a
-transport has to do is in `channel`; each has a module of its own. `palaver.addresses` has the registry of schemes.
+`driver` runs sessions on an event loop, `event_loop` is that of the system, `memory_network` a network in memory,
+`registry` finds the transport of an address, `blocking` is a connection for libraries that want a socket. The interface
+of transports is `channel`; each has a module of its own, and a line in `palaver.addresses`.
 """
 
 from palaver.transport.clock import Clock, ManualClock, SystemClock
@@ -10,3 +10,5 @@ from palaver.transport.drive import Carrier, Driver, Talker, Watch, drive
 from palaver.transport.loop import Loop
 
 __all__ = ["Carrier", "Clock", "Driver", "Loop", "ManualClock", "SystemClock", "Talker", "Watch", "drive"]
+
+DOOR = ("driver", "event_loop", "memory_network", "registry", "blocking")

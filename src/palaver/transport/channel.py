@@ -31,14 +31,6 @@ _TROUBLES: Mapping[int, Trouble] = {
 }
 
 
-def trouble_of(error: OSError) -> Trouble:
-    return _TROUBLES.get(error.errno or 0, "other")
-
-
-def reason_of(error: OSError) -> str:
-    return error.strerror or str(error)
-
-
 class ChannelError(Exception):
     """A channel could not be opened, or cannot be used any more."""
 
@@ -50,7 +42,7 @@ class ChannelError(Exception):
     @classmethod
     def of(cls, error: OSError, what: object) -> ChannelError:
         """Translate an error of the system. `what` is the address or thing that it happened to."""
-        return cls(trouble_of(error), f"{what}: {reason_of(error)}")
+        return cls(_TROUBLES.get(error.errno or 0, "other"), f"{what}: {error.strerror or error}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +51,10 @@ class EndOfStream:
 
     trouble: Trouble | None = None
     exit_code: int | None = None
+
+    @classmethod
+    def of(cls, error: OSError) -> EndOfStream:
+        return cls(ChannelError.of(error, "").trouble)
 
 
 class Channel(ABC):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from palaver.addresses import DEFAULT_HOST, Address
-from palaver.transport.channel import ChannelError, Transport, reason_of
+from palaver.transport.channel import ChannelError, Transport
 from palaver.transport.stream import SocketAddress, new_socket
 
 # Tables of all sockets, where the system has them; a row is: number, local address, remote address, state, and more.
@@ -54,7 +54,7 @@ def socket_addresses(address: Address, kind: socket.SocketKind) -> list[SocketAd
     try:
         found = socket.getaddrinfo(address.host or DEFAULT_HOST, address.port, type=kind)
     except (OSError, UnicodeError) as error:
-        reason = reason_of(error) if isinstance(error, OSError) else "not a name"
+        reason = (error.strerror or error) if isinstance(error, OSError) else "not a name"
         raise ChannelError("not found", f"{address}: {reason}") from None
     return [(family, place) for family, _, _, _, place in found]
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import ssl
 from collections.abc import Iterable
 from selectors import EVENT_READ, DefaultSelector
-from types import TracebackType
 from typing import Self, TypeAlias, assert_never
 
 from palaver.addresses import Address, picks_port
@@ -71,9 +70,7 @@ class Loop:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     # --- Actions ------------------------------------------------------------------------------------------------------

@@ -17,22 +17,8 @@ from selectors import EVENT_READ, EVENT_WRITE
 from typing import IO
 
 from palaver.addresses import Address
-from palaver.transport.channel import (
-    Channel,
-    ChannelError,
-    EndOfStream,
-    OpenOptions,
-    PendingChannel,
-    ReadyChannel,
-    Transport,
-)
-from palaver.transport.transport_limits import (
-    EXIT_POLL_SECONDS,
-    EXIT_WAIT_SECONDS,
-    MAX_ERROR_READS,
-    MAX_KEPT_ERROR_BYTES,
-    SILENT_POLL_SECONDS,
-)
+from palaver.transport import transport_limits as limits
+from palaver.transport.channel import Channel, ChannelError, EndOfStream, OpenOptions, ReadyChannel, Transport
 
 
 class ProcessChannel(Channel):
@@ -110,7 +96,7 @@ class ProcessChannel(Channel):
             self._next_signal_at = now + self._grace
         self.deadline = self._next_signal_at
         if self._exit_fd is None:
-            self.deadline = min(self.deadline, now + EXIT_POLL_SECONDS)
+            self.deadline = min(self.deadline, now + limits.EXIT_POLL_SECONDS)
         return False
 
     def abandon(self) -> None:
@@ -140,31 +126,31 @@ class ProcessChannel(Channel):
         return data
 
     def _keep_errors(self) -> None:
-        for _ in range(MAX_ERROR_READS):
+        for _ in range(limits.MAX_ERROR_READS):
             if self._stderr is None:
                 return
             try:
-                data = os.read(self._stderr.fileno(), MAX_KEPT_ERROR_BYTES)
+                data = os.read(self._stderr.fileno(), limits.MAX_KEPT_ERROR_BYTES)
             except BlockingIOError:
                 return
             if not data:
                 _close(self._stderr)
                 self._stderr = None
             self.errors += data
-            del self.errors[:-MAX_KEPT_ERROR_BYTES]
+            del self.errors[: -limits.MAX_KEPT_ERROR_BYTES]
 
     def _await_exit(self, now: float) -> EndOfStream | None:
         if self._is_target:
-            self.deadline = now + SILENT_POLL_SECONDS if self._exit_fd is None else None
+            self.deadline = now + limits.SILENT_POLL_SECONDS if self._exit_fd is None else None
             return None
         if self._silent_since is None:
             self._silent_since = now
-        self.deadline = self._silent_since + EXIT_WAIT_SECONDS
+        self.deadline = self._silent_since + limits.EXIT_WAIT_SECONDS
         if now >= self.deadline:
             self.deadline = None
             return EndOfStream()
         if self._exit_fd is None:
-            self.deadline = min(self.deadline, now + EXIT_POLL_SECONDS)
+            self.deadline = min(self.deadline, now + limits.EXIT_POLL_SECONDS)
         return None
 
     def _signal(self, number: signal.Signals) -> None:
@@ -190,14 +176,14 @@ def _close(*streams: IO[bytes] | None) -> None:
 class ProgramTransport(Transport):
     """Starts a program that we talk to. Its errors go where ours go, unless they are kept."""
 
-    def connect(self, address: Address, options: OpenOptions) -> PendingChannel:
+    def connect(self, address: Address, options: OpenOptions) -> ReadyChannel:
         return _started(address, subprocess.PIPE, subprocess.PIPE if options.keep_errors else None, options.grace)
 
 
 class TargetTransport(Transport):
     """Starts a target. Its errors are a part of its output."""
 
-    def connect(self, address: Address, options: OpenOptions) -> PendingChannel:
+    def connect(self, address: Address, options: OpenOptions) -> ReadyChannel:
         return _started(address, subprocess.DEVNULL, subprocess.STDOUT, options.grace)
 
 
@@ -205,7 +191,7 @@ PROGRAM = ProgramTransport()
 TARGET = TargetTransport()
 
 
-def _started(address: Address, stdin: int, stderr: int | None, grace: float) -> PendingChannel:
+def _started(address: Address, stdin: int, stderr: int | None, grace: float) -> ReadyChannel:
     if not address.command:
         raise ChannelError("not found", "no program was named")
     output, theirs = _output()

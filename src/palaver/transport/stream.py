@@ -11,22 +11,8 @@ from collections.abc import Callable, Sequence
 from selectors import EVENT_READ, EVENT_WRITE
 from typing import Any, TypeAlias
 
-from palaver.transport.channel import (
-    Channel,
-    ChannelError,
-    EndOfStream,
-    Listener,
-    OpenOptions,
-    PendingChannel,
-    reason_of,
-    trouble_of,
-)
-from palaver.transport.transport_limits import (
-    CONNECT_RETRY_SECONDS,
-    DRAIN_READ_BYTES,
-    LISTEN_BACKLOG,
-    MAX_DRAIN_READS,
-)
+from palaver.transport import transport_limits as limits
+from palaver.transport.channel import Channel, ChannelError, EndOfStream, Listener, OpenOptions, PendingChannel
 
 # Family and address as `socket` wants them; the shape of the latter depends on the former.
 SocketAddress: TypeAlias = tuple[int, Any]
@@ -43,7 +29,7 @@ class SocketChannel(Channel):
             # Messages are short and wait for answers: holding them back to fill a segment costs 40 ms each.
             connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._socket = connected
-        self._broken_by: OSError | None = None
+        self._end = EndOfStream()  # told when all data has been read
 
     def interests(self, *, reading: bool, writing: bool) -> dict[int, int]:
         events = EVENT_READ * reading | EVENT_WRITE * writing
@@ -58,10 +44,8 @@ class SocketChannel(Channel):
             # The peer had closed in good order, and then got something from us.
             return EndOfStream()
         except OSError as error:
-            return EndOfStream(trouble_of(error))
-        if data:
-            return data
-        return EndOfStream(trouble_of(self._broken_by) if self._broken_by else None)
+            return EndOfStream.of(error)
+        return data or self._end
 
     def send(self, data: memoryview) -> int | None:
         try:
@@ -72,7 +56,7 @@ class SocketChannel(Channel):
             return len(data)
         except OSError as error:
             # What the peer sent before that can still be read; the error is told after it.
-            self._broken_by = error
+            self._end = EndOfStream.of(error)
             return len(data)
 
     def finish(self) -> None:
@@ -82,8 +66,8 @@ class SocketChannel(Channel):
 
     def leave(self, now: float) -> bool:
         # A socket closed with unread data resets the connection, and our last bytes may be lost.
-        for _ in range(MAX_DRAIN_READS):
-            if not isinstance(self.receive(now, DRAIN_READ_BYTES), bytes):
+        for _ in range(limits.MAX_DRAIN_READS):
+            if not isinstance(self.receive(now, limits.DRAIN_READ_BYTES), bytes):
                 break
         self.abandon()
         return True
@@ -155,7 +139,7 @@ class Connecting(PendingChannel):
         return False
 
     def _schedule_retry(self, now: float) -> None:
-        retry_at = now + CONNECT_RETRY_SECONDS
+        retry_at = now + limits.CONNECT_RETRY_SECONDS
         if self._last_error.errno not in _WORTH_A_RETRY or retry_at > self._patient_until:
             raise ChannelError.of(self._last_error, self._name)
         self._untried = list(self._places)
@@ -198,25 +182,21 @@ def _connect(unconnected: socket.socket, place: object) -> int:
 
 
 class SocketListener(Listener):
-    """A socket that listens."""
+    """A socket that listens.
 
-    def __init__(self, listening: socket.socket, port: int = 0, forget: Callable[[], None] = lambda: None) -> None:
-        self.socket = listening
-        self.port = port
-        self._forget = forget
+    :raises ChannelError: it cannot; then it is closed
+    """
 
-    @classmethod
-    def of(cls, bound: socket.socket, name: object, forget: Callable[[], None] = lambda: None) -> SocketListener:
-        """Let a stream socket listen.
-
-        :raises ChannelError: it cannot; then it is closed
-        """
+    def __init__(self, bound: socket.socket, name: object, forget: Callable[[], None] = lambda: None) -> None:
         try:
-            bound.listen(LISTEN_BACKLOG)
+            if bound.type == socket.SOCK_STREAM:
+                bound.listen(limits.LISTEN_BACKLOG)
         except OSError as error:
             bound.close()
             raise ChannelError.of(error, name) from None
-        return cls(bound, _port_of(bound), forget)
+        self.socket = bound
+        self.port = place[1] if isinstance(place := bound.getsockname(), tuple) else 0
+        self._forget = forget
 
     def close(self) -> None:
         self.socket.close()
@@ -244,13 +224,9 @@ class Accepting(PendingChannel):
             return None
         except OSError as error:
             self.abandon()
-            raise ChannelError(trouble_of(error), reason_of(error)) from None
+            raise ChannelError.of(error, "accept") from None
         self.abandon()
         return SocketChannel(connected)
 
     def abandon(self) -> None:
         self._listener.is_taken = False
-
-
-def _port_of(bound: socket.socket) -> int:
-    return bound.getsockname()[1] if bound.family in (socket.AF_INET, socket.AF_INET6) else 0

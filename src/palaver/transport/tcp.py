@@ -19,7 +19,7 @@ class TcpTransport(InternetTransport):
         return Connecting(socket_addresses(address, self.kind), str(address), options)
 
     def listen(self, address: Address) -> Listener:
-        return SocketListener.of(bound(address, self.kind), address)
+        return SocketListener(bound(address, self.kind), address)
 
     def accept(self, address: Address, listener: Listener) -> PendingChannel:
         return Accepting(listener)

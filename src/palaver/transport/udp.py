@@ -102,8 +102,7 @@ class UdpTransport(InternetTransport):
         return ReadyChannel(DatagramChannel(str(address), connected))
 
     def listen(self, address: Address) -> Listener:
-        listening = bound(address, self.kind)
-        return SocketListener(listening, listening.getsockname()[1])
+        return SocketListener(bound(address, self.kind), address)
 
     def accept(self, address: Address, listener: Listener) -> PendingChannel:
         return AwaitingDatagram(listener, str(address))

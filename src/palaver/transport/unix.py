@@ -25,7 +25,7 @@ class UnixTransport(Transport):
         except OSError as error:
             listening.close()
             raise ChannelError.of(error, address) from None
-        return SocketListener.of(listening, address, forget=lambda: _remove(address.path))
+        return SocketListener(listening, address, forget=lambda: _remove(address.path))
 
     def accept(self, address: Address, listener: Listener) -> PendingChannel:
         return Accepting(listener)
