@@ -187,13 +187,13 @@ def test_every_scheme_has_a_transport(scheme: str) -> None:
     assert isinstance(transport_for(Address(scheme)), Transport)
 
 
-def test_a_scheme_that_nobody_registered_is_told() -> None:
+def test_an_unregistered_scheme_is_an_error() -> None:
     with pytest.raises(PalaverError, match="there is no transport 'pigeon'; the known ones are: tcp, udp"):
         scheme_named("pigeon")
 
 
 @pytest.mark.parametrize("scheme", ["program", "target", "stdio", "stdin", "stdout"])
-def test_nobody_can_listen_at_a_program(scheme: str) -> None:
+def test_listening_at_a_program_fails(scheme: str) -> None:
     with Loop() as loop:
         loop.carry_out([Open("server", Address(scheme, command=("cat",)), "listen")])
         [failed] = loop.poll()

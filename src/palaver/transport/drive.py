@@ -225,7 +225,7 @@ class Timed:
         self.port_of = loop.port_of
         self.waited = 0.0  # seconds spent waiting
         self.look_up: Callable[[], None] | None = None  # called regularly while nothing happens
-        self._loop = loop
+        self._carrier = loop
 
     def wait(self, until: float | None) -> list[Input]:
         """Wait for inputs; `Passed` if nothing has happened until then."""
@@ -241,8 +241,8 @@ class Timed:
             pause = self.clock.now() + LOOK_UP_EVERY
             if pause >= until:
                 break
-            inputs = self._loop.wait(pause)
+            inputs = self._carrier.wait(pause)
             if not all(isinstance(happened, Passed) for happened in inputs):
                 return inputs
             self.look_up()
-        return self._loop.wait(until)
+        return self._carrier.wait(until)
