@@ -4,6 +4,7 @@ from recorder import Recorder
 
 from palaver.session.events import (
     Address,
+    Close,
     Closed,
     Failed,
     Input,
@@ -92,8 +93,7 @@ def test_a_client_may_start_before_the_server() -> None:
 def test_a_crash_of_the_peer_is_a_reset() -> None:
     loop, recorder = pair(MemoryWorld())
     recorder.wait_for(Opened, "client")
-    loop.carry_out([Send("server", b"aah")])
-    loop.reset("server")
+    loop.carry_out([Send("server", b"aah"), Close("server", abruptly=True)])
     assert recorder.wait_for(Received, "client").data == b"aah"
     assert recorder.wait_for(Closed, "client").trouble == "reset"
 

@@ -164,15 +164,6 @@ def test_a_file_that_cannot_be_run_fails(loop: Loop, tmp_path: Path) -> None:
         assert Recorder(loop).wait_for(Failed, "program").trouble in ("not found", "other")
 
 
-def test_the_errors_of_a_program_can_be_kept() -> None:
-    with Loop(keep_errors=True) as loop:
-        loop.carry_out([shell("echo oops >&2; head -c 200000 /dev/zero >&2; echo the end >&2; exit 1")])
-        assert Recorder(loop).wait_for(Closed, "program").exit_code == 1
-        errors = loop.errors_of("program")
-        assert errors.endswith(b"the end\n")
-        assert len(errors) == 65536
-
-
 def test_a_program_that_closes_its_output_counts_as_closed() -> None:
     clock = ManualClock()
     with Loop(clock, close_grace=0.05) as loop:

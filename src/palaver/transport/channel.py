@@ -65,8 +65,6 @@ class Channel(ABC):
     deadline: float | None = None
     # Something can be received although no file descriptor is ready.
     has_news: bool = False
-    # The error output of a program, if it is kept.
-    errors: bytes | bytearray = b""
 
     @abstractmethod
     def interests(self, *, reading: bool, writing: bool) -> dict[int, int]:
@@ -168,7 +166,6 @@ class OpenOptions:
     timeout: float  # for connecting
     patience: float  # for a server that is not there yet
     grace: float  # for a program to end by itself
-    keep_errors: bool  # of a program, instead of letting them go where ours go
     standard: tuple[int, int]  # the file descriptors of our own input and output
 
 

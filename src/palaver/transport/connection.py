@@ -15,6 +15,7 @@ from typing import TypeAlias
 
 from palaver.session.events import Closed, Failed, Input, Opened, Received, Secured
 from palaver.transport.channel import Channel, ChannelError, EndOfStream, PendingChannel
+from palaver.transport.transport_limits import MAX_READ_BYTES
 
 # Begins a TLS handshake when all output before it has left. It may raise `ChannelError`.
 StartHandshake: TypeAlias = Callable[[Channel, float], PendingChannel]
@@ -31,15 +32,12 @@ _Outgoing: TypeAlias = memoryview | StartHandshake | _EndOfOutput
 class Connection:
     """A connection to one peer, advanced by the event loop."""
 
-    def __init__(
-        self, name: str, pending: PendingChannel, *, max_read: int, encrypt: StartHandshake | None = None
-    ) -> None:
+    def __init__(self, name: str, pending: PendingChannel, encrypt: StartHandshake | None = None) -> None:
         self.name = name
         self.port = pending.port
         self.is_closed = False
         self._pending: PendingChannel | None = pending
         self._channel: Channel | None = None
-        self._max_read = max_read
         self._encrypt = encrypt
         self._outgoing: deque[_Outgoing] = deque()
         self._is_flushed = True
@@ -58,10 +56,6 @@ class Connection:
     @property
     def is_being_opened(self) -> bool:
         return self._pending is not None
-
-    @property
-    def errors(self) -> bytes:
-        return b"" if self._channel is None else bytes(self._channel.errors)
 
     def interests(self) -> dict[int, int]:
         if self.is_closed:
@@ -185,7 +179,7 @@ class Connection:
         channel = self._channel
         assert channel is not None, "it is open unless it is pending"
         while True:
-            received = channel.receive(now, self._max_read)
+            received = channel.receive(now, MAX_READ_BYTES)
             if isinstance(received, bytes):
                 inputs.append(Received(now, self.name, received, is_whole=channel.is_datagram))
             elif received is not None:

@@ -44,8 +44,6 @@ class Loop:
         connect_patience: float = 0.0,
         startup_patience: float = 0.0,
         close_grace: float = 1.0,
-        max_read: int = 65536,
-        keep_errors: bool = False,
         standard: tuple[int, int] = (0, 1),
     ) -> None:
         self.clock: Clock = clock or SystemClock()
@@ -53,8 +51,6 @@ class Loop:
         self._connect_patience = connect_patience
         self._starting_until = self.clock.now() + startup_patience
         self._close_grace = close_grace
-        self._max_read = max_read
-        self._keep_errors = keep_errors
         self._standard = standard
         self._selector = DefaultSelector()
         self._connections: dict[str, Connection] = {}
@@ -104,10 +100,6 @@ class Loop:
     def port_of(self, link: str) -> int:
         """Return the port where a link listens, as soon as it was opened; 0 if it does not."""
         return self._connection(link).port
-
-    def errors_of(self, link: str) -> bytes:
-        """Return the end of a program's error output, if it is kept."""
-        return self._connection(link).errors
 
     # --- Inputs -------------------------------------------------------------------------------------------------------
 
@@ -160,8 +152,7 @@ class Loop:
             pending = self._pending_channel(action)
         except ChannelError as error:
             pending = FailedChannel(error)
-        connection = Connection(action.link, pending, max_read=self._max_read, encrypt=encrypt)
-        self._connections[action.link] = connection
+        self._connections[action.link] = Connection(action.link, pending, encrypt)
 
     def _pending_channel(self, action: Open) -> PendingChannel:
         transport = transport_for(action.address)
@@ -173,7 +164,6 @@ class Loop:
             timeout=self._connect_timeout,
             patience=max(self._connect_patience, self._starting_until - now),
             grace=self._close_grace,
-            keep_errors=self._keep_errors,
             standard=self._standard,
         )
         return transport.connect(action.address, options)

@@ -335,7 +335,7 @@ class MemoryLoop:
                     self._world._finish(self._end(link))
                 case Close(link, abruptly):
                     if abruptly:
-                        self.reset(link)
+                        self._world._reset(self._end(link))
                     else:
                         self._world._close(self._end(link))
                 case _:
@@ -349,10 +349,6 @@ class MemoryLoop:
 
     def port_of(self, link: str) -> int:
         return self._end(link).port
-
-    def reset(self, link: str) -> None:
-        """Break a link, as a peer that crashes."""
-        self._world._reset(self._end(link))
 
     def close(self) -> None:
         for end in self._ends.values():

@@ -30,21 +30,19 @@ class ProcessChannel(Channel):
         self._is_target = process.stdin is None
         self._stdin: IO[bytes] | None = process.stdin
         self._stdout: IO[bytes] | None = output
-        self._stderr = process.stderr
         self._exit_fd = _exit_fd(process.pid)
         self._silent_since: float | None = None
         # The signals by which it will be ended, one after each period of grace.
         self._signals = [signal.SIGTERM, signal.SIGKILL]
         self._next_signal_at: float | None = None
         self._is_abandoned = False
-        self.errors: bytearray = bytearray()
-        for stream in (self._stdin, self._stdout, self._stderr):
+        for stream in (self._stdin, self._stdout):
             if stream is not None:
                 os.set_blocking(stream.fileno(), False)
 
     def interests(self, *, reading: bool, writing: bool) -> dict[int, int]:
         is_waited_for = reading or self._next_signal_at is not None
-        watched = [stream.fileno() for stream in (self._stdout, self._stderr) if stream is not None]
+        watched = [] if self._stdout is None else [self._stdout.fileno()]
         if self._exit_fd is not None:
             watched.append(self._exit_fd)
         interests = dict.fromkeys(watched, EVENT_READ) if is_waited_for else {}
@@ -55,7 +53,6 @@ class ProcessChannel(Channel):
     def receive(self, now: float, limit: int) -> bytes | EndOfStream | None:
         # In this order: all that it wrote before it ended is there once we know of the end.
         exit_code = self._process.poll()
-        self._keep_errors()
         data = self._read(limit)
         if data:
             return data
@@ -104,9 +101,8 @@ class ProcessChannel(Channel):
             self._signal(signal.SIGKILL)
             self._process.wait()
         self._is_abandoned = True
-        self._keep_errors()
-        _close(self._stdin, self._stdout, self._stderr)
-        self._stdin = self._stdout = self._stderr = None
+        _close(self._stdin, self._stdout)
+        self._stdin = self._stdout = None
         if self._exit_fd is not None:
             os.close(self._exit_fd)
             self._exit_fd = None
@@ -124,20 +120,6 @@ class ProcessChannel(Channel):
             _close(self._stdout)
             self._stdout = None
         return data
-
-    def _keep_errors(self) -> None:
-        for _ in range(limits.MAX_ERROR_READS):
-            if self._stderr is None:
-                return
-            try:
-                data = os.read(self._stderr.fileno(), limits.MAX_KEPT_ERROR_BYTES)
-            except BlockingIOError:
-                return
-            if not data:
-                _close(self._stderr)
-                self._stderr = None
-            self.errors += data
-            del self.errors[: -limits.MAX_KEPT_ERROR_BYTES]
 
     def _await_exit(self, now: float) -> EndOfStream | None:
         if self._is_target:
@@ -174,10 +156,10 @@ def _close(*streams: IO[bytes] | None) -> None:
 
 
 class ProgramTransport(Transport):
-    """Starts a program that we talk to. Its errors go where ours go, unless they are kept."""
+    """Starts a program that we talk to. Its errors go where ours go."""
 
     def connect(self, address: Address, options: OpenOptions) -> ReadyChannel:
-        return _started(address, subprocess.PIPE, subprocess.PIPE if options.keep_errors else None, options.grace)
+        return _started(address, subprocess.PIPE, None, options.grace)
 
 
 class TargetTransport(Transport):

@@ -141,10 +141,6 @@ class TlsChannel(Channel):
     def deadline(self) -> float | None:  # type: ignore[override]  # that of the channel below
         return self._engine.channel.deadline
 
-    @property
-    def errors(self) -> bytes | bytearray:  # type: ignore[override]  # those of the channel below
-        return self._engine.channel.errors
-
     def interests(self, *, reading: bool, writing: bool) -> dict[int, int]:
         return self._engine.channel.interests(reading=reading, writing=writing or bool(self._engine.unsent))
 

@@ -14,13 +14,11 @@ DRAIN_READ_BYTES = 65536
 # The longest datagram there is; the rest of a longer one would be lost.
 MAX_DATAGRAM_BYTES = 65535
 
+# Bytes that are received at once.
+MAX_READ_BYTES = 65536
+
 # Bytes that TLS reads, decrypts or encrypts at once.
 TLS_CHUNK_BYTES = 65536
-
-# The end of a program's error output, where a crash is reported; what was before is forgotten.
-MAX_KEPT_ERROR_BYTES = 65536
-# Reads of the error output in a row. A pipe holds less than that; a faster writer is read again a moment later.
-MAX_ERROR_READS = 16
 
 # A server that is just starting refuses, or its unix socket is not there yet. Seconds until it is asked again.
 CONNECT_RETRY_SECONDS = 0.01
