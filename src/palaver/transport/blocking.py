@@ -3,10 +3,22 @@
 from __future__ import annotations
 
 import socket
-from typing import Any
+from typing import Any, assert_never
 
 from palaver.addresses import Address
-from palaver.session.events import Close, Closed, Failed, Finish, Open, Passed, Received, Send
+from palaver.session.events import (
+    Close,
+    Closed,
+    Failed,
+    Finish,
+    Listening,
+    Open,
+    Opened,
+    Passed,
+    Received,
+    Secured,
+    Send,
+)
 from palaver.transport.drive import Carrier
 
 LINK = "socket"
@@ -52,6 +64,10 @@ class BlockingSocket(socket.socket):
                         self._has_ended = True
                     case Passed():
                         raise TimeoutError("nothing came in time")
+                    case Listening() | Opened() | Secured():
+                        pass
+                    case _:
+                        assert_never(event)
         taken = bytes(self._received[:size])
         del self._received[:size]
         return taken

@@ -123,29 +123,19 @@ class PendingChannel(ABC):
 
 
 class ReadyChannel(PendingChannel):
-    """A channel that takes no time to open."""
+    """A channel that takes no time to open, or the reason why there is none."""
 
-    def __init__(self, channel: Channel) -> None:
-        self._channel = channel
-
-    def advance(self, now: float) -> Channel:
-        return self._channel
-
-    def abandon(self) -> None:
-        self._channel.abandon()
-
-
-class FailedChannel(PendingChannel):
-    """A channel that could not be opened."""
-
-    def __init__(self, error: ChannelError) -> None:
-        self._error = error
+    def __init__(self, outcome: Channel | ChannelError) -> None:
+        self._outcome = outcome
 
     def advance(self, now: float) -> Channel:
-        raise self._error
+        if isinstance(self._outcome, ChannelError):
+            raise self._outcome
+        return self._outcome
 
     def abandon(self) -> None:
-        pass
+        if isinstance(self._outcome, Channel):
+            self._outcome.abandon()
 
 
 class Listener:

@@ -9,7 +9,6 @@ from typing import Protocol
 class Clock(Protocol):
     def now(self) -> float:
         """Return the seconds since some moment; never less than before."""
-        ...
 
 
 class SystemClock:

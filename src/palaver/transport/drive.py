@@ -31,7 +31,6 @@ class Talker(Protocol):
     @property
     def deadline(self) -> float | None:
         """The time at which to wake it if nothing happens before."""
-        ...
 
     @property
     def wants_to_speak(self) -> bool: ...
@@ -40,7 +39,6 @@ class Talker(Protocol):
 
     def speak(self, at: float) -> bool:
         """Make a message. False means that there is none, and we wait for what happens next."""
-        ...
 
     def commit(self, at: float) -> Sequence[Action]: ...
 
@@ -57,15 +55,12 @@ class Carrier(Protocol):
 
     def poll(self) -> list[Input]:
         """Return what has happened, without waiting."""
-        ...
 
     def wait(self, until: float | None) -> list[Input]:
         """Wait until something has happened; `Passed` if nothing has until then."""
-        ...
 
     def port_of(self, link: str) -> int:
         """Return the port where a link listens, as soon as it was opened; 0 if it does not."""
-        ...
 
 
 def drive(session: Talker, carrier: Carrier, watch: Watch | None = None) -> None:

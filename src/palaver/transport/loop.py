@@ -14,7 +14,7 @@ from typing import Self, TypeAlias, assert_never
 
 from palaver.addresses import Address, picks_port
 from palaver.session.events import Action, Close, Finish, Input, Open, Passed, Role, Secure, Send, Tls
-from palaver.transport.channel import Channel, ChannelError, FailedChannel, Listener, OpenOptions, PendingChannel
+from palaver.transport.channel import Channel, ChannelError, Listener, OpenOptions, PendingChannel, ReadyChannel
 from palaver.transport.clock import Clock, SystemClock
 from palaver.transport.connection import Connection, StartHandshake
 from palaver.transport.ports import transport_for
@@ -151,7 +151,7 @@ class Loop:
                 encrypt = self._encryption(action.link, action.role, action.tls)
             pending = self._pending_channel(action)
         except ChannelError as error:
-            pending = FailedChannel(error)
+            pending = ReadyChannel(error)
         self._connections[action.link] = Connection(action.link, pending, encrypt)
 
     def _pending_channel(self, action: Open) -> PendingChannel:
@@ -206,7 +206,7 @@ class Loop:
             connection.close(now + self._close_grace)
             self._closing.append(connection)
             self._advance(connection, now)
-        self._pending = [event for event in self._pending if _link_of(event) != connection.name]
+        self._pending = [each for each in self._pending if isinstance(each, Passed) or each.link != connection.name]
 
     def _connection(self, link: str) -> Connection:
         if link not in self._connections:
@@ -280,10 +280,6 @@ class Loop:
 
     def _can_anything_happen(self) -> bool:
         return bool(self._pending or self._watched or self._deadlines())
-
-
-def _link_of(event: Input) -> str | None:
-    return None if isinstance(event, Passed) else event.link
 
 
 def _failing(error: ChannelError) -> StartHandshake:

@@ -36,18 +36,13 @@ UNIX = UnixTransport()
 
 def _remove_if_dead(path: str) -> None:
     try:
-        is_socket = stat.S_ISSOCK(os.stat(path).st_mode)
+        if stat.S_ISSOCK(os.stat(path).st_mode):
+            with new_socket(socket.AF_UNIX, socket.SOCK_STREAM) as caller:
+                caller.connect(path)
+    except ConnectionRefusedError:
+        _remove(path)
     except OSError:
         return
-    if not is_socket:
-        return
-    with new_socket(socket.AF_UNIX, socket.SOCK_STREAM) as caller:
-        try:
-            caller.connect(path)
-        except ConnectionRefusedError:
-            _remove(path)
-        except OSError:
-            return
 
 
 def _remove(path: str) -> None:
