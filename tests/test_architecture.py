@@ -11,7 +11,7 @@ ROOT = Path(palaver.__file__).parent
 
 # Rooms by floor. A room may import from lower floors and from itself; rooms on one floor are strangers.
 FLOORS = [
-    ["errors", "source", "chance", "limits"],
+    ["errors", "source", "chance", "limits", "addresses"],
     ["trees"],
     ["spec"],
     ["grammar"],

@@ -1,8 +1,8 @@
-"""The parties of a conversation: the classes that specs derive theirs from.
+"""The parties of a session: the classes that specs derive theirs from.
 
-A party here is what a spec says about one side: who plays it, where it is to be found, and what to do with messages
-on their way. It owns no socket, and nothing is opened by loading, checking, fuzzing or parsing: `start` and `stop`
-only note what is wanted. In a session they, `send` and `receive` go to its `Stage`.
+A party tells about one side of a protocol who plays it, its address, and what to do with messages on their way. It owns
+no socket, and nothing is opened by loading, checking, fuzzing or parsing: `start` and `stop` only note the request. In
+a session they, `send` and `receive` go to its `Stage`.
 """
 
 from __future__ import annotations
@@ -10,12 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from enum import Enum
-from functools import lru_cache
 from typing import Any, ClassVar
 from typing import Protocol as Protocol_
 
+from palaver.addresses import Address, parse_party_address, scheme_named
 from palaver.errors import PalaverError
+from palaver.grammar.code import shorten
 
+# For specs that use the pattern of the reference themselves; palaver parses addresses by their schemes.
 RE_PARTY = re.compile(
     r"(?:(?P<name>[A-Za-z_]\w*)=)?"
     r"(?:unix:(?P<path>.+)|"
@@ -25,7 +27,7 @@ RE_PARTY = re.compile(
 
 
 class ConnectionMode(Enum):
-    """Who plays a party, and who opens the connection."""
+    """The player of a party, and the side that opens the connection."""
 
     OPEN = "open"  # we are this party, and listen
     CONNECT = "connect"  # we are this party, and connect
@@ -33,6 +35,8 @@ class ConnectionMode(Enum):
 
 
 class Protocol(Enum):
+    """The schemes of addresses that have a name in the language of specs."""
+
     TCP = "tcp"
     UDP = "udp"
     TLS = "tls"  # TCP, encrypted from the start
@@ -45,26 +49,26 @@ class IpType(Enum):
 
 
 class Stage(Protocol_):
-    """What parties act on: the session that runs."""
+    """The session that runs, as parties see it."""
 
     def start(self, party: Party) -> None:
-        """The party wants its link to be opened."""
+        """Open the link of a party."""
 
     def stop(self, party: Party) -> None:
-        """The party wants its link to be closed."""
+        """Close the link of a party."""
 
     def secure(self, party: Party, **options: str) -> None:
-        """The party wants its link to be encrypted from here on."""
+        """Encrypt the link of a party from here on."""
 
     def say(self, party: Party, message: Any, recipient: str | None) -> None:
-        """What is to be sent, after the party has done to it what it wanted."""
+        """Send a message, after the party has changed it as it likes."""
 
     def hear(self, party: Party, message: Any, sender: str | None) -> None:
-        """What was received, likewise; None: the link was closed."""
+        """Take in what a party received, likewise; None: the link was closed."""
 
 
 class Party:
-    """One side of a conversation. `FandangoParty` is another name for it."""
+    """One side of a protocol. `FandangoParty` is another name for it."""
 
     # The session that runs. Each spec gets classes with a stage and a registry of their own.
     _stage: ClassVar[Stage | None] = None
@@ -81,7 +85,7 @@ class Party:
 
     @classmethod
     def instance(cls, party_name: str | None = None) -> Party:
-        """The object that plays this party now (or the party of that name); made when first asked for."""
+        """Return the object that plays this party now (or the party of that name), made when first asked for."""
         name = party_name or cls.__name__
         if name in cls._registry:
             return cls._registry[name]
@@ -93,7 +97,7 @@ class Party:
         return called_otherwise[0] if called_otherwise else kinds[-1]()  # type: ignore[call-arg]
 
     def is_fuzzer_controlled(self) -> bool:
-        """Whether we play this party."""
+        """Return True if we play this party."""
         return self.connection_mode is not ConnectionMode.EXTERNAL
 
     def start(self) -> None:
@@ -109,14 +113,14 @@ class Party:
             self._stage.stop(self)
 
     def send(self, message: Any, recipient: str | None) -> None:
-        """Called with each message this party says: a tree, or what a party made of it."""
+        """Send a message of this party. It is a tree, or anything that code of the spec made of one."""
         if self._stage is not None:
             self._stage.say(self, message, recipient)
 
     def receive(self, message: str | bytes | None, sender: str | None) -> None:
-        """Called with each piece this party is told; None says that the connection was closed.
+        """Receive a piece of data for this party; None says that the connection was closed.
 
-        A party may also call it itself, to answer at once. Without a sender it is the one that speaks to this party.
+        A party may also call it itself, to answer at once. The default sender is the one that talks to this party.
         """
         if self._stage is not None:
             self._stage.hear(self, message, sender)
@@ -135,18 +139,15 @@ class NetworkParty(Party):
     """A party with an address: `[NAME=][tcp:|udp:|tls:][//][HOST:]PORT` or `[NAME=]unix:PATH`."""
 
     def __init__(self, uri: str, *, connection_mode: ConnectionMode = ConnectionMode.CONNECT) -> None:
-        super().__init__(connection_mode=connection_mode, party_name=split_party_spec(uri)[0])
+        super().__init__(connection_mode=connection_mode, party_name=parse_party_address(uri).name)
         # The options of `start_tls` for a connection that is encrypted from the start; None if it is not.
         self.tls: Mapping[str, str] | None = None
         self.move(uri)
 
     def move(self, uri: str) -> None:
-        """Be found at another address from the next start on; the name stays."""
-        _, self.protocol_type, self.ip, self.port = split_party_spec(uri)  # of a unix socket, `ip` is the path
-        if self.protocol_type is not Protocol.TLS:
-            self.tls = None
-        elif self.tls is None:
-            self.tls = {}
+        """Use another address from the next start on; the name stays."""
+        _, self.protocol_type, self.ip, self.port = split_party_spec(uri)  # `ip` may be a path
+        self.tls = (self.tls or {}) if parse_party_address(uri).scheme.over else None
 
     def start_tls(self, **options: str) -> None:
         """Encrypt the connection from here on. The options are those of `session.events.Tls`."""
@@ -158,25 +159,40 @@ class NetworkParty(Party):
         return IpType.IPV6 if ":" in self.ip else IpType.IPV4
 
 
-@lru_cache(maxsize=64)  # asked for the same few addresses by each session
-def split_party_spec(uri: str) -> tuple[str | None, Protocol, str, int]:
-    """Name, protocol, host and port of a party's address; of a unix socket the host is the path, and the port is 0.
+def address_of(party: NetworkParty) -> Address:
+    """Return the address by `protocol_type`, `ip` and `port`, to which code of the spec may have assigned anything.
 
-    :raises PalaverError: it is no such address
+    :raises PalaverError: the port is not a port
     """
-    found = RE_PARTY.fullmatch(uri.strip())
-    if found is None:
-        ways = "[NAME=][tcp:|udp:|tls:][//][HOST:]PORT or [NAME=]unix:PATH"
-        raise PalaverError(f"{uri!r} is no address of a party: write {ways}")
-    if found["path"] is not None:
-        return found["name"], Protocol.UNIX, found["path"], 0
-    protocol = Protocol((found["protocol"] or "tcp").lower())
-    host = (found["host"] or "127.0.0.1").strip("[]")
-    return found["name"], protocol, host, int(found["port"])
+    protocol = party.protocol_type
+    scheme = scheme_named(protocol.value if isinstance(protocol, Protocol) else protocol)
+    return scheme.address(party.ip, _port_of(party) if scheme.has_port else 0)
 
 
-class _Plain(Party):
-    """A party that palaver itself knows how to play."""
+def _port_of(party: NetworkParty) -> int:
+    try:
+        port = int(party.port)
+    except (TypeError, ValueError):
+        port = -1
+    if not 0 <= port <= 65535:
+        raise PalaverError(f"the port of {party.party_name} is {shorten(party.port)}: it must be from 0 to 65535")
+    return port
+
+
+def split_party_spec(uri: str) -> tuple[str | None, Protocol | str, str, int]:
+    """Split a party's address into name, protocol, host (or path) and port (0 if there is none).
+
+    A scheme without a name in the language stands for itself.
+
+    :raises PalaverError: it is not an address
+    """
+    name, scheme, place, port = parse_party_address(uri)
+    known = {protocol.value: protocol for protocol in Protocol}
+    return name, known.get(scheme.name, scheme.name), place, port
+
+
+class _BuiltInParty(Party):
+    """A party that palaver itself plays."""
 
     mode: ClassVar[ConnectionMode]
 
@@ -184,38 +200,38 @@ class _Plain(Party):
         super().__init__(connection_mode=self.mode)
 
 
-class In(_Plain):
+class In(_BuiltInParty):
     """Writes to the standard input of the program under test."""
 
     mode = ConnectionMode.CONNECT
     close_post_transmit = False
 
 
-class Out(_Plain):
-    """What the program under test writes to its standard output."""
+class Out(_BuiltInParty):
+    """Speaks by the standard output of the program under test."""
 
     mode = ConnectionMode.EXTERNAL
 
 
-class StdIn(_Plain):
-    """What we read from our own standard input."""
+class StdIn(_BuiltInParty):
+    """Speaks by our own standard input."""
 
     mode = ConnectionMode.EXTERNAL
 
 
-class StdOut(_Plain):
-    """What we print."""
+class StdOut(_BuiltInParty):
+    """Receives by our own standard output."""
 
     mode = ConnectionMode.CONNECT
 
 
-class TimerControl(_Plain):
+class TimerControl(_BuiltInParty):
     """Starts and cancels timers."""
 
     mode = ConnectionMode.CONNECT
 
 
-class TimerEvent(_Plain):
+class TimerEvent(_BuiltInParty):
     """Tells that a timer has expired."""
 
     mode = ConnectionMode.EXTERNAL
@@ -235,22 +251,22 @@ class PartyIo:
         return dict(self._base._registry)
 
     def transmit(self, sender: str, recipient: str | None, message: Any) -> None:
-        """Let a party say something that is no part of the conversation."""
+        """Let a party send something that is not part of the session."""
         self._base.instance(sender).send(message, recipient)
 
     def __getattr__(self, name: str) -> Any:
         raise PalaverError(f"FandangoIO has no {name} here: use instance() of a party, and its send() and receive()")
 
 
-class Named:
-    """What code of a spec means by the name of a party that has no class: whoever plays it."""
+class PartyReference:
+    """Stands in the code of a spec for a party without a class: it finds the object that plays the party."""
 
     def __init__(self, base: type[Party], name: str) -> None:
         self._base = base
         self._name = name
 
     def instance(self, party_name: str | None = None) -> Party:
-        """The object that plays this party now, or the party of that name."""
+        """Return the object that plays this party now, or the party of that name."""
         name = party_name or self._name
         if name not in self._base._registry:
             raise PalaverError(f"nobody plays {name} now: give it a class, or use --client or --server of palaver talk")
@@ -258,7 +274,7 @@ class Named:
 
 
 class PartyNames(dict[str, type[Party]]):
-    """The party classes as one spec sees them: with a registry that no other spec shares."""
+    """The party classes of one spec, with a registry that no other spec shares."""
 
     def __init__(self) -> None:
         base: type[Party] = type("FandangoParty", (Party,), {"_registry": {}, "_stage": None})
@@ -275,17 +291,17 @@ class PartyNames(dict[str, type[Party]]):
         return self["FandangoParty"]._registry
 
     def play(self, instances: dict[str, Party], stage: Stage | None) -> None:
-        """Let these objects play from now on; those that are made join them. Sessions of one spec take turns so."""
+        """Let `instance` find these objects from now on, and add new ones to them. Sessions of a spec take turns so."""
         base = self._base
-        # Python forgets what it knows of a class whenever something of it is set.
+        # Setting attributes of a class makes Python drop its caches for it.
         if base._registry is not instances or base._stage is not stage:
             base._registry, base._stage = instances, stage
 
-    def named(self, name: str) -> Named:
-        """What the name of a party stands for if there is no class of that name."""
-        return Named(self["FandangoParty"], name)
+    def named(self, name: str) -> PartyReference:
+        """Return the value of a party's name in the code of a spec that has no class of that name."""
+        return PartyReference(self["FandangoParty"], name)
 
     def classes_in(self, names: dict[str, Any]) -> list[str]:
-        """The names in a spec's namespace that are party classes."""
+        """Return the names in a spec's namespace that are party classes."""
         base = self["FandangoParty"]
         return [name for name, value in names.items() if isinstance(value, type) and issubclass(value, base)]

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 import palaver
+from palaver.addresses import Address
 from palaver.errors import PalaverError
 from palaver.party import ConnectionMode, Protocol, split_party_spec
 from palaver.session.cast import Cast, Casting
-from palaver.session.events import Address
 
 
 @pytest.mark.parametrize(
@@ -24,12 +24,12 @@ from palaver.session.events import Address
         ("Keeper=unix:relative", ("Keeper", Protocol.UNIX, "relative", 0)),
     ],
 )
-def test_an_address_has_parts(uri: str, parts: tuple[object, ...]) -> None:
+def test_an_address_is_split_into_parts(uri: str, parts: tuple[object, ...]) -> None:
     assert split_party_spec(uri) == parts
 
 
 @pytest.mark.parametrize("uri", ["", "unix:", "tls://host", "http://host:80", "1 2"])
-def test_other_words_are_no_address(uri: str) -> None:
+def test_malformed_addresses_are_errors(uri: str) -> None:
     with pytest.raises(PalaverError, match="is no address of a party"):
         split_party_spec(uri)
 
@@ -65,7 +65,7 @@ def test_the_command_line_moves_a_party_that_stays_what_the_spec_made_it() -> No
     assert (client.party_name, client.ip) == ("Client", "/a=b")
 
 
-def test_who_is_played_by_the_peer_is_not_linked() -> None:
+def test_a_party_played_by_the_peer_has_no_link() -> None:
     chosen = cast(Client=("5", ConnectionMode.EXTERNAL), Server=("tls:5", ConnectionMode.OPEN))
     client, server = chosen.parties["Client"], chosen.parties["Server"]
     assert not client.is_started

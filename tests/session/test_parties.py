@@ -737,7 +737,7 @@ def test_lines_of_standard_input_are_read() -> None:
     text = "<start> ::= <StdOut:ask> <StdIn:name> <StdOut:hello>\n<ask> ::= 'Who?\\n'\n<name> ::= r'[a-z]+\\n'\n"
     text += "<hello> ::= 'Hello ' <who>\n<who> ::= <name>\nwhere str(<hello>.<who>.<name>) == str(<start>.<name>)\n"
     scene = Scene(text, NOBODY, link="StdIn")
-    assert [(link, address.kind) for link, address, _ in opened(scene)] == [("StdOut", "stdout"), ("StdIn", "stdin")]
+    assert [(link, address.scheme) for link, address, _ in opened(scene)] == [("StdOut", "stdout"), ("StdIn", "stdin")]
     scene.open()
     assert drain(scene) == [("StdOut", b"Who?\n")]
     scene.hear(b"ann")

@@ -46,7 +46,7 @@ def loaded(name: str) -> Spec:
 
 
 def talked(name: str, world: MemoryWorld | SocketWorld, seed: int, patience: Patience | None = None) -> Pair:
-    """Who has parties beside these two has classes that know whose side they are on."""
+    """Parties beside these two have classes that know which side they are on."""
     spec = loaded(name)
     pairs = {"Client": "Server"} if {"Client", "Server"} <= {*spec.analysis.parties} else None
     scheme = "udp" if name in DATAGRAMS else "tcp"
@@ -64,7 +64,7 @@ def check(pair: Pair) -> None:
     assert said[0] == said[1]
 
 
-def test_specs_that_cannot_be_both_sides_are_still_there() -> None:
+def test_the_list_of_one_sided_specs_is_up_to_date() -> None:
     assert {path.relative_to(ROOT).as_posix() for path in PATHS} >= ONE_SIDED.keys()
 
 

@@ -1,4 +1,4 @@
-"""A client and a server of one spec talk to each other to the end, whatever the wire does to what they say."""
+"""A client and a server of one spec talk to each other to the end, whatever the wire does to their data."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_one_connection_overtakes_another(wire: Wire, seed: int) -> None:
     check(converse(palaver.loads(FILES), pairs=pairs, world=MemoryWorld(wire=wire), seed=seed, patience=CALM))
 
 
-def test_the_same_seed_gives_the_same_conversation() -> None:
+def test_the_same_seed_gives_the_same_session() -> None:
     spec = palaver.loads(SPECS["smtp"])
     first, second = converse(spec, seed=5), converse(spec, seed=5)
     assert first.caller.said == second.caller.said
@@ -102,7 +102,7 @@ def test_each_side_may_have_a_spec_of_its_own() -> None:
     assert "len(str(<ask>.<word>)) < 3 does not hold" in pair.listener.findings[0].message
 
 
-def test_who_talks_to_whom_must_be_clear() -> None:
+def test_unclear_pairs_of_parties_are_an_error() -> None:
     with pytest.raises(palaver.PalaverError, match="the parties are: Control, Commands, Store, Drain"):
         converse(palaver.loads(FILES))
 
@@ -118,7 +118,7 @@ WORDS = '<go> ::= "GO\\n"\n<yes> ::= "YES\\n"\n<no> ::= "NO\\n"\n<well> ::= "WEL
 
 
 def moments(length: int) -> list[tuple[bool, ...]]:
-    """Every way to overlook what has come, but never twice: who is about to speak looks twice."""
+    """Every way to overlook an input, but never twice: a session that is about to send polls twice."""
     return [each for each in product([False, True], repeat=length) if (True, True) not in pairwise(each)]
 
 

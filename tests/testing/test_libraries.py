@@ -1,4 +1,4 @@
-"""Libraries that connect by themselves can be let into a world of ours, and see there what they would see outside."""
+"""Libraries that connect by themselves can be let into a network of ours, and see there the same as outside."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from contextlib import closing
 
 import pytest
 
-from palaver.session.events import Address, Open
+from palaver.addresses import Address
+from palaver.session.events import Open
 from palaver.testing import HangUp, Hear, MemoryWorld, Reset, Say, ScriptedPeer, SocketWorld, Step, libraries_in
 
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
@@ -38,21 +39,21 @@ def test_a_library_gets_its_answer_over_sockets() -> None:
         gets_its_answer(world)
 
 
-def test_libraries_connect_as_ever_afterwards() -> None:
+def test_sockets_are_restored_afterwards() -> None:
     before = socket.create_connection
     with libraries_in(MemoryWorld()):
         assert socket.create_connection is not before
     assert socket.create_connection is before
 
 
-def test_a_library_is_refused_by_nobody() -> None:
+def test_a_library_is_refused_if_nobody_listens() -> None:
     with libraries_in(MemoryWorld()), socket.create_connection(("127.0.0.1", 1)) as connection:
         connection.sendall(b"Is anybody there?")
         with pytest.raises(ConnectionRefusedError, match="nobody listens"):
             connection.recv(1)
 
 
-def test_a_library_waits_as_long_as_it_wants_to() -> None:
+def test_a_library_keeps_its_timeout() -> None:
     world = MemoryWorld()
     world.loop().carry_out([Open("Server", Address("tcp", "127.0.0.1", 1), "listen")])
     with libraries_in(world), socket.create_connection(("127.0.0.1", 1), timeout=7) as connection:
@@ -62,7 +63,7 @@ def test_a_library_waits_as_long_as_it_wants_to() -> None:
     assert world.clock.now() == 7
 
 
-def test_a_library_is_told_that_the_other_has_hung_up() -> None:
+def test_a_library_sees_that_the_peer_has_closed() -> None:
     world = MemoryWorld()
     world.add(peer(1, Hear(b"1"), Say(b"2345"), HangUp()))
     with libraries_in(world), socket.create_connection(("127.0.0.1", 1)) as connection:
@@ -70,7 +71,7 @@ def test_a_library_is_told_that_the_other_has_hung_up() -> None:
         assert [connection.recv(3), connection.recv(3), connection.recv(3)] == [b"234", b"5", b""]
 
 
-def test_a_library_is_told_that_the_connection_broke() -> None:
+def test_a_library_sees_a_reset() -> None:
     world = MemoryWorld()
     world.add(peer(1, Hear(b"1"), Reset()))
     with libraries_in(world), socket.create_connection(("127.0.0.1", 1)) as connection:
@@ -79,7 +80,7 @@ def test_a_library_is_told_that_the_connection_broke() -> None:
             connection.recv(1)
 
 
-def test_the_other_is_told_that_a_library_says_no_more() -> None:
+def test_the_peer_sees_the_shutdown_of_a_library() -> None:
     world = MemoryWorld()
     server = world.add(peer(1, Hear(b"1"), Say(b"2"), Hear(b"never said")))
     with libraries_in(world), socket.create_connection(("127.0.0.1", 1)) as connection:

@@ -50,7 +50,7 @@ def test_a_script_is_followed_step_by_step(world: MemoryWorld | SocketWorld) -> 
     assert (server.heard, client.heard) == ([b"one, two, three"], [b"23"])
 
 
-def test_an_answer_may_depend_on_what_was_heard(world: MemoryWorld | SocketWorld) -> None:
+def test_an_answer_may_depend_on_the_data_received(world: MemoryWorld | SocketWorld) -> None:
     echo: list[Step] = [Hear(b"\n"), Say(lambda heard: heard.upper())]
     _, client = meet(world, echo, [Say(b"hello\n"), Hear(b"\n"), HangUp()])
     assert client.heard == [b"HELLO\n"]
@@ -61,7 +61,7 @@ def test_a_script_begins_anew_for_each_connection(world: MemoryWorld | SocketWor
     assert (server.heard, client.heard) == ([b"bye"] * 3, [b"hi"] * 3)
 
 
-def test_pieces_and_pauses_take_their_time(world: MemoryWorld | SocketWorld) -> None:
+def test_pieces_and_pauses_are_timed(world: MemoryWorld | SocketWorld) -> None:
     begun = world.clock.now()
     says: list[Step] = [Say(b"abc", size=1, every=0.02), Pause(0.03), Say(b"d")]
     _, client = meet(world, says, [Hear(b"d"), HangUp()])
@@ -69,18 +69,18 @@ def test_pieces_and_pauses_take_their_time(world: MemoryWorld | SocketWorld) -> 
     assert world.clock.now() - begun >= 0.07
 
 
-def test_what_is_said_without_end_ends_when_nobody_listens(world: MemoryWorld | SocketWorld) -> None:
+def test_endless_output_ends_with_the_connection(world: MemoryWorld | SocketWorld) -> None:
     _, client = meet(world, [Say(b"more", endlessly=True)], [Hear(b"moremoremore"), HangUp()])
     assert client.heard[0].startswith(b"moremoremore")
 
 
-def test_one_may_stop_talking_and_still_listen() -> None:
+def test_a_half_closed_peer_still_receives() -> None:
     with SocketWorld() as world:
         server, client = meet(world, [Hear(b"now"), Say(b"well")], [Say(b"now"), Hear(b"well"), StopTalking()])
     assert (server.heard, client.heard) == ([b"now"], [b"well"])
 
 
-def test_both_may_encrypt(world: MemoryWorld | SocketWorld) -> None:
+def test_a_script_can_start_tls(world: MemoryWorld | SocketWorld) -> None:
     secretly: list[Step] = [Hear(b"go"), Say(b"ok"), Encrypt(), Say(b"secret")]
     server, client = meet(world, secretly, [Say(b"go"), Hear(b"ok"), Encrypt(), Hear(b"secret"), HangUp()])
     assert not server.failed
@@ -88,17 +88,17 @@ def test_both_may_encrypt(world: MemoryWorld | SocketWorld) -> None:
     assert client.heard == [b"oksecret"]
 
 
-def test_both_may_encrypt_from_the_start(world: MemoryWorld | SocketWorld) -> None:
+def test_a_script_can_use_tls_from_the_start(world: MemoryWorld | SocketWorld) -> None:
     _, client = meet(world, [Say(b"secret")], [Hear(b"secret"), HangUp()], tls=Tls())
     assert client.heard == [b"secret"]
 
 
-def test_a_reset_is_over_at_once(world: MemoryWorld | SocketWorld) -> None:
+def test_a_reset_ends_the_connection_at_once(world: MemoryWorld | SocketWorld) -> None:
     server, client = meet(world, [Hear(b"!"), Reset()], [Say(b"!"), Hear(b"never")])
     assert server.is_over
     assert client.is_over
 
 
-def test_two_scripts_that_wait_for_each_other_are_found_out() -> None:
+def test_two_scripts_that_wait_for_each_other_raise() -> None:
     with pytest.raises(RuntimeError, match="somebody waits"):
         meet(MemoryWorld(), [Hear(b"you first")], [Hear(b"no, you")])

@@ -1,4 +1,4 @@
-"""Wires that do to data whatever Hypothesis thinks of, and dialogues that no wire can confuse."""
+"""Hypothesis strategies: wires that cut and delay data, and specs that stay clear over all of them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CALM = Patience(timeout=60.0, patience=60.0, quiet=5 * LONGEST_S)
 
 @st.composite
 def wires(draw: st.DrawFn) -> Wire:
-    """Cuts and delays that go round and round, others for each link."""
+    """Cyclic cuts and delays, others for each link."""
     sizes = draw(st.lists(st.integers(1, 20), min_size=1, max_size=5))
     delays = draw(st.lists(st.sampled_from([0.0, 0.0, 0.01, 0.3, LONGEST_S]), min_size=1, max_size=4))
     rounds: dict[str, tuple[cycle[int], cycle[float]]] = {}

@@ -1,4 +1,4 @@
-"""Loops that are closed in the end, with nothing left open."""
+"""Event loops that are closed in the end, with nothing left open."""
 
 import os
 import socket
@@ -39,7 +39,7 @@ def loop() -> Iterator[Loop]:
 
 @pytest.fixture
 def listening() -> Iterator[socket.socket]:
-    """A server of the test's own, in the plain way."""
+    """A listening socket without palaver."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.settimeout(10)
         yield server

@@ -1,4 +1,4 @@
-"""A session and the world: listening before talking, on sockets and in memory."""
+"""Driving a session: inputs before messages, on sockets and in memory."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ from palaver.transport.memory import MemoryWorld, in_pieces
 
 @dataclass
 class Chatterbox:
-    """Says what it has to say whenever it may, hears until the other has closed, and then is over."""
+    """Sends its messages whenever it may, and is over when the peer has closed."""
 
     link: str
     role: Role
@@ -97,7 +97,7 @@ def test_two_sessions_talk_in_memory(wire: Callable[[str, bytes], list[tuple[flo
     assert client.log == ["Passed", "Opened"] + ["speak", "commit"] * 3
 
 
-def test_a_session_may_be_driven_while_others_live_in_its_world() -> None:
+def test_a_session_is_driven_while_others_run_in_its_network() -> None:
     world = MemoryWorld()
     server = Chatterbox("server", "listen", HERE, [])
     world.add(Chatterbox("client", "connect", HERE, [b"hello"]))
@@ -117,7 +117,7 @@ def test_a_session_is_driven_over_a_socket() -> None:
     assert server.heard == b"hello"
 
 
-def test_who_was_faster_goes_first() -> None:
+def test_a_message_is_discarded_if_input_came_first() -> None:
     clock = ManualClock()
     world = MemoryWorld(clock, wire=in_pieces(100, 0.0))
     loop = world.loop()
@@ -134,7 +134,7 @@ def test_who_was_faster_goes_first() -> None:
 
 
 @pytest.mark.parametrize("seen_at", [0, 1, 2, 3])
-def test_every_moment_for_a_message_to_be_seen(seen_at: int) -> None:
+def test_a_message_may_be_seen_at_any_moment(seen_at: int) -> None:
     looks = iter(range(100))
     world = MemoryWorld(hold=lambda link: link == "client" and next(looks) < seen_at)
     loop = world.loop()
@@ -153,14 +153,14 @@ def test_every_moment_for_a_message_to_be_seen(seen_at: int) -> None:
     )
 
 
-def test_a_session_is_woken_when_it_wants_to_be() -> None:
+def test_a_session_is_woken_at_its_deadline() -> None:
     world = MemoryWorld()
     server = Chatterbox("server", "listen", HERE, [], deadline=7.0)
     drive(server, world.loop())
     assert (server.log, world.clock.now()) == (["Passed", "Passed"], 7.0)
 
 
-def test_everybody_in_a_world_is_woken() -> None:
+def test_every_session_of_a_network_is_woken() -> None:
     world = MemoryWorld()
     client, server = pair_in(world, must_hear=1, deadline=3.0)
     server.deadline = 5.0
@@ -169,14 +169,14 @@ def test_everybody_in_a_world_is_woken() -> None:
     assert world.clock.now() == 5.0
 
 
-def test_sessions_that_wait_for_each_other_are_found_out() -> None:
+def test_sessions_that_wait_for_each_other_raise() -> None:
     world = MemoryWorld()
     pair_in(world, must_hear=1)
     with pytest.raises(RuntimeError, match="somebody waits"):
         world.run()
 
 
-def test_everything_is_seen_in_order() -> None:
+def test_inputs_and_actions_are_observed_in_order() -> None:
     world = MemoryWorld()
     seen: list[Input | Action] = []
     world.add(Chatterbox("server", "listen", HERE, []))
@@ -186,7 +186,7 @@ def test_everything_is_seen_in_order() -> None:
 
 
 class Reopens(Chatterbox):
-    """Opens its link anew at the first word."""
+    """Opens its link anew at the first input."""
 
     def handle(self, happened: Input) -> Sequence[Action]:
         actions = super().handle(happened)
@@ -195,7 +195,7 @@ class Reopens(Chatterbox):
         return actions
 
 
-def test_what_came_on_a_link_before_it_was_opened_anew_is_dropped() -> None:
+def test_inputs_of_a_link_are_dropped_when_it_is_opened_anew() -> None:
     world = MemoryWorld(wire=in_pieces(1))
     session = Reopens("server", "listen", HERE, [], deadline=1.0)
     world.add(Chatterbox("client", "connect", HERE, [b"word"]))
@@ -204,14 +204,14 @@ def test_what_came_on_a_link_before_it_was_opened_anew_is_dropped() -> None:
 
 
 class Thoughtless(Chatterbox):
-    """Wants to speak, but nothing comes to mind."""
+    """Wants to send, but has no message."""
 
     def speak(self, at: float) -> bool:
         self.log.append("speak")
         return False
 
 
-def test_who_finds_nothing_to_say_waits() -> None:
+def test_a_session_without_a_message_waits() -> None:
     world = MemoryWorld()
     world.add(Chatterbox("server", "listen", HERE, [b"hello"]))
     client = Thoughtless("client", "connect", HERE, [b"?"])
@@ -219,7 +219,7 @@ def test_who_finds_nothing_to_say_waits() -> None:
     assert client.heard == b"hello"
 
 
-def test_a_loop_and_a_loop_in_memory_can_stand_for_each_other() -> None:
+def test_both_event_loops_satisfy_the_protocol() -> None:
     with Loop() as loop:
         carriers: list[Carrier] = [loop, MemoryWorld().loop()]
     assert all(carrier.clock.now() >= 0 for carrier in carriers)

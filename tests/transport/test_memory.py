@@ -1,9 +1,10 @@
-"""The world in memory, where it differs from the real one or can do more."""
+"""The network in memory, where it differs from the real one or can do more."""
 
-from hearing import Ear
+from recorder import Recorder
 
 from palaver.session.events import (
     Address,
+    Close,
     Closed,
     Failed,
     Input,
@@ -21,30 +22,30 @@ TCP = Address("tcp", "127.0.0.1", 4000)
 UDP = Address("udp", "127.0.0.1", 4000)
 
 
-def pair(world: MemoryWorld, address: Address = TCP, tls: Tls | None = None) -> tuple[MemoryLoop, Ear]:
+def pair(world: MemoryWorld, address: Address = TCP, tls: Tls | None = None) -> tuple[MemoryLoop, Recorder]:
     loop = world.loop()
     loop.carry_out([Open("server", address, "listen", tls), Open("client", address, "connect", tls)])
-    return loop, Ear(loop)
+    return loop, Recorder(loop)
 
 
 def data_of(heard: list[Input]) -> list[tuple[float, bytes]]:
     return [(happened.at, happened.data) for happened in heard if isinstance(happened, Received)]
 
 
-def test_data_comes_when_the_wire_says_so() -> None:
-    loop, ear = pair(MemoryWorld(wire=in_pieces(2, 0.25)))
+def test_data_arrives_when_the_wire_says() -> None:
+    loop, recorder = pair(MemoryWorld(wire=in_pieces(2, 0.25)))
     loop.carry_out([Send("client", b"hello")])
-    received = [ear.wait_for(Received, "server") for _ in range(3)]
+    received = [recorder.wait_for(Received, "server") for _ in range(3)]
     assert data_of([*received]) == [(0.0, b"he"), (0.25, b"ll"), (0.5, b"o")]
 
 
 def test_a_stream_stays_in_order_but_links_overtake_each_other() -> None:
     delays = {b"slow": 2.0, b"fast": 1.0}
     world = MemoryWorld(wire=lambda link, data: [(delays[data], data)])
-    loop, ear = pair(world)
+    loop, recorder = pair(world)
     loop.carry_out([Send("client", b"slow"), Send("client", b"fast"), Send("server", b"fast")])
-    assert ear.wait_for(Received, "client").at == 1.0
-    assert data_of([ear.wait_for(Received, "server"), ear.wait_for(Received, "server")]) == [
+    assert recorder.wait_for(Received, "client").at == 1.0
+    assert data_of([recorder.wait_for(Received, "server"), recorder.wait_for(Received, "server")]) == [
         (2.0, b"slow"),
         (2.0, b"fast"),
     ]
@@ -53,89 +54,88 @@ def test_a_stream_stays_in_order_but_links_overtake_each_other() -> None:
 def test_datagrams_overtake_are_doubled_and_lost() -> None:
     fate = {b"slow": [2.0], b"fast": [1.0, 1.5], b"lost": []}
     world = MemoryWorld(wire=lambda link, data: [(delay, data) for delay in fate[data]])
-    loop, ear = pair(world, UDP)
+    loop, recorder = pair(world, UDP)
     loop.carry_out([Send("client", data) for data in (b"slow", b"fast", b"lost")])
-    received = [ear.wait_for(Received, "server") for _ in range(3)]
+    received = [recorder.wait_for(Received, "server") for _ in range(3)]
     assert data_of([*received]) == [(1.0, b"fast"), (1.5, b"fast"), (2.0, b"slow")]
     assert all(each.is_whole for each in received)
 
 
-def test_who_sent_a_datagram_is_answered() -> None:
-    loop, ear = pair(MemoryWorld(), UDP)
+def test_a_datagram_is_answered_to_its_sender() -> None:
+    loop, recorder = pair(MemoryWorld(), UDP)
     loop.carry_out([Open("other", UDP, "connect"), Send("other", b"ping"), Send("server", b"pong")])
-    assert ear.wait_for(Opened, "server").port == 4000
-    assert ear.wait_for(Received, "other").data == b"pong"
+    assert recorder.wait_for(Opened, "server").port == 4000
+    assert recorder.wait_for(Received, "other").data == b"pong"
 
 
-def test_nobody_hears_a_datagram_in_memory() -> None:
+def test_a_datagram_without_listener_is_refused_in_memory() -> None:
     loop = MemoryWorld().loop()
     loop.carry_out([Open("client", UDP, "connect"), Send("client", b"hello?")])
-    assert Ear(loop).wait_for(Failed, "client").trouble == "refused"
+    assert Recorder(loop).wait_for(Failed, "client").trouble == "refused"
 
 
-def test_nobody_listens_in_memory() -> None:
+def test_connecting_without_listener_is_refused_in_memory() -> None:
     loop = MemoryWorld(connect_patience=2.0).loop()
     loop.carry_out([Open("client", TCP, "connect")])
-    failed = Ear(loop).wait_for(Failed, "client")
+    failed = Recorder(loop).wait_for(Failed, "client")
     assert (failed.trouble, failed.at) == ("refused", 2.0)
 
 
-def test_it_does_not_matter_who_starts_first() -> None:
+def test_a_client_may_start_before_the_server() -> None:
     world = MemoryWorld()
     loop = world.loop()
     loop.carry_out([Open("client", TCP, "connect"), Send("client", b"early"), Open("server", TCP, "listen")])
-    ear = Ear(loop)
-    assert ear.wait_for(Opened, "client").at == 0.0
-    assert ear.bytes_on("server", 5) == b"early"
+    recorder = Recorder(loop)
+    assert recorder.wait_for(Opened, "client").at == 0.0
+    assert recorder.bytes_on("server", 5) == b"early"
 
 
-def test_a_peer_can_crash() -> None:
-    loop, ear = pair(MemoryWorld())
-    ear.wait_for(Opened, "client")
-    loop.carry_out([Send("server", b"aah")])
-    loop.reset("server")
-    assert ear.wait_for(Received, "client").data == b"aah"
-    assert ear.wait_for(Closed, "client").trouble == "reset"
+def test_a_crash_of_the_peer_is_a_reset() -> None:
+    loop, recorder = pair(MemoryWorld())
+    recorder.wait_for(Opened, "client")
+    loop.carry_out([Send("server", b"aah"), Close("server", abruptly=True)])
+    assert recorder.wait_for(Received, "client").data == b"aah"
+    assert recorder.wait_for(Closed, "client").trouble == "reset"
 
 
-def test_a_handshake_needs_two() -> None:
-    loop, ear = pair(MemoryWorld())
+def test_a_link_is_secured_when_both_ends_have_asked() -> None:
+    loop, recorder = pair(MemoryWorld())
     loop.carry_out([Send("server", b"go"), Secure("server", "listen", Tls()), Send("server", b"hello")])
-    assert ear.wait_for(Received, "client").data == b"go"
+    assert recorder.wait_for(Received, "client").data == b"go"
     loop.carry_out([Secure("client", "connect", Tls()), Send("client", b"me too")])
-    assert ear.wait_for(Secured, "client")
-    assert ear.bytes_on("client", 5) == b"hello"
-    assert ear.bytes_on("server", 6) == b"me too"
+    assert recorder.wait_for(Secured, "client")
+    assert recorder.bytes_on("client", 5) == b"hello"
+    assert recorder.bytes_on("server", 6) == b"me too"
 
 
-def test_one_speaks_in_clear() -> None:
-    loop, ear = pair(MemoryWorld())
+def test_clear_text_on_a_secured_link_fails() -> None:
+    loop, recorder = pair(MemoryWorld())
     loop.carry_out([Secure("server", "listen", Tls()), Send("client", b"what?")])
-    assert ear.wait_for(Failed, "server").trouble == "tls"
-    assert ear.wait_for(Closed, "client")
+    assert recorder.wait_for(Failed, "server").trouble == "tls"
+    assert recorder.wait_for(Closed, "client")
 
 
 def test_clear_text_in_a_handshake_breaks_it() -> None:
     world = MemoryWorld(wire=in_pieces(100, 0.0))
-    loop, ear = pair(world)
+    loop, recorder = pair(world)
     loop.carry_out([Send("client", b"too late"), Secure("server", "listen", Tls())])
-    assert ear.wait_for(Failed, "server").trouble == "tls"
+    assert recorder.wait_for(Failed, "server").trouble == "tls"
 
 
 def test_both_ends_must_encrypt_from_the_start() -> None:
     world = MemoryWorld()
     loop = world.loop()
     loop.carry_out([Open("server", TCP, "listen"), Open("client", TCP, "connect", Tls())])
-    ear = Ear(loop)
-    assert ear.wait_for(Failed, "client").trouble == "tls"
-    assert ear.wait_for(Closed, "server").trouble is None
+    recorder = Recorder(loop)
+    assert recorder.wait_for(Failed, "client").trouble == "tls"
+    assert recorder.wait_for(Closed, "server").trouble is None
 
 
-def test_several_loops_share_one_world() -> None:
+def test_several_event_loops_share_one_network() -> None:
     world = MemoryWorld()
     here, there = world.loop(), world.loop()
     here.carry_out([Open("link", TCP, "listen")])
     there.carry_out([Open("link", TCP, "connect"), Send("link", b"hello")])
-    assert Ear(here).bytes_on("link", 5) == b"hello"
+    assert Recorder(here).bytes_on("link", 5) == b"hello"
     there.close()
-    assert Ear(here).wait_for(Closed, "link")
+    assert Recorder(here).wait_for(Closed, "link")

@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hearing import Ear
+from recorder import Recorder
 
-from palaver.session.events import Address, Close, Closed, Failed, Finish, Open, Opened, Received, Send, Tls
+from palaver.addresses import Address
+from palaver.session.events import Close, Closed, Failed, Finish, Open, Opened, Received, Send, Tls
 from palaver.transport import Loop, ManualClock
 
 
@@ -41,66 +42,66 @@ def is_alive(pid: int) -> bool:
 
 def test_a_program_reads_and_writes(loop: Loop) -> None:
     loop.carry_out([run("cat"), Send("program", b"\x00\xff\n")])
-    ear = Ear(loop)
-    assert ear.wait_for(Opened, "program")
-    assert ear.bytes_on("program", 3) == b"\x00\xff\n"
+    recorder = Recorder(loop)
+    assert recorder.wait_for(Opened, "program")
+    assert recorder.bytes_on("program", 3) == b"\x00\xff\n"
     loop.carry_out([Finish("program")])
-    assert ear.wait_for(Closed, "program").exit_code == 0
+    assert recorder.wait_for(Closed, "program").exit_code == 0
 
 
 def test_plenty_of_data_goes_through_a_program(loop: Loop) -> None:
     plenty = bytes(range(256)) * 8192
     loop.carry_out([run("cat"), Send("program", plenty), Finish("program")])
-    ear = Ear(loop)
-    assert ear.bytes_on("program", len(plenty)) == plenty
-    assert ear.wait_for(Closed, "program").exit_code == 0
+    recorder = Recorder(loop)
+    assert recorder.bytes_on("program", len(plenty)) == plenty
+    assert recorder.wait_for(Closed, "program").exit_code == 0
 
 
 @pytest.mark.parametrize("script, code", [("exit 3", 3), ("kill -SEGV $$", -signal.SIGSEGV), ("true", 0)])
-def test_how_a_program_has_ended(loop: Loop, script: str, code: int) -> None:
+def test_the_exit_code_of_a_program_is_reported(loop: Loop, script: str, code: int) -> None:
     loop.carry_out([shell(f"echo said; {script}")])
-    ear = Ear(loop)
-    closed = ear.wait_for(Closed, "program")
+    recorder = Recorder(loop)
+    closed = recorder.wait_for(Closed, "program")
     assert (closed.exit_code, closed.trouble) == (code, None)
-    assert [happened.data for happened in ear.unheard if isinstance(happened, Received)] == [b"said\n"]
+    assert [happened.data for happened in recorder.unread if isinstance(happened, Received)] == [b"said\n"]
 
 
-def test_sending_to_a_program_that_has_ended_does_no_harm(loop: Loop) -> None:
+def test_sending_to_a_program_that_has_ended_is_harmless(loop: Loop) -> None:
     loop.carry_out([shell("exit 0")])
-    Ear(loop).wait_for(Closed, "program")
+    Recorder(loop).wait_for(Closed, "program")
     loop.carry_out([Send("program", b"hello?"), Finish("program"), Close("program")])
     assert loop.poll() == []
 
 
-def test_a_program_that_does_not_want_to_read_may_still_speak(loop: Loop, tmp_path: Path) -> None:
+def test_a_program_that_has_closed_its_input_may_still_write(loop: Loop, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "go on")
     loop.carry_out([shell(f"exec <&-; echo deaf; cat '{tmp_path}/go on'")])
-    ear = Ear(loop)
-    assert ear.bytes_on("program", 5) == b"deaf\n"
+    recorder = Recorder(loop)
+    assert recorder.bytes_on("program", 5) == b"deaf\n"
     loop.carry_out([Send("program", bytes(1_000_000))])
     assert loop.poll() == []
     (tmp_path / "go on").write_text("but not dumb")
-    assert ear.bytes_on("program", 12) == b"but not dumb"
-    assert ear.wait_for(Closed, "program").exit_code == 0
+    assert recorder.bytes_on("program", 12) == b"but not dumb"
+    assert recorder.wait_for(Closed, "program").exit_code == 0
 
 
-def test_a_program_that_never_reads_does_not_stop_us() -> None:
+def test_a_program_that_never_reads_does_not_block() -> None:
     with Loop(close_grace=0.05) as loop:
         loop.carry_out([shell("echo $$; exec sleep 60"), Send("program", bytes(10_000_000))])
-        pid = int(Ear(loop).wait_for(Received, "program").data)
+        pid = int(Recorder(loop).wait_for(Received, "program").data)
         assert loop.poll() == []
     assert not is_alive(pid)
 
 
-def test_a_program_that_does_not_want_to_end_is_made_to() -> None:
+def test_a_program_that_does_not_end_is_killed() -> None:
     with Loop(close_grace=0.05) as loop:
         loop.carry_out([shell("trap '' TERM; echo $$; while true; do sleep 60; done")])
-        pid = int(Ear(loop).wait_for(Received, "program").data)
+        pid = int(Recorder(loop).wait_for(Received, "program").data)
         loop.carry_out([Close("program")])
     assert not is_alive(pid)
 
 
-def test_a_program_that_goes_by_itself_is_not_killed(tmp_path: Path) -> None:
+def test_a_program_that_ends_by_itself_is_not_killed(tmp_path: Path) -> None:
     with Loop(close_grace=10.0) as loop:
         loop.carry_out([shell(f"cat >{tmp_path}/heard; echo done >{tmp_path}/end"), Send("program", b"that is all")])
         loop.carry_out([Close("program")])
@@ -111,7 +112,7 @@ def test_a_program_that_goes_by_itself_is_not_killed(tmp_path: Path) -> None:
 def test_a_program_that_writes_without_end_can_be_closed() -> None:
     with Loop(close_grace=0.05) as loop:
         loop.carry_out([run("yes")])
-        Ear(loop).wait_for(Received, "program")
+        Recorder(loop).wait_for(Received, "program")
         loop.carry_out([Close("program")])
 
 
@@ -122,7 +123,7 @@ def test_no_program_survives_an_exception(error: type[BaseException]) -> None:
     def interrupted() -> None:
         with Loop(close_grace=0.05) as loop:
             loop.carry_out([shell("echo $$; exec sleep 60")])
-            pids.append(int(Ear(loop).wait_for(Received, "program").data))
+            pids.append(int(Recorder(loop).wait_for(Received, "program").data))
             raise error
 
     with pytest.raises(error):
@@ -130,64 +131,55 @@ def test_no_program_survives_an_exception(error: type[BaseException]) -> None:
     assert not is_alive(pids[0])
 
 
-def test_what_a_program_has_started_goes_with_it(tmp_path: Path) -> None:
+def test_processes_started_by_a_program_end_with_it(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "held open")
     held = os.open(tmp_path / "held open", os.O_RDONLY | os.O_NONBLOCK)
     with Loop(close_grace=0.05) as loop:
         loop.carry_out([shell(f"exec 3>'{tmp_path}/held open'; sleep 60 & echo started; wait")])
-        assert Ear(loop).wait_for(Received, "program").data == b"started\n"
+        assert Recorder(loop).wait_for(Received, "program").data == b"started\n"
     # When the last one who could write has gone there is an end to be read.
     assert select.select([held], [], [], 10)[0]
     assert os.read(held, 1) == b""
     os.close(held)
 
 
-def test_a_program_may_leave_others_behind_who_hold_its_output(loop: Loop, tmp_path: Path) -> None:
+def test_a_program_ends_although_others_hold_its_output(loop: Loop, tmp_path: Path) -> None:
     if not hasattr(os, "pidfd_open"):
         pytest.skip("only the system knows that it has ended")
     os.mkfifo(tmp_path / "end")
     loop.carry_out([shell(f"cat '{tmp_path}/end' & echo started; exit 4")])
-    assert Ear(loop).wait_for(Closed, "program").exit_code == 4
+    assert Recorder(loop).wait_for(Closed, "program").exit_code == 4
     (tmp_path / "end").write_text("")
 
 
-def test_there_is_no_such_program(loop: Loop) -> None:
+def test_a_missing_program_is_not_found(loop: Loop) -> None:
     loop.carry_out([run("/no/such/program")])
-    failed = Ear(loop).wait_for(Failed, "program")
+    failed = Recorder(loop).wait_for(Failed, "program")
     assert (failed.trouble, failed.reason) == ("not found", "/no/such/program: No such file or directory")
 
 
-def test_a_program_that_cannot_be_run(loop: Loop, tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_run_fails(loop: Loop, tmp_path: Path) -> None:
     for command in [(), ("",), (str(tmp_path),), ("a\0b",)]:
         loop.carry_out([run(*command)])
-        assert Ear(loop).wait_for(Failed, "program").trouble in ("not found", "other")
+        assert Recorder(loop).wait_for(Failed, "program").trouble in ("not found", "other")
 
 
-def test_the_errors_of_a_program_can_be_kept() -> None:
-    with Loop(keep_errors=True) as loop:
-        loop.carry_out([shell("echo oops >&2; head -c 200000 /dev/zero >&2; echo the end >&2; exit 1")])
-        assert Ear(loop).wait_for(Closed, "program").exit_code == 1
-        errors = loop.errors_of("program")
-        assert errors.endswith(b"the end\n")
-        assert len(errors) == 65536
-
-
-def test_a_program_that_falls_silent_has_closed() -> None:
+def test_a_program_that_closes_its_output_counts_as_closed() -> None:
     clock = ManualClock()
     with Loop(clock, close_grace=0.05) as loop:
         loop.carry_out([shell("echo last words; exec >&-; exec sleep 60")])
-        ear = Ear(loop)
-        assert ear.bytes_on("program", 11) == b"last words\n"
+        recorder = Recorder(loop)
+        assert recorder.bytes_on("program", 11) == b"last words\n"
         # Its output has ended, or will soon; its exit code is worth a second.
         while loop.poll() == []:
             clock.advance(0.25)
         loop.carry_out([Close("program")])
 
 
-def test_encryption_over_a_program(loop: Loop) -> None:
+def test_tls_works_over_a_program(loop: Loop) -> None:
     loop.carry_out([Open("program", Address("program", command=("cat",)), "connect", Tls())])
     # It echoes our greeting, which is not what a server would say.
-    assert Ear(loop).wait_for(Failed, "program").trouble == "tls"
+    assert Recorder(loop).wait_for(Failed, "program").trouble == "tls"
 
 
 # --- Targets ----------------------------------------------------------------------------------------------------------
@@ -199,16 +191,16 @@ def target(script: str) -> Open:
 
 def test_the_errors_of_a_target_are_a_part_of_its_output(loop: Loop) -> None:
     loop.carry_out([target("cat; echo out; echo error >&2; exit 5")])
-    ear = Ear(loop)
-    assert ear.bytes_on("target", 10) == b"out\nerror\n"
-    assert ear.wait_for(Closed, "target").exit_code == 5
+    recorder = Recorder(loop)
+    assert recorder.bytes_on("target", 10) == b"out\nerror\n"
+    assert recorder.wait_for(Closed, "target").exit_code == 5
 
 
-def test_the_end_of_a_target_is_told_also_if_it_has_closed_its_output_long_before() -> None:
+def test_the_end_of_a_target_is_reported_long_after_it_closed_its_output() -> None:
     clock = ManualClock()
     with Loop(clock, close_grace=0.05) as loop:
         loop.carry_out([target("echo $$; exec >&- 2>&-; exec sleep 60")])
-        pid = int(Ear(loop).wait_for(Received, "target").data)
+        pid = int(Recorder(loop).wait_for(Received, "target").data)
         for _ in range(8):
             clock.advance(1.0)
             assert loop.poll() == []
@@ -220,12 +212,12 @@ def test_the_end_of_a_target_is_told_also_if_it_has_closed_its_output_long_befor
         assert [each.exit_code for each in heard if isinstance(each, Closed)] == [-signal.SIGKILL]
 
 
-def test_what_a_target_has_started_goes_with_it_also_if_it_has_ended_by_itself(loop: Loop, tmp_path: Path) -> None:
+def test_processes_started_by_a_target_end_with_it(loop: Loop, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "held open")
     held = os.open(tmp_path / "held open", os.O_RDONLY | os.O_NONBLOCK)
     # Its child has an output of its own, or where the system does not tell its end nobody would know of it.
     loop.carry_out([target(f"exec 3>'{tmp_path}/held open'; sleep 60 >/dev/null 2>&1 & exit 4")])
-    assert Ear(loop).wait_for(Closed, "target").exit_code == 4
+    assert Recorder(loop).wait_for(Closed, "target").exit_code == 4
     assert select.select([held], [], [], 10)[0]
     assert os.read(held, 1) == b""
     os.close(held)
@@ -237,7 +229,7 @@ def test_a_target_is_asked_to_end_at_once(tmp_path: Path) -> None:
         patient.carry_out(
             [target(f"trap 'echo asked >{tmp_path}/end; exit' TERM; echo up; while :; do sleep 0.1; done")]
         )
-        assert Ear(patient).bytes_on("target", 3) == b"up\n"
+        assert Recorder(patient).bytes_on("target", 3) == b"up\n"
     assert (tmp_path / "end").read_text() == "asked\n"
 
 
@@ -260,17 +252,17 @@ def pipes() -> Iterator[tuple[int, int, int, int]]:
             continue
 
 
-def test_a_user_is_a_peer(pipes: tuple[int, int, int, int]) -> None:
+def test_standard_input_and_output_are_a_peer(pipes: tuple[int, int, int, int]) -> None:
     our_input, our_output, keyboard, screen = pipes
     with Loop(standard=(our_input, our_output)) as loop:
         loop.carry_out([STANDARD, Send("user", b"name? ")])
-        ear = Ear(loop)
-        assert ear.wait_for(Opened, "user")
+        recorder = Recorder(loop)
+        assert recorder.wait_for(Opened, "user")
         assert os.read(screen, 100) == b"name? "
         os.write(keyboard, b"Ada\n")
-        assert ear.bytes_on("user", 4) == b"Ada\n"
+        assert recorder.bytes_on("user", 4) == b"Ada\n"
         os.close(keyboard)
-        assert ear.wait_for(Closed, "user")
+        assert recorder.wait_for(Closed, "user")
         loop.carry_out([Close("user")])
     # They are not ours to close, nor to change.
     assert os.get_blocking(our_input)
@@ -289,7 +281,7 @@ def test_plenty_of_output_does_not_block(pipes: tuple[int, int, int, int]) -> No
     assert seen == plenty
 
 
-def test_a_reader_that_is_gone_does_no_harm(pipes: tuple[int, int, int, int]) -> None:
+def test_a_reader_that_is_gone_is_harmless(pipes: tuple[int, int, int, int]) -> None:
     our_input, our_output, _, screen = pipes
     os.close(screen)
     with Loop(standard=(our_input, our_output)) as loop:
@@ -305,13 +297,13 @@ def test_a_file_may_be_the_input(tmp_path: Path) -> None:
         Loop(standard=(source.fileno(), target.fileno())) as loop,
     ):
         loop.carry_out([STANDARD, Send("user", b"x" * 10_000)])
-        assert Ear(loop).rest_of("user") == b"line\n" * 20_000
+        assert Recorder(loop).rest_of("user") == b"line\n" * 20_000
         loop.carry_out([Close("user")])
     assert (tmp_path / "output").stat().st_size == 10_000
 
 
-def test_python_programs_are_no_different(loop: Loop) -> None:
+def test_a_python_program_answers_at_once(loop: Loop) -> None:
     loop.carry_out([run(sys.executable, "-c", "print(input()[::-1])"), Send("program", b"stressed\n")])
-    ear = Ear(loop)
-    assert ear.bytes_on("program", 9) == b"desserts\n"
-    assert ear.wait_for(Closed, "program").exit_code == 0
+    recorder = Recorder(loop)
+    assert recorder.bytes_on("program", 9) == b"desserts\n"
+    assert recorder.wait_for(Closed, "program").exit_code == 0

@@ -1,4 +1,4 @@
-"""Sockets that behave badly, or are not there."""
+"""Sockets that fail, and peers that behave badly."""
 
 import os
 import resource
@@ -7,9 +7,10 @@ import struct
 from pathlib import Path
 
 import pytest
-from hearing import Ear
+from recorder import Recorder
 
-from palaver.session.events import Address, Close, Closed, Failed, Open, Opened, Passed, Received, Send
+from palaver.addresses import Address
+from palaver.session.events import Close, Closed, Failed, Open, Opened, Passed, Received, Send
 from palaver.transport import Loop, ManualClock
 
 
@@ -18,11 +19,11 @@ def connect_to(server: socket.socket) -> Open:
     return Open("peer", Address("tcp", host, port), "connect")
 
 
-def connected(loop: Loop, listening: socket.socket) -> tuple[Ear, socket.socket]:
+def connected(loop: Loop, listening: socket.socket) -> tuple[Recorder, socket.socket]:
     loop.carry_out([connect_to(listening)])
-    ear = Ear(loop)
-    ear.wait_for(Opened, "peer")
-    return ear, listening.accept()[0]
+    recorder = Recorder(loop)
+    recorder.wait_for(Opened, "peer")
+    return recorder, listening.accept()[0]
 
 
 def reset(connection: socket.socket) -> None:
@@ -36,38 +37,38 @@ def unused_port() -> int:
         return port
 
 
-def test_a_reset_is_told(loop: Loop, listening: socket.socket) -> None:
-    ear, peer = connected(loop, listening)
+def test_a_reset_is_reported(loop: Loop, listening: socket.socket) -> None:
+    recorder, peer = connected(loop, listening)
     reset(peer)
-    assert ear.wait_for(Closed, "peer").trouble == "reset"
+    assert recorder.wait_for(Closed, "peer").trouble == "reset"
 
 
-def test_what_came_before_a_reset_is_told_first(loop: Loop, listening: socket.socket) -> None:
-    ear, peer = connected(loop, listening)
+def test_data_before_a_reset_is_reported_first(loop: Loop, listening: socket.socket) -> None:
+    recorder, peer = connected(loop, listening)
     peer.sendall(b"last words")
-    assert ear.bytes_on("peer", 10) == b"last words"
+    assert recorder.bytes_on("peer", 10) == b"last words"
     loop.carry_out([Send("peer", b"unread")])
     peer.close()  # with something unread: this resets as well
-    assert ear.wait_for(Closed, "peer").trouble == "reset"
+    assert recorder.wait_for(Closed, "peer").trouble == "reset"
 
 
-def test_sending_to_somebody_gone_does_no_harm(loop: Loop, listening: socket.socket) -> None:
-    ear, peer = connected(loop, listening)
+def test_sending_to_a_closed_peer_is_harmless(loop: Loop, listening: socket.socket) -> None:
+    recorder, peer = connected(loop, listening)
     peer.close()
-    assert ear.wait_for(Closed, "peer").trouble is None
+    assert recorder.wait_for(Closed, "peer").trouble is None
     for _ in range(5):
         loop.carry_out([Send("peer", b"hello?")])
         loop.poll()
 
 
-def test_somebody_who_does_not_read_does_not_stop_us(listening: socket.socket) -> None:
+def test_a_peer_that_does_not_read_does_not_block(listening: socket.socket) -> None:
     clock = ManualClock()
     with Loop(clock) as loop:
-        ear, peer = connected(loop, listening)
+        recorder, peer = connected(loop, listening)
         loop.carry_out([Send("peer", bytes(50_000_000))])
         assert loop.poll() == []
         peer.sendall(b"busy")
-        assert ear.bytes_on("peer", 4) == b"busy"
+        assert recorder.bytes_on("peer", 4) == b"busy"
         loop.carry_out([Close("peer")])
         assert loop.poll() == []
         # Patience has an end, and then there is nothing left to wait for.
@@ -78,49 +79,49 @@ def test_somebody_who_does_not_read_does_not_stop_us(listening: socket.socket) -
         peer.close()
 
 
-def test_nobody_listens(loop: Loop) -> None:
+def test_connecting_to_a_closed_port_is_refused(loop: Loop) -> None:
     loop.carry_out([Open("peer", Address("tcp", "127.0.0.1", unused_port()), "connect")])
-    failed = Ear(loop).wait_for(Failed, "peer")
+    failed = Recorder(loop).wait_for(Failed, "peer")
     assert failed.trouble == "refused"
     assert failed.reason.endswith("Connection refused")
 
 
-def test_a_link_that_failed_is_of_no_use_but_does_no_harm(loop: Loop) -> None:
+def test_actions_on_a_failed_link_are_harmless(loop: Loop) -> None:
     loop.carry_out([Open("peer", Address("tcp", "127.0.0.1", unused_port()), "connect")])
-    Ear(loop).wait_for(Failed, "peer")
+    Recorder(loop).wait_for(Failed, "peer")
     loop.carry_out([Send("peer", b"hello?"), Close("peer")])
     assert loop.poll() == []
 
 
-def test_a_failure_of_a_link_that_was_closed_is_not_told(loop: Loop) -> None:
+def test_a_failure_of_a_closed_link_is_not_reported(loop: Loop) -> None:
     loop.carry_out([Open("peer", Address("tcp", port=70000), "connect"), Close("peer")])
     assert loop.poll() == []
 
 
-def test_a_server_that_is_starting_is_asked_again() -> None:
+def test_a_refused_connection_is_retried() -> None:
     clock, address = ManualClock(), Address("tcp", "127.0.0.1", unused_port())
     with Loop(clock, connect_patience=1.0) as loop:
         loop.carry_out([Open("client", address, "connect")])
         assert loop.poll() == []
         loop.carry_out([Open("server", address, "listen")])
         clock.advance(0.02)
-        assert Ear(loop).wait_for(Opened, "client")
+        assert Recorder(loop).wait_for(Opened, "client")
 
 
-def test_a_server_may_be_starting_only_in_the_beginning() -> None:
+def test_startup_patience_counts_from_the_beginning() -> None:
     clock, address = ManualClock(), Address("tcp", "127.0.0.1", unused_port())
     with Loop(clock, startup_patience=1.0) as loop:
         loop.carry_out([Open("early", address, "connect")])
         clock.advance(0.9)
         assert loop.poll() == []
         clock.advance(0.2)
-        assert Ear(loop).wait_for(Failed, "early").trouble == "refused"
+        assert Recorder(loop).wait_for(Failed, "early").trouble == "refused"
         loop.carry_out([Open("late", address, "connect")])
-        assert Ear(loop).wait_for(Failed, "late").trouble == "refused"
+        assert Recorder(loop).wait_for(Failed, "late").trouble == "refused"
         assert clock.now() < 1.2
 
 
-def test_patience_has_an_end() -> None:
+def test_retries_end_with_the_patience() -> None:
     clock, address = ManualClock(), Address("tcp", "127.0.0.1", unused_port())
     with Loop(clock, connect_patience=1.0) as loop:
         loop.carry_out([Open("client", address, "connect")])
@@ -128,10 +129,10 @@ def test_patience_has_an_end() -> None:
             clock.advance(0.1)
             assert loop.poll() == []
         clock.advance(0.2)
-        assert Ear(loop).wait_for(Failed, "client").trouble == "refused"
+        assert Recorder(loop).wait_for(Failed, "client").trouble == "refused"
 
 
-def test_a_server_that_does_not_accept_is_given_up() -> None:
+def test_connecting_times_out() -> None:
     clock = ManualClock()
     with socket.socket() as busy, socket.socket() as guest, socket.socket() as another:
         busy.bind(("127.0.0.1", 0))
@@ -143,12 +144,12 @@ def test_a_server_that_does_not_accept_is_given_up() -> None:
             loop.carry_out([connect_to(busy)])
             assert loop.poll() == []
             clock.advance(3.0)
-            assert Ear(loop).wait_for(Failed, "peer").trouble == "timed out"
+            assert Recorder(loop).wait_for(Failed, "peer").trouble == "timed out"
 
 
-def test_a_port_that_is_taken(loop: Loop, listening: socket.socket) -> None:
+def test_listening_at_a_port_in_use_fails(loop: Loop, listening: socket.socket) -> None:
     loop.carry_out([Open("server", Address("tcp", "127.0.0.1", listening.getsockname()[1]), "listen")])
-    assert Ear(loop).wait_for(Failed, "server").trouble == "in use"
+    assert Recorder(loop).wait_for(Failed, "server").trouble == "in use"
 
 
 @pytest.mark.parametrize(
@@ -160,21 +161,21 @@ def test_a_port_that_is_taken(loop: Loop, listening: socket.socket) -> None:
     ],
 )
 @pytest.mark.parametrize("role", ["connect", "listen"])
-def test_an_address_that_cannot_be(loop: Loop, address: Address, trouble: str, role: str) -> None:
+def test_an_impossible_address_fails(loop: Loop, address: Address, trouble: str, role: str) -> None:
     loop.carry_out([Open("peer", address, role)])
-    assert Ear(loop).wait_for(Failed, "peer").trouble == trouble
+    assert Recorder(loop).wait_for(Failed, "peer").trouble == trouble
 
 
 def test_the_default_host_is_this_machine(loop: Loop) -> None:
     loop.carry_out([Open("server", Address("tcp"), "listen")])
     with socket.create_connection(("127.0.0.1", loop.port_of("server")), timeout=10):
-        assert Ear(loop).wait_for(Opened, "server")
+        assert Recorder(loop).wait_for(Opened, "server")
 
 
 def test_a_name_may_have_several_addresses(loop: Loop) -> None:
     loop.carry_out([Open("server", Address("tcp", "localhost"), "listen")])
     loop.carry_out([Open("client", Address("tcp", "localhost", loop.port_of("server")), "connect")])
-    assert Ear(loop).wait_for(Opened, "client")
+    assert Recorder(loop).wait_for(Opened, "client")
 
 
 def test_many_open_files_are_no_problem(loop: Loop, listening: socket.socket) -> None:
@@ -183,9 +184,9 @@ def test_many_open_files_are_no_problem(loop: Loop, listening: socket.socket) ->
         pytest.skip("not so many files may be open here")
     spare = [os.dup(0) for _ in range(1100)]
     try:
-        ear, peer = connected(loop, listening)
+        recorder, peer = connected(loop, listening)
         peer.sendall(b"far out")
-        assert ear.bytes_on("peer", 7) == b"far out"
+        assert recorder.bytes_on("peer", 7) == b"far out"
         peer.close()
     finally:
         for fd in spare:
@@ -194,7 +195,7 @@ def test_many_open_files_are_no_problem(loop: Loop, listening: socket.socket) ->
 
 @pytest.mark.parametrize("kind", ["tcp", "udp", "unix"])
 @pytest.mark.parametrize("role", ["connect", "listen"])
-def test_the_system_has_no_more_sockets(loop: Loop, tmp_path: Path, kind: str, role: str) -> None:
+def test_too_many_open_files_are_a_failure(loop: Loop, tmp_path: Path, kind: str, role: str) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     first_free = os.dup(0)
     os.close(first_free)
@@ -203,10 +204,10 @@ def test_the_system_has_no_more_sockets(loop: Loop, tmp_path: Path, kind: str, r
         loop.carry_out([Open("peer", Address(kind, "127.0.0.1", 9, str(tmp_path / "socket")), role)])
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    assert "Too many open files" in Ear(loop).wait_for(Failed, "peer").reason
+    assert "Too many open files" in Recorder(loop).wait_for(Failed, "peer").reason
 
 
-def test_places_where_nobody_listens_any_more_are_given_up(loop: Loop) -> None:
+def test_idle_listeners_are_closed(loop: Loop) -> None:
     before = len(os.listdir("/proc/self/fd")) if Path("/proc/self/fd").exists() else 0
     for number in range(50):
         loop.carry_out([Open(f"server {number}", Address("tcp"), "listen"), Close(f"server {number}")])
@@ -214,14 +215,14 @@ def test_places_where_nobody_listens_any_more_are_given_up(loop: Loop) -> None:
     assert after - before <= 16
 
 
-def test_closing_twice_does_no_harm(listening: socket.socket) -> None:
+def test_closing_twice_is_harmless(listening: socket.socket) -> None:
     loop = Loop()
     loop.carry_out([connect_to(listening)])
     loop.close()
     loop.close()
 
 
-def test_waiting_ends_when_it_should(loop: Loop, listening: socket.socket) -> None:
+def test_waiting_ends_at_its_time_limit(loop: Loop, listening: socket.socket) -> None:
     _, peer = connected(loop, listening)
     until = loop.clock.now() + 0.02
     (passed,) = loop.wait(until)
@@ -230,7 +231,7 @@ def test_waiting_ends_when_it_should(loop: Loop, listening: socket.socket) -> No
     peer.close()
 
 
-def test_a_time_that_is_over_does_not_hide_what_has_come(loop: Loop, listening: socket.socket) -> None:
+def test_input_that_has_come_is_reported_after_the_time_limit(loop: Loop, listening: socket.socket) -> None:
     _, peer = connected(loop, listening)
     peer.sendall(b"in time")
     peer.close()
@@ -241,31 +242,31 @@ def test_a_time_that_is_over_does_not_hide_what_has_come(loop: Loop, listening: 
 # --- Unix sockets -----------------------------------------------------------------------------------------------------
 
 
-def test_there_is_no_such_path(loop: Loop, tmp_path: Path) -> None:
+def test_connecting_to_a_missing_path_fails(loop: Loop, tmp_path: Path) -> None:
     loop.carry_out([Open("peer", Address("unix", path=str(tmp_path / "nothing")), "connect")])
-    assert Ear(loop).wait_for(Failed, "peer").trouble == "not found"
+    assert Recorder(loop).wait_for(Failed, "peer").trouble == "not found"
 
 
-def test_a_path_cannot_be_that_long(loop: Loop) -> None:
+def test_a_path_that_is_too_long_fails(loop: Loop) -> None:
     for role in ("connect", "listen"):
         loop.carry_out([Open("peer", Address("unix", path="/tmp/" + "x" * 500), role)])
-        assert Ear(loop).wait_for(Failed, "peer").trouble == "other"
+        assert Recorder(loop).wait_for(Failed, "peer").trouble == "other"
 
 
-def test_a_file_is_in_the_way_and_stays_there(loop: Loop, tmp_path: Path) -> None:
+def test_an_ordinary_file_at_the_path_is_kept(loop: Loop, tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_text("precious")
     loop.carry_out([Open("server", Address("unix", path=str(path)), "listen")])
-    assert Ear(loop).wait_for(Failed, "server").trouble == "in use"
+    assert Recorder(loop).wait_for(Failed, "server").trouble == "in use"
     assert path.read_text() == "precious"
 
 
-def test_what_a_killed_program_has_left_is_no_obstacle(loop: Loop, tmp_path: Path) -> None:
+def test_the_socket_of_a_killed_program_is_replaced(loop: Loop, tmp_path: Path) -> None:
     address = Address("unix", path=str(tmp_path / "socket"))
     with socket.socket(socket.AF_UNIX) as dead:
         dead.bind(address.path)
     loop.carry_out([Open("server", address, "listen"), Open("client", address, "connect")])
-    assert Ear(loop).wait_for(Opened, "server")
+    assert Recorder(loop).wait_for(Opened, "server")
 
 
 def test_a_unix_socket_leaves_no_file(tmp_path: Path) -> None:
@@ -276,68 +277,68 @@ def test_a_unix_socket_leaves_no_file(tmp_path: Path) -> None:
     assert not path.exists()
 
 
-def test_the_socket_of_somebody_else_is_left_alone(loop: Loop, tmp_path: Path) -> None:
+def test_the_socket_of_a_running_program_is_kept(loop: Loop, tmp_path: Path) -> None:
     address = Address("unix", path=str(tmp_path / "socket"))
     with socket.socket(socket.AF_UNIX) as alive:
         alive.bind(address.path)
         alive.listen()
         loop.carry_out([Open("server", address, "listen")])
-        assert Ear(loop).wait_for(Failed, "server").trouble == "in use"
+        assert Recorder(loop).wait_for(Failed, "server").trouble == "in use"
     assert Path(address.path).exists()
 
 
 # --- Datagrams --------------------------------------------------------------------------------------------------------
 
 
-def datagrams(loop: Loop, host: str = "127.0.0.1") -> Ear:
+def datagrams(loop: Loop, host: str = "127.0.0.1") -> Recorder:
     loop.carry_out([Open("server", Address("udp", host), "listen")])
     loop.carry_out([Open("client", Address("udp", host, loop.port_of("server")), "connect")])
-    return Ear(loop)
+    return Recorder(loop)
 
 
 @pytest.mark.parametrize("data", [b"ping", b"", bytes(60_000)], ids=len)
 def test_a_datagram_is_one_message(loop: Loop, data: bytes) -> None:
-    ear = datagrams(loop)
-    assert ear.wait_for(Opened, "client").port == 0
+    recorder = datagrams(loop)
+    assert recorder.wait_for(Opened, "client").port == 0
     loop.carry_out([Send("client", data), Send("client", b"next")])
-    assert ear.wait_for(Opened, "server").port == loop.port_of("server")
-    first, second = ear.wait_for(Received, "server"), ear.wait_for(Received, "server")
+    assert recorder.wait_for(Opened, "server").port == loop.port_of("server")
+    first, second = recorder.wait_for(Received, "server"), recorder.wait_for(Received, "server")
     assert (first.data, first.is_whole, second.data) == (data, True, b"next")
     loop.carry_out([Send("server", data)])
-    assert ear.wait_for(Received, "client").data == data
+    assert recorder.wait_for(Received, "client").data == data
 
 
-def test_who_spoke_last_is_answered(loop: Loop) -> None:
-    ear = datagrams(loop)
+def test_datagrams_go_to_the_last_sender(loop: Loop) -> None:
+    recorder = datagrams(loop)
     loop.carry_out([Open("other", Address("udp", "127.0.0.1", loop.port_of("server")), "connect")])
     loop.carry_out([Send("server", b"first"), Send("client", b"a")])
-    assert ear.wait_for(Received, "client").data == b"first"
+    assert recorder.wait_for(Received, "client").data == b"first"
     loop.carry_out([Send("other", b"b")])
-    assert [ear.wait_for(Received, "server").data for _ in range(2)] == [b"a", b"b"]
+    assert [recorder.wait_for(Received, "server").data for _ in range(2)] == [b"a", b"b"]
     loop.carry_out([Send("server", b"second")])
-    assert ear.wait_for(Received, "other").data == b"second"
+    assert recorder.wait_for(Received, "other").data == b"second"
 
 
-def test_nobody_hears_a_datagram(loop: Loop) -> None:
+def test_a_datagram_to_a_closed_port_is_refused(loop: Loop) -> None:
     loop.carry_out([Open("client", Address("udp", "127.0.0.1", unused_port()), "connect"), Send("client", b"hello?")])
-    assert Ear(loop).wait_for(Failed, "client").trouble == "refused"
+    assert Recorder(loop).wait_for(Failed, "client").trouble == "refused"
 
 
-def test_a_datagram_can_be_too_long(loop: Loop) -> None:
-    ear = datagrams(loop)
+def test_a_datagram_that_is_too_long_fails(loop: Loop) -> None:
+    recorder = datagrams(loop)
     loop.carry_out([Send("client", bytes(70_000))])
-    assert "too long" in ear.wait_for(Failed, "client").reason
+    assert "too long" in recorder.wait_for(Failed, "client").reason
 
 
-def test_one_place_for_datagrams_belongs_to_one_link(loop: Loop) -> None:
-    ear = datagrams(loop)
+def test_two_links_cannot_listen_at_one_udp_port(loop: Loop) -> None:
+    recorder = datagrams(loop)
     address = Address("udp", "127.0.0.1", loop.port_of("server"))
     loop.carry_out([Open("thief", address, "listen")])
-    assert ear.wait_for(Failed, "thief").trouble == "in use"
+    assert recorder.wait_for(Failed, "thief").trouble == "in use"
 
 
 def test_a_datagram_may_come_between_two_sessions(loop: Loop) -> None:
-    ear = datagrams(loop)
+    recorder = datagrams(loop)
     loop.carry_out([Close("server"), Send("client", b"early")])
     loop.carry_out([Open("server", Address("udp", "127.0.0.1"), "listen")])
-    assert ear.wait_for(Received, "server").data == b"early"
+    assert recorder.wait_for(Received, "server").data == b"early"

@@ -1,4 +1,4 @@
-"""What is true of everything that carries a stream between a client and a server: the shared suite."""
+"""The shared suite of all transports that carry a stream between a client and a server."""
 
 import socket
 from collections.abc import Callable, Iterator
@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from hearing import Ear
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from recorder import Recorder
 
-from palaver.session.events import Address, Close, Closed, Failed, Finish, Open, Opened, Received, Send, Tls
+from palaver.addresses import Address
+from palaver.session.events import Close, Closed, Failed, Finish, Open, Opened, Received, Send, Tls
 from palaver.transport import Loop
 from palaver.transport.memory import MemoryLoop, MemoryWorld, in_pieces
 
@@ -34,22 +35,22 @@ class Pair:
     tls: Tls | None = None
 
     def __post_init__(self) -> None:
-        self.ear = Ear(self.loop)
+        self.recorder = Recorder(self.loop)
 
     def listen(self, link: str = "server") -> None:
         self.loop.carry_out([Open(link, self.address, "listen", self.tls)])
 
     def connect(self, link: str = "client") -> None:
         address = self.address
-        if address.kind == "tcp":
+        if address.scheme == "tcp":
             address = Address("tcp", address.host, self.loop.port_of("server"))
         self.loop.carry_out([Open(link, address, "connect", self.tls)])
 
     def open(self) -> None:
         self.listen()
         self.connect()
-        self.ear.wait_for(Opened, "client")
-        self.ear.wait_for(Opened, "server")
+        self.recorder.wait_for(Opened, "client")
+        self.recorder.wait_for(Opened, "server")
 
 
 PAIRS: dict[str, Callable[[Path], Pair]] = {
@@ -72,31 +73,31 @@ def pair(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Pair]:
     pair.loop.close()
 
 
-def test_both_sides_hear_what_the_other_says(pair: Pair) -> None:
+def test_both_sides_receive_what_the_other_sends(pair: Pair) -> None:
     pair.open()
     pair.loop.carry_out([Send("client", b"ping")])
-    assert pair.ear.bytes_on("server", 4) == b"ping"
+    assert pair.recorder.bytes_on("server", 4) == b"ping"
     pair.loop.carry_out([Send("server", b"pong")])
-    assert pair.ear.bytes_on("client", 4) == b"pong"
+    assert pair.recorder.bytes_on("client", 4) == b"pong"
 
 
-def test_a_listener_tells_its_port_and_a_client_does_not(pair: Pair) -> None:
+def test_a_listener_reports_its_port_and_a_client_does_not(pair: Pair) -> None:
     pair.listen()
     pair.connect()
-    assert pair.ear.wait_for(Opened, "server").port == pair.loop.port_of("server")
-    assert pair.ear.wait_for(Opened, "client").port == pair.loop.port_of("client") == 0
+    assert pair.recorder.wait_for(Opened, "server").port == pair.loop.port_of("server")
+    assert pair.recorder.wait_for(Opened, "client").port == pair.loop.port_of("client") == 0
 
 
-def test_what_is_sent_before_the_link_is_open_is_not_lost(pair: Pair) -> None:
+def test_data_sent_before_the_link_is_open_is_not_lost(pair: Pair) -> None:
     pair.listen()
     pair.loop.carry_out([Send("server", b"welcome")])
     pair.connect()
     pair.loop.carry_out([Send("client", b"hello")])
-    assert pair.ear.bytes_on("client", 7) == b"welcome"
-    assert pair.ear.bytes_on("server", 5) == b"hello"
+    assert pair.recorder.bytes_on("client", 7) == b"welcome"
+    assert pair.recorder.bytes_on("server", 5) == b"hello"
 
 
-def test_nobody_is_waited_for_by_polling(pair: Pair) -> None:
+def test_polling_does_not_wait(pair: Pair) -> None:
     pair.listen()
     assert pair.loop.poll() == []
 
@@ -104,42 +105,42 @@ def test_nobody_is_waited_for_by_polling(pair: Pair) -> None:
 def test_plenty_of_data_arrives_whole_in_both_directions(pair: Pair) -> None:
     pair.open()
     pair.loop.carry_out([Send("client", PLENTY), Send("server", PLENTY[::-1])])
-    assert pair.ear.bytes_on("server", len(PLENTY)) == PLENTY
-    assert pair.ear.bytes_on("client", len(PLENTY)) == PLENTY[::-1]
+    assert pair.recorder.bytes_on("server", len(PLENTY)) == PLENTY
+    assert pair.recorder.bytes_on("client", len(PLENTY)) == PLENTY[::-1]
 
 
-def test_who_has_finished_still_hears(pair: Pair) -> None:
+def test_a_side_that_has_finished_still_receives(pair: Pair) -> None:
     pair.open()
     pair.loop.carry_out([Send("client", b"that is all"), Finish("client")])
-    assert pair.ear.rest_of("server") == b"that is all"
+    assert pair.recorder.rest_of("server") == b"that is all"
     pair.loop.carry_out([Send("server", b"understood"), Finish("server")])
-    assert pair.ear.rest_of("client") == b"understood"
+    assert pair.recorder.rest_of("client") == b"understood"
 
 
-def test_after_the_end_nothing_can_be_said(pair: Pair) -> None:
+def test_nothing_is_sent_after_finish(pair: Pair) -> None:
     pair.open()
     pair.loop.carry_out([Finish("client"), Send("client", b"by the way"), Finish("client"), Close("client")])
-    assert pair.ear.rest_of("server") == b""
+    assert pair.recorder.rest_of("server") == b""
 
 
 @pytest.mark.parametrize("leaver, other", [("client", "server"), ("server", "client")])
-def test_what_was_sent_before_closing_arrives(pair: Pair, leaver: str, other: str) -> None:
+def test_data_sent_before_closing_arrives(pair: Pair, leaver: str, other: str) -> None:
     pair.open()
     pair.loop.carry_out([Send(leaver, PLENTY), Close(leaver)])
-    assert pair.ear.rest_of(other) == PLENTY
+    assert pair.recorder.rest_of(other) == PLENTY
 
 
-def test_a_link_that_we_have_closed_tells_nothing_more(pair: Pair) -> None:
+def test_a_link_that_we_have_closed_reports_nothing_more(pair: Pair) -> None:
     pair.open()
     pair.loop.carry_out([Send("server", b"too late"), Close("client"), Send("client", b"lost"), Finish("client")])
-    pair.ear.wait_for(Closed, "server")
-    assert [happened for happened in pair.ear.unheard if happened.link == "client"] == []
+    pair.recorder.wait_for(Closed, "server")
+    assert [happened for happened in pair.recorder.unread if happened.link == "client"] == []
 
 
-def test_unread_data_does_not_spoil_our_last_words(pair: Pair) -> None:
+def test_unread_data_does_not_destroy_data_sent_before_closing(pair: Pair) -> None:
     pair.open()
     pair.loop.carry_out([Send("server", b"not listened to"), Send("client", b"goodbye"), Close("client")])
-    assert pair.ear.rest_of("server") == b"goodbye"
+    assert pair.recorder.rest_of("server") == b"goodbye"
 
 
 def test_a_client_may_come_between_two_sessions(pair: Pair) -> None:
@@ -148,51 +149,51 @@ def test_a_client_may_come_between_two_sessions(pair: Pair) -> None:
     pair.connect()
     pair.loop.carry_out([Send("client", b"anybody?")])
     if pair.tls is None:
-        pair.ear.wait_for(Opened, "client")
+        pair.recorder.wait_for(Opened, "client")
     pair.listen()
-    assert pair.ear.wait_for(Opened, "server")
-    assert pair.ear.bytes_on("server", 8) == b"anybody?"
+    assert pair.recorder.wait_for(Opened, "server")
+    assert pair.recorder.bytes_on("server", 8) == b"anybody?"
 
 
 def test_a_second_client_waits_for_its_turn(pair: Pair) -> None:
     pair.open()
     pair.connect("second")
     pair.loop.carry_out([Send("second", b"me too"), Send("client", b"me"), Finish("client")])
-    assert pair.ear.rest_of("server") == b"me"
+    assert pair.recorder.rest_of("server") == b"me"
     pair.listen()
-    assert pair.ear.bytes_on("server", 6) == b"me too"
+    assert pair.recorder.bytes_on("server", 6) == b"me too"
 
 
 def test_opening_again_replaces_a_link(pair: Pair) -> None:
     pair.open()
     pair.connect("client")
-    assert pair.ear.rest_of("server") == b""
+    assert pair.recorder.rest_of("server") == b""
     if pair.tls is None:
-        assert pair.ear.wait_for(Opened, "client")
+        assert pair.recorder.wait_for(Opened, "client")
 
 
-def test_two_links_cannot_wait_at_one_place(pair: Pair) -> None:
+def test_two_links_cannot_listen_at_one_address(pair: Pair) -> None:
     pair.listen()
     # A port that the system picks is not the same place.
     address = pair.address
-    if pair.address.kind == "tcp":
+    if pair.address.scheme == "tcp":
         address = Address("tcp", pair.address.host, pair.loop.port_of("server"))
     pair.loop.carry_out([Open("thief", address, "listen", pair.tls)])
-    assert pair.ear.wait_for(Failed, "thief").trouble == "in use"
+    assert pair.recorder.wait_for(Failed, "thief").trouble == "in use"
 
 
-def test_closing_a_listener_that_nobody_called_is_quiet(pair: Pair) -> None:
+def test_closing_a_listener_without_a_peer_reports_nothing(pair: Pair) -> None:
     pair.listen()
     pair.loop.carry_out([Close("server")])
     assert pair.loop.poll() == []
 
 
-def test_an_unknown_link_is_a_mistake_of_ours(pair: Pair) -> None:
+def test_an_action_on_an_unknown_link_raises(pair: Pair) -> None:
     with pytest.raises(ValueError, match="no link 'nobody'"):
         pair.loop.carry_out([Send("nobody", b"")])
 
 
-def test_to_wait_for_nothing_is_a_mistake_of_ours(pair: Pair) -> None:
+def test_waiting_raises_if_nothing_can_happen(pair: Pair) -> None:
     with pytest.raises(RuntimeError, match="nothing can happen"):
         pair.loop.wait(None)
 
@@ -200,16 +201,16 @@ def test_to_wait_for_nothing_is_a_mistake_of_ours(pair: Pair) -> None:
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(st.booleans(), st.binary(max_size=2000)), max_size=12))
 def test_nothing_is_lost_or_reordered(pair: Pair, said: list[tuple[bool, bytes]]) -> None:
-    pair.ear.unheard.clear()
+    pair.recorder.unread.clear()
     pair.open()
     pair.loop.carry_out([Send("client" if by_client else "server", data) for by_client, data in said])
     pair.loop.carry_out([Finish("client"), Finish("server")])
-    assert pair.ear.rest_of("server") == b"".join(data for by_client, data in said if by_client)
-    assert pair.ear.rest_of("client") == b"".join(data for by_client, data in said if not by_client)
+    assert pair.recorder.rest_of("server") == b"".join(data for by_client, data in said if by_client)
+    assert pair.recorder.rest_of("client") == b"".join(data for by_client, data in said if not by_client)
     pair.loop.carry_out([Close("client"), Close("server")])
 
 
-def test_received_data_is_no_whole_message(pair: Pair) -> None:
+def test_data_of_a_stream_is_not_a_whole_message(pair: Pair) -> None:
     pair.open()
     pair.loop.carry_out([Send("client", b"half")])
-    assert not pair.ear.wait_for(Received, "server").is_whole
+    assert not pair.recorder.wait_for(Received, "server").is_whole

@@ -5,13 +5,14 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, cast
+from typing import Any, cast
 
+from palaver.addresses import Address, parse_party_address
 from palaver.compiled import Spec
 from palaver.errors import PalaverError
-from palaver.grammar.code import SPEC_CODE_RAISES, place_in, raised, shorten
-from palaver.party import ConnectionMode, NetworkParty, Party, Protocol, Stage, split_party_spec
-from palaver.session.events import Address, Role
+from palaver.grammar.code import SPEC_CODE_RAISES, place_in, raised
+from palaver.party import ConnectionMode, NetworkParty, Party, Stage, address_of
+from palaver.session.events import Role
 
 # Who comes in pairs: the two ends of a program.
 _PAIRS = {"In": "Out", "Out": "In"}
@@ -163,10 +164,7 @@ class Cast:
             return None
         if isinstance(party, NetworkParty):
             role: Role = "listen" if party.connection_mode is ConnectionMode.OPEN else "connect"
-            if party.protocol_type is Protocol.UNIX:
-                return Address("unix", path=party.ip), role
-            kind: Literal["udp", "tcp"] = "udp" if party.protocol_type is Protocol.UDP else "tcp"
-            return Address(kind, host=party.ip, port=_port_of(party)), role
+            return address_of(party), role
         if party.party_name == "In":
             return Address("program", command=self.program), "connect"
         return None
@@ -211,20 +209,6 @@ class Cast:
         return ways[0] if len(ways) == 1 else None
 
 
-def _port_of(party: NetworkParty) -> int:
-    """The port, to which spec code may have assigned anything.
-
-    :raises PalaverError: it is none
-    """
-    try:
-        port = int(party.port)
-    except (TypeError, ValueError):
-        port = -1
-    if not 0 <= port <= 65535:
-        raise PalaverError(f"the port of {party.party_name} is {shorten(party.port)}: it must be from 0 to 65535")
-    return port
-
-
 def _without_name(uri: str) -> str:
-    name = split_party_spec(uri)[0]
+    name = parse_party_address(uri).name
     return uri if name is None else uri.partition("=")[2]

@@ -1,8 +1,7 @@
-"""What happens to a session, and what it wants to be done: the only words between it and the world.
+"""Inputs and actions: the only interface between a session and the world.
 
-A *link* is one way to a peer: a connection, a pair of datagram ends, the pipes of a program. It has the name of the
-party that we play on it. Every input tells when it happened, in seconds on some clock that never goes back; the session
-knows no other time.
+A *link* is the name of a connection to a peer: that of the party that we play on it. Every input tells when it
+happened, in seconds on some clock that never goes back; the session knows no other time.
 """
 
 from __future__ import annotations
@@ -10,44 +9,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-# How a peer is reached: we connect to it, or it connects to us.
+from palaver.addresses import Address as Address
+
+# We connect to the peer, or it connects to us.
 Role: TypeAlias = Literal["connect", "listen"]
 
-# Why a link could not be opened, or what broke it.
+# The cause why a link could not be opened, or was closed.
 Trouble: TypeAlias = Literal["refused", "unreachable", "timed out", "in use", "tls", "reset", "not found", "other"]
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
-    """Where a peer is. `kind` says what the other fields mean."""
-
-    # A target is a program that is watched, and not talked to by its standard input.
-    kind: Literal["tcp", "udp", "unix", "program", "target", "stdio", "stdin", "stdout"]
-    host: str = ""
-    port: int = 0
-    path: str = ""  # of a unix socket
-    command: tuple[str, ...] = ()  # of a program or target
-
-    def __str__(self) -> str:
-        match self.kind:
-            case "tcp" | "udp":
-                host = f"[{self.host}]" if ":" in self.host else self.host
-                return f"{self.kind}://{host}:{self.port}"
-            case "unix":
-                return f"unix:{self.path}"
-            case "program" | "target":
-                return " ".join(self.command)
-            case "stdio":
-                return "standard input and output"
-            case "stdin":
-                return "standard input"
-            case "stdout":
-                return "standard output"
-
-
-@dataclass(frozen=True, slots=True)
 class Tls:
-    """How a link is to be encrypted. A server without a certificate gets one made for the occasion."""
+    """The options of TLS. A server without a certificate gets one that is signed by itself."""
 
     certificate: str = ""  # path of a PEM file, with the key unless `key` names another
     key: str = ""
@@ -60,7 +33,7 @@ class Tls:
 
 @dataclass(frozen=True, slots=True)
 class Listening:
-    """A link that was to listen at any port, 0, does so at this one."""
+    """A link that was opened to listen at port 0, which means any, listens at this one."""
 
     at: float
     link: str
@@ -69,7 +42,7 @@ class Listening:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A link can be used: we are connected, somebody has connected, or the program runs."""
+    """A link can be used: we are connected, a peer has connected, or the program runs."""
 
     at: float
     link: str
@@ -78,7 +51,7 @@ class Opened:
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """Bytes came in. `is_whole` if they are known to be one message: a datagram."""
+    """Bytes have come. `is_whole` if they are known to be one message: a datagram."""
 
     at: float
     link: str
@@ -88,7 +61,7 @@ class Received:
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """The peer will say no more on this link."""
+    """The peer will send no more on this link."""
 
     at: float
     link: str
@@ -116,7 +89,7 @@ class Secured:
 
 @dataclass(frozen=True, slots=True)
 class Passed:
-    """Nothing has happened, but time has passed: as much as the session asked to be woken after."""
+    """Nothing has happened, but the deadline of the session has come."""
 
     at: float
 
@@ -152,7 +125,7 @@ class Secure:
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """Say no more on this link, but listen: the input of a program is closed, or half of a connection."""
+    """Send no more on this link, but receive: the input of a program is closed, or half of a connection."""
 
     link: str
 
@@ -160,7 +133,7 @@ class Finish:
 @dataclass(frozen=True, slots=True)
 class Close:
     link: str
-    abruptly: bool = False  # as a program does that crashes: the peer sees a reset, and what has not left is lost
+    abruptly: bool = False  # the peer sees a reset, and data that has not left is lost
 
 
 Action: TypeAlias = Open | Send | Secure | Finish | Close

@@ -1,14 +1,15 @@
-"""Two sessions that talk to each other."""
+"""Runs two sessions that talk to each other."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from palaver.addresses import parse_party_address
 from palaver.chance import Chance
 from palaver.compiled import Spec
 from palaver.errors import PalaverError
-from palaver.party import ConnectionMode, split_party_spec
+from palaver.party import ConnectionMode
 from palaver.session.cast import Casting
 from palaver.session.engine import Patience, Session
 from palaver.session.events import Open
@@ -17,8 +18,8 @@ from palaver.session.player import RandomPlayer
 from palaver.testing.sockets import SocketWorld
 from palaver.transport.memory import MemoryWorld
 
-# Parties that are no side of a conversation between two: each session plays its own.
-_HOUSEHOLD = ("StdIn", "StdOut", "TimerControl", "TimerEvent")
+# Parties that talk to nobody else: each session plays its own.
+_LOCAL_PARTIES = ("StdIn", "StdOut", "TimerControl", "TimerEvent")
 
 
 class Pair(NamedTuple):
@@ -40,9 +41,9 @@ def converse(
 ) -> Pair:
     """Let two sessions of a spec talk to each other until both are over.
 
-    One plays the parties that call, the other those that listen. `pairs` tells who calls whom; without it the spec has
-    two parties, and `Client`, or else the first one, calls. An `other` spec, if given, is that of those who listen.
-    The `world`, with its wire, is one in memory unless given.
+    One plays the parties that connect, the other those that listen. `pairs` maps each party that connects to the one
+    that listens; without it the spec has two parties, and `Client`, or else the first one, connects. An `other` spec,
+    if given, is that of the listening side. The default `world` is a `MemoryWorld`.
 
     :raises PalaverError: it is not clear who talks to whom
     """
@@ -62,7 +63,7 @@ def converse(
 
 
 def _pair_of(spec: Spec) -> dict[str, str]:
-    sides = [name for name in spec.analysis.parties if name not in _HOUSEHOLD]
+    sides = [name for name in spec.analysis.parties if name not in _LOCAL_PARTIES]
     if len(sides) != 2:
         raise PalaverError(f"who talks to whom? Name the pairs; the parties are: {', '.join(sides) or 'none'}")
     first, second = sides if sides[1] != "Client" else reversed(sides)
@@ -83,7 +84,5 @@ def _casting(pairs: Mapping[str, str], address: str, *, calls: bool, ports: Mapp
 
 
 def _with_port(address: str, port: int) -> str:
-    if not port:
-        return address  # a unix socket has none
-    _, protocol, host, _ = split_party_spec(address)
-    return f"{protocol.value}://{f'[{host}]' if ':' in host else host}:{port}"
+    _, scheme, place, _ = parse_party_address(address)
+    return scheme.write(place, port)

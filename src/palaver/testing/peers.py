@@ -1,25 +1,27 @@
-"""Peers that follow a script, for tests of sessions and of whatever else talks."""
+"""Peers that follow a script, for tests of sessions and of other programs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, assert_never
 
-from palaver.party import Protocol, split_party_spec
+from palaver.addresses import parse_party_address
 from palaver.session.events import (
     Action,
-    Address,
     Close,
     Closed,
     Failed,
     Finish,
     Input,
+    Listening,
     Open,
     Opened,
+    Passed,
     Received,
     Role,
     Secure,
+    Secured,
     Send,
     Tls,
 )
@@ -27,14 +29,14 @@ from palaver.session.events import (
 
 @dataclass(frozen=True, slots=True)
 class Hear:
-    """Wait until this has come; what came before it is skipped. Nothing in particular: wait until anything has."""
+    """Wait until this has come; data before it is skipped. Without data: wait until anything has come."""
 
     data: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
 class Say:
-    """Send this, or what a function makes of what was heard by the last `Hear`.
+    """Send this, or the result of a function on the data of the last `Hear`.
 
     In pieces of `size` bytes, if that is given, and one `every` so many seconds; `endlessly`: again and again.
     """
@@ -61,7 +63,7 @@ class Encrypt:
 
 @dataclass(frozen=True, slots=True)
 class StopTalking:
-    """Close our half of the connection, and go on listening."""
+    """Close our half of the connection, and go on receiving."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,18 +73,18 @@ class HangUp:
 
 @dataclass(frozen=True, slots=True)
 class Reset:
-    """Break the connection, as a program does that crashes."""
+    """Break the connection, as a program that crashes."""
 
 
 Step: TypeAlias = Hear | Say | Pause | Encrypt | StopTalking | HangUp | Reset
 
 
 class ScriptedPeer:
-    """Does what its script says, step by step, as soon as it is connected. It can be put where a session can be.
+    """Follows a script, step by step, as soon as it is connected. It is driven like a session.
 
-    The address is one that a party can have; a `tls:` one is encrypted from the start, as is any with `tls` options.
-    After the last step it waits until the other hangs up, and if that is earlier, the rest of the script is dropped.
-    Then it begins anew, `times` in all. What it has heard is in `heard`, one piece for each connection.
+    The address is that of a party; a `tls:` one is encrypted from the start, as is any with `tls` options. After the
+    last step it waits until the peer closes the connection; if that is earlier, the rest of the script is dropped. Then
+    it begins anew, `times` in all. The data received is in `heard`, one entry for each connection.
     """
 
     def __init__(
@@ -101,15 +103,16 @@ class ScriptedPeer:
         self.is_over = False
         self.deadline: float | None = None
         self._script = script
-        self._open = _opening(link, address, role, tls)
+        place = parse_party_address(address)
+        self._open = Open(link, place.address, role, tls or (Tls() if place.scheme.over else None))
         self._times = times
         self._now = 0.0
         self._unread = b""
-        self._latest = b""  # what the last `Hear` took
-        self._performance: Iterator[Action | None] | None = None
+        self._latest = b""  # the data of the last `Hear`
+        self._running_script: Iterator[Action | None] | None = None
         self._has_begun = False
 
-    # A script does not wait until the other is silent: what it says comes out of `handle`.
+    # A script does not wait for silence: what it sends comes out of `handle`.
     wants_to_speak = False
 
     def speak(self, at: float) -> bool:
@@ -130,7 +133,7 @@ class ScriptedPeer:
             case Opened():
                 self.heard.append(b"")
                 self._unread = b""
-                self._performance = self._perform()
+                self._running_script = self._run_script()
             case Received(_, _, data):
                 self.heard[-1] += data
                 self._unread += data
@@ -139,27 +142,29 @@ class ScriptedPeer:
                 return self._leave()
             case Closed():
                 return self._leave()
-            case _:
+            case Listening() | Secured() | Passed():
                 pass
+            case _:
+                assert_never(happened)
         return self._go_on()
 
     def _go_on(self) -> list[Action]:
         actions: list[Action] = []
-        while self._performance is not None and (action := next(self._performance, None)) is not None:
+        while self._running_script is not None and (action := next(self._running_script, None)) is not None:
             actions.append(action)
             if isinstance(action, Close):
                 return [*actions, *self._leave()]
         return actions
 
     def _leave(self) -> list[Action]:
-        self._performance, self.deadline = None, None
+        self._running_script, self.deadline = None, None
         self._times -= 1
         self.is_over = self._times <= 0
-        # To open a link closes the one before it.
+        # Opening a link closes the one before it.
         return [Close(self.link)] if self.is_over else [self._open]
 
-    def _perform(self) -> Iterator[Action | None]:
-        """The actions of the script; None where something has to happen first."""
+    def _run_script(self) -> Iterator[Action | None]:
+        """Yield the actions of the script; None where an input must come first."""
         for step in self._script:
             match step:
                 case Hear(data):
@@ -176,6 +181,8 @@ class ScriptedPeer:
                     yield Close(self.link)
                 case Reset():
                     yield Close(self.link, abruptly=True)
+                case _:
+                    assert_never(step)
 
     def _hear(self, data: bytes) -> Iterator[None]:
         while not self._unread or data not in self._unread:
@@ -196,18 +203,9 @@ class ScriptedPeer:
             yield from self._pause(step.every)
 
     def _pause(self, seconds: float) -> Iterator[None]:
-        # Also no time at all lets the others have their turn.
+        # A pause of no time lets the other sessions have their turn.
         self.deadline = self._now + seconds
         yield None
         while self._now < self.deadline:
             yield None
         self.deadline = None
-
-
-def _opening(link: str, uri: str, role: Role, tls: Tls | None) -> Open:
-    _, protocol, host, port = split_party_spec(uri)
-    if protocol is Protocol.UNIX:
-        return Open(link, Address("unix", path=host), role, tls)
-    if protocol is Protocol.TLS:
-        tls = tls or Tls()
-    return Open(link, Address("udp" if protocol is Protocol.UDP else "tcp", host=host, port=port), role, tls)

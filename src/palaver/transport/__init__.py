@@ -1,7 +1,14 @@
-"""How sessions reach the world: one loop, and one module for each kind of pipe."""
+"""Transports: how sessions reach their peers.
+
+`driver` runs sessions on an event loop, `event_loop` is that of the system, `memory_network` a network in memory,
+`registry` finds the transport of an address, `blocking` is a connection for libraries that want a socket. The interface
+of transports is `channel`; each has a module of its own, and a line in `palaver.addresses`.
+"""
 
 from palaver.transport.clock import Clock, ManualClock, SystemClock
 from palaver.transport.drive import Carrier, Driver, Talker, Watch, drive
 from palaver.transport.loop import Loop
 
 __all__ = ["Carrier", "Clock", "Driver", "Loop", "ManualClock", "SystemClock", "Talker", "Watch", "drive"]
+
+DOOR = ("driver", "event_loop", "memory_network", "registry", "blocking")

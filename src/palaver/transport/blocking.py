@@ -1,46 +1,59 @@
-"""A link as a socket, for code that knows how to wait for sockets only."""
+"""A connection as a blocking socket, for libraries that use sockets."""
 
 from __future__ import annotations
 
 import socket
-from typing import Any
+from typing import Any, assert_never
 
-from palaver.session.events import Address, Close, Closed, Failed, Finish, Open, Passed, Received, Send
+from palaver.addresses import Address
+from palaver.session.events import (
+    Close,
+    Closed,
+    Failed,
+    Finish,
+    Listening,
+    Open,
+    Opened,
+    Passed,
+    Received,
+    Secured,
+    Send,
+)
 from palaver.transport.drive import Carrier
 
 LINK = "socket"
 
 
-class LinkSocket(socket.socket):
-    """One end of a link. Libraries ask the system whether there is something to read; there, there never is."""
+class BlockingSocket(socket.socket):
+    """A connection of an event loop, used like a connected socket. The socket of the system below stays unused."""
 
-    def __init__(self, carrier: Carrier, address: Address, timeout: float | None) -> None:
+    def __init__(self, loop: Carrier, address: Address, timeout: float | None) -> None:
         super().__init__(socket.AF_INET, socket.SOCK_DGRAM)
         self.settimeout(timeout)
-        self._carrier = carrier
-        self._heard = bytearray()
+        self._loop = loop
+        self._received = bytearray()
         self._has_ended = False
-        self._carrier.carry_out([Open(LINK, address, "connect")])
+        self._loop.carry_out([Open(LINK, address, "connect")])
 
     def sendall(self, data: Any, flags: int = 0, /) -> None:
-        self._carrier.carry_out([Send(LINK, bytes(data))])
+        self._loop.carry_out([Send(LINK, bytes(data))])
 
     def send(self, data: Any, flags: int = 0, /) -> int:
         self.sendall(data)
         return memoryview(data).nbytes
 
     def recv(self, size: int, flags: int = 0, /) -> bytes:
-        """What has come, as soon as something has; b"" at the end.
+        """Wait for data; b"" at the end.
 
-        :raises OSError: the link has failed, or nothing came in time
+        :raises OSError: the connection has failed, or nothing came in time
         """
         timeout = self.gettimeout()
-        until = None if timeout is None else self._carrier.clock.now() + timeout
-        while not self._heard and not self._has_ended:
-            for happened in self._carrier.wait(until):
-                match happened:
+        until = None if timeout is None else self._loop.clock.now() + timeout
+        while not self._received and not self._has_ended:
+            for event in self._loop.wait(until):
+                match event:
                     case Received(data=data):
-                        self._heard += data
+                        self._received += data
                     case Failed(trouble="refused", reason=reason):
                         raise ConnectionRefusedError(reason)
                     case Failed(reason=reason):
@@ -51,8 +64,12 @@ class LinkSocket(socket.socket):
                         self._has_ended = True
                     case Passed():
                         raise TimeoutError("nothing came in time")
-        taken = bytes(self._heard[:size])
-        del self._heard[:size]
+                    case Listening() | Opened() | Secured():
+                        pass
+                    case _:
+                        assert_never(event)
+        taken = bytes(self._received[:size])
+        del self._received[:size]
         return taken
 
     def recv_into(self, buffer: Any, size: int = 0, flags: int = 0) -> int:
@@ -63,12 +80,12 @@ class LinkSocket(socket.socket):
 
     def shutdown(self, how: int, /) -> None:
         if how != socket.SHUT_RD:
-            self._carrier.carry_out([Finish(LINK)])
+            self._loop.carry_out([Finish(LINK)])
 
     def setsockopt(self, *arguments: Any) -> None:
-        """There is no option that would mean anything here."""
+        """Do nothing: no option means anything here."""
 
     def _real_close(self, *arguments: Any) -> None:
-        # Called when nobody uses the socket any more: files made of it may live longer than itself.
-        self._carrier.carry_out([Close(LINK)])
+        # Called when nobody uses the socket any more: files made of it may outlive it.
+        self._loop.carry_out([Close(LINK)])
         super()._real_close(*arguments)  # type: ignore[misc]  # not in the stubs; SSLSocket overrides it as well

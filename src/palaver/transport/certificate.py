@@ -1,4 +1,4 @@
-"""Certificates made for the occasion: signed by themselves, for this machine, and not for long."""
+"""Self-signed certificates for this machine, made by OpenSSL and valid for a short time."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from palaver.transport.pipe import Broken
+from palaver.transport.channel import ChannelError
+from palaver.transport.transport_limits import CERTIFICATE_SECONDS
 
-# All that `openssl req` is to know; whatever configuration the machine has is left out of it.
+# The whole configuration of `openssl req`, so that the machine's own is not used.
 CONFIGURATION = """\
 [req]
 distinguished_name = subject
@@ -25,18 +26,17 @@ subjectAltName = {names}
 basicConstraints = critical,CA:TRUE
 """
 DAYS = 30
-TIME_LIMIT_S = 30
 
 
 @contextmanager
 def make_certificate(server_name: str = "") -> Iterator[str]:
-    """The path of a new certificate with its key, for as long as it takes to load it.
+    """Make a certificate; its path, with the key in the same file, is valid within the `with` block.
 
-    :raises Broken: the program that would make it is missing or does not work
+    :raises ChannelError: the program that would make it is missing or does not work
     """
     program = shutil.which("openssl")
     if program is None:
-        raise Broken("tls", "no certificate was given, and the program openssl is missing, which would make one")
+        raise ChannelError("tls", "no certificate was given, and the program openssl is missing, which would make one")
     with tempfile.TemporaryDirectory(prefix="palaver-") as folder:
         yield _made(program, Path(folder), server_name or "localhost")
 
@@ -48,11 +48,11 @@ def _made(program: str, folder: Path, name: str) -> str:
     command += ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"]
     command += ["-keyout", str(path), "-out", str(folder / "public")]
     try:
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=TIME_LIMIT_S)
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=CERTIFICATE_SECONDS)
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise Broken("tls", f"no certificate could be made: {error}") from None
+        raise ChannelError("tls", f"no certificate could be made: {error}") from None
     if done.returncode:
-        raise Broken("tls", f"no certificate could be made: {done.stderr.decode(errors='replace').strip()}")
+        raise ChannelError("tls", f"no certificate could be made: {done.stderr.decode(errors='replace').strip()}")
     path.write_bytes(path.read_bytes() + (folder / "public").read_bytes())
     return str(path)
 

@@ -1,4 +1,4 @@
-"""Where the time comes from."""
+"""Clocks: that of the system, and one for tests."""
 
 from __future__ import annotations
 
@@ -8,19 +8,18 @@ from typing import Protocol
 
 class Clock(Protocol):
     def now(self) -> float:
-        """Seconds since some moment; never less than it said before."""
-        ...
+        """Return the seconds since some moment; never less than before."""
 
 
 class SystemClock:
-    """The time that passes."""
+    """The monotonic clock of the system."""
 
     def now(self) -> float:
         return time.monotonic()
 
 
 class ManualClock:
-    """A time that passes only when it is told to."""
+    """A clock that only its owner moves."""
 
     def __init__(self, now: float = 0.0) -> None:
         self._now = now
@@ -32,5 +31,5 @@ class ManualClock:
         self.advance_to(self._now + seconds)
 
     def advance_to(self, at: float) -> None:
-        """Make it `at`, unless it is later already."""
+        """Move the clock to `at`, unless it is later already."""
         self._now = max(self._now, at)

@@ -1,23 +1,28 @@
-"""Brings a session and the world together, and listens before it lets the session talk."""
+"""Runs a session on an event loop. Inputs come first: the session sends only while nothing has come."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol, TypeAlias
 
+from palaver.addresses import picks_port
 from palaver.session.events import Action, Close, Input, Listening, Open, Passed
 from palaver.transport.clock import Clock
 
 # Sees every input before it is handled and every action before it is carried out.
 Watch: TypeAlias = Callable[[Input | Action], None]
 
+# How often `look_up` is called while nothing happens, in seconds.
+LOOK_UP_EVERY = 0.25
+
 
 class Talker(Protocol):
-    """A session, as far as the world needs to know it.
+    """A session, or a scripted peer in its place.
 
-    It is started by `Passed`, and answers with what it wants to be opened. To talk takes three steps: `speak` makes
-    something to say, and then, if nobody was faster, `commit` says it; otherwise `discard` takes it back, and what has
-    come is handled.
+    It is started by `Passed`, and answers with the links to open. To send takes three steps: `speak` makes a message,
+    and then, if nothing has come meanwhile, `commit` sends it; otherwise `discard` takes it back, and what has come is
+    handled.
     """
 
     @property
@@ -25,8 +30,7 @@ class Talker(Protocol):
 
     @property
     def deadline(self) -> float | None:
-        """When it wants to be woken if nothing happens before."""
-        ...
+        """The time at which to wake it if nothing happens before."""
 
     @property
     def wants_to_speak(self) -> bool: ...
@@ -34,8 +38,7 @@ class Talker(Protocol):
     def handle(self, happened: Input) -> Sequence[Action]: ...
 
     def speak(self, at: float) -> bool:
-        """Make something to say, and tell whether that worked. False makes us wait for what happens next."""
-        ...
+        """Make a message. False means that there is none, and we wait for what happens next."""
 
     def commit(self, at: float) -> Sequence[Action]: ...
 
@@ -43,7 +46,7 @@ class Talker(Protocol):
 
 
 class Carrier(Protocol):
-    """Carries out actions and reports what happens: a `Loop`, or one in memory."""
+    """An event loop: carries out actions and reports what happens, in the world or in memory."""
 
     @property
     def clock(self) -> Clock: ...
@@ -51,39 +54,36 @@ class Carrier(Protocol):
     def carry_out(self, actions: Iterable[Action]) -> None: ...
 
     def poll(self) -> list[Input]:
-        """What has happened; [] if nothing has. Does not wait."""
-        ...
+        """Return what has happened, without waiting."""
 
     def wait(self, until: float | None) -> list[Input]:
-        """What has happened, as soon as something has; `Passed` if nothing has until then."""
-        ...
+        """Wait until something has happened; `Passed` if nothing has until then."""
 
     def port_of(self, link: str) -> int:
-        """The port where a link listens, as soon as it was opened; 0 if it does not."""
-        ...
+        """Return the port where a link listens, as soon as it was opened; 0 if it does not."""
 
 
 def drive(session: Talker, carrier: Carrier, watch: Watch | None = None) -> None:
-    """Let a session talk until it is over."""
+    """Run a session until it is over."""
     driver = Driver(session, carrier, watch)
     driver.step()
     while not session.is_over:
-        # To listen before one only waits for others would be to listen twice.
+        # Who only waits for others needs no poll before.
         if not session.wants_to_speak or not driver.step():
-            driver.hand_over(carrier.wait(session.deadline))
-            driver.has_listened = True
+            driver.deliver(carrier.wait(session.deadline))
+            driver.has_polled = True
 
 
 class Driver:
-    """A session with its carrier, moved step by step so that several can take turns."""
+    """A session with its event loop, moved step by step so that several can take turns."""
 
     def __init__(self, session: Talker, carrier: Carrier, watch: Watch | None = None) -> None:
         self.session = session
         self.carrier = carrier
         self._watch = watch
         self._is_started = False
-        self.has_listened = False  # just now, so there is no need to do so before anything is made
-        self.is_busy = False  # in the middle of a step: code of the spec may wait for others in it
+        self.has_polled = False  # just now, so a poll before a message is made is not needed
+        self.is_busy = False  # in the middle of a step: code of the spec may wait for other sessions in it
 
     def step(self) -> bool:
         """Do what can be done without waiting; False if that is nothing."""
@@ -98,41 +98,41 @@ class Driver:
     def _go_on(self) -> bool:
         if not self._is_started:
             self._is_started = True
-            return self.hand_over([Passed(self.carrier.clock.now())])
-        if self.has_listened:
-            self.has_listened = False
-        elif self.hand_over(self.carrier.poll()):
+            return self.deliver([Passed(self.carrier.clock.now())])
+        if self.has_polled:
+            self.has_polled = False
+        elif self.deliver(self.carrier.poll()):
             return True
         return self._speak()
 
-    def hand_over(self, inputs: Sequence[Input]) -> bool:
-        """Whether there was anything to hand over."""
+    def deliver(self, inputs: Sequence[Input]) -> bool:
+        """Let the session handle inputs; True if there were any."""
         was_busy, self.is_busy = self.is_busy, True
         try:
-            self._hand_over(inputs)
+            self._deliver(inputs)
         finally:
             self.is_busy = was_busy
         return bool(inputs)
 
-    def _hand_over(self, inputs: Sequence[Input]) -> None:
-        # A link that was closed or opened anew on the way has nothing to do with what is still to be told about it.
+    def _deliver(self, inputs: Sequence[Input]) -> None:
+        # The rest of the inputs of a link that was closed or opened anew on the way are about the old connection.
         stale: set[str] = set()
-        for happened in inputs:
+        for event in inputs:
             if self.session.is_over:
                 break
-            if isinstance(happened, Passed) or happened.link not in stale:
-                self._see([happened])
-                actions = self.session.handle(happened)
+            if isinstance(event, Passed) or event.link not in stale:
+                self._see([event])
+                actions = self.session.handle(event)
                 stale.update(action.link for action in actions if isinstance(action, Open | Close))
                 self._carry_out(actions)
 
     def _speak(self) -> bool:
         if not self.session.wants_to_speak or not self.session.speak(self.carrier.clock.now()):
             return False
-        faster = self.carrier.poll()
-        if faster:
+        inputs = self.carrier.poll()
+        if inputs:
             self.session.discard()
-            return self.hand_over(faster)
+            return self.deliver(inputs)
         self._carry_out(self.session.commit(self.carrier.clock.now()))
         return True
 
@@ -140,14 +140,104 @@ class Driver:
         self._see(actions)
         self.carrier.carry_out(actions)
         for action in actions:
-            if isinstance(action, Open) and _is_at_any_port(action) and (port := self.carrier.port_of(action.link)):
-                self.hand_over([Listening(self.carrier.clock.now(), action.link, port)])
+            is_any = isinstance(action, Open) and action.role == "listen" and picks_port(action.address)
+            if is_any and (port := self.carrier.port_of(action.link)):
+                self.deliver([Listening(self.carrier.clock.now(), action.link, port)])
 
-    def _see(self, happenings: Sequence[Input | Action]) -> None:
+    def _see(self, events: Sequence[Input | Action]) -> None:
         if self._watch is not None:
-            for happening in happenings:
-                self._watch(happening)
+            for event in events:
+                self._watch(event)
 
 
-def _is_at_any_port(action: Open) -> bool:
-    return action.role == "listen" and action.address.kind in ("tcp", "udp") and not action.address.port
+class Scheduler(ABC):
+    """Runs several sessions on one clock, round robin: while one waits, the others go on."""
+
+    clock: Clock
+
+    def __init__(self) -> None:
+        self._drivers: list[Driver] = []
+
+    def run(self) -> None:
+        """Let all sessions go on until all are over.
+
+        :raises RuntimeError: they wait for each other, for ever
+        """
+        while not all(driver.session.is_over for driver in self._drivers):
+            if not self._go_on():
+                self._pass_time(None)
+
+    def _wait(self, take: Callable[[], list[Input]], until: float | None) -> list[Input]:
+        """Wait until there is something to take, and let the other sessions go on meanwhile."""
+        while not (inputs := take()):
+            if self._go_on():
+                continue
+            if until is not None and self.clock.now() >= until:
+                return [Passed(self.clock.now())]
+            self._pass_time(until)
+        return inputs
+
+    def _go_on(self) -> bool:
+        """Let every session do what can be done now; False if that is nothing."""
+        idle = [driver for driver in self._drivers if not driver.session.is_over and not driver.is_busy]
+        # Every session gets a turn before any gets another.
+        moved = [driver.step() for driver in idle]
+        if not any(moved):
+            moved = [driver.deliver(self._arrived(driver.carrier)) for driver in idle]
+        if not any(moved):
+            moved = [driver.deliver(self._alarm(driver.session)) for driver in idle]
+        return any(moved)
+
+    def _alarm(self, session: Talker) -> list[Input]:
+        now, deadline = self.clock.now(), session.deadline
+        return [Passed(now)] if not session.is_over and deadline is not None and deadline <= now else []
+
+    def _deadlines(self, until: float | None) -> list[float]:
+        """Return the times at which a session that is not busy, or the caller, wants to go on."""
+        sessions = [driver.session for driver in self._drivers if not driver.is_busy]
+        times = [until, *(session.deadline for session in sessions if not session.is_over)]
+        return [at for at in times if at is not None]
+
+    def _arrived(self, loop: Carrier) -> list[Input]:
+        """Return the inputs of an event loop that `poll` holds back."""
+        return []
+
+    @abstractmethod
+    def _pass_time(self, until: float | None) -> None:
+        """Wait until something may happen, or `until` if that is before.
+
+        :raises RuntimeError: nothing can happen
+        """
+
+
+class Timed:
+    """Does what another event loop does, and measures the waiting."""
+
+    def __init__(self, loop: Carrier) -> None:
+        self.clock = loop.clock
+        self.carry_out = loop.carry_out
+        self.poll = loop.poll
+        self.port_of = loop.port_of
+        self.waited = 0.0  # seconds spent waiting
+        self.look_up: Callable[[], None] | None = None  # called regularly while nothing happens
+        self._carrier = loop
+
+    def wait(self, until: float | None) -> list[Input]:
+        """Wait for inputs; `Passed` if nothing has happened until then."""
+        began = self.clock.now()
+        try:
+            return self._wait_in_pieces(until)
+        finally:  # also if it is interrupted
+            self.waited += self.clock.now() - began
+
+    def _wait_in_pieces(self, until: float | None) -> list[Input]:
+        # Without a limit in one piece: only so the event loop can tell that nothing will ever happen.
+        while self.look_up is not None and until is not None:
+            pause = self.clock.now() + LOOK_UP_EVERY
+            if pause >= until:
+                break
+            inputs = self._carrier.wait(pause)
+            if not all(isinstance(happened, Passed) for happened in inputs):
+                return inputs
+            self.look_up()
+        return self._carrier.wait(until)

@@ -1,46 +1,36 @@
-"""Ports of this machine: free ones, and whether somebody listens at one."""
+"""The transports by scheme, and the questions about addresses that only a transport can answer."""
 
 from __future__ import annotations
 
-import socket
-from pathlib import Path
-from typing import Literal
+from pkgutil import resolve_name
 
-from palaver.session.events import Address
-from palaver.transport.tcp import DEFAULT_HOST, bound
-
-# Tables of all sockets, where the system has them; a row is: number, local address, remote address, state, and more.
-_TABLES = {"tcp": ("tcp", "tcp6"), "udp": ("udp", "udp6")}
-_FOLDER = Path("/proc/net")
-_LISTENS = {"tcp": "0A", "udp": "07"}
+from palaver.addresses import DEFAULT_HOST, Address, scheme_named
+from palaver.transport.channel import ChannelError, Transport
 
 
-def free_port(kind: Literal["tcp", "udp"], host: str = DEFAULT_HOST) -> int:
-    """A port that nobody uses; soon taken, nobody else will in the meantime.
+def transport_for(address: Address) -> Transport:
+    """Return the transport that opens an address.
 
-    :raises Broken: this machine does not have the address
+    :raises PalaverError: its scheme is not registered
+    :raises ChannelError: its module cannot be read, as when too many files are open
     """
-    with bound(Address(kind, host), socket.SOCK_STREAM if kind == "tcp" else socket.SOCK_DGRAM) as taken:
-        port: int = taken.getsockname()[1]
-        return port
-
-
-def is_listening(kind: Literal["tcp", "udp"], port: int) -> bool | None:
-    """Whether somebody on this machine listens at a port; None if the system does not tell.
-
-    Nobody is connected to for this: some servers have one client in all their life.
-    """
+    scheme = scheme_named(address.scheme)
     try:
-        rows = [row for table in _TABLES[kind] for row in _rows(_FOLDER / table)]
-    except OSError:
-        return None
-    wanted = f":{port:04X}"
-    return any(local.endswith(wanted) and state == _LISTENS[kind] for local, state in rows)
+        transport = resolve_name(scheme_named(scheme.over or scheme.name).transport)
+    except OSError as error:
+        raise ChannelError.of(error, address) from None
+    assert isinstance(transport, Transport), f"{address.scheme} names something that is not a transport"
+    return transport
 
 
-def _rows(table: Path) -> list[tuple[str, str]]:
-    """The local address and the state of each socket in a table; none if this machine does not have such sockets."""
-    if not table.exists() and table.name.endswith("6"):
-        return []
-    fields = [line.split() for line in table.read_text().splitlines()[1:]]
-    return [(each[1], each[3]) for each in fields]
+def free_port(scheme: str, host: str = DEFAULT_HOST) -> int:
+    """Return a port that nobody uses (soon taken, nobody else will in the meantime), or 0 if there are no ports.
+
+    :raises ChannelError: this machine does not have the address
+    """
+    return transport_for(Address(scheme)).free_port(host)
+
+
+def is_listening(scheme: str, port: int) -> bool | None:
+    """Return True if a program on this machine listens at a port; None if that cannot be told."""
+    return transport_for(Address(scheme)).is_listening(Address(scheme, port=port))

@@ -1,7 +1,7 @@
-"""Our own standard input and output as a peer, or one of them.
+"""The transport over our own standard input and output, or one of them.
 
-They are not ours alone: a shell or a terminal shares them. So they are neither made non-blocking nor closed; instead we
-look whether they are ready each time, and write no more at once than a pipe that is ready is sure to take.
+A shell or a terminal shares them. So they are neither made non-blocking nor closed; instead we look whether they are
+ready each time, and write no more at once than a pipe that is ready is sure to take.
 """
 
 from __future__ import annotations
@@ -10,12 +10,15 @@ import os
 import select
 from selectors import EVENT_READ, EVENT_WRITE
 
-from palaver.transport.pipe import Ended, Pipe
+from palaver.addresses import Address
+from palaver.transport.channel import Channel, EndOfStream, OpenOptions, PendingChannel, ReadyChannel, Transport
 
 SURE_TO_BE_TAKEN = select.PIPE_BUF
 
 
-class StandardPipe(Pipe):
+class StandardChannel(Channel):
+    """Our standard streams. Either of them may be missing."""
+
     def __init__(self, input_fd: int | None = 0, output_fd: int | None = 1) -> None:
         self._input = input_fd
         self._output = output_fd
@@ -26,15 +29,15 @@ class StandardPipe(Pipe):
             interests[self._output] = interests.get(self._output, 0) | EVENT_WRITE
         return interests
 
-    def receive(self, now: float, limit: int) -> bytes | Ended | None:
+    def receive(self, now: float, limit: int) -> bytes | EndOfStream | None:
         if self._input is None:
             return None
         try:
             if not select.select([self._input], [], [], 0)[0]:
                 return None
-            return os.read(self._input, limit) or Ended()
+            return os.read(self._input, limit) or EndOfStream()
         except OSError:  # a terminal that is gone, or a standard input that never was
-            return Ended()
+            return EndOfStream()
 
     def send(self, data: memoryview) -> int | None:
         if self._output is None:
@@ -53,3 +56,17 @@ class StandardPipe(Pipe):
 
     def abandon(self) -> None:
         pass
+
+
+class StandardTransport(Transport):
+    def __init__(self, *, reads: bool, writes: bool) -> None:
+        self._reads, self._writes = reads, writes
+
+    def connect(self, address: Address, options: OpenOptions) -> PendingChannel:
+        input_fd, output_fd = options.standard
+        return ReadyChannel(StandardChannel(input_fd if self._reads else None, output_fd if self._writes else None))
+
+
+STDIO = StandardTransport(reads=True, writes=True)
+STDIN = StandardTransport(reads=True, writes=False)
+STDOUT = StandardTransport(reads=False, writes=True)

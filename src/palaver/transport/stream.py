@@ -1,4 +1,4 @@
-"""Connected stream sockets, whatever their addresses look like: connecting, accepting, talking."""
+"""Connected stream sockets of any address family: connecting, accepting, sending and receiving."""
 
 from __future__ import annotations
 
@@ -11,50 +11,41 @@ from collections.abc import Callable, Sequence
 from selectors import EVENT_READ, EVENT_WRITE
 from typing import Any, TypeAlias
 
-from palaver.transport.pipe import Broken, Ended, Opening, Pipe, reason_of, trouble_of
+from palaver.transport import transport_limits as limits
+from palaver.transport.channel import Channel, ChannelError, EndOfStream, Listener, OpenOptions, PendingChannel
 
 # Family and address as `socket` wants them; the shape of the latter depends on the former.
-Endpoint: TypeAlias = tuple[int, Any]
+SocketAddress: TypeAlias = tuple[int, Any]
 
-# A server that is just starting refuses, or its unix socket is not there yet. It is asked again after this long.
-RETRY_AFTER = 0.01
 _WORTH_A_RETRY = {errno.ECONNREFUSED, errno.ENOENT, errno.EAGAIN}
 
-# Clients that have connected while we were talking to another one.
-BACKLOG = 128
 
-# What is read at the end so that closing does not reset the connection. A peer that sends more than that without pause
-# is not listening anyway.
-MAX_DRAINED = 64
-DRAINED_AT_ONCE = 65536
+class SocketChannel(Channel):
+    """A connected stream socket."""
 
-
-class SocketPipe(Pipe):
     def __init__(self, connected: socket.socket) -> None:
         connected.setblocking(False)
         if connected.family in (socket.AF_INET, socket.AF_INET6):
             # Messages are short and wait for answers: holding them back to fill a segment costs 40 ms each.
             connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._socket = connected
-        self._broken_by: OSError | None = None
+        self._end = EndOfStream()  # told when all data has been read
 
     def interests(self, *, reading: bool, writing: bool) -> dict[int, int]:
         events = EVENT_READ * reading | EVENT_WRITE * writing
         return {self._socket.fileno(): events} if events else {}
 
-    def receive(self, now: float, limit: int) -> bytes | Ended | None:
+    def receive(self, now: float, limit: int) -> bytes | EndOfStream | None:
         try:
             data = self._socket.recv(limit)
         except BlockingIOError:
             return None
         except BrokenPipeError:
             # The peer had closed in good order, and then got something from us.
-            return Ended()
+            return EndOfStream()
         except OSError as error:
-            return Ended(trouble_of(error))
-        if data:
-            return data
-        return Ended(trouble_of(self._broken_by) if self._broken_by else None)
+            return EndOfStream.of(error)
+        return data or self._end
 
     def send(self, data: memoryview) -> int | None:
         try:
@@ -64,8 +55,8 @@ class SocketPipe(Pipe):
         except BrokenPipeError:
             return len(data)
         except OSError as error:
-            # What the peer said before that can still be read; the trouble is told after it.
-            self._broken_by = error
+            # What the peer sent before that can still be read; the error is told after it.
+            self._end = EndOfStream.of(error)
             return len(data)
 
     def finish(self) -> None:
@@ -74,9 +65,9 @@ class SocketPipe(Pipe):
             self._socket.shutdown(socket.SHUT_WR)
 
     def leave(self, now: float) -> bool:
-        # A socket closed with unread data resets the connection, and our last words may be lost.
-        for _ in range(MAX_DRAINED):
-            if not isinstance(self.receive(now, DRAINED_AT_ONCE), bytes):
+        # A socket closed with unread data resets the connection, and our last bytes may be lost.
+        for _ in range(limits.MAX_DRAIN_READS):
+            if not isinstance(self.receive(now, limits.DRAIN_READ_BYTES), bytes):
                 break
         self.abandon()
         return True
@@ -90,18 +81,16 @@ class SocketPipe(Pipe):
         self._socket.close()
 
 
-class Connecting(Opening):
-    """Tries some endpoints one after the other, all of them again and again while patience lasts."""
+class Connecting(PendingChannel):
+    """Tries some socket addresses one after the other, all of them again and again while patience lasts."""
 
-    def __init__(
-        self, endpoints: Sequence[Endpoint], name: str, *, now: float, timeout: float, patience: float
-    ) -> None:
-        self._endpoints = endpoints
+    def __init__(self, places: Sequence[SocketAddress], name: str, options: OpenOptions) -> None:
+        self._places = places
         self._name = name
-        self._untried = list(endpoints)
+        self._untried = list(places)
         self._socket: socket.socket | None = None
-        self._patient_until = now + patience
-        self._give_up_at = now + max(timeout, patience)
+        self._patient_until = options.now + options.patience
+        self._give_up_at = options.now + max(options.timeout, options.patience)
         self._retry_at: float | None = None
         self._last_error = OSError(errno.ECONNREFUSED, os.strerror(errno.ECONNREFUSED))
         self.deadline = self._give_up_at
@@ -109,7 +98,7 @@ class Connecting(Opening):
     def interests(self) -> dict[int, int]:
         return {} if self._socket is None else {self._socket.fileno(): EVENT_WRITE}
 
-    def advance(self, now: float) -> Pipe | None:
+    def advance(self, now: float) -> Channel | None:
         if self._retry_at is not None and now < self._retry_at:
             return None
         while True:
@@ -123,10 +112,10 @@ class Connecting(Opening):
                 continue
             if is_connected:
                 assert self._socket is not None, "it has just been looked at"
-                return SocketPipe(self._socket)
+                return SocketChannel(self._socket)
             if now >= self._give_up_at:
                 self.abandon()
-                raise Broken("timed out", f"{self._name} does not answer")
+                raise ChannelError("timed out", f"{self._name} does not answer")
             return None
 
     def abandon(self) -> None:
@@ -135,29 +124,29 @@ class Connecting(Opening):
             self._socket = None
 
     def _try_next(self, now: float) -> bool:
-        """Whether some endpoint is being tried now."""
+        """Try the next address; False if none is left, and all are tried again later."""
         while self._untried:
-            family, endpoint = self._untried.pop(0)
+            family, place = self._untried.pop(0)
             self._retry_at = None
             self.deadline = self._give_up_at
             self._socket = new_socket(family, socket.SOCK_STREAM)
-            code = _connect(self._socket, endpoint)
+            code = _connect(self._socket, place)
             if code in (0, errno.EINPROGRESS):
                 return True
             self._last_error = OSError(code, os.strerror(code))
             self.abandon()
-        self._come_again(now)
+        self._schedule_retry(now)
         return False
 
-    def _come_again(self, now: float) -> None:
-        retry_at = now + RETRY_AFTER
+    def _schedule_retry(self, now: float) -> None:
+        retry_at = now + limits.CONNECT_RETRY_SECONDS
         if self._last_error.errno not in _WORTH_A_RETRY or retry_at > self._patient_until:
-            raise Broken(trouble_of(self._last_error), f"{self._name}: {reason_of(self._last_error)}")
-        self._untried = list(self._endpoints)
+            raise ChannelError.of(self._last_error, self._name)
+        self._untried = list(self._places)
         self.deadline = self._retry_at = retry_at
 
     def _is_connected(self) -> bool:
-        assert self._socket is not None, "something is being tried"
+        assert self._socket is not None, "some address is being tried"
         if code := self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
             raise OSError(code, os.strerror(code))
         try:
@@ -173,32 +162,40 @@ class Connecting(Opening):
 
 
 def new_socket(family: int, kind: socket.SocketKind) -> socket.socket:
-    """A socket that does not block.
+    """Make a socket that does not block.
 
-    :raises Broken: the system has no more, or does not know that family
+    :raises ChannelError: the system has no more, or does not know that family
     """
     try:
         made = socket.socket(family, kind)
     except OSError as error:
-        raise Broken(trouble_of(error), f"no socket: {reason_of(error)}") from None
+        raise ChannelError.of(error, "no socket") from None
     made.setblocking(False)
     return made
 
 
-def _connect(unconnected: socket.socket, endpoint: object) -> int:
+def _connect(unconnected: socket.socket, place: object) -> int:
     try:
-        return unconnected.connect_ex(endpoint)  # type: ignore[arg-type]  # its shape depends on the family
+        return unconnected.connect_ex(place)  # type: ignore[arg-type]  # its shape depends on the family
     except OSError as error:  # addresses that do not even reach the system: a path that is too long
         return error.errno or errno.EINVAL
 
 
-class Listener:
-    """A socket that listens. It outlives its connections: clients may come between two sessions."""
+class SocketListener(Listener):
+    """A socket that listens.
 
-    def __init__(self, listening: socket.socket, port: int = 0, forget: Callable[[], None] = lambda: None) -> None:
-        self.socket = listening
-        self.port = port
-        self.is_taken = False
+    :raises ChannelError: it cannot; then it is closed
+    """
+
+    def __init__(self, bound: socket.socket, name: object, forget: Callable[[], None] = lambda: None) -> None:
+        try:
+            if bound.type == socket.SOCK_STREAM:
+                bound.listen(limits.LISTEN_BACKLOG)
+        except OSError as error:
+            bound.close()
+            raise ChannelError.of(error, name) from None
+        self.socket = bound
+        self.port = place[1] if isinstance(place := bound.getsockname(), tuple) else 0
         self._forget = forget
 
     def close(self) -> None:
@@ -206,12 +203,13 @@ class Listener:
         self._forget()
 
 
-class Accepting(Opening):
+class Accepting(PendingChannel):
     """Waits for one connection."""
 
     def __init__(self, listener: Listener) -> None:
+        assert isinstance(listener, SocketListener), "made by the same transport"
         if listener.is_taken:
-            raise Broken("in use", "another link waits there already")
+            raise ChannelError("in use", "another link waits there already")
         listener.is_taken = True
         self._listener = listener
         self.port = listener.port
@@ -219,16 +217,16 @@ class Accepting(Opening):
     def interests(self) -> dict[int, int]:
         return {self._listener.socket.fileno(): EVENT_READ}
 
-    def advance(self, now: float) -> Pipe | None:
+    def advance(self, now: float) -> Channel | None:
         try:
             connected, _ = self._listener.socket.accept()
         except (BlockingIOError, ConnectionError):  # nobody there, or gone again
             return None
         except OSError as error:
             self.abandon()
-            raise Broken(trouble_of(error), reason_of(error)) from None
+            raise ChannelError.of(error, "accept") from None
         self.abandon()
-        return SocketPipe(connected)
+        return SocketChannel(connected)
 
     def abandon(self) -> None:
         self._listener.is_taken = False

@@ -1,7 +1,7 @@
-"""Encrypts any pipe that carries a stream, from the start or from the middle on.
+"""TLS over any channel that carries a stream, from the start or from the middle of a session on.
 
-The library reads and writes bytes in memory, never the socket, so a handshake can begin wherever the conversation in
-clear has stopped, and everything stays non-blocking.
+OpenSSL reads and writes memory, never the socket, so a handshake can begin after any byte that was sent in clear, and
+nothing blocks.
 """
 
 from __future__ import annotations
@@ -11,15 +11,14 @@ import ssl
 
 from palaver.session.events import Role, Tls
 from palaver.transport.certificate import make_certificate
-from palaver.transport.pipe import Broken, Ended, Opening, Pipe
-
-RECORDS_AT_ONCE = 65536
+from palaver.transport.channel import Channel, ChannelError, EndOfStream, PendingChannel
+from palaver.transport.transport_limits import TLS_CHUNK_BYTES
 
 
 def context_for(role: Role, tls: Tls) -> ssl.SSLContext:
-    """What both sides agree on.
+    """Return the settings of a handshake for our side.
 
-    :raises Broken: a file cannot be used, or a certificate cannot be made
+    :raises ChannelError: a file cannot be used, or a certificate cannot be made
     """
     purpose = ssl.PROTOCOL_TLS_CLIENT if role == "connect" else ssl.PROTOCOL_TLS_SERVER
     context = ssl.SSLContext(purpose)
@@ -32,7 +31,7 @@ def context_for(role: Role, tls: Tls) -> ssl.SSLContext:
                 context.load_cert_chain(path)
     except (OSError, ValueError) as error:
         names = ", ".join(name for name in (tls.certificate, tls.key, tls.authority) if name)
-        raise Broken("tls", f"{names}: {_reason(error)}") from None
+        raise ChannelError("tls", f"{names}: {_reason(error)}") from None
     return context
 
 
@@ -45,11 +44,11 @@ def _trust(context: ssl.SSLContext, tls: Tls) -> None:
     context.verify_mode = ssl.CERT_REQUIRED
 
 
-class _Channel:
-    """A pipe, and what the library makes of its bytes."""
+class _TlsEngine:
+    """OpenSSL between two buffers in memory, and the channel that carries its records."""
 
-    def __init__(self, pipe: Pipe, context: ssl.SSLContext, role: Role, server_name: str) -> None:
-        self.pipe = pipe
+    def __init__(self, channel: Channel, context: ssl.SSLContext, role: Role, server_name: str) -> None:
+        self.channel = channel
         self.incoming = ssl.MemoryBIO()
         self.outgoing = ssl.MemoryBIO()
         self.library = context.wrap_bio(
@@ -61,151 +60,153 @@ class _Channel:
         self.unsent = memoryview(b"")
 
     def flush(self) -> bool:
-        """Whether all records have left."""
+        """Send records; True if all of them have left."""
         while True:
             self.unsent = self.unsent or memoryview(self.outgoing.read())
             if not self.unsent:
-                return self.pipe.flush()
-            taken = self.pipe.send(self.unsent)
+                return self.channel.flush()
+            taken = self.channel.send(self.unsent)
             if taken is None:
                 return False
             self.unsent = self.unsent[taken:]
 
 
-class Handshake(Opening):
-    def __init__(self, pipe: Pipe, context: ssl.SSLContext, role: Role, server_name: str, *, deadline: float) -> None:
-        if pipe.is_datagram:
-            raise Broken("tls", "datagrams cannot be encrypted")
+class Handshake(PendingChannel):
+    """A TLS handshake over an open channel."""
+
+    def __init__(
+        self, channel: Channel, context: ssl.SSLContext, role: Role, server_name: str, *, deadline: float
+    ) -> None:
+        if channel.is_datagram:
+            raise ChannelError("tls", "datagrams cannot be encrypted")
         try:
-            self._channel = _Channel(pipe, context, role, server_name)
+            self._engine = _TlsEngine(channel, context, role, server_name)
         except ValueError as error:  # a name that cannot be one
-            raise Broken("tls", str(error)) from None
+            raise ChannelError("tls", str(error)) from None
         self.deadline = deadline
 
     def interests(self) -> dict[int, int]:
-        channel = self._channel
-        return channel.pipe.interests(reading=True, writing=bool(channel.unsent or channel.outgoing.pending))
+        engine = self._engine
+        return engine.channel.interests(reading=True, writing=bool(engine.unsent or engine.outgoing.pending))
 
-    def advance(self, now: float) -> Pipe | None:
+    def advance(self, now: float) -> Channel | None:
         while not self._shake_hands():
-            received = self._channel.pipe.receive(now, RECORDS_AT_ONCE)
-            if isinstance(received, Ended):
+            received = self._engine.channel.receive(now, TLS_CHUNK_BYTES)
+            if isinstance(received, EndOfStream):
                 raise self._broken("the peer hung up")
             if received is not None:
-                self._channel.incoming.write(received)
+                self._engine.incoming.write(received)
             elif self.deadline is not None and now >= self.deadline:
                 raise self._broken("the peer does not answer")
             else:
                 return None
-        return TlsPipe(self._channel)
+        return TlsChannel(self._engine)
 
     def abandon(self) -> None:
-        self._channel.pipe.abandon()
+        self._engine.channel.abandon()
 
     def _shake_hands(self) -> bool:
         try:
-            self._channel.library.do_handshake()
+            self._engine.library.do_handshake()
         except ssl.SSLWantReadError:
             return False
         except (ssl.SSLError, ssl.CertificateError) as error:
             raise self._broken(_reason(error)) from None
         finally:
-            # Also what the library says when it is not content: the peer should know why we leave.
-            self._channel.flush()
+            # Also the alert of a handshake that fails: the peer should know why we leave.
+            self._engine.flush()
         return True
 
-    def _broken(self, reason: str) -> Broken:
+    def _broken(self, reason: str) -> ChannelError:
         # In good order, or the peer may never read why.
-        if not self._channel.pipe.leave(0.0):
+        if not self._engine.channel.leave(0.0):
             self.abandon()
-        return Broken("tls", reason)
+        return ChannelError("tls", reason)
 
 
-class TlsPipe(Pipe):
-    def __init__(self, channel: _Channel) -> None:
-        self._channel = channel
+class TlsChannel(Channel):
+    """An encrypted stream."""
+
+    def __init__(self, engine: _TlsEngine) -> None:
+        self._engine = engine
         self._has_finished = False
         self._has_hung_up = False
-        self._end: Ended | None = None
+        self._end: EndOfStream | None = None
 
     @property
-    def has_news(self) -> bool:  # type: ignore[override]  # here it is found out
-        return self._end is not None or self._channel.incoming.pending > 0
+    def has_news(self) -> bool:  # type: ignore[override]  # computed here
+        return self._end is not None or self._engine.incoming.pending > 0
 
     @property
-    def deadline(self) -> float | None:  # type: ignore[override]  # that of the pipe below
-        return self._channel.pipe.deadline
-
-    @property
-    def errors(self) -> bytes | bytearray:  # type: ignore[override]  # those of the pipe below
-        return self._channel.pipe.errors
+    def deadline(self) -> float | None:  # type: ignore[override]  # that of the channel below
+        return self._engine.channel.deadline
 
     def interests(self, *, reading: bool, writing: bool) -> dict[int, int]:
-        return self._channel.pipe.interests(reading=reading, writing=writing or bool(self._channel.unsent))
+        return self._engine.channel.interests(reading=reading, writing=writing or bool(self._engine.unsent))
 
-    def receive(self, now: float, limit: int) -> bytes | Ended | None:
+    def receive(self, now: float, limit: int) -> bytes | EndOfStream | None:
         if self._end is None:
-            received = self._channel.pipe.receive(now, limit)
-            if isinstance(received, Ended):
+            received = self._engine.channel.receive(now, limit)
+            if isinstance(received, EndOfStream):
                 self._end = received
-                self._channel.incoming.write_eof()
+                self._engine.incoming.write_eof()
             elif received is not None:
-                self._channel.incoming.write(received)
+                self._engine.incoming.write(received)
         text = self._decrypt()
-        self._channel.flush()
+        self._engine.flush()
         return text or self._end
 
     def send(self, data: memoryview) -> int | None:
-        if not self._channel.flush():
+        if not self._engine.flush():
             return None
-        piece = data[:RECORDS_AT_ONCE]
+        piece = data[:TLS_CHUNK_BYTES]
         # Nothing can be sent after a failure or after the end; receiving will tell of it.
         with contextlib.suppress(ssl.SSLError):
             if piece:
-                self._channel.library.write(piece)
-        self._channel.flush()
+                self._engine.library.write(piece)
+        self._engine.flush()
         return len(piece)
 
     def flush(self) -> bool:
-        if not self._channel.flush():
+        if not self._engine.flush():
             return False
         if self._has_finished and not self._has_hung_up:
             self._has_hung_up = True
-            self._channel.pipe.finish()
-        return self._channel.pipe.flush()
+            self._engine.channel.finish()
+        return self._engine.channel.flush()
 
     def finish(self) -> None:
-        # Says goodbye; that the answer is still missing is no error.
+        # Send close_notify; that the answer is still missing is no error.
         with contextlib.suppress(ssl.SSLError):
-            self._channel.library.unwrap()
+            self._engine.library.unwrap()
         self._has_finished = True
         self.flush()
 
     def leave(self, now: float) -> bool:
-        return self._channel.pipe.leave(now)
+        return self._engine.channel.leave(now)
 
     def reset(self) -> None:
-        self._channel.pipe.reset()
+        self._engine.channel.reset()
 
     def abandon(self) -> None:
-        self._channel.pipe.abandon()
+        self._engine.channel.abandon()
 
     def _decrypt(self) -> bytes:
-        """All that can be read by now, so that nothing is left for which nobody would wake us."""
+        """Return all that can be decrypted now: nobody would wake us for a rest."""
         pieces: list[bytes] = []
         while True:
             try:
-                piece = self._channel.library.read(RECORDS_AT_ONCE)
+                piece = self._engine.library.read(TLS_CHUNK_BYTES)
             except ssl.SSLWantReadError:
                 break
             except (ssl.SSLZeroReturnError, ssl.SSLEOFError):
-                # With a goodbye or without: many servers just close, and that is no finding.
-                self._end = self._end or Ended()
+                # With close_notify or without: many servers just close, and that is no finding.
+                self._end = self._end or EndOfStream()
                 break
             except ssl.SSLError as error:
-                raise Broken("tls", _reason(error)) from None
+                raise ChannelError("tls", _reason(error)) from None
             if not piece:
-                self._end = self._end or Ended()
+                self._end = self._end or EndOfStream()
                 break
             pieces.append(piece)
         return b"".join(pieces)

@@ -1,4 +1,4 @@
-"""Sockets that have a path in the file system."""
+"""The transport over Unix domain sockets, which have a path in the file system."""
 
 from __future__ import annotations
 
@@ -7,46 +7,42 @@ import os
 import socket
 import stat
 
-from palaver.session.events import Address
-from palaver.transport.pipe import Broken, reason_of, trouble_of
-from palaver.transport.stream import BACKLOG, Connecting, Listener, new_socket
+from palaver.addresses import Address
+from palaver.transport.channel import ChannelError, Listener, OpenOptions, PendingChannel, Transport
+from palaver.transport.stream import Accepting, Connecting, SocketListener, new_socket
 
 
-def connecting(address: Address, *, now: float, timeout: float, patience: float) -> Connecting:
-    endpoints = [(socket.AF_UNIX, address.path)]
-    return Connecting(endpoints, str(address), now=now, timeout=timeout, patience=patience)
+class UnixTransport(Transport):
+    def connect(self, address: Address, options: OpenOptions) -> PendingChannel:
+        return Connecting([(socket.AF_UNIX, address.path)], str(address), options)
+
+    def listen(self, address: Address) -> Listener:
+        """Listen at a path. A socket that a killed program has left there is removed."""
+        _remove_if_dead(address.path)
+        listening = new_socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            listening.bind(address.path)
+        except OSError as error:
+            listening.close()
+            raise ChannelError.of(error, address) from None
+        return SocketListener(listening, address, forget=lambda: _remove(address.path))
+
+    def accept(self, address: Address, listener: Listener) -> PendingChannel:
+        return Accepting(listener)
 
 
-def listener(address: Address) -> Listener:
-    """A socket at the path. What a program that was killed has left there is removed.
-
-    :raises Broken: somebody listens there, or the path cannot be
-    """
-    _remove_if_dead(address.path)
-    listening = new_socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    try:
-        listening.bind(address.path)
-        listening.listen(BACKLOG)
-    except OSError as error:
-        listening.close()
-        raise Broken(trouble_of(error), f"{address}: {reason_of(error)}") from None
-    return Listener(listening, forget=lambda: _remove(address.path))
+UNIX = UnixTransport()
 
 
 def _remove_if_dead(path: str) -> None:
     try:
-        is_socket = stat.S_ISSOCK(os.stat(path).st_mode)
+        if stat.S_ISSOCK(os.stat(path).st_mode):
+            with new_socket(socket.AF_UNIX, socket.SOCK_STREAM) as caller:
+                caller.connect(path)
+    except ConnectionRefusedError:
+        _remove(path)
     except OSError:
         return
-    if not is_socket:
-        return
-    with new_socket(socket.AF_UNIX, socket.SOCK_STREAM) as caller:
-        try:
-            caller.connect(path)
-        except ConnectionRefusedError:
-            _remove(path)
-        except OSError:
-            return
 
 
 def _remove(path: str) -> None:

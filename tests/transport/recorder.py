@@ -1,4 +1,4 @@
-"""What tests of transports need to say often."""
+"""Waiting for inputs of an event loop, for tests of transports."""
 
 from typing import TypeVar
 
@@ -11,23 +11,23 @@ Kind = TypeVar("Kind", Opened, Received, Closed, Failed, Secured)
 LIMIT_S = 10.0
 
 
-class Ear:
-    """Waits for what a test wants to hear, and remembers everything."""
+class Recorder:
+    """Waits for the inputs that a test asks for, and keeps the others."""
 
     def __init__(self, carrier: Carrier) -> None:
         self.carrier = carrier
-        self.unheard: list[Input] = []
+        self.unread: list[Input] = []
 
     def wait_for(self, kind: type[Kind], link: str) -> Kind:
         """The next input of that kind on that link; others are kept for later."""
         give_up_at = self.carrier.clock.now() + LIMIT_S
         while True:
-            for number, happened in enumerate(self.unheard):
+            for number, happened in enumerate(self.unread):
                 if isinstance(happened, kind) and happened.link == link:
-                    del self.unheard[number]
+                    del self.unread[number]
                     return happened
-            assert self.carrier.clock.now() < give_up_at, f"no {kind.__name__} on {link}, but {self.unheard}"
-            self.unheard += self.carrier.wait(give_up_at)
+            assert self.carrier.clock.now() < give_up_at, f"no {kind.__name__} on {link}, but {self.unread}"
+            self.unread += self.carrier.wait(give_up_at)
 
     def bytes_on(self, link: str, count: int) -> bytes:
         """So many bytes, however they were cut."""
@@ -40,6 +40,6 @@ class Ear:
         """Everything until the peer has closed in good order."""
         closed = self.wait_for(Closed, link)
         assert closed.trouble is None
-        received = [each for each in self.unheard if isinstance(each, Received) and each.link == link]
-        self.unheard = [each for each in self.unheard if each not in received]
+        received = [each for each in self.unread if isinstance(each, Received) and each.link == link]
+        self.unread = [each for each in self.unread if each not in received]
         return b"".join(each.data for each in received)

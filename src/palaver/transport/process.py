@@ -1,10 +1,9 @@
-"""A program as a peer: we write what it reads, and read what it writes.
+"""The transport over the standard streams of a program that we start.
 
-Its output is a terminal if the system has one to give, as most programs answer at once only there: into a pipe they
-write when they have much to say, or nothing more.
+Its output is a pseudo-terminal if the system has one to give: most programs buffer their output anywhere else.
 
-A target is a program that we do not talk to in this way, but by some other link. What it writes, errors included, is
-received, and its end is told; nothing that it has started outlives it.
+A target is a program that we talk to by another connection. Its output, errors included, is received, and its end is
+told; nothing that it has started outlives it.
 """
 
 from __future__ import annotations
@@ -17,42 +16,33 @@ import tty
 from selectors import EVENT_READ, EVENT_WRITE
 from typing import IO
 
-from palaver.session.events import Address
-from palaver.transport.pipe import Broken, Ended, Opening, Pipe, Ready, reason_of, trouble_of
-
-# A program that has closed its output ends soon, and its exit code is worth waiting for; some go on in silence.
-EXIT_PATIENCE = 1.0
-# Where the system cannot tell us that a program has ended, we look this often; only while it is about to end.
-LOOK_AGAIN_AFTER = 0.01
-# And this often if it is not, and has closed its output.
-LOOK_AT_SILENT_AFTER = 0.25
-# What is kept of the errors a program writes: the end of it, where a crash is reported.
-ERRORS_KEPT = 65536
-READS_AT_ONCE = 16
+from palaver.addresses import Address
+from palaver.transport import transport_limits as limits
+from palaver.transport.channel import Channel, ChannelError, EndOfStream, OpenOptions, ReadyChannel, Transport
 
 
-class ProgramPipe(Pipe):
+class ProcessChannel(Channel):
+    """A running program. A target has no input, and its end is awaited for as long as it runs."""
+
     def __init__(self, process: subprocess.Popen[bytes], output: IO[bytes], *, grace: float) -> None:
         self._process = process
         self._grace = grace
         self._is_target = process.stdin is None
         self._stdin: IO[bytes] | None = process.stdin
         self._stdout: IO[bytes] | None = output
-        self._stderr = process.stderr
         self._exit_fd = _exit_fd(process.pid)
         self._silent_since: float | None = None
         # The signals by which it will be ended, one after each period of grace.
         self._signals = [signal.SIGTERM, signal.SIGKILL]
         self._next_signal_at: float | None = None
         self._is_abandoned = False
-        self.errors: bytearray = bytearray()
-        for stream in (self._stdin, self._stdout, self._stderr):
+        for stream in (self._stdin, self._stdout):
             if stream is not None:
                 os.set_blocking(stream.fileno(), False)
 
     def interests(self, *, reading: bool, writing: bool) -> dict[int, int]:
         is_waited_for = reading or self._next_signal_at is not None
-        watched = [stream.fileno() for stream in (self._stdout, self._stderr) if stream is not None]
+        watched = [] if self._stdout is None else [self._stdout.fileno()]
         if self._exit_fd is not None:
             watched.append(self._exit_fd)
         interests = dict.fromkeys(watched, EVENT_READ) if is_waited_for else {}
@@ -60,15 +50,14 @@ class ProgramPipe(Pipe):
             interests[self._stdin.fileno()] = EVENT_WRITE
         return interests
 
-    def receive(self, now: float, limit: int) -> bytes | Ended | None:
-        # In this order: what it has written before it ended is there when we look for it after we know of the end.
+    def receive(self, now: float, limit: int) -> bytes | EndOfStream | None:
+        # In this order: all that it wrote before it ended is there once we know of the end.
         exit_code = self._process.poll()
-        self._keep_errors()
         data = self._read(limit)
         if data:
             return data
         if exit_code is not None:
-            return Ended(exit_code=exit_code)
+            return EndOfStream(exit_code=exit_code)
         if self._stdout is None:
             return self._await_exit(now)
         return None
@@ -81,7 +70,7 @@ class ProgramPipe(Pipe):
         except BlockingIOError:
             return None
         except OSError:
-            # It reads no more, but may still have something to say.
+            # It reads no more, but may still write.
             return len(data)
 
     def finish(self) -> None:
@@ -104,7 +93,7 @@ class ProgramPipe(Pipe):
             self._next_signal_at = now + self._grace
         self.deadline = self._next_signal_at
         if self._exit_fd is None:
-            self.deadline = min(self.deadline, now + LOOK_AGAIN_AFTER)
+            self.deadline = min(self.deadline, now + limits.EXIT_POLL_SECONDS)
         return False
 
     def abandon(self) -> None:
@@ -112,9 +101,8 @@ class ProgramPipe(Pipe):
             self._signal(signal.SIGKILL)
             self._process.wait()
         self._is_abandoned = True
-        self._keep_errors()
-        _close(self._stdin, self._stdout, self._stderr)
-        self._stdin = self._stdout = self._stderr = None
+        _close(self._stdin, self._stdout)
+        self._stdin = self._stdout = None
         if self._exit_fd is not None:
             os.close(self._exit_fd)
             self._exit_fd = None
@@ -133,33 +121,18 @@ class ProgramPipe(Pipe):
             self._stdout = None
         return data
 
-    def _keep_errors(self) -> None:
-        # A pipe holds less than that; more comes only from somebody who writes faster than we read.
-        for _ in range(READS_AT_ONCE):
-            if self._stderr is None:
-                return
-            try:
-                data = os.read(self._stderr.fileno(), ERRORS_KEPT)
-            except BlockingIOError:
-                return
-            if not data:
-                _close(self._stderr)
-                self._stderr = None
-            self.errors += data
-            del self.errors[:-ERRORS_KEPT]
-
-    def _await_exit(self, now: float) -> Ended | None:
+    def _await_exit(self, now: float) -> EndOfStream | None:
         if self._is_target:
-            self.deadline = now + LOOK_AT_SILENT_AFTER if self._exit_fd is None else None
+            self.deadline = now + limits.SILENT_POLL_SECONDS if self._exit_fd is None else None
             return None
         if self._silent_since is None:
             self._silent_since = now
-        self.deadline = self._silent_since + EXIT_PATIENCE
+        self.deadline = self._silent_since + limits.EXIT_WAIT_SECONDS
         if now >= self.deadline:
             self.deadline = None
-            return Ended()
+            return EndOfStream()
         if self._exit_fd is None:
-            self.deadline = min(self.deadline, now + LOOK_AGAIN_AFTER)
+            self.deadline = min(self.deadline, now + limits.EXIT_POLL_SECONDS)
         return None
 
     def _signal(self, number: signal.Signals) -> None:
@@ -169,7 +142,7 @@ class ProgramPipe(Pipe):
 
 
 def _exit_fd(pid: int) -> int | None:
-    """What is ready to be read when the program has ended, if the system offers and allows it."""
+    """Return a descriptor that is ready once the program has ended, if the system offers and allows that."""
     try:
         return os.pidfd_open(pid)
     except (AttributeError, OSError):
@@ -182,48 +155,46 @@ def _close(*streams: IO[bytes] | None) -> None:
             stream.close()
 
 
-def starting(address: Address, *, grace: float, keep_errors: bool) -> Opening:
-    """Start a program. Its errors go where ours go, unless they are to be kept.
+class ProgramTransport(Transport):
+    """Starts a program that we talk to. Its errors go where ours go."""
 
-    :raises Broken: there is no such program, or it cannot be run
-    """
-    return _started(address, subprocess.PIPE, subprocess.PIPE if keep_errors else None, grace)
-
-
-def watching(address: Address, *, grace: float) -> Opening:
-    """Start a target. Its errors are a part of its output.
-
-    :raises Broken: there is no such program, or it cannot be run
-    """
-    return _started(address, subprocess.DEVNULL, subprocess.STDOUT, grace)
+    def connect(self, address: Address, options: OpenOptions) -> ReadyChannel:
+        return _started(address, subprocess.PIPE, None, options.grace)
 
 
-def _started(address: Address, stdin: int, stderr: int | None, grace: float) -> Opening:
+class TargetTransport(Transport):
+    """Starts a target. Its errors are a part of its output."""
+
+    def connect(self, address: Address, options: OpenOptions) -> ReadyChannel:
+        return _started(address, subprocess.DEVNULL, subprocess.STDOUT, options.grace)
+
+
+PROGRAM = ProgramTransport()
+TARGET = TargetTransport()
+
+
+def _started(address: Address, stdin: int, stderr: int | None, grace: float) -> ReadyChannel:
     if not address.command:
-        raise Broken("not found", "no program was named")
+        raise ChannelError("not found", "no program was named")
     output, theirs = _output()
     try:
-        # Killed by us and not by a Ctrl-C that was meant for us: the session has to end first.
+        # In a session of its own: a Ctrl-C is meant for us, and our session has to end first.
         process = subprocess.Popen(
-            address.command,
-            stdin=stdin,
-            stdout=theirs,
-            stderr=stderr,
-            bufsize=0,
-            start_new_session=True,
+            address.command, stdin=stdin, stdout=theirs, stderr=stderr, bufsize=0, start_new_session=True
         )
-    except (OSError, ValueError) as error:
+    except OSError as error:
         output.close()
-        trouble = trouble_of(error) if isinstance(error, OSError) else "other"
-        reason = reason_of(error) if isinstance(error, OSError) else str(error)
-        raise Broken(trouble, f"{address.command[0]}: {reason}") from None
+        raise ChannelError.of(error, address.command[0]) from None
+    except ValueError as error:
+        output.close()
+        raise ChannelError("other", f"{address.command[0]}: {error}") from None
     finally:
         os.close(theirs)
-    return Ready(ProgramPipe(process, output, grace=grace))
+    return ReadyChannel(ProcessChannel(process, output, grace=grace))
 
 
 def _output() -> tuple[IO[bytes], int]:
-    """Two ends of what a program writes to: ours, and its own."""
+    """Make both ends of a program's output: ours, and its own."""
     try:
         ours, theirs = os.openpty()
         tty.setraw(theirs)  # what is written is what is read
