@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from palaver.addresses import Address
 from palaver.campaign.target import Target, TargetError, command_of
-from palaver.session.events import Address, Close, Closed, Failed, Input, Open, Opened, Passed, Received, Send
+from palaver.session.events import Close, Closed, Failed, Input, Open, Opened, Passed, Received, Send
 from palaver.session.findings import Kind
 from palaver.transport import Loop
 from palaver.transport.ports import free_port, is_listening
@@ -22,6 +23,10 @@ from palaver.transport.ports import free_port, is_listening
 LIMIT_S = 20.0
 
 SERVER = Path(__file__).with_name("target_server.py")
+
+
+def at(port: int, scheme: str = "tcp") -> Address:
+    return Address(scheme, "127.0.0.1", port)
 
 
 @pytest.fixture
@@ -66,12 +71,12 @@ def server(loop: Loop, *, kind: str = "tcp", patience: float = LIMIT_S) -> tuple
     known = "tcp" if kind == "tcp" else "udp"
     port = free_port(known)
     command = (sys.executable, "-SE", str(SERVER), kind, str(port))
-    target = Target(loop, command, port, role="server", kind=known, patience=patience, end_patience=LIMIT_S)
+    target = Target(loop, command, at(port, known), role="server", patience=patience, end_patience=LIMIT_S)
     return target, port
 
 
 def shell(loop: Loop, script: str, *, patience: float = LIMIT_S) -> Target:
-    return Target(loop, ("sh", "-c", script), free_port("tcp"), role="server", patience=patience)
+    return Target(loop, ("sh", "-c", script), at(free_port("tcp")), role="server", patience=patience)
 
 
 class Others:
@@ -222,7 +227,7 @@ def test_a_server_of_datagrams_is_waited_for(loop: Loop) -> None:
 
 
 def test_there_is_no_such_program(loop: Loop) -> None:
-    target = Target(loop, ("/no/such/program",), free_port("tcp"), role="server")
+    target = Target(loop, ("/no/such/program",), at(free_port("tcp")), role="server")
     with pytest.raises(TargetError, match=r"cannot be started: /no/such/program: No such file"):
         target.before_session()
 
@@ -254,7 +259,7 @@ def test_a_server_that_never_listens_is_ended(loop: Loop, tmp_path: Path) -> Non
 
 def test_somebody_else_listens_there(loop: Loop) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
-        target = Target(loop, ("sleep", "60"), other.getsockname()[1], role="server")
+        target = Target(loop, ("sleep", "60"), at(other.getsockname()[1]), role="server")
         with pytest.raises(TargetError, match="is in use"):
             target.before_session()
     assert target.starts == 0
@@ -279,7 +284,7 @@ with socket.create_connection(("127.0.0.1", int(sys.argv[1]))) as connection:
 def client(loop: Loop, end_patience: float = LIMIT_S) -> tuple[Target, int]:
     port = free_port("tcp")
     command = (sys.executable, "-SEc", CLIENT, str(port))
-    return Target(loop, command, port, role="client", end_patience=end_patience), port
+    return Target(loop, command, at(port), role="client", end_patience=end_patience), port
 
 
 def serve(target: Target, port: int, answer: str) -> None:
@@ -350,7 +355,7 @@ def test_a_target_that_ignores_to_be_asked_is_made_to_end() -> None:
     port = free_port("tcp")
     script = f"trap '' TERM; {sys.executable} -SE {SERVER} tcp {port}"
     with Loop(close_grace=0.05) as loop:
-        target = Target(loop, ("sh", "-c", script), port, role="server", patience=LIMIT_S)
+        target = Target(loop, ("sh", "-c", script), at(port), role="server", patience=LIMIT_S)
         target.before_session()
         talk = Talk(target, port)
         server_itself = Others(int(talk.ask("pid")))

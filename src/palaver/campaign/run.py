@@ -270,8 +270,8 @@ class Campaign:
             inputs = self._wait(session.deadline)
             if not inputs:
                 return False
-            driver.hand_over(inputs)
-            driver.has_listened = True
+            driver.deliver(inputs)
+            driver.has_polled = True
         return True
 
     def _wait(self, until: float | None) -> list[Input]:

@@ -7,6 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Literal
 
+from palaver.addresses import parse_party_address
 from palaver.campaign.oracles import Oracle
 from palaver.campaign.run import Budget, Campaign, Until
 from palaver.campaign.target import PORT, Target, TargetError, command_of
@@ -16,7 +17,7 @@ from palaver.errors import PalaverError
 from palaver.navigation import store
 from palaver.navigation.goals import Goal
 from palaver.navigation.guidance import Guidance
-from palaver.party import ConnectionMode, Protocol, split_party_spec
+from palaver.party import ConnectionMode
 from palaver.session.cast import Casting
 from palaver.session.engine import Patience
 from palaver.session.play import BUDGET, Play
@@ -123,22 +124,20 @@ def _with_port(clients: tuple[str, ...], servers: tuple[str, ...]) -> tuple[tupl
     """Choose the port of the system under test, and put it where it is wanted. Unless told otherwise be its client."""
     if not clients and not servers:
         clients = (PORT,)
-    is_udp = any("udp:" in uri for uri in (*clients, *servers) if PORT in uri)
-    port = free_port("udp" if is_udp else "tcp")
+    uri = next((uri for uri in (*clients, *servers) if PORT in uri), PORT)
+    port = free_port(parse_party_address(uri.replace(PORT, "0")).scheme.name)
     text = str(port)
     return tuple(uri.replace(PORT, text) for uri in clients), tuple(uri.replace(PORT, text) for uri in servers), port
 
 
 def _target(loop: Loop, command_line: str, clients: Sequence[str], servers: Sequence[str], port: int) -> Target:
     """The system under test: a server if we are the client, and the other way round."""
-    _, protocol, _, at = split_party_spec((*clients, *servers)[0])
-    kind: Literal["tcp", "udp", "unix"]
-    kind = "udp" if protocol is Protocol.UDP else "unix" if protocol is Protocol.UNIX else "tcp"
+    address = parse_party_address((*clients, *servers)[0]).address
     try:
         command = command_of(command_line, port)
     except TargetError as error:
         raise SetupError(str(error)) from error
-    return Target(loop, command, at, role="server" if clients else "client", kind=kind)
+    return Target(loop, command, address, role="server" if clients else "client")
 
 
 def _budget(until: Until | str | None, sessions: int | None, seconds: float | None, *, guided: bool) -> Budget:
@@ -156,7 +155,7 @@ def _roles(spec: Spec, clients: Sequence[str], servers: Sequence[str], program: 
     given = [("Client", uri, ConnectionMode.CONNECT) for uri in clients]
     given += [("Server", uri, ConnectionMode.OPEN) for uri in servers]
     for default, uri, mode in given:
-        name = split_party_spec(uri)[0] or default
+        name = parse_party_address(uri).name or default
         networks[name] = (uri, mode)
         if name not in spec.analysis.parties:
             known = ", ".join(spec.analysis.parties) or "none"

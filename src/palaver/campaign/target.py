@@ -20,9 +20,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from palaver.addresses import Address
 from palaver.campaign.events import TargetEnded, TargetOutput, TargetStarted
 from palaver.errors import PalaverError
-from palaver.session.events import Action, Address, Close, Closed, Failed, Input, Open, Opened, Passed, Received
+from palaver.session.events import Action, Close, Closed, Failed, Input, Open, Opened, Passed, Received
 from palaver.session.findings import Finding, Kind, Said
 from palaver.transport.drive import Carrier
 from palaver.transport.ports import is_listening
@@ -94,27 +95,25 @@ def command_of(text: str, port: int) -> tuple[str, ...]:
 class Target:
     """Carries out what sessions want, as `carrier` does, and keeps a program running beside.
 
-    `role` is the program's own: a server is expected to listen at the port within `patience` seconds. `kind` is how it
-    is talked to; a unix socket cannot be looked for, whoever connects to it has to be patient himself. A program that
-    is about to end is waited for `end_patience` seconds.
+    `role` is the program's own: a server is expected to listen at the address within `patience` seconds, if its scheme
+    can tell; whoever connects has to be patient otherwise. A program that is about to end is waited for `end_patience`
+    seconds.
     """
 
     def __init__(
         self,
         carrier: Carrier,
         command: Sequence[str],
-        port: int,
+        address: Address,
         *,
         role: Literal["server", "client"],
-        kind: Literal["tcp", "udp", "unix"] = "tcp",
         patience: float = 10.0,
         end_patience: float = END_PATIENCE,
     ) -> None:
         self._carrier = carrier
-        self._address = Address("target", port=port, command=tuple(command))
-        self._port = port
+        self._program = Address("target", command=tuple(command))
+        self._address = address
         self._role = role
-        self._kind = kind
         self._patience = patience
         self._end_patience = end_patience
         self.clock = carrier.clock
@@ -255,8 +254,8 @@ class Target:
         return self._is_running
 
     def _listens(self) -> bool | None:
-        """Whether somebody listens at the port; None: whoever connects will find out."""
-        return None if self._kind == "unix" else is_listening(self._kind, self._port)
+        """Return True if somebody listens at the address; None if its scheme cannot tell."""
+        return is_listening(self._address.scheme, self._address.port)
 
     def _what_went_wrong(self) -> str:
         death = self._death
@@ -276,8 +275,8 @@ class Target:
         self._output.clear()
         self._death = None
         self._is_running, self._is_up = True, is_up
-        self._events.append(TargetStarted(self.clock.now(), 0, self._address.command))
-        self._carrier.carry_out([Open(LINK, self._address, "connect")])
+        self._events.append(TargetStarted(self.clock.now(), 0, self._program.command))
+        self._carrier.carry_out([Open(LINK, self._program, "connect")])
         self._look()
 
     def _look(self) -> None:
@@ -313,11 +312,12 @@ class Target:
 
     @property
     def _name(self) -> str:
-        return self._address.command[0]
+        return self._program.command[0]
 
     @property
     def _place(self) -> str:
-        return "its socket" if self._kind == "unix" else f"{self._kind} port {self._port}"
+        port = self._address.port
+        return f"{self._address.scheme} port {port}" if port else "its socket"
 
 
 def _signal_name(number: int) -> str:
