@@ -1,6 +1,6 @@
-"""What a careful reader would object to in a grammar.
+"""Static checks of a grammar, reported as diagnostics.
 
-Each function below is one objection. Errors are things no run could make sense of; warnings are things that are legal
+Each function below is one check. Errors are reported for what no run could make sense of, warnings for what is legal
 and probably not meant.
 """
 
@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from itertools import pairwise
 
-from palaver.grammar.analyse import ENDLESS, Analysis, generator_arguments, reachable
-from palaver.grammar.check_conditions import check_constraint, check_expression
-from palaver.grammar.ir import computed_bounds, refs, source_of, walk
+from palaver.grammar.analyse import Analysis, generator_arguments, reachable
+from palaver.grammar.condition_checks import check_constraint, check_expression
+from palaver.grammar.fixpoints import ENDLESS
+from palaver.grammar.ir import source_of
 from palaver.grammar.regex import PatternError, compile_pattern
 from palaver.source import Span
 from palaver.spec.ast import Expression, Index, Pattern, Rule
 from palaver.spec.diagnose import Reporter
+from palaver.spec.traversal import computed_bounds, refs, walk
 
 # Parties that need no class in the spec: `talk --client` and `--server` define the first two.
 ALWAYS_KNOWN = ("Client", "Server", "In", "Out", "StdIn", "StdOut", "TimerControl", "TimerEvent")
@@ -24,10 +26,10 @@ ALWAYS_KNOWN = ("Client", "Server", "In", "Out", "StdIn", "StdOut", "TimerContro
 def check_grammar(
     analysis: Analysis, report: Reporter, *, party_classes: Collection[str] | None, is_whole: bool
 ) -> None:
-    """Report every objection to a grammar.
+    """Report every error and warning about a grammar.
 
-    Those about parties only if it is known which classes there are, those about what nobody uses only if the grammar
-    `is_whole`: everything of the spec could be read.
+    Parties are checked only if their classes are known, unused rules only if the grammar `is_whole`: all of the spec
+    could be read.
     """
     rules = [rule for rule in analysis.grammar.rules.values() if rule.symbol in analysis.grammar.own]
     for rule in rules:
@@ -74,7 +76,7 @@ def _check_ends(rule: Rule, analysis: Analysis, report: Reporter) -> None:
         for symbol in (rule.symbol, *analysis.below(rule.symbol))
         if analysis.sizes.get(symbol, 1) >= ENDLESS
     }
-    # What never ends only because it contains such a symbol is not to blame, and ends once that one does.
+    # A symbol that never ends only because it contains such a symbol is not to blame.
     if not any(rule.symbol in reachable(child, stuck) for child in stuck[rule.symbol]):
         return
     others = [child for child in stuck[rule.symbol] if child != rule.symbol]
@@ -96,7 +98,7 @@ def _check_used(rules: list[Rule], analysis: Analysis, report: Reporter) -> None
         for symbol in (*analysis.children[rule.symbol], *generator_arguments(rule))
     }
     for rule in rules:
-        # Who includes a file takes from it what he needs, and may replace what made use of the rest.
+        # A spec may use only some rules of an included file, and may replace those that use the rest.
         if rule.symbol in analysis.used or source_of(rule).is_included:
             continue
         if rule.symbol in mentioned:
@@ -136,7 +138,7 @@ def _check_generator(rule: Rule, analysis: Analysis, report: Reporter) -> None:
 
 
 def _check_bound(bound: Expression, report: Reporter) -> None:
-    """What a bound counts by must be found while the input is still being read: one symbol, by its way down."""
+    """A bound must be computable while the input is being read: from one symbol, by its steps down."""
     for mention in bound.mentions:
         if mention.kind != "each":
             report.error(
@@ -206,7 +208,7 @@ def _check_parties(analysis: Analysis, report: Reporter, party_classes: Collecti
     messages = [(rule, ref) for rule in rules for ref in refs(rule.body) if ref.sender is not None]
     senders = {ref.sender for _, ref in messages}
     known = {*party_classes, *ALWAYS_KNOWN}
-    told: set[str] = set()
+    reported: set[str] = set()
     for rule, ref in messages:
         if ref.recipient is not None and ref.recipient not in known and ref.recipient not in senders:
             report.error(
@@ -215,8 +217,8 @@ def _check_parties(analysis: Analysis, report: Reporter, party_classes: Collecti
                 f"nobody is called {ref.recipient}: no class of that name, and it sends nothing",
                 f"add class {ref.recipient}(FandangoParty)",
             )
-        if ref.sender is not None and ref.sender not in known and ref.sender not in told:
-            told.add(ref.sender)
+        if ref.sender is not None and ref.sender not in known and ref.sender not in reported:
+            reported.add(ref.sender)
             report.warning(
                 source_of(rule),
                 ref.span,

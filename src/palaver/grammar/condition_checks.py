@@ -1,14 +1,13 @@
-"""What a careful reader would object to in constraints and other conditions."""
+"""Static checks of constraints and other Python expressions with selectors."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
 from itertools import combinations, count
+from typing import assert_never
 
 from palaver.grammar.analyse import Analysis
-from palaver.grammar.bounds import last_symbol
-from palaver.grammar.ir import expressions_of, first_expression
 from palaver.source import Source
 from palaver.spec.ast import (
     And,
@@ -28,17 +27,18 @@ from palaver.spec.ast import (
     Quantified,
 )
 from palaver.spec.diagnose import Reporter
+from palaver.spec.traversal import expressions_of, first_expression, last_symbol
 
 
 def check_constraint(constraint: Constraint, analysis: Analysis, report: Reporter) -> None:
-    """Report every objection to a constraint."""
+    """Report every error and warning about a constraint."""
     _check_formula(constraint.formula, {}, analysis, report)
-    told: set[str] = set()
-    for expression, mention, also in _entangled(constraint.formula, frozenset()):
+    reported: set[str] = set()
+    for expression, mention, also in _repeated_mentions(constraint.formula, frozenset()):
         symbol = last_symbol(mention.path)
-        if symbol in told or not analysis.may_repeat(symbol):
+        if symbol in reported or not analysis.may_repeat(symbol):
             continue
-        told.add(symbol)
+        reported.add(symbol)
         report.warning(
             expression.source,
             mention.path.span,
@@ -80,14 +80,16 @@ def _check_formula(formula: Formula, bound: dict[str, frozenset[str]], analysis:
             source = first_expression(body).source
             symbols = _check_path(path, source, bound, analysis, report)
             _check_formula(body, {**bound, variable: symbols}, analysis, report)
+        case _:
+            assert_never(formula)
 
 
 def check_expression(
     expression: Expression, bound: dict[str, frozenset[str]], analysis: Analysis, report: Reporter
 ) -> None:
-    """Report every objection to Python with selectors in it.
+    """Report every error and warning about Python with selectors in it.
 
-    `bound` tells, for each name that a quantifier binds around it, which symbols it can stand for.
+    `bound` holds the symbols that each name bound by a quantifier can stand for.
     """
     for mention in expression.mentions:
         _check_path(mention.path, expression.source, bound, analysis, report)
@@ -127,7 +129,7 @@ def _check_index(expression: Expression, mention: Mention, analysis: Analysis, r
 def _check_together(
     expression: Expression, bound: dict[str, frozenset[str]], analysis: Analysis, report: Reporter
 ) -> None:
-    """A condition on symbols that never occur in one tree is satisfied by every tree."""
+    """Warn of a condition on symbols that never occur in one tree: every tree satisfies it."""
     mentions = [each for each in expression.mentions if each.kind == "each" and each.path.base not in bound]
     symbols = {symbol: each for each in mentions if (symbol := each.path.base) in analysis.reachable}
     for (one, _), (other, mention) in combinations(symbols.items(), 2):
@@ -149,8 +151,8 @@ def _check_path(
     else:
         symbols = frozenset((path.base,))
         rule = analysis.grammar.rules.get(path.base)
-        # What stands for an undefined symbol has no source; that it is undefined has been said. And who includes a file
-        # may replace what made use of the symbol.
+        # A rule without a source replaces an undefined symbol, which has been reported. And a spec may replace the
+        # rules of an included file that use the symbol.
         is_known = rule is not None and rule.source is not None
         if is_known and path.base not in analysis.used and not source.is_included:
             report.warning(
@@ -172,6 +174,8 @@ def _check_path(
                 pass  # a slice has the children of what it was cut from
             case Index():
                 symbols = frozenset(child for name in symbols for child in analysis.children.get(name, ()))
+            case _:
+                assert_never(step)
     return symbols
 
 
@@ -195,8 +199,8 @@ def _check_child(
     report.error(source, path.span, f"{_names(symbols)} has no direct child {child}", hint)
 
 
-def _entangled(formula: Formula, bound: frozenset[str]) -> Iterator[tuple[Expression, Mention, Expression]]:
-    """Mentions whose path is mentioned before, in the same leaf or in another alternative of an `or`."""
+def _repeated_mentions(formula: Formula, bound: frozenset[str]) -> Iterator[tuple[Expression, Mention, Expression]]:
+    """Mentions whose selector occurs before, in the same condition or in another alternative of an `or`."""
     match formula:
         case Leaf(expression):
             seen: set[Path] = set()
@@ -205,20 +209,22 @@ def _entangled(formula: Formula, bound: frozenset[str]) -> Iterator[tuple[Expres
                     if mention.path in seen:
                         yield expression, mention, expression
                     seen.add(mention.path)
-        case And(parts):
+        case And(parts) | Or(parts):
             for part in parts:
-                yield from _entangled(part, bound)
-        case Or(parts):
-            for part in parts:
-                yield from _entangled(part, bound)
-            yield from _shared(parts, bound)
+                yield from _repeated_mentions(part, bound)
+            if isinstance(formula, Or):
+                yield from _shared_mentions(parts, bound)
         case Not(part):
-            yield from _entangled(part, bound)
+            yield from _repeated_mentions(part, bound)
         case Quantified(_, variable, _, body):
-            yield from _entangled(body, bound | {variable})
+            yield from _repeated_mentions(body, bound | {variable})
+        case _:
+            assert_never(formula)
 
 
-def _shared(parts: tuple[Formula, ...], bound: frozenset[str]) -> Iterator[tuple[Expression, Mention, Expression]]:
+def _shared_mentions(
+    parts: tuple[Formula, ...], bound: frozenset[str]
+) -> Iterator[tuple[Expression, Mention, Expression]]:
     earlier: dict[Path, Expression] = {}
     for part in parts:
         here: dict[Path, Expression] = {}
