@@ -12,8 +12,8 @@ from palaver.source import Source, Span
 from palaver.spec.ast import And, Constraint, Expr, Expression, Formula, Leaf, Or, Quantified, Repeat, SpecFile
 from palaver.spec.ast import Not as Negation
 from palaver.spec.diagnose import Reporter
+from palaver.spec.lexer import normalise_line_ends
 from palaver.spec.parse import parse_constraint, parse_spec
-from palaver.spec.scan import normalise_line_ends
 
 FRAGMENTS = [
     *"()[]{}|*+?.,;:=<>!#'\"\\ \n\t-0179éß\0",
