@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from tree_strategies import deep, naive_leaves, node, parts, text_parts
 
 from palaver.trees.node import Node, NonTerminal, Parties
-from palaver.trees.terminal import Terminal
-from palaver.trees.tree import DerivationTree, Tree
+from palaver.trees.tree import DerivationTree, Terminal, Tree
 from palaver.trees.values import TreeValue
 
 SOURCE = node("<n>", "12")
