@@ -104,9 +104,5 @@ def shorten(value: object) -> str:
 def describe_crash(what: str, expression: Expression, error: BaseException) -> Diagnostic:
     """The diagnostic of an error that spec code raised."""
     return Diagnostic(
-        "error",
-        f"{what} {raised(error)}",
-        expression.source,
-        expression.span,
-        "the spec's own Python code failed here",
+        "error", f"{what} {raised(error)}", expression.source, expression.span, "the spec's own Python code failed here"
     )

@@ -128,10 +128,7 @@ def _most_in(expr: Expr, counts: Mapping[str, int]) -> int:
 def always_inside(rules: Mapping[str, Rule]) -> dict[str, frozenset[str]]:
     """The symbols that every tree of each symbol holds, itself included, sources left out."""
     return _fixpoint(
-        rules,
-        frozenset(rules),
-        lambda name, found: _always_in(rules[name].body, found) | {name},
-        users_of(rules),
+        rules, frozenset(rules), lambda name, found: _always_in(rules[name].body, found) | {name}, users_of(rules)
     )
 
 

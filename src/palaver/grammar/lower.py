@@ -10,6 +10,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import assert_never
 
+from palaver.grammar.check import check_grammar
 from palaver.grammar.fixpoints import ENDLESS, least_sizes
 from palaver.grammar.ir import Grammar, source_of
 from palaver.grammar.stdlib import LIBRARY_SYMBOLS, library_rule
@@ -39,6 +40,8 @@ from palaver.spec.ast import (
 from palaver.spec.ast import Sequence as SequenceExpr
 from palaver.spec.diagnose import Reporter, did_you_mean
 from palaver.spec.traversal import computed_bounds, first_expression, refs, step_symbols
+
+__all__ = ["check_grammar", "lower", "slice_messages", "slice_parties"]
 
 
 def lower(

@@ -25,15 +25,17 @@ NAME = r"[^\W\d]\w*"
 _BLANK = r"(?:[ \t]|\\\n)*"
 _SYMBOL = rf"<[ \t]*{NAME}(?:[ \t]*:[ \t]*{NAME})*[ \t]*>"
 _PREFIX = r"(?:[bB][rR]?|[rR][bB]?|[uU])?"
+_QUOTED = r"""
+    (?: "{3} [^"\\]* (?: (?: \\. | "(?!"") ) [^"\\]* )* "{3}
+      | '{3} [^'\\]* (?: (?: \\. | '(?!'') ) [^'\\]* )* '{3}
+      | "(?!"") [^"\\\n]* (?: \\. [^"\\\n]* )* "
+      | '(?!'') [^'\\\n]* (?: \\. [^'\\\n]* )* ' )"""
 
 TOKEN = re.compile(
     rf"""
     (?P<blank>      [ \t]+ | \\\n )
   | (?P<symbol>     {_SYMBOL} )
-  | (?P<string>     {_PREFIX} (?: "{{3}} [^"\\]* (?: (?: \\. | "(?!"") ) [^"\\]* )* "{{3}}
-                                | '{{3}} [^'\\]* (?: (?: \\. | '(?!'') ) [^'\\]* )* '{{3}}
-                                | "(?!"") [^"\\\n]* (?: \\. [^"\\\n]* )* "
-                                | '(?!'') [^'\\\n]* (?: \\. [^'\\\n]* )* ' ) )
+  | (?P<string>     {_PREFIX} {_QUOTED} )
   | (?P<fstring>    (?: [fFtT][rR]? | [rR][fFtT] ) (?=["']) )
   | (?P<broken>     {_PREFIX} ["'] )
   | (?P<quantifier> (?: forall | exists ) {_BLANK} <[ \t]*{NAME}[ \t]*> {_BLANK} in\b )
@@ -58,13 +60,7 @@ _WORD_LINE = re.compile(rf"[ \t]*{NAME}(?![\w\"'])")
 _LINE_END = re.compile(r"\r\n|\r|\f")
 _FSTRING_STOP = re.compile(r"[\\{}\"'\n]")
 _CONVERSION = re.compile(r"![ \t]*\w*[ \t]*")
-_SIMPLE_STRING = re.compile(
-    r"""
-    "{3} (?: [^"\\] | \\. | "(?!"") )* "{3} | '{3} (?: [^'\\] | \\. | '(?!'') )* '{3}
-  | "(?!"") (?: [^"\\\n] | \\. )* " | '(?!'') (?: [^'\\\n] | \\. )* '
-    """,
-    re.VERBOSE | re.DOTALL,
-)
+_SIMPLE_STRING = re.compile(_QUOTED, re.VERBOSE | re.DOTALL)
 _KEYWORDS_BEFORE_OPERANDS = frozenset(keyword.kwlist) - {"None", "True", "False"}
 _OPENING = frozenset("([{")
 _CLOSING = frozenset(")]}")

@@ -17,18 +17,7 @@ import warnings
 from collections.abc import Sequence
 
 from palaver.source import Source, Span
-from palaver.spec.ast import (
-    Bit,
-    Bound,
-    Choice,
-    Expr,
-    Expression,
-    Literal,
-    Pattern,
-    Permutation,
-    Ref,
-    Repeat,
-)
+from palaver.spec.ast import Bit, Bound, Choice, Expr, Expression, Literal, Pattern, Permutation, Ref, Repeat
 from palaver.spec.ast import Sequence as SequenceExpr
 from palaver.spec.diagnose import ParseError, Reporter
 from palaver.spec.lexer import Token, names_in_symbol, symbol_error

@@ -114,18 +114,24 @@ def map_bounds(expr: Expr, change: Callable[[Bound], Bound]) -> Expr:
 # --- Formulas and selectors -------------------------------------------------------------------------------------------
 
 
-def expressions_of(formula: Formula) -> Iterator[Expression]:
-    """The Python expressions inside a formula."""
+def walk_formula(formula: Formula) -> Iterator[Formula]:
+    """`formula` and everything inside it."""
+    yield formula
     match formula:
-        case Leaf(expression):
-            yield expression
         case And(parts) | Or(parts):
             for part in parts:
-                yield from expressions_of(part)
+                yield from walk_formula(part)
         case Not(part) | Quantified(body=part):
-            yield from expressions_of(part)
+            yield from walk_formula(part)
+        case Leaf():
+            pass
         case _:
             assert_never(formula)
+
+
+def expressions_of(formula: Formula) -> Iterator[Expression]:
+    """The Python expressions inside a formula."""
+    return (part.expression for part in walk_formula(formula) if isinstance(part, Leaf))
 
 
 def first_expression(formula: Formula) -> Expression:
@@ -135,19 +141,11 @@ def first_expression(formula: Formula) -> Expression:
 
 def selectors_of(formula: Formula) -> Iterator[Path]:
     """The selectors in a formula, those of quantifiers included."""
-    match formula:
-        case Leaf(expression):
-            yield from (mention.path for mention in expression.mentions)
-        case And(parts) | Or(parts):
-            for part in parts:
-                yield from selectors_of(part)
-        case Not(part):
-            yield from selectors_of(part)
-        case Quantified(path=path, body=body):
-            yield path
-            yield from selectors_of(body)
-        case _:
-            assert_never(formula)
+    for part in walk_formula(formula):
+        if isinstance(part, Leaf):
+            yield from (mention.path for mention in part.expression.mentions)
+        elif isinstance(part, Quantified):
+            yield part.path
 
 
 def symbols_of(formula: Formula) -> Iterator[str]:
