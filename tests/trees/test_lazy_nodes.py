@@ -76,7 +76,7 @@ def sealed_twin_of(part: Part, number: int) -> Part:
 
 
 def outcome(question: Callable[[], Any]) -> Any:
-    """What comes out, in a form that compares with ==, be it an exception."""
+    """The result or the exception of a call, in a form that compares with ==."""
     try:
         return told(question())
     except Exception as error:
