@@ -30,7 +30,7 @@ def test_symbols_that_can_be_empty_or_contain_only_themselves() -> None:
     assert cyclic_symbols(rules, nullable) == {"<a>", "<b>"}
 
 
-MEETINGS = '<start> ::= <a> | <b> <c>?\n<a> ::= "a" <d>\n<b> ::= "b"\n<c> ::= "c" <d>\n<d> ::= "d"\n'
+COOCCURRENCES = '<start> ::= <a> | <b> <c>?\n<a> ::= "a" <d>\n<b> ::= "b"\n<c> ::= "c" <d>\n<d> ::= "d"\n'
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ MEETINGS = '<start> ::= <a> | <b> <c>?\n<a> ::= "a" <d>\n<b> ::= "b"\n<c> ::= "c
     [("<a>", "<b>", False), ("<b>", "<c>", True), ("<a>", "<d>", True), ("<d>", "<b>", True), ("<c>", "<a>", False)],
 )
 def test_two_symbols_can_occur_in_one_tree_if_both_can_be_derived(one: str, other: str, meet: bool) -> None:
-    assert analysed(MEETINGS).analysis.can_meet(one, other) is meet
+    assert analysed(COOCCURRENCES).analysis.can_cooccur(one, other) is meet
 
 
 @pytest.mark.parametrize(

@@ -104,8 +104,8 @@ def places(spec_file: SpecFile) -> Iterator[Span]:
     for constraint in spec_file.constraints:
         yield constraint.span
         yield from places_of_formula(constraint.formula)
-    for goal in spec_file.goals:
-        yield from places_of_expression(goal.expression)
+    for objective in spec_file.objectives:
+        yield from places_of_expression(objective.expression)
 
 
 def places_of_body(body: Expr) -> Iterator[Span]:

@@ -57,7 +57,7 @@ def test_a_block_keeps_its_lines_but_never_a_rule() -> None:
 
 def test_rules_and_constraints_may_be_indented_at_will() -> None:
     spec = read('    <a> ::= "b"\n\twhere <a>\n  minimizing int(<a>)\n      <b> ::= 0')
-    assert (len(spec.rules), len(spec.constraints), len(spec.goals)) == (2, 1, 1)
+    assert (len(spec.rules), len(spec.constraints), len(spec.objectives)) == (2, 1, 1)
 
 
 def test_a_comparison_in_python_is_no_selector() -> None:
@@ -84,7 +84,7 @@ def test_settings() -> None:
 
 
 def test_an_objective_has_a_direction() -> None:
-    assert [goal.maximize for goal in read("minimizing len(*<a>)\nmaximizing int(<a>)").goals] == [False, True]
+    assert [each.maximize for each in read("minimizing len(*<a>)\nmaximizing int(<a>)").objectives] == [False, True]
 
 
 @pytest.mark.parametrize(

@@ -113,7 +113,7 @@ class Analysis:
     @cached_property
     def sought(self) -> frozenset[str]:
         """The symbols that constraints and objectives look for in a whole tree."""
-        paths = [mention.path for goal in self.grammar.goals for mention in goal.expression.mentions]
+        paths = [mention.path for objective in self.grammar.objectives for mention in objective.expression.mentions]
         for constraint in self.grammar.constraints:
             paths += selectors_of(constraint.formula)
         return frozenset(path.base for path in paths if path.base in self.grammar.rules)
@@ -140,7 +140,7 @@ class Analysis:
             self._repeats[symbol] = most_occurrences(symbol, self.grammar.rules)[self.grammar.start] > 1
         return self._repeats[symbol]
 
-    def can_meet(self, one: str, other: str) -> bool:
+    def can_cooccur(self, one: str, other: str) -> bool:
         """Return True if a tree of the start symbol can hold nodes of both names."""
         pair = (one, other)
         if pair not in self._pairs:

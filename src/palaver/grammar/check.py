@@ -43,8 +43,8 @@ def check_grammar(
         _check_parties(analysis, report, party_classes)
     for constraint in analysis.grammar.constraints:
         check_constraint(constraint, analysis, report)
-    for goal in analysis.grammar.goals:
-        check_expression(goal.expression, {}, analysis, report)
+    for objective in analysis.grammar.objectives:
+        check_expression(objective.expression, {}, analysis, report)
     for rule in rules:
         for bound in computed_bounds(rule.body):
             check_expression(bound, {}, analysis, report)

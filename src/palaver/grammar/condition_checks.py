@@ -133,7 +133,7 @@ def _check_together(
     mentions = [each for each in expression.mentions if each.kind == "each" and each.path.base not in bound]
     symbols = {symbol: each for each in mentions if (symbol := each.path.base) in analysis.reachable}
     for (one, _), (other, mention) in combinations(symbols.items(), 2):
-        if not analysis.can_meet(one, other):
+        if not analysis.can_cooccur(one, other):
             report.warning(
                 expression.source,
                 mention.path.span,

@@ -37,9 +37,14 @@ class Grammar:
     rules: Mapping[str, Rule]
     start: str
     constraints: tuple[Constraint, ...] = ()
-    goals: tuple[Goal, ...] = ()
+    objectives: tuple[Goal, ...] = ()
     settings: tuple[Setting, ...] = ()
     own: frozenset[str] = field(default=frozenset(), compare=False)
+
+    @property
+    def goals(self) -> tuple[Goal, ...]:
+        """Transition: the objectives."""
+        return self.objectives
 
     @cached_property
     def bodies(self) -> dict[str, Expr]:

@@ -65,20 +65,21 @@ def lower(
     distinct = list({id(file): file for file in files}.values())
     constraints = tuple(c for file in distinct for c in file.constraints)
     constraints += tuple(c for c in extra if isinstance(c, Constraint))
-    goals = tuple(g for file in distinct for g in file.goals) + tuple(g for g in extra if isinstance(g, Goal))
+    objectives = tuple(o for file in distinct for o in file.objectives)
+    objectives += tuple(o for o in extra if isinstance(o, Goal))
     settings = tuple(s for file in distinct for s in file.settings)
     resolver = _Resolver(rules, report, stdlib, assumed)
     resolver.require_start(start, files)
     resolver.resolve_rules()
     for constraint in constraints:
         resolver.resolve_formula(constraint.formula, frozenset())
-    for goal in goals:
-        resolver.resolve_expression(goal.expression, frozenset())
+    for objective in objectives:
+        resolver.resolve_expression(objective.expression, frozenset())
     for setting in settings:
         if setting.selector.startswith("<"):
             resolver.require(setting.selector, setting.source, setting.span)
     resolver.resolve_rules()
-    return Grammar(MappingProxyType(rules), start, constraints, goals, settings, own)
+    return Grammar(MappingProxyType(rules), start, constraints, objectives, settings, own)
 
 
 def _collect_rules(files: Sequence[SpecFile], report: Reporter) -> dict[str, Rule]:

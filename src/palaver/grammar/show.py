@@ -32,7 +32,9 @@ def show_grammar(grammar: Grammar) -> str:
     lines = [show_rule(rule) for rule in grammar.rules.values() if rule.symbol in grammar.own]
     lines += [show_setting(setting) for setting in grammar.settings]
     lines += [f"where {constraint.text}" for constraint in grammar.constraints]
-    lines += [f"{'maximizing' if goal.maximize else 'minimizing'} {goal.expression.text}" for goal in grammar.goals]
+    lines += [
+        f"{'maximizing' if each.maximize else 'minimizing'} {each.expression.text}" for each in grammar.objectives
+    ]
     return "".join(f"{line}\n" for line in lines)
 
 

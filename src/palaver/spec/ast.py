@@ -251,7 +251,7 @@ class SpecFile:
     source: Source
     rules: tuple[Rule, ...] = ()
     constraints: tuple[Constraint, ...] = ()
-    goals: tuple[Goal, ...] = ()
+    objectives: tuple[Goal, ...] = ()
     settings: tuple[Setting, ...] = ()
     includes: tuple[Include, ...] = ()
     python: ast.Module = field(default_factory=lambda: ast.Module(body=[], type_ignores=[]), compare=False, repr=False)

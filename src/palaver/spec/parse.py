@@ -98,7 +98,7 @@ class _SpecReader:
         self.report = report
         self.rules: list[Rule] = []
         self.constraints: list[Constraint] = []
-        self.goals: list[Goal] = []
+        self.objectives: list[Goal] = []
         self.settings: list[Setting] = []
         self.includes: list[Include] = []
         self._statements: list[Statement] = []
@@ -127,7 +127,7 @@ class _SpecReader:
             self.source,
             tuple(self.rules),
             tuple(self.constraints),
-            tuple(self.goals),
+            tuple(self.objectives),
             tuple(self.settings),
             tuple(self.includes),
             self._python_module(),
@@ -213,7 +213,7 @@ class _SpecReader:
             return self._condition_tokens(span)[1]
         statement, end = read
         if isinstance(statement, Goal):
-            self.goals.append(statement)
+            self.objectives.append(statement)
         else:
             self.constraints.append(statement)
         return end
