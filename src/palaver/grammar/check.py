@@ -60,12 +60,9 @@ def _check_patterns(rule: Rule, report: Reporter) -> None:
             try:
                 compile_pattern(part.source)
             except PatternError as error:
-                report.error(
-                    source_of(rule),
-                    part.span,
-                    f"this regular expression does not compile: {error}",
-                    "r'…' is a regular expression; write '…' for plain text",
-                )
+                message = f"this regular expression does not compile: {error}"
+                hint = "r'…' is a regular expression; write '…' for plain text"
+                report.error(source_of(rule), part.span, message, hint)
 
 
 def _check_ends(rule: Rule, analysis: Analysis, report: Reporter) -> None:
@@ -82,12 +79,8 @@ def _check_ends(rule: Rule, analysis: Analysis, report: Reporter) -> None:
     others = [child for child in stuck[rule.symbol] if child != rule.symbol]
     again = [f"{rule.symbol} again"] if rule.symbol in stuck[rule.symbol] else []
     also = f", which never end{'s' * (len(others) == 1)} either" if others else ""
-    report.error(
-        source_of(rule),
-        rule.span,
-        f"{rule.symbol} never ends: every alternative contains {' or '.join(again + others)}{also}",
-        f"add an alternative without {' and '.join(stuck[rule.symbol])}",
-    )
+    message = f"{rule.symbol} never ends: every alternative contains {' or '.join(again + others)}{also}"
+    report.error(source_of(rule), rule.span, message, f"add an alternative without {' and '.join(stuck[rule.symbol])}")
 
 
 def _check_used(rules: list[Rule], analysis: Analysis, report: Reporter) -> None:
@@ -102,12 +95,9 @@ def _check_used(rules: list[Rule], analysis: Analysis, report: Reporter) -> None
         if rule.symbol in analysis.used or source_of(rule).is_included:
             continue
         if rule.symbol in mentioned:
-            report.warning(
-                source_of(rule),
-                rule.span,
-                f"{rule.symbol} cannot be reached from {grammar.start}",
-                f"use it below {grammar.start}, or start from it with -S",
-            )
+            message = f"{rule.symbol} cannot be reached from {grammar.start}"
+            hint = f"use it below {grammar.start}, or start from it with -S"
+            report.warning(source_of(rule), rule.span, message, hint)
         else:
             report.warning(
                 source_of(rule), rule.span, f"{rule.symbol} is never used", "remove it, or refer to it in a rule"
@@ -119,12 +109,9 @@ def _check_generator(rule: Rule, analysis: Analysis, report: Reporter) -> None:
         return
     for mention in rule.generator.mentions:
         if mention.path.steps or mention.kind != "each":
-            report.error(
-                rule.generator.source,
-                mention.path.span,
-                "a generator's argument is a plain symbol; paths and lists have no meaning here",
-                f"write {mention.path.base} and take it apart in Python",
-            )
+            message = "a generator's argument is a plain symbol; paths and lists have no meaning here"
+            hint = f"write {mention.path.base} and take it apart in Python"
+            report.error(rule.generator.source, mention.path.span, message, hint)
     for symbol in generator_arguments(rule):
         argument = analysis.grammar.rules[symbol]
         if argument.generator is None and argument.source is not None:
@@ -141,21 +128,13 @@ def _check_bound(bound: Expression, report: Reporter) -> None:
     """A bound must be computable while the input is being read: from one symbol, by its steps down."""
     for mention in bound.mentions:
         if mention.kind != "each":
-            report.error(
-                bound.source,
-                mention.path.span,
-                "a bound looks at the last symbol before it; lists and counts have no meaning here",
-                f"write {mention.path.base}",
-            )
+            message = "a bound looks at the last symbol before it; lists and counts have no meaning here"
+            report.error(bound.source, mention.path.span, message, f"write {mention.path.base}")
         elif any(
             isinstance(one, Index) and not isinstance(next_, Index) for one, next_ in pairwise(mention.path.steps)
         ):
-            report.error(
-                bound.source,
-                mention.path.span,
-                "in a bound, an index may only stand at the end of a path",
-                f"name the way down: {mention.path.base}.<…>",
-            )
+            message = "in a bound, an index may only stand at the end of a path"
+            report.error(bound.source, mention.path.span, message, f"name the way down: {mention.path.base}.<…>")
 
 
 # --- messages and parties ---------------------------------------------------------------------------------------------
@@ -173,23 +152,16 @@ def _check_messages(analysis: Analysis, report: Reporter) -> None:
         roots = (rule.symbol, *generator_arguments(rule))
         inner = next(_messages_below(roots, analysis), None)
         if inner is not None:
-            report.error(
-                rule.generator.source,
-                rule.generator.span,
-                f"{rule.symbol} has a generator, but leads to a message: {inner}",
-                "generators make parts of messages, not conversations",
-            )
+            message = f"{rule.symbol} has a generator, but leads to a message: {inner}"
+            hint = "generators make parts of messages, not conversations"
+            report.error(rule.generator.source, rule.generator.span, message, hint)
 
 
 def _check_message(rule: Rule, symbol: str, span: Span, analysis: Analysis, report: Reporter) -> None:
     inner = next(_messages_below((symbol,), analysis), None)
     if inner is not None:
-        report.error(
-            source_of(rule),
-            span,
-            f"the message {symbol} contains another message: {inner}",
-            "a message is sent as a whole; take the party off one of the two",
-        )
+        message = f"the message {symbol} contains another message: {inner}"
+        report.error(source_of(rule), span, message, "a message is sent as a whole; take the party off one of the two")
 
 
 def _messages_below(symbols: Iterable[str], analysis: Analysis) -> Iterator[str]:
@@ -211,17 +183,9 @@ def _check_parties(analysis: Analysis, report: Reporter, party_classes: Collecti
     reported: set[str] = set()
     for rule, ref in messages:
         if ref.recipient is not None and ref.recipient not in known and ref.recipient not in senders:
-            report.error(
-                source_of(rule),
-                ref.span,
-                f"nobody is called {ref.recipient}: no class of that name, and it sends nothing",
-                f"add class {ref.recipient}(FandangoParty)",
-            )
+            message = f"nobody is called {ref.recipient}: no class of that name, and it sends nothing"
+            report.error(source_of(rule), ref.span, message, f"add class {ref.recipient}(FandangoParty)")
         if ref.sender is not None and ref.sender not in known and ref.sender not in reported:
             reported.add(ref.sender)
-            report.warning(
-                source_of(rule),
-                ref.span,
-                f"no class is called {ref.sender}: in a session its messages go to standard output",
-                f"add class {ref.sender}(FandangoParty)",
-            )
+            message = f"no class is called {ref.sender}: in a session its messages go to standard output"
+            report.warning(source_of(rule), ref.span, message, f"add class {ref.sender}(FandangoParty)")

@@ -103,27 +103,24 @@ def check_expression(
 
 
 def _check_length(expression: Expression, mention: Mention, analysis: Analysis, report: Reporter) -> None:
-    rule = analysis.grammar.rules.get(last_symbol(mention.path))
-    if mention.kind == "each" and rule is not None and isinstance(rule.body, Pattern | Literal):
+    symbol = last_symbol(mention.path)
+    if mention.kind == "each" and _is_one_leaf(symbol, analysis):
         text = expression.source.text[mention.path.span.start : mention.path.span.end]
-        report.warning(
-            expression.source,
-            mention.path.span,
-            f"len({text}) counts children, and {rule.symbol} always has one",
-            f"for the number of characters write len(str({text}))",
-        )
+        message = f"len({text}) counts children, and {symbol} always has one"
+        hint = f"for the number of characters write len(str({text}))"
+        report.warning(expression.source, mention.path.span, message, hint)
 
 
 def _check_index(expression: Expression, mention: Mention, analysis: Analysis, report: Reporter) -> None:
-    rule = analysis.grammar.rules.get(last_symbol(mention.path))
-    is_indexed = bool(mention.path.steps) and isinstance(mention.path.steps[-1], Index)
-    if is_indexed and rule is not None and isinstance(rule.body, Pattern | Literal):
-        report.warning(
-            expression.source,
-            mention.path.span,
-            f"an index counts children, and {rule.symbol} always has one",
-            f"for a character write str({rule.symbol})[…]",
-        )
+    symbol = last_symbol(mention.path)
+    if mention.path.steps and isinstance(mention.path.steps[-1], Index) and _is_one_leaf(symbol, analysis):
+        message = f"an index counts children, and {symbol} always has one"
+        report.warning(expression.source, mention.path.span, message, f"for a character write str({symbol})[…]")
+
+
+def _is_one_leaf(symbol: str, analysis: Analysis) -> bool:
+    rule = analysis.grammar.rules.get(symbol)
+    return rule is not None and isinstance(rule.body, Pattern | Literal)
 
 
 def _check_together(
@@ -134,12 +131,9 @@ def _check_together(
     symbols = {symbol: each for each in mentions if (symbol := each.path.base) in analysis.reachable}
     for (one, _), (other, mention) in combinations(symbols.items(), 2):
         if not analysis.can_cooccur(one, other):
-            report.warning(
-                expression.source,
-                mention.path.span,
-                f"{one} and {other} never occur together, so this is always satisfied",
-                "a condition holds if one of its symbols is absent; split it, or check the rules",
-            )
+            message = f"{one} and {other} never occur together, so this is always satisfied"
+            hint = "a condition holds if one of its symbols is absent; split it, or check the rules"
+            report.warning(expression.source, mention.path.span, message, hint)
 
 
 def _check_path(
@@ -155,12 +149,9 @@ def _check_path(
         # rules of an included file that use the symbol.
         is_known = rule is not None and rule.source is not None
         if is_known and path.base not in analysis.used and not source.is_included:
-            report.warning(
-                source,
-                path.span,
-                f"{path.base} can never occur below {analysis.grammar.start}, so this is always satisfied",
-                f"use {path.base} in a rule that {analysis.grammar.start} leads to",
-            )
+            message = f"{path.base} can never occur below {analysis.grammar.start}, so this is always satisfied"
+            hint = f"use {path.base} in a rule that {analysis.grammar.start} leads to"
+            report.warning(source, path.span, message, hint)
     for step in path.steps:
         match step:
             case Child(symbol):
@@ -187,12 +178,8 @@ def _check_child(
         return
     hidden = [name for name in children if name.startswith("<_") and child in analysis.below(name)]
     if hidden:
-        report.warning(
-            source,
-            path.span,
-            f"{child} is no direct child of {_names(symbols)}, so this is always satisfied",
-            f"write ..{child} to look deeper",
-        )
+        message = f"{child} is no direct child of {_names(symbols)}, so this is always satisfied"
+        report.warning(source, path.span, message, f"write ..{child} to look deeper")
         return
     deeper = any(child in analysis.below(symbol) for symbol in symbols)
     hint = f"write ..{child} to look deeper" if deeper else "check the path"

@@ -10,7 +10,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import assert_never
 
-from palaver.grammar.check import check_grammar
+from palaver.grammar.check import check_grammar as check_grammar
 from palaver.grammar.fixpoints import ENDLESS, least_sizes
 from palaver.grammar.ir import Grammar, source_of
 from palaver.grammar.stdlib import LIBRARY_SYMBOLS, library_rule
@@ -40,8 +40,6 @@ from palaver.spec.ast import (
 from palaver.spec.ast import Sequence as SequenceExpr
 from palaver.spec.diagnose import Reporter, did_you_mean
 from palaver.spec.traversal import computed_bounds, first_expression, refs, step_symbols
-
-__all__ = ["check_grammar", "lower", "slice_messages", "slice_parties"]
 
 
 def lower(
@@ -91,12 +89,8 @@ def _collect_rules(files: Sequence[SpecFile], report: Reporter) -> dict[str, Rul
             # A file that replaces another file's rule is meant; one that replaces its own is probably a mistake.
             if earlier is not None and earlier is not rule and earlier.source is file.source:
                 line, column = file.source.place(earlier.span.start)
-                report.warning(
-                    file.source,
-                    rule.span,
-                    f"{rule.symbol} replaces the definition at {file.source.name}:{line}:{column}",
-                    "join the two with | or rename one",
-                )
+                message = f"{rule.symbol} replaces the definition at {file.source.name}:{line}:{column}"
+                report.warning(file.source, rule.span, message, "join the two with | or rename one")
     return rules
 
 

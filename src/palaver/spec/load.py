@@ -18,15 +18,14 @@ from palaver.source import Source, Span
 from palaver.spec.ast import NOWHERE, Include, SpecFile
 from palaver.spec.diagnose import Reporter
 from palaver.spec.lexer import normalise_line_ends
-from palaver.spec.parse import parse_constraint, parse_spec
+from palaver.spec.parse import parse_constraint as parse_constraint
+from palaver.spec.parse import parse_spec as parse_spec
 from palaver.spec.spec_limits import MAX_FILES, MAX_INCLUDE_DEPTH
-
-__all__ = ["load_files", "load_texts", "parse_constraint", "parse_spec"]
 
 _UTF8_MARK = b"\xef\xbb\xbf"
 _CONTROL = re.compile(rb"[\x01-\x08\x0b\x0e-\x1a\x1c-\x1f\x7f]")
 _NO_SPEC = "a spec is a text file; this seems to be something else"
-_NO_ENVIRONMENT: Mapping[str, str] = MappingProxyType({})
+_EMPTY: Mapping[str, str] = MappingProxyType({})
 
 
 def load_files(
@@ -34,7 +33,7 @@ def load_files(
     report: Reporter,
     *,
     include_dirs: Sequence[Path] = (),
-    environ: Mapping[str, str] = _NO_ENVIRONMENT,
+    environ: Mapping[str, str] = _EMPTY,
 ) -> list[SpecFile]:
     """The specs in `paths` with their includes; unreadable files are reported."""
     loader = _Loader(report, include_dirs, environ)
@@ -51,11 +50,7 @@ def load_files(
 
 
 def load_texts(
-    texts: Sequence[str],
-    report: Reporter,
-    *,
-    include_dirs: Sequence[Path] = (),
-    environ: Mapping[str, str] = _NO_ENVIRONMENT,
+    texts: Sequence[str], report: Reporter, *, include_dirs: Sequence[Path] = (), environ: Mapping[str, str] = _EMPTY
 ) -> list[SpecFile]:
     """The specs in `texts` with their includes, which are looked for in the current directory first."""
     loader = _Loader(report, include_dirs, environ)

@@ -111,16 +111,13 @@ def _unpack_in_displays(tree: ast.AST, lifted: LiftedPython) -> None:
     """Let `*<x>` among the items of a list, a set or a tuple unpack, as Python's `*` does; elsewhere it is one list."""
     for display in ast.walk(tree):
         if isinstance(display, ast.List | ast.Set | ast.Tuple):
-            display.elts = [_starred(item) if _is_list(item, lifted) else item for item in display.elts]
+            display.elts = [_unpacked(item, lifted) for item in display.elts]
 
 
-def _is_list(item: ast.expr, lifted: LiftedPython) -> bool:
+def _unpacked(item: ast.expr, lifted: LiftedPython) -> ast.expr:
     mention = lifted.mentions.get(item.id) if isinstance(item, ast.Name) else None
-    return mention is not None and mention.kind == "list"
-
-
-def _starred(item: ast.expr) -> ast.expr:
-    return ast.copy_location(ast.Starred(item, ast.Load()), item)
+    is_list = mention is not None and mention.kind == "list"
+    return ast.copy_location(ast.Starred(item, ast.Load()), item) if is_list else item
 
 
 def _parse_reporting_warnings(

@@ -289,39 +289,39 @@ class RuleParser:
         return self._unexpected(token)
 
     def _unexpected(self, token: Token) -> ParseError:
-        text = token.text
+        text, start = token.text, token.start
         match token.kind:
-            case "fstring":
-                return ParseError(token.span, "an f-string is no terminal", 'compute the value in a generator: := f"…"')
             case "broken":
-                return ParseError(Span(token.start, token.start + 1), "this string is never closed")
-            case "name":
-                return ParseError(
-                    token.span, f"{text} is no part of a rule", f'write <{text}> for a symbol, "{text}" for text'
-                )
+                return ParseError(Span(start, start + 1), "this string is never closed")
             case "generator":
-                return ParseError(
-                    Span(token.start, token.start + len(text)), "a generator needs something to generate before it"
-                )
+                return ParseError(Span(start, start + len(text)), "a generator needs something to generate before it")
         if text[0] == "<":
-            return ParseError(*symbol_error(self.source.text, token.start))
-        if text in ("?", "*", "+", "**") or token.kind == "bounds":
-            return ParseError(token.span, f"there is nothing before this {text[0]} that it could repeat")
-        if text == "{":
-            return ParseError(token.span, "this { is never closed")
-        if text == "[":
-            return ParseError(
-                token.span, "there are no character sets in rules", 'write r"[…]", or [[ … ]] for a permutation'
-            )
-        if text in (")", "]") and self._open:
-            return ParseError(token.span, f"this {text} does not close the {self._open[-1].text} before it")
-        if text in (")", "]"):
-            return ParseError(token.span, f"this {text} closes nothing")
-        if text in (":=", "=", "::"):
-            return ParseError(token.span, "a generator stands at the end of the rule, outside of brackets")
-        if text == "::=":
-            return ParseError(token.span, "there is a second ::= in this rule", "start each rule on a line of its own")
-        return ParseError(token.span, f"{text} is no part of a rule")
+            return ParseError(*symbol_error(self.source.text, start))
+        return ParseError(token.span, *self._unexpected_message(token))
+
+    def _unexpected_message(self, token: Token) -> tuple[str, str]:
+        """The message and the hint."""
+        text = token.text
+        match token.kind, text:
+            case "fstring", _:
+                return "an f-string is no terminal", 'compute the value in a generator: := f"…"'
+            case "name", _:
+                return f"{text} is no part of a rule", f'write <{text}> for a symbol, "{text}" for text'
+            case (_, "?" | "*" | "+" | "**") | ("bounds", _):
+                return f"there is nothing before this {text[0]} that it could repeat", ""
+            case _, "{":
+                return "this { is never closed", ""
+            case _, "[":
+                return "there are no character sets in rules", 'write r"[…]", or [[ … ]] for a permutation'
+            case _, ")" | "]" if self._open:
+                return f"this {text} does not close the {self._open[-1].text} before it", ""
+            case _, ")" | "]":
+                return f"this {text} closes nothing", ""
+            case _, ":=" | "=" | "::":
+                return "a generator stands at the end of the rule, outside of brackets", ""
+            case _, "::=":
+                return "there is a second ::= in this rule", "start each rule on a line of its own"
+        return f"{text} is no part of a rule", ""
 
 
 def _split_at_commas(tokens: Sequence[Token]) -> list[Sequence[Token]]:

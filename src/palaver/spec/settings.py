@@ -11,16 +11,10 @@ from palaver.spec.diagnose import ParseError, Reporter, did_you_mean
 from palaver.spec.lexer import Token, bare_symbol
 
 SETTING_KEYS = (
-    "terminal_should_repeat",
-    "plus_should_return_nothing",
-    "option_should_return_multiple",
-    "alternatives_should_concatenate",
-    "invert_regex",
-    "max_out_of_regex_tries",
-    "non_terminal_use_other_rule",
-    "havoc_probability",
-    "max_stack_pow",
-)
+    "terminal_should_repeat", "plus_should_return_nothing", "option_should_return_multiple",
+    "alternatives_should_concatenate", "invert_regex", "max_out_of_regex_tries", "non_terminal_use_other_rule",
+    "havoc_probability", "max_stack_pow",
+)  # fmt: skip
 NODE_TYPES = (
     "NonTerminalNode", "TerminalNode", "Alternative", "Repetition", "Star", "Plus", "Option", "Concatenation",
 )  # fmt: skip

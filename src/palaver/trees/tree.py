@@ -37,10 +37,8 @@ from palaver.trees.node import (
     parts_below,
     replace_at,
 )
-from palaver.trees.terminal import Terminal
+from palaver.trees.terminal import Terminal as Terminal
 from palaver.trees.values import ANONYMOUS, PlainValue, TreeValue
-
-__all__ = ["DerivationTree", "Found", "SliceTree", "Terminal", "Tree"]
 
 
 class Found(NamedTuple):

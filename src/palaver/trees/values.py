@@ -29,15 +29,9 @@ from itertools import groupby
 from typing import TypeAlias
 
 from palaver.errors import ConversionError
-from palaver.trees.forwarding import Forwarding
+from palaver.trees.forwarding import Forwarding as Forwarding
 from palaver.trees.lazy import LazyNode
 from palaver.trees.node import Leaf, Node, NonTerminal, Part, same
-
-__all__ = [
-    "ANONYMOUS", "Forwarding", "Kind", "PlainValue", "TreeValue", "decode", "encode", "equal_parts", "equal_values",
-    "equals_plain", "flat", "hash_of", "is_truthy", "joined", "kind_of", "leaf_bytes", "name_of", "pieces", "serialise",
-    "to_bits", "to_bytes", "to_int", "to_text", "value_of",
-]  # fmt: skip
 
 # The symbol of a slice of a tree, which no rule has made.
 ANONYMOUS = NonTerminal("<>")
