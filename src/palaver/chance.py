@@ -1,4 +1,4 @@
-"""All randomness in palaver, as a tree of named streams of one seed."""
+"""Random sources: a tree of named pseudo-random streams of one seed."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ T = TypeVar("T")
 
 
 class Chance:
-    """One stream of chance; `chance / "fuzz" / 7` is another.
+    """One stream of random numbers; `source / "fuzz" / 7` is another.
 
-    A stream depends only on the seed and the names on the way to it, so one extra draw in one
-    place never shifts what another place will see.
+    A stream depends only on the seed and the names that lead to it, so an extra draw from one stream does not change
+    the numbers of another.
     """
 
     __slots__ = ("_key", "random", "stream")
@@ -26,7 +26,7 @@ class Chance:
         self._key = seed if isinstance(seed, bytes) else str(seed).encode()
 
     def __getattr__(self, name: str) -> Any:
-        """The stream is made when it is first used: many are only the beginning of others' names."""
+        """Make the stream at first use: many sources only serve to name others."""
         if name not in ("random", "stream"):
             raise AttributeError(name)
         # blake2b, not hash(): str hashes change with PYTHONHASHSEED.
@@ -36,17 +36,17 @@ class Chance:
 
     @classmethod
     def fresh(cls) -> Chance:
-        """A stream that nobody has seen before."""
+        """A source with a seed from the operating system."""
         return cls(cls.fresh_seed())
 
     @staticmethod
     def fresh_seed() -> int:
-        """A seed that nobody has chosen, short enough to be typed again."""
+        """A seed from the operating system, short enough to be typed again."""
         return Random().getrandbits(32)
 
     @property
     def seed(self) -> str:
-        """What this stream grew from."""
+        """The seed and the names that lead to this stream."""
         return self._key.decode()
 
     def __truediv__(self, name: str | int) -> Chance:

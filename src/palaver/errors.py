@@ -1,13 +1,13 @@
-"""Everything palaver raises.
+"""The exceptions of palaver.
 
 PalaverError
-├── SpecError            the spec is wrong: carries its diagnostics, each with place, excerpt and hint
+├── SpecError            the spec is wrong: has its diagnostics, each with place, excerpt and hint
 ├── SpecCrash            Python code inside the spec raised while it was used
-├── Rejected             an input does not conform: offset, what was expected there, reason
+├── Rejected             an input does not conform: offset, expected items, reason
 ├── Unsolvable           no (further) tree satisfies the constraints within the budget
 └── ConversionError      a tree has no such value: three bits are no bytes, "abc" is no number
 
-What a peer does wrong is *not* here: that is a result, not an accident.
+An error of a peer is a finding, not an exception.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from palaver.source import Source, Span
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One remark about a spec: where, what, and what now."""
+    """One error or warning about a spec: place, message and hint."""
 
     severity: Literal["error", "warning"]
     message: str
@@ -39,15 +39,15 @@ class Diagnostic:
 
 
 class PalaverError(Exception):
-    """The root of all errors palaver raises on purpose."""
+    """The base class of all errors palaver raises on purpose."""
 
 
 class SpecError(PalaverError):
-    """The spec cannot be used; `diagnostics` say why, all at once."""
+    """The spec cannot be used; `diagnostics` has all errors and warnings."""
 
     def __init__(self, diagnostics: Sequence[Diagnostic]) -> None:
         self.diagnostics = tuple(diagnostics)
-        super().__init__(self.diagnostics)  # what copying and pickling make it from again
+        super().__init__(self.diagnostics)  # the arguments for copying and pickling
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.diagnostics))
@@ -67,9 +67,8 @@ class SpecCrash(PalaverError):
 class Rejected(PalaverError):
     """An input does not conform to the spec.
 
-    `offset` counts units of the input (characters of a str, bytes of bytes) up to the first one that
-    cannot be; `expected` names what could have stood there, in the order of the spec; `reason` is the whole
-    story in one sentence.
+    `offset` counts units of the input (characters of a str, bytes of bytes) up to the first unexpected one; `expected`
+    names the items expected there, in the order of the spec; `reason` is one sentence with all of this.
     """
 
     def __init__(self, reason: str, *, offset: int = 0, expected: Sequence[str] = ()) -> None:
@@ -87,4 +86,4 @@ class Unsolvable(PalaverError):
 
 
 class ConversionError(PalaverError, ValueError):
-    """A tree has no value of the type asked for."""
+    """A tree has no value of the requested type."""

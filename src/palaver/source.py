@@ -1,4 +1,4 @@
-"""Where a piece of spec text stands: sources, spans, and excerpts with a caret."""
+"""Source texts of specs, spans in them, and excerpts with a caret."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 # Of a longer line only the part around the mark is shown, and at most so much to the left of it.
-_LONGEST_EXCERPT, _LONGEST_LEFT = 160, 80
+_MAX_EXCERPT_WIDTH, _MAX_WIDTH_LEFT_OF_MARK = 160, 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,10 +20,10 @@ class Span:
 
 @dataclass(frozen=True)
 class Source:
-    """One spec text, under the name users know it by.
+    """One spec text, with its name in messages.
 
     Line ends are normalised to ``\\n`` before a Source is made, so an offset, a line and a column always agree.
-    A text that another one includes may have more in it than that one needs.
+    `is_included`: another text includes this one, and may not need all of it.
     """
 
     name: str
@@ -44,7 +44,7 @@ class Source:
         return line, offset - self._line_starts[line - 1] + 1
 
     def offset(self, line: int, column: int) -> int:
-        """The offset of a place, the inverse of `place`; clipped to the text."""
+        """The offset of a line and column, the inverse of `place`; clipped to the text."""
         starts = self._line_starts
         if line > len(starts):
             return len(self.text)
@@ -59,8 +59,8 @@ class Source:
         number, column = self.place(span.start)
         line = self.line(number)
         width = max(1, min(span.end - span.start, len(line) - column + 1))
-        first = max(0, column - 1 - _LONGEST_LEFT) if len(line) > _LONGEST_EXCERPT else 0
-        last = min(len(line), first + _LONGEST_EXCERPT)
+        first = max(0, column - 1 - _MAX_WIDTH_LEFT_OF_MARK) if len(line) > _MAX_EXCERPT_WIDTH else 0
+        last = min(len(line), first + _MAX_EXCERPT_WIDTH)
         head, tail = "…" if first else "", "…" if last < len(line) else ""
         # Tabs stay tabs under the line, so that the caret stands where the editor shows it.
         indent = "".join("\t" if char == "\t" else " " for char in head + line[first : column - 1])

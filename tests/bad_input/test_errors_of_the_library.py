@@ -1,4 +1,4 @@
-"""What the Python interface raises, and what it carries."""
+"""Exceptions of the Python interface, and their data."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 import palaver
 
 
-def test_a_wrong_spec_carries_all_its_diagnostics() -> None:
+def test_the_error_of_a_wrong_spec_has_all_its_diagnostics() -> None:
     with pytest.raises(palaver.SpecError) as raised:
         palaver.loads('<start> ::= <a> <b>\nwhere <c> == 1\n<d> ::= "d"\n')
     found = raised.value.diagnostics

@@ -137,7 +137,7 @@ def test_a_constraint_that_raises_now_and_then_is_solved_around(palaver: Any) ->
     assert palaver("fuzz", "-f", "spec.fan", "-n", "1").text == "3\n"
 
 
-def test_a_goal_that_raises_rejects_nothing(palaver: Any) -> None:
+def test_an_objective_that_raises_rejects_nothing(palaver: Any) -> None:
     palaver.write(spec_fan="<start> ::= <x>\n<x> ::= r'[a-z]'\nmaximizing int(<x>)\n")
     assert palaver("fuzz", "-f", "spec.fan", "-n", "3").code == 0
 
@@ -237,7 +237,7 @@ ONLY_COMPILING_FINDS = {
 
 
 @pytest.mark.parametrize("expression, complaint", ONLY_COMPILING_FINDS.values(), ids=ONLY_COMPILING_FINDS)
-def test_what_python_does_not_compile_is_told_when_loading(expression: str, complaint: str) -> None:
+def test_code_that_python_does_not_compile_is_reported_when_loading(expression: str, complaint: str) -> None:
     for text in (f"where {expression}\n", f"<y> ::= 'y' := {expression}\n"):
         with pytest.raises(library.SpecError, match=complaint):
             library.loads(f"<start> ::= <x>\n<x> ::= '7'\n{text}")

@@ -67,7 +67,7 @@ def test_every_syntax_error_we_know_of_is_a_spec_error(palaver: Any, spec: str, 
     assert complaint in checked.text
 
 
-def test_a_missing_file_is_said(palaver: Any) -> None:
+def test_a_missing_file_is_reported(palaver: Any) -> None:
     made = palaver("fuzz", "-f", "gone.fan")
     assert (made.code, made.said) == (
         2,
@@ -76,7 +76,7 @@ def test_a_missing_file_is_said(palaver: Any) -> None:
     assert palaver("fuzz", "-f", "no/folder/gone.fan").said.endswith("hint: there is no folder no/folder either\n")
 
 
-def test_a_missing_include_is_the_only_complaint(palaver: Any) -> None:
+def test_a_missing_include_is_the_only_error(palaver: Any) -> None:
     palaver.write(spec_fan="<start> ::= <from_there>\ninclude('there.fan')\n<unused> ::= 'x'\n")
     assert palaver("check", "spec.fan").text == (
         "spec.fan:2:1: error: there is no there.fan to include\n"
@@ -106,7 +106,7 @@ ENCODINGS = {
 
 
 @pytest.mark.parametrize("content, complaint", ENCODINGS.values(), ids=ENCODINGS)
-def test_a_wrong_encoding_is_one_complaint(palaver: Any, content: bytes, complaint: str) -> None:
+def test_a_wrong_encoding_is_one_error(palaver: Any, content: bytes, complaint: str) -> None:
     palaver.write(spec_fan=content)
     checked = palaver("check", "spec.fan")
     assert (checked.code, checked.text.count("error: ")) == (2, 1)

@@ -67,7 +67,7 @@ def test_an_input_is_accepted_or_rejected_as_the_language_says(case: dict[str, A
 
 
 @pytest.mark.parametrize("case", cases("fuzz"))
-def test_what_is_made_passes_the_cases_check(case: dict[str, Any]) -> None:
+def test_generated_outputs_pass_the_check_of_the_case(case: dict[str, Any]) -> None:
     spec = load(case)
     try:
         made = list(spec.fuzz(case["n"], seed=1))
@@ -80,7 +80,7 @@ def test_what_is_made_passes_the_cases_check(case: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("case", cases("error"))
-def test_what_is_wrong_is_told(case: dict[str, Any]) -> None:
+def test_errors_are_reported(case: dict[str, Any]) -> None:
     if case["id"] in OVERRULED:
         load(case)
         return

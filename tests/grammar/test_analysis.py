@@ -1,10 +1,10 @@
-"""What can be known about a grammar without running it."""
+"""Static analysis of grammars."""
 
 import pytest
 
 import palaver
-from palaver.grammar.empty import cyclic_symbols, nullable_symbols
-from palaver.grammar.states import transitions
+from palaver.grammar.analyse import cyclic_symbols, nullable_symbols
+from palaver.grammar.show import transitions
 
 
 def analysed(text: str) -> palaver.Spec:
@@ -30,22 +30,22 @@ def test_symbols_that_can_be_empty_or_contain_only_themselves() -> None:
     assert cyclic_symbols(rules, nullable) == {"<a>", "<b>"}
 
 
-MEETINGS = '<start> ::= <a> | <b> <c>?\n<a> ::= "a" <d>\n<b> ::= "b"\n<c> ::= "c" <d>\n<d> ::= "d"\n'
+COOCCURRENCES = '<start> ::= <a> | <b> <c>?\n<a> ::= "a" <d>\n<b> ::= "b"\n<c> ::= "c" <d>\n<d> ::= "d"\n'
 
 
 @pytest.mark.parametrize(
     ("one", "other", "meet"),
     [("<a>", "<b>", False), ("<b>", "<c>", True), ("<a>", "<d>", True), ("<d>", "<b>", True), ("<c>", "<a>", False)],
 )
-def test_whether_two_symbols_can_occur_in_one_tree(one: str, other: str, meet: bool) -> None:
-    assert analysed(MEETINGS).analysis.can_meet(one, other) is meet
+def test_two_symbols_can_occur_in_one_tree_if_both_can_be_derived(one: str, other: str, meet: bool) -> None:
+    assert analysed(COOCCURRENCES).analysis.can_cooccur(one, other) is meet
 
 
 @pytest.mark.parametrize(
     ("body", "often"),
     [("<x> <x>", True), ("<x>", False), ("<x>?", False), ("<x>{2}", True), ('<x> | "," <x>', False), ("<x>*", True)],
 )
-def test_whether_a_symbol_can_occur_more_than_once(body: str, often: bool) -> None:
+def test_a_symbol_may_repeat_if_a_tree_can_hold_it_twice(body: str, often: bool) -> None:
     assert analysed(f'<start> ::= {body}\n<x> ::= "x"\n').analysis.may_repeat("<x>") is often
 
 
@@ -53,12 +53,12 @@ def test_whether_a_symbol_can_occur_more_than_once(body: str, often: bool) -> No
     "body, once",
     [("<x>", True), ("<x>?", False), ("<x>{2}", False), ('<x> | "," <x>', True), ('<x> | ","', False), ("<y>", True)],
 )
-def test_whether_a_symbol_occurs_exactly_once(body: str, once: bool) -> None:
+def test_a_symbol_occurs_exactly_once_if_every_tree_holds_one(body: str, once: bool) -> None:
     text = f'<start> ::= <a> <x>\n<a> ::= {body}\n<x> ::= "x"\n<y> ::= <x>\n'
     assert analysed(text).analysis.is_once_in("<x>", "<a>") is once
 
 
-def test_an_argument_of_a_generator_is_one_more() -> None:
+def test_an_argument_of_a_generator_counts_as_an_occurrence() -> None:
     text = '<start> ::= <x> <g>\n<g> ::= r"x+" := str(<x>)\n<x> ::= r"x+"\n'
     assert not analysed(text).analysis.is_once_in("<x>", "<start>")
 
@@ -78,7 +78,7 @@ def test_an_argument_of_a_generator_is_one_more() -> None:
         ("<y>* <y>", False),
     ],
 )
-def test_whether_a_symbol_is_always_the_same(body: str, one: bool) -> None:
+def test_a_symbol_is_fixed_if_nothing_in_it_is_chosen_or_computed(body: str, one: bool) -> None:
     text = f'<start> ::= <a>\n<a> ::= {body}\n<y> ::= "y"\n<z> ::= "z" := "z"\nN = 2\n'
     assert analysed(text).analysis.is_one_thing("<a>") is one
 
@@ -99,7 +99,7 @@ def test_messages_and_parties_come_in_the_order_of_the_spec() -> None:
     assert analysis.parties == ("Server", "Client")
 
 
-def test_the_states_of_a_conversation_are_its_rules() -> None:
+def test_the_states_of_a_dialogue_grammar_are_its_rules() -> None:
     assert [str(each) for each in transitions(analysed(TALK).analysis)] == [
         "[*] --> <start>",
         "<start> --> <work>: <Server:hello>",
@@ -109,22 +109,22 @@ def test_the_states_of_a_conversation_are_its_rules() -> None:
     ]
 
 
-def test_a_slice_keeps_only_what_some_parties_say() -> None:
+def test_a_slice_keeps_only_the_messages_of_some_parties() -> None:
     spec = analysed(TALK).for_parties(["Client"])
     assert {str(tree) for tree in spec.fuzz(3, seed=1)} <= {"ask" * count + "bye" for count in range(300)}
     assert str(spec.parse("askaskbye")) == "askaskbye"
 
 
-def test_a_slice_of_nobody_is_empty() -> None:
+def test_a_slice_for_no_party_is_empty() -> None:
     assert str(next(analysed(TALK).for_parties(["Nobody"]).fuzz(1))) == ""
 
 
-def test_who_starts_from_another_symbol_for_once_is_not_told_about_the_rest() -> None:
+def test_rules_below_start_are_not_reported_as_unused_with_another_start_symbol() -> None:
     text = '<start> ::= <a> <b>\n<a> ::= "x"\n<b> ::= "y"\nwhere <a> == "x"\n'
     assert palaver.loads(text, start="<b>").warnings == ()
 
 
-def test_what_a_symbol_can_stand_in_is_found_from_below() -> None:
+def test_the_symbols_above_are_those_with_the_symbol_below_them() -> None:
     analysis = palaver.loads("<start> ::= <a> | <b>\n<a> ::= <c>*\n<b> ::= 'b' <b>?\n<c> ::= 'c' <a>?").analysis
     for name in analysis.grammar.rules:
         outer = {each for each in analysis.grammar.rules if name in analysis.below(each)}

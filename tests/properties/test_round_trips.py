@@ -1,4 +1,4 @@
-"""What goes out comes back: trees through their bytes, grammars through their text, inputs through any cut."""
+"""Round trips: trees through their bytes, grammars through their text, inputs in any pieces."""
 
 from itertools import islice, pairwise
 
@@ -31,7 +31,7 @@ def test_rules_printed_back_are_the_same_rules(rules: tuple[Rule, ...]) -> None:
 
 @SEVERAL
 @given(any_rules, st.integers(0, 1000))
-def test_what_we_make_we_parse_to_the_same_tree(rules: tuple[Rule, ...], seed: int) -> None:
+def test_a_generated_tree_is_parsed_to_the_same_tree(rules: tuple[Rule, ...], seed: int) -> None:
     spec = palaver.loads(spec_text(rules), stdlib=False)
     for tree in spec.fuzz(3, seed=seed, max_nodes=30, max_repetitions=3):
         data = bytes(tree) if spec.is_binary else str(tree)
@@ -44,7 +44,7 @@ def test_what_we_make_we_parse_to_the_same_tree(rules: tuple[Rule, ...], seed: i
 
 @SEVERAL
 @given(any_rules, st.integers(0, 1000), st.lists(st.integers(0, 60), max_size=5))
-def test_how_an_input_is_cut_makes_no_difference(rules: tuple[Rule, ...], seed: int, cuts: list[int]) -> None:
+def test_the_pieces_of_an_input_make_no_difference(rules: tuple[Rule, ...], seed: int, cuts: list[int]) -> None:
     spec = palaver.loads(spec_text(rules), stdlib=False)
     (tree,) = spec.fuzz(1, seed=seed, max_nodes=30, max_repetitions=3)
     data = bytes(tree)[:60]
@@ -72,7 +72,7 @@ SPECS = [
 
 @settings(max_examples=30, deadline=None)
 @given(st.sampled_from(SPECS), st.integers(0, 10_000))
-def test_what_we_make_with_computed_parts_we_parse_to_the_same_tree(text: str, seed: int) -> None:
+def test_a_generated_tree_with_computed_parts_is_parsed_to_the_same_tree(text: str, seed: int) -> None:
     spec = palaver.loads(text)
     for tree in spec.fuzz(2, seed=seed):
         found = spec.parse(bytes(tree) if spec.is_binary else str(tree))

@@ -1,4 +1,4 @@
-"""What the tests of this room share: reading a text, with or without errors."""
+"""Helpers of these tests: reading a text, with or without errors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def read(text: str) -> SpecFile:
 
 
 def remarks(text: str) -> str:
-    """Everything that is said about a spec, as users see it."""
+    """All diagnostics of a spec, as users see them."""
     report = Reporter()
     parse_spec(Source("spec.fan", text), report)
     return "\n".join(map(str, report.diagnostics))

@@ -12,8 +12,8 @@ from palaver.source import Source, Span
 from palaver.spec.ast import And, Constraint, Expr, Expression, Formula, Leaf, Or, Quantified, Repeat, SpecFile
 from palaver.spec.ast import Not as Negation
 from palaver.spec.diagnose import Reporter
+from palaver.spec.lexer import normalise_line_ends
 from palaver.spec.parse import parse_constraint, parse_spec
-from palaver.spec.scan import normalise_line_ends
 
 FRAGMENTS = [
     *"()[]{}|*+?.,;:=<>!#'\"\\ \n\t-0179éß\0",
@@ -104,8 +104,8 @@ def places(spec_file: SpecFile) -> Iterator[Span]:
     for constraint in spec_file.constraints:
         yield constraint.span
         yield from places_of_formula(constraint.formula)
-    for goal in spec_file.goals:
-        yield from places_of_expression(goal.expression)
+    for objective in spec_file.objectives:
+        yield from places_of_expression(objective.expression)
 
 
 def places_of_body(body: Expr) -> Iterator[Span]:

@@ -127,7 +127,7 @@ def test_a_loop_of_includes_is_shown(tmp_path: Path) -> None:
         (b"\x01\x02\x03abc" * 9, "is no text: it is full of control characters"),
     ],
 )
-def test_what_is_no_text_is_one_diagnostic(tmp_path: Path, content: bytes, complaint: str) -> None:
+def test_a_file_that_is_no_text_is_one_diagnostic(tmp_path: Path, content: bytes, complaint: str) -> None:
     write(tmp_path, {"bad.fan": content, "main.fan": "include('bad.fan')"})
     order(report := Reporter(), [tmp_path / "main.fan"])
     assert complaint in only_error(report)
@@ -153,7 +153,7 @@ def test_an_include_with_an_impossible_name_is_not_found(tmp_path: Path) -> None
     assert len(report.errors) == 2
 
 
-def test_a_file_included_twice_is_there_twice_but_complains_once(tmp_path: Path) -> None:
+def test_a_file_included_twice_is_loaded_twice_and_its_errors_are_reported_once(tmp_path: Path) -> None:
     write(tmp_path, {"main.fan": "include('a.fan')\ninclude('b.fan')", "a.fan": "include('c.fan')", "c.fan": "<a>"})
     write(tmp_path, {"b.fan": "include('c.fan')"})
     assert order(report := Reporter(), [tmp_path / "main.fan"]) == ["c.fan", "b.fan", "c.fan", "a.fan", "main.fan"]

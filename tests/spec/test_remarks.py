@@ -1,4 +1,4 @@
-"""What users read when a spec is wrong, word by word."""
+"""Diagnostics of wrong specs, word by word."""
 
 from __future__ import annotations
 

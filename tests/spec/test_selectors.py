@@ -45,7 +45,7 @@ def test_paths(text: str, steps: tuple[Step, ...]) -> None:
 
 
 @pytest.mark.parametrize("text", ["<a>[i]", "<a>[1, 2]", "<a>[f(1)][0]", "<a>[0][i]", "<a>.x", "<a>[i:]"])
-def test_a_computed_index_at_the_end_is_pythons(text: str) -> None:
+def test_a_computed_index_at_the_end_is_part_of_the_python(text: str) -> None:
     assert len(mentions(text)) == 1
     assert isinstance(leaf(text).python, ast.Subscript | ast.Attribute)
 

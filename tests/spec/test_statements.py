@@ -1,4 +1,4 @@
-"""How a spec is cut into statements, and what is Python in it."""
+"""Statements of a spec, and the Python among them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_python_may_follow_a_rule_that_spans_lines() -> None:
     assert (assignment.lineno, assignment.col_offset) == (3, 8)
 
 
-def test_python_behind_something_wrong_keeps_its_place() -> None:
+def test_python_behind_an_error_keeps_its_position() -> None:
     assert "spec.fan:1:10:" in remarks("|; x = 1 1")
 
 
@@ -57,7 +57,7 @@ def test_a_block_keeps_its_lines_but_never_a_rule() -> None:
 
 def test_rules_and_constraints_may_be_indented_at_will() -> None:
     spec = read('    <a> ::= "b"\n\twhere <a>\n  minimizing int(<a>)\n      <b> ::= 0')
-    assert (len(spec.rules), len(spec.constraints), len(spec.goals)) == (2, 1, 1)
+    assert (len(spec.rules), len(spec.constraints), len(spec.objectives)) == (2, 1, 1)
 
 
 def test_a_comparison_in_python_is_no_selector() -> None:
@@ -83,8 +83,8 @@ def test_settings() -> None:
     ]
 
 
-def test_a_goal_knows_its_direction() -> None:
-    assert [goal.maximize for goal in read("minimizing len(*<a>)\nmaximizing int(<a>)").goals] == [False, True]
+def test_an_objective_has_a_direction() -> None:
+    assert [each.maximize for each in read("minimizing len(*<a>)\nmaximizing int(<a>)").objectives] == [False, True]
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_thousands_of_errors_are_cut_short() -> None:
         "where " + "forall <x> in <y>: " * 500 + "<x>",
     ],
 )
-def test_what_is_nested_too_deeply_is_one_diagnostic(text: str) -> None:
+def test_too_deep_nesting_is_one_diagnostic(text: str) -> None:
     said = remarks(text)
     assert said.count("error") == 1
     assert "nested" in said
@@ -145,7 +145,7 @@ def test_did_you_mean(name: str, expected: str) -> None:
     assert did_you_mean(name, ["<b>", "<name>", "<namely>", "<a>"]) == expected
 
 
-def test_what_python_warns_about_is_a_warning_at_its_line() -> None:
+def test_a_warning_of_python_is_reported_at_its_line() -> None:
     said = remarks('x = 1\ny = "\\d"\nwhere "\\d" == <a>\n')
     assert said.count(": warning: invalid escape sequence '\\d'") == 2
     assert said.startswith("spec.fan:2:1:")

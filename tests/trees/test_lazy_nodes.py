@@ -15,9 +15,8 @@ from tree_strategies import aligned_parts, bit_parts, bits, byte_parts, deep, no
 
 import palaver
 from palaver.errors import ConversionError
-from palaver.trees.lazy import LazyNode, plain, untouched
-from palaver.trees.node import Node, NonTerminal, OpenNode, Part, Parties, new, same
-from palaver.trees.paths import part_at, replace_at
+from palaver.trees.lazy import LazyNode, untouched, without_lazy_nodes
+from palaver.trees.node import Node, NonTerminal, OpenNode, Part, Parties, new, part_at, replace_at, same
 from palaver.trees.tree import Tree
 from palaver.trees.values import Kind, TreeValue, equal_parts, flat, kind_of, serialise, to_bytes, to_int, to_text
 
@@ -77,7 +76,7 @@ def sealed_twin_of(part: Part, number: int) -> Part:
 
 
 def outcome(question: Callable[[], Any]) -> Any:
-    """What comes out, in a form that compares with ==, be it an exception."""
+    """The result or the exception of a call, in a form that compares with ==."""
     try:
         return told(question())
     except Exception as error:
@@ -86,11 +85,11 @@ def outcome(question: Callable[[], Any]) -> Any:
 
 def told(result: Any) -> Any:
     if isinstance(result, Tree):
-        return "tree", result.path, plain(result.node), repr(result)
+        return "tree", result.path, without_lazy_nodes(result.node), repr(result)
     if isinstance(result, TreeValue):
         return "value", repr(result)
     if isinstance(result, Node):
-        return "node", plain(result)
+        return "node", without_lazy_nodes(result)
     if isinstance(result, list | tuple | Iterator | KeysView):
         return [told(each) for each in result]
     return type(result), result
@@ -298,7 +297,7 @@ def test_a_node_beside_an_open_one_may_be_lazy():
     plain_node = OpenNode(NonTerminal("<start>"), (node("<word>", *letters("ab")),))
     assert open_node == plain_node
     assert hash(open_node) == hash(plain_node)
-    assert isinstance(plain(open_node), OpenNode)
+    assert isinstance(without_lazy_nodes(open_node), OpenNode)
     assert serialise(open_node) == "ab"
 
 
@@ -426,7 +425,7 @@ def test_deep_lazy_nodes_are_as_good_as_deep_plain_ones():
     assert serialise(tree) == "x" * levels
     assert hash(tree) == hash(deep(levels))
     assert len(flat(tree)) == levels
-    assert same(plain(tree), deep(levels))
+    assert same(without_lazy_nodes(tree), deep(levels))
 
 
 def test_comparing_lazy_nodes_goes_no_deeper_than_comparing_plain_ones():

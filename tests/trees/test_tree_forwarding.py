@@ -22,7 +22,7 @@ def bit_tree(number, width=8):
 
 
 def outcome(call):
-    """What comes out, be it an exception: two ways of saying the same must also fail the same."""
+    """The result or the exception of a call: equal calls must also fail equally."""
     try:
         return call()
     except (TypeError, ValueError, ZeroDivisionError, OverflowError) as error:
@@ -204,7 +204,7 @@ def test_bytes_equal_text_by_latin_1_or_by_utf_8():
     assert tree(b"\xff") != "\ud800"
 
 
-def test_what_cannot_be_converted_raises():
+def test_an_impossible_conversion_raises():
     with pytest.raises(ConversionError):
         assert tree("12y") == 12
     with pytest.raises(ConversionError):

@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tree_strategies import deep, node, parts
 
-from palaver.trees.node import OpenNode, Parties, same
-from palaver.trees.paths import part_at, replace_at
+from palaver.trees.node import OpenNode, Parties, part_at, replace_at, same
 from palaver.trees.tree import Tree
 
 

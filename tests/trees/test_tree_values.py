@@ -1,4 +1,4 @@
-"""What a part is worth as text, bytes, bits and number."""
+"""The value of a part as text, bytes, bits and number."""
 
 import pytest
 from hypothesis import given
@@ -101,7 +101,7 @@ def test_three_bits_are_no_bytes():
 
 
 @pytest.mark.parametrize("part", [node("<x>", "12y"), node("<x>", ""), node("<x>", b"\x0c"), node("<x>", "9" * 5000)])
-def test_what_int_does_not_read_is_no_number(part):
+def test_text_that_int_does_not_read_is_no_number(part):
     with pytest.raises(ConversionError, match=r"<x> is .*int"):
         to_int(part)
 
@@ -164,7 +164,7 @@ def test_values_of_texts_are_equal_as_texts_are(one, other):
 
 
 @given(text_parts)
-def test_the_same_words_as_text_and_as_bytes_are_equal(part):
+def test_the_same_content_as_text_and_as_bytes_is_equal(part):
     def in_bytes(part):
         if isinstance(part, str):
             return part.encode()

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from tree_strategies import deep, naive_leaves, node, parts, text_parts
 
 from palaver.trees.node import Node, NonTerminal, Parties
-from palaver.trees.terminal import Terminal
-from palaver.trees.tree import DerivationTree, Tree
+from palaver.trees.tree import DerivationTree, Terminal, Tree
 from palaver.trees.values import TreeValue
 
 SOURCE = node("<n>", "12")
@@ -35,7 +34,7 @@ def test_children_are_views_that_stay_the_same(tree):
     assert list(reversed(tree)) == tree.children[::-1]
 
 
-def test_what_the_manual_calls_and_the_code_has_works_both_ways(tree):
+def test_properties_of_the_manual_can_also_be_called(tree):
     assert tree.children() is tree.children
     assert tree[0].sources() is tree[0].sources
     assert tree.is_non_terminal
@@ -185,7 +184,7 @@ def test_trees_of_different_symbols_are_equal_in_value():
     assert Tree(node("<a>", "x")) == Tree("x") == Tree(b"x")
 
 
-def test_what_was_said_equals_the_same_words_heard():
+def test_a_message_sent_equals_the_same_message_received():
     assert Tree(node("<word>", "hé", "!")) == Tree(node("<word>", "hé".encode(), b"!"))
 
 

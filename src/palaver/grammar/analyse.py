@@ -1,7 +1,6 @@
-"""What can be known about a grammar without running it.
+"""Static analysis of a grammar: reachability, least sizes, occurrences and co-occurrence of symbols.
 
-Everything here is a fixpoint or a reachability question over rules; each answer is computed once per grammar, and all
-of them are plain mappings, so later stages only look things up.
+Each answer is computed once per grammar, most of them as fixpoints over the rules (`fixpoints`).
 """
 
 from __future__ import annotations
@@ -9,24 +8,29 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import assert_never
 
-from palaver.grammar.ir import Grammar, mentioned, paths_of, refs, uses_binary, walk
-from palaver.grammar.mentions import users_of
-from palaver.spec.ast import (
-    Bit,
-    Choice,
-    Expr,
-    Literal,
-    Pattern,
-    Permutation,
-    Ref,
-    Repeat,
-    Rule,
-    Sequence,
+from palaver.grammar.components import cyclic_components, leading_to, reachable, strongly_connected_components
+from palaver.grammar.fixpoints import (
+    always_inside,
+    can_be_empty,
+    cyclic_symbols,
+    generator_arguments,
+    least_size,
+    least_sizes,
+    most_occurrences,
+    nullable_symbols,
+    users_of,
 )
+from palaver.grammar.ir import Grammar, uses_binary
+from palaver.spec.ast import Bit, Choice, Expr, Literal, Pattern, Permutation, Ref, Repeat, Sequence
+from palaver.spec.traversal import computed_bounds, last_symbol, refs, selectors_of, symbols_in, walk
 
-# More nodes than any tree has: the size of a symbol that never ends.
-ENDLESS = 1 << 60
+__all__ = [
+    "Analysis", "BoundDependence", "can_be_empty", "cyclic_components", "cyclic_symbols", "generator_arguments",
+    "leading_to", "least_size", "least_sizes", "nullable_symbols", "reachable", "strongly_connected_components",
+    "users_of",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -34,11 +38,11 @@ class Analysis:
     """Answers about one grammar."""
 
     grammar: Grammar
-    # Answers about symbols, kept once given.
+    # Answers about symbols, cached.
     _below: dict[str, frozenset[str]] = field(default_factory=dict, init=False, repr=False, compare=False)
     _below_or_source: dict[str, frozenset[str]] = field(default_factory=dict, init=False, repr=False, compare=False)
-    _often: dict[str, bool] = field(default_factory=dict, init=False, repr=False, compare=False)
-    _meetings: dict[tuple[str, str], bool] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _repeats: dict[str, bool] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _pairs: dict[tuple[str, str], bool] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @cached_property
     def sizes(self) -> Mapping[str, int]:
@@ -48,8 +52,7 @@ class Analysis:
     @cached_property
     def children(self) -> Mapping[str, tuple[str, ...]]:
         """The symbols that may stand directly below each symbol, in the order of the spec."""
-        rules = self.grammar.rules
-        return {name: mentioned(rule.body) for name, rule in rules.items()}
+        return {name: symbols_in(rule.body) for name, rule in self.grammar.rules.items()}
 
     @cached_property
     def arguments(self) -> Mapping[str, tuple[str, ...]]:
@@ -58,62 +61,61 @@ class Analysis:
 
     @cached_property
     def reachable(self) -> frozenset[str]:
-        """What can be reached from the start symbol, through rules and through generators."""
+        """The symbols that the start symbol leads to, through rules and through generators."""
         return frozenset(reachable(self.grammar.start, self.children, self.arguments))
 
     @cached_property
     def used(self) -> frozenset[str]:
-        """What can be reached from the start symbol or from `<start>`.
+        """The symbols that the start symbol or `<start>` leads to.
 
-        Whoever starts from another symbol for once did not forget the rest.
+        A user who starts from another symbol for once did not forget the rest.
         """
         return self.reachable | frozenset(reachable("<start>", self.children, self.arguments))
 
     def below(self, symbol: str) -> frozenset[str]:
-        """What can stand anywhere inside a tree of `symbol`; itself only if it is recursive."""
+        """The symbols that can occur inside a tree of `symbol`; itself only if it is recursive."""
         if symbol not in self._below:
             self._below[symbol] = _below(symbol, self.children)
         return self._below[symbol]
 
     def above(self, symbols: Iterable[str]) -> frozenset[str]:
-        """The symbols in whose trees one of these can stand; one of them only if it can stand in another."""
+        """The symbols in whose trees one of these can occur; one of them only if it can occur in another."""
         return _above(symbols, self.children)
 
     def above_or_made_from(self, symbols: Iterable[str]) -> frozenset[str]:
-        """What is `above`, with the symbols whose generators need one of these, or what it can stand in."""
+        """The symbols `above`, following also the arguments of generators."""
         return _above(symbols, self.children, self.arguments)
 
     def below_or_source(self, symbol: str) -> frozenset[str]:
-        """What is `below`, with the arguments of generators, and what is inside those."""
+        """The symbols `below`, following also the arguments of generators."""
         if symbol not in self._below_or_source:
             self._below_or_source[symbol] = _below(symbol, self.children, self.arguments)
         return self._below_or_source[symbol]
 
     @cached_property
     def always(self) -> frozenset[str]:
-        """The symbols that stand in every tree of the start symbol, sources aside."""
+        """The symbols that occur in every tree of the start symbol, sources left out."""
         return self._held[self.grammar.start]
 
     def is_once_in(self, symbol: str, outer: str) -> bool:
-        """Whether every node named `outer` holds, or is, exactly one of the name `symbol`, sources included."""
-        return symbol in self._held[outer] and _count(symbol, self.grammar.rules, self.arguments)[outer] == 1
+        """Return True if every node named `outer` holds, or is, exactly one node `symbol`, sources included."""
+        return symbol in self._held[outer] and most_occurrences(symbol, self.grammar.rules)[outer] == 1
 
     def is_one_thing(self, symbol: str) -> bool:
-        """Whether all nodes of that name are the same: there is nothing to choose in it, and nothing to compute."""
+        """Return True if all nodes of that name are equal: nothing in them is chosen or computed."""
         rules = (self.grammar.rules[name] for name in sorted(self.below(symbol) | {symbol}))
         return all(rule.generator is None and all(map(_is_fixed, walk(rule.body))) for rule in rules)
 
     @cached_property
     def _held(self) -> dict[str, frozenset[str]]:
-        """For each symbol those that stand in every tree of it, sources aside."""
-        return _always(self.grammar.rules)
+        return always_inside(self.grammar.rules)
 
     @cached_property
     def sought(self) -> frozenset[str]:
-        """The symbols that constraints and goals look for in a whole tree."""
-        paths = [mention.path for goal in self.grammar.goals for mention in goal.expression.mentions]
+        """The symbols that constraints and objectives look for in a whole tree."""
+        paths = [mention.path for objective in self.grammar.objectives for mention in objective.expression.mentions]
         for constraint in self.grammar.constraints:
-            paths += paths_of(constraint.formula)
+            paths += selectors_of(constraint.formula)
         return frozenset(path.base for path in paths if path.base in self.grammar.rules)
 
     @cached_property
@@ -128,40 +130,27 @@ class Analysis:
 
     @cached_property
     def parties(self) -> tuple[str, ...]:
-        """Everyone who says or is told something, in the order of the spec."""
+        """The senders and recipients of messages, in the order of the spec."""
         names = (name for ref in self.messages for name in (ref.sender, ref.recipient) if name is not None)
         return tuple(dict.fromkeys(names))
 
     def may_repeat(self, symbol: str) -> bool:
-        """Whether a tree of the start symbol can hold more than one node of that name."""
-        if symbol not in self._often:
-            self._often[symbol] = _count(symbol, self.grammar.rules, self.arguments)[self.grammar.start] > 1
-        return self._often[symbol]
+        """Return True if a tree of the start symbol can hold more than one node of that name."""
+        if symbol not in self._repeats:
+            self._repeats[symbol] = most_occurrences(symbol, self.grammar.rules)[self.grammar.start] > 1
+        return self._repeats[symbol]
 
-    def can_meet(self, one: str, other: str) -> bool:
-        """Whether a tree of the start symbol can hold nodes of both names."""
+    def can_cooccur(self, one: str, other: str) -> bool:
+        """Return True if a tree of the start symbol can hold nodes of both names."""
         pair = (one, other)
-        if pair not in self._meetings:
-            self._meetings[pair] = _Meeting(self, one, other).is_possible()
-        return self._meetings[pair]
+        if pair not in self._pairs:
+            self._pairs[pair] = _CoOccurrence(self, one, other).is_possible()
+        return self._pairs[pair]
 
     @cached_property
     def is_binary(self) -> bool:
-        """Whether anything the start symbol leads to is bytes or bits."""
+        """Return True if a tree of the start symbol may hold bytes or bits."""
         return uses_binary(self.grammar.bodies, self.grammar.start)
-
-
-def reachable(start: str, *edges: Mapping[str, Iterable[str]]) -> dict[str, None]:
-    """`start` and all that the edges lead to, in the order in which it is first met."""
-    found: dict[str, None] = {}
-    todo = [start]
-    while todo:
-        symbol = todo.pop()
-        if symbol not in found:
-            found[symbol] = None
-            following = [name for edge in edges for name in edge.get(symbol, ())]
-            todo.extend(reversed(following))
-    return found
 
 
 def _above(symbols: Iterable[str], *edges: Mapping[str, Iterable[str]]) -> frozenset[str]:
@@ -170,9 +159,7 @@ def _above(symbols: Iterable[str], *edges: Mapping[str, Iterable[str]]) -> froze
         for name, children in edge.items():
             for child in children:
                 parents.setdefault(child, []).append(name)
-    everywhere = ""  # a name of its own, from which all of them are reached at once
-    nearest = [parent for symbol in symbols for parent in parents.get(symbol, ())]
-    return frozenset(reachable(everywhere, {**parents, everywhere: nearest})) - {everywhere}
+    return leading_to([parent for symbol in symbols for parent in parents.get(symbol, ())], parents)
 
 
 def _below(symbol: str, *edges: Mapping[str, Iterable[str]]) -> frozenset[str]:
@@ -184,162 +171,60 @@ def _below(symbol: str, *edges: Mapping[str, Iterable[str]]) -> frozenset[str]:
     return frozenset(found)
 
 
-def generator_arguments(rule: Rule) -> tuple[str, ...]:
-    """The distinct symbols a rule's generator mentions, in the order of the text."""
-    if rule.generator is None:
-        return ()
-    return tuple(dict.fromkeys(mention.path.base for mention in rule.generator.mentions))
-
-
-def least_sizes(rules: Mapping[str, Rule]) -> dict[str, int]:
-    """The least number of nodes below and including each symbol.
-
-    Rules are revisited only when something they mention became smaller, so long chains of rules cost no more than
-    short ones.
-    """
-    users = users_of(rules)
-    sizes = dict.fromkeys(rules, ENDLESS)
-    todo = dict.fromkeys(rules)
-    while todo:
-        name = next(iter(todo))
-        del todo[name]
-        size = 1 + least_size(rules[name].body, sizes)
-        if size < sizes[name]:
-            sizes[name] = size
-            todo.update(dict.fromkeys(users.get(name, ())))
-    return sizes
-
-
-def least_size(expr: Expr, sizes: Mapping[str, int]) -> int:
-    """The least number of nodes that `expr` expands to, at most `ENDLESS`."""
-    match expr:
-        case Ref(symbol):
-            size = sizes.get(symbol, 1)
-        case Sequence(parts) | Permutation(parts):
-            size = sum(least_size(part, sizes) for part in parts)
-        case Choice(options):
-            size = min(least_size(option, sizes) for option in options)
-        case Repeat(body, least):
-            # A computed bound may turn out to be zero.
-            size = least * least_size(body, sizes) if isinstance(least, int) and least else 0
-        case Literal() | Bit() | Pattern():
-            size = 1
-    return min(size, ENDLESS)
-
-
-def _count(target: str, rules: Mapping[str, Rule], arguments: Mapping[str, tuple[str, ...]]) -> dict[str, int]:
-    """How many nodes named `target` a tree of each symbol can hold: 0, 1, or 2 for "several"."""
-    counts = dict.fromkeys(rules, 0)
-    changed = True
-    while changed:
-        changed = False
-        for name, rule in rules.items():
-            inside = _most_in(rule.body, counts) + sum(counts.get(symbol, 0) for symbol in arguments[name])
-            count = min(2, (name == target) + inside)
-            if count > counts[name]:
-                counts[name], changed = count, True
-    return counts
-
-
-def _most_in(expr: Expr, counts: Mapping[str, int]) -> int:
-    match expr:
-        case Ref(symbol):
-            return counts.get(symbol, 0)
-        case Sequence(parts) | Permutation(parts):
-            return min(2, sum(_most_in(part, counts) for part in parts))
-        case Choice(options):
-            return max(_most_in(option, counts) for option in options)
-        case Repeat(body, _, most):
-            once = _most_in(body, counts)
-            return once if most in (0, 1) else 2 * once
-        case Literal() | Bit() | Pattern():
-            return 0
-
-
 def _is_fixed(expr: Expr) -> bool:
+    """Return True if `expr` has nothing to choose in itself; its parts may have."""
     match expr:
-        case Repeat(_, int(least), most):
-            return least == most
+        case Repeat(_, least, most):
+            return isinstance(least, int) and least == most
+        case Literal() | Bit() | Sequence() | Ref():
+            return True
+        case Choice() | Permutation() | Pattern():
+            return False
         case _:
-            return isinstance(expr, Literal | Bit | Sequence | Ref)
+            assert_never(expr)
 
 
-def _always(rules: Mapping[str, Rule]) -> dict[str, frozenset[str]]:
-    """For each symbol, what every tree of it holds, itself included.
-
-    At first that is everything. Each round takes away what a rule can do without, until nothing more can be taken.
-    """
-    users = users_of(rules)
-    everything = frozenset(rules)
-    found = dict.fromkeys(rules, everything)
-    todo = dict.fromkeys(rules)
-    while todo:
-        name = next(iter(todo))
-        del todo[name]
-        held = _always_in(rules[name].body, found) | {name}
-        if held != found[name]:
-            found[name] = held
-            todo.update(dict.fromkeys(users.get(name, ())))
-    return found
-
-
-def _always_in(expr: Expr, found: Mapping[str, frozenset[str]]) -> frozenset[str]:
-    match expr:
-        case Ref(symbol):
-            return found.get(symbol, frozenset())
-        case Sequence(parts) | Permutation(parts):
-            return frozenset().union(*(_always_in(part, found) for part in parts))
-        case Choice(options):
-            first, *others = (_always_in(option, found) for option in options)
-            return first.intersection(*others)
-        case Repeat(body, int(least)) if least > 0:
-            return _always_in(body, found)
-        case _:
-            return frozenset()
-
-
-class _Meeting:
-    """Whether two different symbols can occur in one tree.
-
-    They can below one another, and in two parts that stand side by side.
-    """
+class _CoOccurrence:
+    """Decides if two different symbols can occur in one tree: below one another, or in two parts side by side."""
 
     def __init__(self, analysis: Analysis, one: str, other: str) -> None:
         self._analysis = analysis
         self._pair = (one, other)
-        self._meet: set[str] = set()
+        self._found: set[str] = set()
 
     def is_possible(self) -> bool:
         rules = self._analysis.grammar.rules
         fresh = True
         while fresh:
-            found = [name for name in rules if name not in self._meet and self._meet_below(name)]
-            self._meet.update(found)
+            found = [name for name in rules if name not in self._found and self._occur_below(name)]
+            self._found.update(found)
             fresh = bool(found)
-        return self._analysis.grammar.start in self._meet
+        return self._analysis.grammar.start in self._found
 
-    def _meet_below(self, name: str) -> bool:
+    def _occur_below(self, name: str) -> bool:
         one, other = self._pair
         if name in self._pair and (other if name == one else one) in self._analysis.below_or_source(name):
             return True
         sources = tuple(Ref(symbol) for symbol in self._analysis.arguments[name])
-        return self._meet_in_sequence((self._analysis.grammar.rules[name].body, *sources))
+        return self._occur_in_sequence((self._analysis.grammar.rules[name].body, *sources))
 
-    def _meet_in(self, expr: Expr) -> bool:
+    def _occur_in(self, expr: Expr) -> bool:
         match expr:
             case Ref(symbol):
-                return symbol in self._meet
+                return symbol in self._found
             case Sequence(parts) | Permutation(parts):
-                return self._meet_in_sequence(parts)
+                return self._occur_in_sequence(parts)
             case Choice(options):
-                return any(map(self._meet_in, options))
+                return any(map(self._occur_in, options))
             case Repeat(body, _, most):
-                return self._meet_in(body) if most in (0, 1) else self._meet_in_sequence((body, body))
-            case _:
+                return self._occur_in(body) if most in (0, 1) else self._occur_in_sequence((body, body))
+            case Literal() | Bit() | Pattern():
                 return False
+            case _:
+                assert_never(expr)
 
-    def _meet_in_sequence(self, parts: tuple[Expr, ...]) -> bool:
-        if any(map(self._meet_in, parts)):
+    def _occur_in_sequence(self, parts: tuple[Expr, ...]) -> bool:
+        if any(map(self._occur_in, parts)):
             return True
         one, other = self._pair
         places = [at for at, part in enumerate(parts) if self._leads_to(part, one)]
@@ -349,3 +234,55 @@ class _Meeting:
     def _leads_to(self, expr: Expr, symbol: str) -> bool:
         below = self._analysis.below_or_source
         return any(ref.symbol == symbol or symbol in below(ref.symbol) for ref in refs(expr))
+
+
+class BoundDependence:
+    """The parts of a grammar that must change together because a computed repetition counts a field.
+
+    In `<n> ":" <x>{int(<n>)}` neither the number nor the repetition can change alone. The node that must be remade is
+    *closed*: it holds every field that its repetitions count, and every repetition that counts its fields.
+    """
+
+    def __init__(self, analysis: Analysis) -> None:
+        self._analysis = analysis
+        self._closed: dict[tuple[str, str], bool] = {}
+
+    @cached_property
+    def _counted_in(self) -> dict[str, frozenset[str]]:
+        """The fields that the computed bounds of each rule count."""
+        return {
+            name: frozenset(last_symbol(mention.path) for bound in bounds for mention in bound.mentions)
+            for name, rule in self._analysis.grammar.rules.items()
+            if (bounds := list(computed_bounds(rule.body)))
+        }
+
+    @cached_property
+    def fields(self) -> frozenset[str]:
+        """The symbols that some bound counts by."""
+        return frozenset(field for fields in self._counted_in.values() for field in fields)
+
+    def to_remake(self, symbol: str, above: Iterable[str]) -> int:
+        """The number of levels from a changed node up to the node to be remade; 0 if the change stands alone.
+
+        `above` are the symbols above it, innermost first.
+        """
+        if not self.fields:
+            return 0
+        levels = 0
+        for levels, name in enumerate((symbol, *above)):
+            if self._is_closed(name, symbol):
+                return levels
+        return levels
+
+    def _is_closed(self, name: str, changed: str) -> bool:
+        key = (name, changed)
+        if key not in self._closed:
+            inside = self._inside(name)
+            counted = {field for rule, fields in self._counted_in.items() if rule in inside for field in fields}
+            changing = self.fields & self._inside(changed)
+            counting = {rule for rule, fields in self._counted_in.items() if fields & changing}
+            self._closed[key] = counted <= inside and (counting & self._analysis.reachable) <= inside
+        return self._closed[key]
+
+    def _inside(self, symbol: str) -> frozenset[str]:
+        return self._analysis.below(symbol) | {symbol}

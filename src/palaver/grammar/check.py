@@ -1,6 +1,6 @@
-"""What a careful reader would object to in a grammar.
+"""Static checks of a grammar, reported as diagnostics.
 
-Each function below is one objection. Errors are things no run could make sense of; warnings are things that are legal
+Each function below is one check. Errors are reported for what no run could make sense of, warnings for what is legal
 and probably not meant.
 """
 
@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from itertools import pairwise
 
-from palaver.grammar.analyse import ENDLESS, Analysis, generator_arguments, reachable
-from palaver.grammar.check_conditions import check_constraint, check_expression
-from palaver.grammar.ir import computed_bounds, refs, source_of, walk
+from palaver.grammar.analyse import Analysis, generator_arguments, reachable
+from palaver.grammar.condition_checks import check_constraint, check_expression
+from palaver.grammar.fixpoints import ENDLESS
+from palaver.grammar.ir import source_of
 from palaver.grammar.regex import PatternError, compile_pattern
 from palaver.source import Span
 from palaver.spec.ast import Expression, Index, Pattern, Rule
 from palaver.spec.diagnose import Reporter
+from palaver.spec.traversal import computed_bounds, refs, walk
 
 # Parties that need no class in the spec: `talk --client` and `--server` define the first two.
 ALWAYS_KNOWN = ("Client", "Server", "In", "Out", "StdIn", "StdOut", "TimerControl", "TimerEvent")
@@ -24,10 +26,10 @@ ALWAYS_KNOWN = ("Client", "Server", "In", "Out", "StdIn", "StdOut", "TimerContro
 def check_grammar(
     analysis: Analysis, report: Reporter, *, party_classes: Collection[str] | None, is_whole: bool
 ) -> None:
-    """Report every objection to a grammar.
+    """Report every error and warning about a grammar.
 
-    Those about parties only if it is known which classes there are, those about what nobody uses only if the grammar
-    `is_whole`: everything of the spec could be read.
+    Parties are checked only if their classes are known, unused rules only if the grammar `is_whole`: all of the spec
+    could be read.
     """
     rules = [rule for rule in analysis.grammar.rules.values() if rule.symbol in analysis.grammar.own]
     for rule in rules:
@@ -41,8 +43,8 @@ def check_grammar(
         _check_parties(analysis, report, party_classes)
     for constraint in analysis.grammar.constraints:
         check_constraint(constraint, analysis, report)
-    for goal in analysis.grammar.goals:
-        check_expression(goal.expression, {}, analysis, report)
+    for objective in analysis.grammar.objectives:
+        check_expression(objective.expression, {}, analysis, report)
     for rule in rules:
         for bound in computed_bounds(rule.body):
             check_expression(bound, {}, analysis, report)
@@ -58,12 +60,9 @@ def _check_patterns(rule: Rule, report: Reporter) -> None:
             try:
                 compile_pattern(part.source)
             except PatternError as error:
-                report.error(
-                    source_of(rule),
-                    part.span,
-                    f"this regular expression does not compile: {error}",
-                    "r'…' is a regular expression; write '…' for plain text",
-                )
+                message = f"this regular expression does not compile: {error}"
+                hint = "r'…' is a regular expression; write '…' for plain text"
+                report.error(source_of(rule), part.span, message, hint)
 
 
 def _check_ends(rule: Rule, analysis: Analysis, report: Reporter) -> None:
@@ -74,18 +73,14 @@ def _check_ends(rule: Rule, analysis: Analysis, report: Reporter) -> None:
         for symbol in (rule.symbol, *analysis.below(rule.symbol))
         if analysis.sizes.get(symbol, 1) >= ENDLESS
     }
-    # What never ends only because it contains such a symbol is not to blame, and ends once that one does.
+    # A symbol that never ends only because it contains such a symbol is not to blame.
     if not any(rule.symbol in reachable(child, stuck) for child in stuck[rule.symbol]):
         return
     others = [child for child in stuck[rule.symbol] if child != rule.symbol]
     again = [f"{rule.symbol} again"] if rule.symbol in stuck[rule.symbol] else []
     also = f", which never end{'s' * (len(others) == 1)} either" if others else ""
-    report.error(
-        source_of(rule),
-        rule.span,
-        f"{rule.symbol} never ends: every alternative contains {' or '.join(again + others)}{also}",
-        f"add an alternative without {' and '.join(stuck[rule.symbol])}",
-    )
+    message = f"{rule.symbol} never ends: every alternative contains {' or '.join(again + others)}{also}"
+    report.error(source_of(rule), rule.span, message, f"add an alternative without {' and '.join(stuck[rule.symbol])}")
 
 
 def _check_used(rules: list[Rule], analysis: Analysis, report: Reporter) -> None:
@@ -96,16 +91,13 @@ def _check_used(rules: list[Rule], analysis: Analysis, report: Reporter) -> None
         for symbol in (*analysis.children[rule.symbol], *generator_arguments(rule))
     }
     for rule in rules:
-        # Who includes a file takes from it what he needs, and may replace what made use of the rest.
+        # A spec may use only some rules of an included file, and may replace those that use the rest.
         if rule.symbol in analysis.used or source_of(rule).is_included:
             continue
         if rule.symbol in mentioned:
-            report.warning(
-                source_of(rule),
-                rule.span,
-                f"{rule.symbol} cannot be reached from {grammar.start}",
-                f"use it below {grammar.start}, or start from it with -S",
-            )
+            message = f"{rule.symbol} cannot be reached from {grammar.start}"
+            hint = f"use it below {grammar.start}, or start from it with -S"
+            report.warning(source_of(rule), rule.span, message, hint)
         else:
             report.warning(
                 source_of(rule), rule.span, f"{rule.symbol} is never used", "remove it, or refer to it in a rule"
@@ -117,12 +109,9 @@ def _check_generator(rule: Rule, analysis: Analysis, report: Reporter) -> None:
         return
     for mention in rule.generator.mentions:
         if mention.path.steps or mention.kind != "each":
-            report.error(
-                rule.generator.source,
-                mention.path.span,
-                "a generator's argument is a plain symbol; paths and lists have no meaning here",
-                f"write {mention.path.base} and take it apart in Python",
-            )
+            message = "a generator's argument is a plain symbol; paths and lists have no meaning here"
+            hint = f"write {mention.path.base} and take it apart in Python"
+            report.error(rule.generator.source, mention.path.span, message, hint)
     for symbol in generator_arguments(rule):
         argument = analysis.grammar.rules[symbol]
         if argument.generator is None and argument.source is not None:
@@ -136,24 +125,16 @@ def _check_generator(rule: Rule, analysis: Analysis, report: Reporter) -> None:
 
 
 def _check_bound(bound: Expression, report: Reporter) -> None:
-    """What a bound counts by must be found while the input is still being read: one symbol, by its way down."""
+    """A bound must be computable while the input is being read: from one symbol, by its steps down."""
     for mention in bound.mentions:
         if mention.kind != "each":
-            report.error(
-                bound.source,
-                mention.path.span,
-                "a bound looks at the last symbol before it; lists and counts have no meaning here",
-                f"write {mention.path.base}",
-            )
+            message = "a bound looks at the last symbol before it; lists and counts have no meaning here"
+            report.error(bound.source, mention.path.span, message, f"write {mention.path.base}")
         elif any(
             isinstance(one, Index) and not isinstance(next_, Index) for one, next_ in pairwise(mention.path.steps)
         ):
-            report.error(
-                bound.source,
-                mention.path.span,
-                "in a bound, an index may only stand at the end of a path",
-                f"name the way down: {mention.path.base}.<…>",
-            )
+            message = "in a bound, an index may only stand at the end of a path"
+            report.error(bound.source, mention.path.span, message, f"name the way down: {mention.path.base}.<…>")
 
 
 # --- messages and parties ---------------------------------------------------------------------------------------------
@@ -171,23 +152,16 @@ def _check_messages(analysis: Analysis, report: Reporter) -> None:
         roots = (rule.symbol, *generator_arguments(rule))
         inner = next(_messages_below(roots, analysis), None)
         if inner is not None:
-            report.error(
-                rule.generator.source,
-                rule.generator.span,
-                f"{rule.symbol} has a generator, but leads to a message: {inner}",
-                "generators make parts of messages, not conversations",
-            )
+            message = f"{rule.symbol} has a generator, but leads to a message: {inner}"
+            hint = "generators make parts of messages, not conversations"
+            report.error(rule.generator.source, rule.generator.span, message, hint)
 
 
 def _check_message(rule: Rule, symbol: str, span: Span, analysis: Analysis, report: Reporter) -> None:
     inner = next(_messages_below((symbol,), analysis), None)
     if inner is not None:
-        report.error(
-            source_of(rule),
-            span,
-            f"the message {symbol} contains another message: {inner}",
-            "a message is sent as a whole; take the party off one of the two",
-        )
+        message = f"the message {symbol} contains another message: {inner}"
+        report.error(source_of(rule), span, message, "a message is sent as a whole; take the party off one of the two")
 
 
 def _messages_below(symbols: Iterable[str], analysis: Analysis) -> Iterator[str]:
@@ -206,20 +180,12 @@ def _check_parties(analysis: Analysis, report: Reporter, party_classes: Collecti
     messages = [(rule, ref) for rule in rules for ref in refs(rule.body) if ref.sender is not None]
     senders = {ref.sender for _, ref in messages}
     known = {*party_classes, *ALWAYS_KNOWN}
-    told: set[str] = set()
+    reported: set[str] = set()
     for rule, ref in messages:
         if ref.recipient is not None and ref.recipient not in known and ref.recipient not in senders:
-            report.error(
-                source_of(rule),
-                ref.span,
-                f"nobody is called {ref.recipient}: no class of that name, and it sends nothing",
-                f"add class {ref.recipient}(FandangoParty)",
-            )
-        if ref.sender is not None and ref.sender not in known and ref.sender not in told:
-            told.add(ref.sender)
-            report.warning(
-                source_of(rule),
-                ref.span,
-                f"no class is called {ref.sender}: in a session its messages go to standard output",
-                f"add class {ref.sender}(FandangoParty)",
-            )
+            message = f"nobody is called {ref.recipient}: no class of that name, and it sends nothing"
+            report.error(source_of(rule), ref.span, message, f"add class {ref.recipient}(FandangoParty)")
+        if ref.sender is not None and ref.sender not in known and ref.sender not in reported:
+            reported.add(ref.sender)
+            message = f"no class is called {ref.sender}: in a session its messages go to standard output"
+            report.warning(source_of(rule), ref.span, message, f"add class {ref.sender}(FandangoParty)")

@@ -1,7 +1,7 @@
-"""Python expressions of a spec become plain functions, once.
+"""Python expressions of a spec, compiled to functions once.
 
-A mention `<x>` was replaced by an identifier when the spec was read; here those identifiers become the parameters
-of a function. Calling one takes half a microsecond where evaluating the same text anew takes thirty.
+The parser replaced each mention `<x>` by an identifier; these identifiers become the parameters of a function. Calling
+it takes half a microsecond where evaluating the same text anew takes thirty.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import Any
 from palaver.errors import Diagnostic
 from palaver.spec.ast import Expression
 
-# What spec code gives back is anything at all; those who call it look before they use it.
+# Spec code may return anything; its callers check.
 Function = Callable[..., Any]
 
-# What to catch where spec code is called: anything, also `sys.exit()`, but for the user who presses Ctrl-C.
+# The exceptions to catch where spec code is called: all, also `sys.exit()`, but not Ctrl-C.
 SPEC_CODE_RAISES = (Exception, SystemExit)
 
 
@@ -41,12 +41,12 @@ def compile_expression(expression: Expression, names: dict[str, Any], variables:
 
 
 def is_constant(expression: Expression) -> bool:
-    """Whether the expression gives the same value whenever it is asked: no mention, no call, no await."""
+    """Return True if the expression always has the same value: no mention, no call, no await."""
     changing = (ast.Call, ast.Await, ast.Yield, ast.YieldFrom, ast.NamedExpr)
     return not expression.mentions and not any(isinstance(node, changing) for node in ast.walk(expression.python))
 
 
-# What gives the same for the same, and changes nothing.
+# Builtins and syntax whose value depends only on their operands.
 _PURE = frozenset(("abs", "bool", "bytes", "int", "len", "max", "min", "ord", "round", "str", "sum"))
 _PURE_NODES = (
     ast.BinOp, ast.BoolOp, ast.Call, ast.Compare, ast.Constant, ast.IfExp, ast.List, ast.Slice, ast.Subscript,
@@ -55,9 +55,9 @@ _PURE_NODES = (
 
 
 def is_pure(expression: Expression, names: Mapping[str, Any]) -> bool:
-    """Whether nothing but its mentions decides what the expression gives, as far as can be seen.
+    """Return True if the value certainly depends on nothing but the mentions.
 
-    That is so if it calls nothing but a few builtins, and `names`, what the spec defines, does not hide them.
+    The expression may call only a few builtins, and `names`, those the spec defines, must not hide them.
     """
     mentioned = {mention.name for mention in expression.mentions}
     for node in ast.walk(expression.python):
@@ -74,7 +74,7 @@ def is_pure(expression: Expression, names: Mapping[str, Any]) -> bool:
 
 
 def raised(error: BaseException) -> str:
-    """That an error was raised, in words. The error may be the spec's own class, and fail in turn when asked."""
+    """The sentence part "raised …". The error may be of a class of the spec, whose `str` fails."""
     try:
         return f"raised {type(error).__name__}: {error}"
     except SPEC_CODE_RAISES:
@@ -82,7 +82,7 @@ def raised(error: BaseException) -> str:
 
 
 def place_in(names: Mapping[str, Any], error: BaseException) -> str:
-    """The line of spec code, with these globals, that was running when an error came; "" if there was none."""
+    """The innermost line of spec code, with these globals, that raised an error; "" if there was none."""
     place = ""
     traceback = error.__traceback__
     while traceback is not None:
@@ -93,7 +93,7 @@ def place_in(names: Mapping[str, Any], error: BaseException) -> str:
 
 
 def shorten(value: object) -> str:
-    """How what spec code gave back is shown in a sentence."""
+    """The repr of a value that spec code returned, shortened to fit into a sentence."""
     try:
         text = repr(value)
     except SPEC_CODE_RAISES:
@@ -102,11 +102,7 @@ def shorten(value: object) -> str:
 
 
 def describe_crash(what: str, expression: Expression, error: BaseException) -> Diagnostic:
-    """What to say when spec code raised."""
+    """The diagnostic of an error that spec code raised."""
     return Diagnostic(
-        "error",
-        f"{what} {raised(error)}",
-        expression.source,
-        expression.span,
-        "the spec's own Python code failed here",
+        "error", f"{what} {raised(error)}", expression.source, expression.span, "the spec's own Python code failed here"
     )

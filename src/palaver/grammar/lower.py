@@ -1,18 +1,26 @@
-"""Spec files become one grammar: later rules replace earlier ones, library rules fill the gaps."""
+"""Spec files to one grammar, and a grammar to its part for some messages.
+
+Later rules replace earlier ones; library rules define what the spec does not.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import replace
 from types import MappingProxyType
+from typing import assert_never
 
-from palaver.grammar.ir import Grammar, computed_bounds, first_expression, refs, source_of
+from palaver.grammar.check import check_grammar as check_grammar
+from palaver.grammar.fixpoints import ENDLESS, least_sizes
+from palaver.grammar.ir import Grammar, source_of
 from palaver.grammar.stdlib import LIBRARY_SYMBOLS, library_rule
 from palaver.source import Source, Span
 from palaver.spec.ast import (
     And,
-    Child,
+    Bit,
+    Choice,
     Constraint,
-    Descendant,
+    Expr,
     Expression,
     Formula,
     Goal,
@@ -21,11 +29,17 @@ from palaver.spec.ast import (
     Not,
     Or,
     Path,
+    Pattern,
+    Permutation,
     Quantified,
+    Ref,
+    Repeat,
     Rule,
     SpecFile,
 )
+from palaver.spec.ast import Sequence as SequenceExpr
 from palaver.spec.diagnose import Reporter, did_you_mean
+from palaver.spec.traversal import computed_bounds, first_expression, refs, step_symbols
 
 
 def lower(
@@ -37,32 +51,33 @@ def lower(
     extra: Iterable[Constraint | Goal] = (),
     assumed: Collection[str] | None = (),
 ) -> Grammar:
-    """The grammar that `files` define together; what is undefined is reported.
+    """The grammar that `files` define together; undefined symbols are reported.
 
-    Not reported is what is `assumed` to be defined where we could not read (None: anything may be). An undefined symbol
-    stands for the empty text from then on, so that whatever else is wrong can be found as well.
+    Symbols that are `assumed` to be defined in files that could not be read are not reported (None: any symbol). An
+    undefined symbol stands for the empty text from then on, so that other errors are found as well.
     """
     rules = _collect_rules(files, report)
     own = frozenset(rules)
     extra = tuple(extra)
-    # A file that is included twice overrides what stands between, but says what it demands only once.
+    # A file that is included twice overrides what stands between, but states its constraints only once.
     distinct = list({id(file): file for file in files}.values())
     constraints = tuple(c for file in distinct for c in file.constraints)
     constraints += tuple(c for c in extra if isinstance(c, Constraint))
-    goals = tuple(g for file in distinct for g in file.goals) + tuple(g for g in extra if isinstance(g, Goal))
+    objectives = tuple(o for file in distinct for o in file.objectives)
+    objectives += tuple(o for o in extra if isinstance(o, Goal))
     settings = tuple(s for file in distinct for s in file.settings)
     resolver = _Resolver(rules, report, stdlib, assumed)
     resolver.require_start(start, files)
     resolver.resolve_rules()
     for constraint in constraints:
         resolver.resolve_formula(constraint.formula, frozenset())
-    for goal in goals:
-        resolver.resolve_expression(goal.expression, frozenset())
+    for objective in objectives:
+        resolver.resolve_expression(objective.expression, frozenset())
     for setting in settings:
         if setting.selector.startswith("<"):
             resolver.require(setting.selector, setting.source, setting.span)
     resolver.resolve_rules()
-    return Grammar(MappingProxyType(rules), start, constraints, goals, settings, own)
+    return Grammar(MappingProxyType(rules), start, constraints, objectives, settings, own)
 
 
 def _collect_rules(files: Sequence[SpecFile], report: Reporter) -> dict[str, Rule]:
@@ -71,21 +86,16 @@ def _collect_rules(files: Sequence[SpecFile], report: Reporter) -> dict[str, Rul
         for rule in file.rules:
             earlier = rules.pop(rule.symbol, None)
             rules[rule.symbol] = rule
-            # A file that replaces another file's rule does what replacing is for; one that replaces its own forgot
-            # something.
+            # A file that replaces another file's rule is meant; one that replaces its own is probably a mistake.
             if earlier is not None and earlier is not rule and earlier.source is file.source:
                 line, column = file.source.place(earlier.span.start)
-                report.warning(
-                    file.source,
-                    rule.span,
-                    f"{rule.symbol} replaces the definition at {file.source.name}:{line}:{column}",
-                    "join the two with | or rename one",
-                )
+                message = f"{rule.symbol} replaces the definition at {file.source.name}:{line}:{column}"
+                report.warning(file.source, rule.span, message, "join the two with | or rename one")
     return rules
 
 
 class _Resolver:
-    """Looks for a definition of every symbol that is mentioned anywhere."""
+    """Finds the definition of every symbol that is mentioned anywhere."""
 
     def __init__(self, rules: dict[str, Rule], report: Reporter, stdlib: bool, assumed: Collection[str] | None) -> None:
         self._rules = rules
@@ -133,6 +143,8 @@ class _Resolver:
                 source = first_expression(body).source
                 self._resolve_path(path, source, bound)
                 self.resolve_formula(body, bound | {variable})
+            case _:
+                assert_never(formula)
 
     def resolve_expression(self, expression: Expression, bound: frozenset[str]) -> None:
         for mention in expression.mentions:
@@ -141,9 +153,8 @@ class _Resolver:
     def _resolve_path(self, path: Path, source: Source, bound: frozenset[str]) -> None:
         if path.base not in bound:
             self.require(path.base, source, path.span)
-        for step in path.steps:
-            if isinstance(step, Child | Descendant):
-                self.require(step.symbol, source, path.span)
+        for symbol in step_symbols(path):
+            self.require(symbol, source, path.span)
 
     def require(self, symbol: str, source: Source, span: Span) -> None:
         if self._known(symbol):
@@ -167,3 +178,57 @@ class _Resolver:
         if rule is not None:
             self._rules[symbol] = rule
         return rule is not None
+
+
+# --- Slices -----------------------------------------------------------------------------------------------------------
+
+
+def slice_parties(grammar: Grammar, parties: Collection[str]) -> Grammar:
+    """`grammar` without the messages that none of `parties` sends, and without the rules that become empty by that.
+
+    A start symbol that becomes empty stands for the empty text.
+    """
+    return slice_messages(grammar, lambda message: message.sender in parties)
+
+
+def slice_messages(grammar: Grammar, is_kept: Callable[[Ref], bool]) -> Grammar:
+    """`grammar` without the messages that are not kept, and without the rules that become empty by that."""
+    gone: set[str] = set()
+    while True:
+        bodies = {name: _kept(rule.body, is_kept, gone) for name, rule in grammar.rules.items() if name not in gone}
+        rules = {name: replace(grammar.rules[name], body=body) for name, body in bodies.items() if body is not None}
+        # A loop whose only exit was another party's message never ends, and is removed as well.
+        sizes = least_sizes(rules)
+        lost = {name for name in bodies if sizes.get(name, ENDLESS) >= ENDLESS}
+        if not lost:
+            break
+        gone |= lost
+    rules.setdefault(grammar.start, Rule(grammar.start, Literal("")))
+    for name in sorted(gone):
+        # Constraints may still mention these symbols; they hold, as there are no such nodes.
+        rules.setdefault(name, Rule(name, Literal("")))
+    return replace(grammar, rules=MappingProxyType(rules), own=grammar.own - gone)
+
+
+def _kept(expr: Expr, is_kept: Callable[[Ref], bool], gone: Collection[str]) -> Expr | None:
+    """`expr` without the messages that are not kept; None if nothing is left."""
+    match expr:
+        case Ref(symbol, sender):
+            return None if symbol in gone or (sender is not None and not is_kept(expr)) else expr
+        case SequenceExpr(parts) | Permutation(parts):
+            kept = tuple(left for part in parts if (left := _kept(part, is_kept, gone)) is not None)
+            if len(kept) > 1:
+                return replace(expr, parts=kept)
+            return kept[0] if kept else None
+        case Choice(options):
+            kept = tuple(left for option in options if (left := _kept(option, is_kept, gone)) is not None)
+            if len(kept) > 1:
+                return replace(expr, options=kept)
+            return kept[0] if kept else None
+        case Repeat(body):
+            left = _kept(body, is_kept, gone)
+            return None if left is None else replace(expr, body=left)
+        case Literal() | Bit() | Pattern():
+            return expr
+        case _:
+            assert_never(expr)

@@ -1,4 +1,4 @@
-"""The library of symbols every spec can use: `<digit>`, `<byte>`, `<CR>` and their kin.
+"""The library of symbols every spec can use, such as `<digit>`, `<byte>` and `<CR>`.
 
 Each name X stands for two rules, `<_X>` (the definition) and `<X> ::= <_X>`, so that a spec may redefine `<X>` and no
 other library symbol notices. Only the rules that a spec mentions are ever parsed.
@@ -14,42 +14,12 @@ from palaver.spec.diagnose import Reporter
 from palaver.spec.parse import parse_spec
 
 _CONTROLS = [
-    "NUL",
-    "SOH",
-    "STX",
-    "ETX",
-    "EOT",
-    "ENQ",
-    "ACK",
-    "BEL",
-    "BS",
-    "HT",
-    "LF",
-    "VT",
-    "FF",
-    "CR",
-    "SO",
-    "SI",
-    "DLE",
-    "DC1",
-    "DC2",
-    "DC3",
-    "DC4",
-    "NAK",
-    "SYN",
-    "ETB",
-    "CAN",
-    "EM",
-    "SUB",
-    "ESC",
-    "FS",
-    "GS",
-    "RS",
-    "US",
-    "SP",
-]
+    "NUL", "SOH", "STX", "ETX", "EOT", "ENQ", "ACK", "BEL", "BS", "HT", "LF",
+    "VT", "FF", "CR", "SO", "SI", "DLE", "DC1", "DC2", "DC3", "DC4", "NAK",
+    "SYN", "ETB", "CAN", "EM", "SUB", "ESC", "FS", "GS", "RS", "US", "SP",
+]  # fmt: skip
 
-# What stands on the right of `<_X> ::=`, by X.
+# The right-hand side of `<_X> ::=`, by X.
 _DEFINITIONS: dict[str, str] = {
     "char": r"r'(.|\n)'",
     "printable": r"r'[0-9a-zA-Z!-/:-@\[-`{-~ \t\n\r\x0b\x0c]'",

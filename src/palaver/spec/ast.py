@@ -1,8 +1,7 @@
-"""What a spec says, as frozen data.
+"""The abstract syntax tree of a spec, as frozen data.
 
-The right-hand side of a rule is a tree of `Expr`s. It is also the intermediate representation that the matcher, the
-generator and every analysis read: there is nothing to lower in it but names, and those stay names. Spans never take
-part in comparison, so two specs that say the same are equal wherever they stand.
+The right-hand side of a rule is a tree of `Expr`s, which is also the intermediate representation of the matcher, the
+generator and every analysis. Spans do not take part in comparison, so equal rules are equal wherever they stand.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ NOWHERE = Span(0, 0)
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """A terminal that is matched as it stands: text or bytes."""
+    """A terminal of fixed text or bytes."""
 
     value: str | bytes
     span: Span = field(default=NOWHERE, compare=False, repr=False)
@@ -117,7 +116,7 @@ Step: TypeAlias = Child | Descendant | Index
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """Where to look: all nodes named `base` (or the one bound to that name by a quantifier), then the steps."""
+    """A selector: all nodes named `base` (or the one bound to that name by a quantifier), then the steps from there."""
 
     base: str
     steps: tuple[Step, ...] = ()
@@ -126,7 +125,7 @@ class Path:
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A path in Python text.
+    """A selector in Python text.
 
     `each` stands for one node at a time, `list` (`*P`) for all of them, `count` (`|P|`) for how many. `name` is the
     Python identifier that stands for the mention in `Expression.python`.
@@ -139,9 +138,9 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """A Python expression of the spec: what the author wrote, and what CPython made of it without the selectors.
+    """A Python expression of the spec: its text, and the syntax tree in which identifiers replace the selectors.
 
-    Every textual mention is a variable of its own, in the order of the text.
+    Every mention in the text is a variable of its own, in the order of the text.
     """
 
     text: str
@@ -156,7 +155,7 @@ class Expression:
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """One Python condition; it holds if it holds for every combination of what its mentions select."""
+    """A Python condition; it holds if it holds for every combination of the nodes that its mentions select."""
 
     expression: Expression
 
@@ -173,7 +172,7 @@ class Or:
 
 @dataclass(frozen=True, slots=True)
 class Not:
-    """Only around formulas that bind a symbol; any other `not` is Python's own, inside a leaf."""
+    """Only around formulas that bind a symbol; any other `not` is part of a Python condition."""
 
     part: Formula
 
@@ -208,7 +207,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Constraint:
-    """`where`: must hold. `text` is what the author wrote after the keyword."""
+    """`where`: a condition that must hold. `text` is the text after the keyword."""
 
     text: str
     formula: Formula
@@ -216,12 +215,12 @@ class Constraint:
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
     def __hash__(self) -> int:
-        return hash(self.text)  # to go through all of the formula would take longer than what it is looked up for
+        return hash(self.text)  # hashing the whole formula would take longer than the lookups it serves
 
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """`minimizing` or `maximizing`: what to prefer."""
+    """`minimizing` or `maximizing`: an expression to optimise."""
 
     maximize: bool
     expression: Expression
@@ -252,7 +251,7 @@ class SpecFile:
     source: Source
     rules: tuple[Rule, ...] = ()
     constraints: tuple[Constraint, ...] = ()
-    goals: tuple[Goal, ...] = ()
+    objectives: tuple[Goal, ...] = ()
     settings: tuple[Setting, ...] = ()
     includes: tuple[Include, ...] = ()
     python: ast.Module = field(default_factory=lambda: ast.Module(body=[], type_ignores=[]), compare=False, repr=False)

@@ -1,4 +1,4 @@
-"""Remarks about a spec: collected while reading goes on, raised together at the end."""
+"""Diagnostics of a spec: collected while it is read, raised together at the end."""
 
 from __future__ import annotations
 
@@ -9,12 +9,9 @@ from typing import Literal
 from palaver.errors import Diagnostic, SpecError
 from palaver.source import Source, Span
 
-# Whoever has more errors than this in one file has a wrong file; and reading on costs time.
-MAX_ERRORS = 50
 
-
-class Wrong(Exception):
-    """Gives up on one statement: raised deep inside the readers, caught where the next statement starts."""
+class ParseError(Exception):
+    """An error in one statement: raised inside the parsers, caught where the next statement starts."""
 
     def __init__(self, span: Span, message: str, hint: str = "") -> None:
         self.span = span
@@ -24,12 +21,12 @@ class Wrong(Exception):
 
 
 class Reporter:
-    """Collects diagnostics. They are told file by file, from the top of each to its end."""
+    """Collects diagnostics, and orders them by file and position."""
 
     def __init__(self) -> None:
         self._diagnostics: list[Diagnostic] = []
         self.error_count = 0
-        self.text_is_missing = False  # a part of the spec could not be read at all: nobody knows what it defines
+        self.text_is_missing = False  # a part of the spec could not be read at all, and may define anything
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
@@ -50,16 +47,16 @@ class Reporter:
     def warning(self, source: Source, span: Span, message: str, hint: str = "") -> None:
         self._add("warning", source, span, message, hint)
 
-    def take_over(self, diagnostics: Iterable[Diagnostic]) -> None:
-        """Add what another reporter collected."""
+    def extend(self, diagnostics: Iterable[Diagnostic]) -> None:
+        """Add the diagnostics of another reporter."""
         for diagnostic in diagnostics:
             self._diagnostics.append(diagnostic)
             self.error_count += diagnostic.severity == "error"
 
     def raise_if_errors(self) -> None:
-        """Go on only if there are no errors.
+        """Raise the errors, if there are any.
 
-        :raises SpecError: there are; it tells everything collected, warnings included
+        :raises SpecError: with all diagnostics, warnings included
         """
         if self.error_count:
             raise SpecError(self.diagnostics)
@@ -69,7 +66,7 @@ class Reporter:
         end = len(source.text)
         start = min(max(span.start, 0), end)
         inside = Span(start, min(max(span.end, start), end))
-        self.take_over([Diagnostic(severity, message, source, inside, hint)])
+        self.extend([Diagnostic(severity, message, source, inside, hint)])
 
 
 def did_you_mean(name: str, candidates: Iterable[str]) -> str:

@@ -1,4 +1,4 @@
-"""Files and their includes to spec files, in the order in which they are to be processed.
+"""Files and their includes, loaded in the order in which they are to be processed.
 
 An include goes in front of everything collected so far for the file that includes it: the includer overrides, and of
 several includes the first. So a file's list is its includes' lists from the last include to the first, then itself.
@@ -17,16 +17,15 @@ from types import MappingProxyType
 from palaver.source import Source, Span
 from palaver.spec.ast import NOWHERE, Include, SpecFile
 from palaver.spec.diagnose import Reporter
-from palaver.spec.parse import parse_spec
-from palaver.spec.scan import normalise_line_ends
+from palaver.spec.lexer import normalise_line_ends
+from palaver.spec.parse import parse_constraint as parse_constraint
+from palaver.spec.parse import parse_spec as parse_spec
+from palaver.spec.spec_limits import MAX_FILES, MAX_INCLUDE_DEPTH
 
-# Ten files that include each other's successors twice are a thousand; nobody means that.
-MAX_FILES = 1000
-MAX_INCLUDES_IN_EACH_OTHER = 50
 _UTF8_MARK = b"\xef\xbb\xbf"
 _CONTROL = re.compile(rb"[\x01-\x08\x0b\x0e-\x1a\x1c-\x1f\x7f]")
 _NO_SPEC = "a spec is a text file; this seems to be something else"
-_NO_ENVIRONMENT: Mapping[str, str] = MappingProxyType({})
+_EMPTY: Mapping[str, str] = MappingProxyType({})
 
 
 def load_files(
@@ -34,9 +33,9 @@ def load_files(
     report: Reporter,
     *,
     include_dirs: Sequence[Path] = (),
-    environ: Mapping[str, str] = _NO_ENVIRONMENT,
+    environ: Mapping[str, str] = _EMPTY,
 ) -> list[SpecFile]:
-    """The specs in `paths` with their includes; what cannot be read is reported."""
+    """The specs in `paths` with their includes; unreadable files are reported."""
     loader = _Loader(report, include_dirs, environ)
     loaded = []
     for path in map(Path, paths):
@@ -51,11 +50,7 @@ def load_files(
 
 
 def load_texts(
-    texts: Sequence[str],
-    report: Reporter,
-    *,
-    include_dirs: Sequence[Path] = (),
-    environ: Mapping[str, str] = _NO_ENVIRONMENT,
+    texts: Sequence[str], report: Reporter, *, include_dirs: Sequence[Path] = (), environ: Mapping[str, str] = _EMPTY
 ) -> list[SpecFile]:
     """The specs in `texts` with their includes, which are looked for in the current directory first."""
     loader = _Loader(report, include_dirs, environ)
@@ -67,7 +62,7 @@ def load_texts(
 
 
 class _Unreadable(Exception):
-    """A file that cannot be read, or not as text; as far as it is text, `text` and `span` show where it is not."""
+    """A file that cannot be read as text; `text` and `span` show the place, if some of it is text."""
 
     def __init__(self, message: str, hint: str = "", *, text: str = "", span: Span = NOWHERE) -> None:
         self.message = message
@@ -77,12 +72,12 @@ class _Unreadable(Exception):
         super().__init__(message)
 
 
-class _Missing(_Unreadable):
+class _FileMissing(_Unreadable):
     """A file that is not there; the search for it may go on elsewhere."""
 
 
-class _IsDirectory(_Unreadable):
-    """A directory in the place of a file; the search may go on, and is worth a word if it finds nothing."""
+class _FileIsDirectory(_Unreadable):
+    """A directory in the place of a file; the search may go on, and it is reported if nothing else is found."""
 
 
 class _Loader:
@@ -91,7 +86,7 @@ class _Loader:
         self._dirs = [*include_dirs, *_path_list(environ, "PALAVER_PATH"), *_path_list(environ, "FANDANGO_PATH")]
         self._parsed: dict[str, SpecFile] = {}
         self._count = 0
-        self._complaints: set[tuple[str, Span]] = set()
+        self._reported_includes: set[tuple[str, Span]] = set()
 
     def load(self, source: Source, path: Path | None, includers: tuple[Path, ...] = ()) -> list[SpecFile]:
         """The spec in `source` behind its includes. `path` is None for a spec that is no file."""
@@ -120,16 +115,16 @@ class _Loader:
             _refuse_loop(path, includers)
         except _Unreadable as unreadable:
             self._report.text_is_missing = True
-            # The same include fails again for everyone who includes this file.
-            if (source.name, include.span) not in self._complaints:
-                self._complaints.add((source.name, include.span))
+            # The same include fails again wherever this file is included.
+            if (source.name, include.span) not in self._reported_includes:
+                self._reported_includes.add((source.name, include.span))
                 self._report.error(source, include.span, unreadable.message, unreadable.hint)
             return []
         return self.load(Source(str(path), text, is_included=True), path, includers)
 
     def _refuse_too_many(self, includers: tuple[Path, ...]) -> None:
-        if len(includers) > MAX_INCLUDES_IN_EACH_OTHER:
-            raise _Unreadable(f"more than {MAX_INCLUDES_IN_EACH_OTHER} files include each other here")
+        if len(includers) > MAX_INCLUDE_DEPTH:
+            raise _Unreadable(f"more than {MAX_INCLUDE_DEPTH} files include each other here")
         if self._count >= MAX_FILES:
             raise _Unreadable(
                 f"this is file number {MAX_FILES + 1}", "include a file that many others need only once, at the top"
@@ -143,14 +138,14 @@ class _Loader:
             path = directory / include.path
             try:
                 return path, _read_text(path)
-            except _Missing:
+            except _FileMissing:
                 continue
-            except _IsDirectory as directory_found:
+            except _FileIsDirectory as directory_found:
                 problem = problem or directory_found
         if problem is not None:
             raise problem
         places = ", ".join(dict.fromkeys(str(directory) for directory in (here, *self._dirs)))
-        raise _Missing(f"there is no {include.path} to include", f"looked in {places}")
+        raise _FileMissing(f"there is no {include.path} to include", f"looked in {places}")
 
 
 def _path_list(environ: Mapping[str, str], variable: str) -> list[Path]:
@@ -175,13 +170,13 @@ def _read_text(path: Path) -> str:
     try:
         data = path.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
-        raise _Missing(f"there is no file {path}", _similar_file(path)) from None
+        raise _FileMissing(f"there is no file {path}", _similar_file(path)) from None
     except IsADirectoryError:
-        raise _IsDirectory(f"{path} is a directory", "name a file in it") from None
+        raise _FileIsDirectory(f"{path} is a directory", "name a file in it") from None
     except OSError as error:
         raise _Unreadable(f"{path} cannot be read: {error.strerror}") from None
     except ValueError:
-        raise _Missing(f"{str(path)!r} is no name of a file") from None
+        raise _FileMissing(f"{str(path)!r} is no name of a file") from None
     return normalise_line_ends(_decoded(data, path))
 
 
@@ -209,7 +204,7 @@ def _decoded(data: bytes, path: Path) -> str:
 
 
 def _similar_file(path: Path) -> str:
-    """A hint at the spec that may have been meant."""
+    """A hint at a spec file with a similar name."""
     try:
         beside = {each.stem: each.name for each in sorted(path.parent.iterdir()) if each.suffix == ".fan"}
     except OSError:

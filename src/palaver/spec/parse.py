@@ -1,8 +1,8 @@
-"""One spec text to its AST, statement by statement.
+"""One spec text to its AST, by recursive descent, statement by statement.
 
-How it works. `_Reader` walks over the text statement by statement and decides by how each begins what it is. Rules are
-tokens for `rules`, constraints go to `formula`, settings to `settings`, and Python is left alone: at the end all other
-statements are blanked out (`mask`), and CPython reads what remains.
+How it works. `_SpecReader` tells statements apart by their beginnings. `rule_parser` reads rules, `formula_parser`
+constraints, `setting_statements` settings. Python comes last: all other statements are blanked out (`python_mask`), and
+CPython parses the rest.
 
     spec        := { statement ( newline | ';' ) }
     statement   := rule | constraint | setting | include | Python
@@ -23,13 +23,9 @@ from typing import TypeVar
 
 from palaver.source import Source, Span
 from palaver.spec.ast import Constraint, Goal, Include, Rule, Setting, SpecFile
-from palaver.spec.cpython import Places, parse_module
-from palaver.spec.diagnose import MAX_ERRORS, Reporter, Wrong
-from palaver.spec.formula import read_formula
-from palaver.spec.mask import Statement, masked_text, python_starts
-from palaver.spec.python_parts import read_expression
-from palaver.spec.rules import RuleParser, literal_value
-from palaver.spec.scan import (
+from palaver.spec.diagnose import ParseError, Reporter
+from palaver.spec.formula_parser import read_formula
+from palaver.spec.lexer import (
     GAP,
     NAME,
     RULE_HEAD,
@@ -39,7 +35,12 @@ from palaver.spec.scan import (
     python_tokens,
     rule_tokens,
 )
+from palaver.spec.python_mask import Statement, masked_text, python_starts
+from palaver.spec.python_parser import Places, parse_module
+from palaver.spec.rule_parser import RuleParser, literal_value
+from palaver.spec.selectors import read_expression
 from palaver.spec.settings import read_setting
+from palaver.spec.spec_limits import MAX_ERRORS_PER_FILE
 
 _KEYWORD = re.compile(r"(where|minimizing|maximizing|setting)\b")
 _INCLUDE = re.compile(r"include[ \t]*(?=\()")
@@ -54,30 +55,32 @@ Result = TypeVar("Result")
 
 
 def parse_spec(source: Source, report: Reporter) -> SpecFile:
-    """Everything that can be read of a spec; errors are reported, in the order of the text."""
+    """The statements of a spec that are correct; errors are reported, in the order of the text."""
     own_report = Reporter()  # errors are counted file by file
-    spec_file = _Reader(source, own_report).read()
-    report.take_over(own_report.diagnostics)
+    spec_file = _SpecReader(source, own_report).read()
+    report.extend(own_report.diagnostics)
     return spec_file
 
 
 def parse_constraint(text: str, report: Reporter, name: str = "<constraint>") -> Constraint | Goal | None:
-    """A constraint as one gives it on the command line: without a keyword it is a `where`. None if it has an error."""
+    """A constraint of the command line; without a keyword it is a `where`. None if it has an error."""
     source = Source(name, normalise_line_ends(text))
-    reader = _Reader(source, report)
+    reader = _SpecReader(source, report)
     at = _behind_gap(source.text, 0)
     keyword = _KEYWORD.match(source.text, at)
     try:
         if keyword is None:
             statement, end = reader.constraint("where", Span(at, at))
         elif keyword.group() == "setting":
-            raise Wrong(Span(*keyword.span()), "a setting is no constraint", "write it into a spec file")
+            raise ParseError(Span(*keyword.span()), "a setting is no constraint", "write it into a spec file")
         else:
             statement, end = reader.constraint(keyword.group(), Span(*keyword.span()))
         rest = _behind_gap(source.text, end)
         if rest < len(source.text):
-            raise Wrong(Span(rest, len(source.text)), "one constraint at a time, please", "join conditions with `and`")
-    except Wrong as wrong:
+            raise ParseError(
+                Span(rest, len(source.text)), "one constraint at a time, please", "join conditions with `and`"
+            )
+    except ParseError as wrong:
         report.error(source, wrong.span, wrong.message, wrong.hint)
         return None
     return statement
@@ -86,7 +89,7 @@ def parse_constraint(text: str, report: Reporter, name: str = "<constraint>") ->
 # --- Statements ------------------------------------------------------------------------------------------------------
 
 
-class _Reader:
+class _SpecReader:
     """Reads one text, and collects the statements of each kind."""
 
     def __init__(self, source: Source, report: Reporter) -> None:
@@ -95,7 +98,7 @@ class _Reader:
         self.report = report
         self.rules: list[Rule] = []
         self.constraints: list[Constraint] = []
-        self.goals: list[Goal] = []
+        self.objectives: list[Goal] = []
         self.settings: list[Setting] = []
         self.includes: list[Include] = []
         self._statements: list[Statement] = []
@@ -114,8 +117,8 @@ class _Reader:
             self._statements.append(statement)
             end = statement.end = max(self._statement(statement), at + 1)
             at = _behind_gap(text, end)
-            if self.report.error_count >= MAX_ERRORS:
-                self.report.error(self.source, Span(at, at), f"reading stopped here after {MAX_ERRORS} errors")
+            if self.report.error_count >= MAX_ERRORS_PER_FILE:
+                self.report.error(self.source, Span(at, at), f"reading stopped here after {MAX_ERRORS_PER_FILE} errors")
                 break
         return self._spec_file()
 
@@ -124,14 +127,14 @@ class _Reader:
             self.source,
             tuple(self.rules),
             tuple(self.constraints),
-            tuple(self.goals),
+            tuple(self.objectives),
             tuple(self.settings),
             tuple(self.includes),
             self._python_module(),
         )
 
     def _statement(self, statement: Statement) -> int:
-        """Read one statement; where it ends."""
+        """Read one statement; return its end."""
         at = statement.start
         in_block = self._block_indent is not None
         if head := RULE_HEAD.match(self.text, at):
@@ -139,10 +142,12 @@ class _Reader:
         if self.text[at] == "<":
             return self._headless_rule(at)
         if self.text[at] == "|":
-            return self._skip(at, Wrong(Span(at, at + 1), "this line starts with | but continues no rule"))
+            return self._skip(at, ParseError(Span(at, at + 1), "this line starts with | but continues no rule"))
         if naked := _NAKED_HEAD.match(self.text, at):
             name = naked.group(1)
-            wrong = Wrong(Span(*naked.span(1)), "a rule defines a symbol in angle brackets", f"write <{name}> ::= …")
+            wrong = ParseError(
+                Span(*naked.span(1)), "a rule defines a symbol in angle brackets", f"write <{name}> ::= …"
+            )
             return self._skip(at, wrong, rule_tokens(self.text, naked.end())[1])
         if not in_block and (keyword := _KEYWORD.match(self.text, at)):
             return self._setting(keyword) if keyword.group() == "setting" else self._constraint(keyword)
@@ -151,19 +156,19 @@ class _Reader:
         return self._python(statement)
 
     def _attempt(self, read: Callable[[], Result]) -> Result | None:
-        """What `read` gives; None, and a report, if it finds something wrong."""
+        """The result of `read`; None if it raises a ParseError, which is reported."""
         try:
             return read()
-        except Wrong as wrong:
+        except ParseError as wrong:
             self.report.error(self.source, wrong.span, wrong.message, wrong.hint)
             return None
 
-    def _skip(self, at: int, wrong: Wrong, end: int | None = None) -> int:
-        """Report, and pass over a statement that is none."""
+    def _skip(self, at: int, wrong: ParseError, end: int | None = None) -> int:
+        """Report an error and return the end of the statement."""
         self.report.error(self.source, wrong.span, wrong.message, wrong.hint)
         return python_tokens(self.text, at)[1] if end is None else end
 
-    # --- one kind after the other
+    # --- kinds of statements
 
     def _rule(self, head: re.Match[str]) -> int:
         tokens, end = rule_tokens(self.text, head.end())
@@ -182,7 +187,7 @@ class _Reader:
     def _defined_symbol(self, text: str, span: Span) -> str:
         *parties, name = names_in_symbol(text, span.start, self.text)
         if parties:
-            raise Wrong(span, "a rule defines a symbol, whoever says it", f"write <{name}> ::= …")
+            raise ParseError(span, "a rule defines a symbol, whoever says it", f"write <{name}> ::= …")
         return f"<{name}>"
 
     def _headless_rule(self, at: int) -> int:
@@ -191,7 +196,7 @@ class _Reader:
         symbol = found.group() if found else "<"
         try:
             names_in_symbol(symbol, at, self.text)
-        except Wrong as wrong:
+        except ParseError as wrong:
             return self._skip(at, wrong)
         span = Span(at, at + len(symbol))
         line = self.text[span.end :].split("\n", 1)[0]
@@ -199,7 +204,7 @@ class _Reader:
             hint = f"a condition starts with where: where {symbol}{line.rstrip()}"
         else:
             hint = f"a rule is written {symbol} ::= …"
-        return self._skip(at, Wrong(span, f"{symbol} starts no statement: there is no ::= behind it", hint))
+        return self._skip(at, ParseError(span, f"{symbol} starts no statement: there is no ::= behind it", hint))
 
     def _constraint(self, keyword: re.Match[str]) -> int:
         span = Span(*keyword.span())
@@ -208,7 +213,7 @@ class _Reader:
             return self._condition_tokens(span)[1]
         statement, end = read
         if isinstance(statement, Goal):
-            self.goals.append(statement)
+            self.objectives.append(statement)
         else:
             self.constraints.append(statement)
         return end
@@ -216,20 +221,20 @@ class _Reader:
     def constraint(self, keyword: str, span: Span) -> tuple[Constraint | Goal, int]:
         """The constraint whose keyword stands at `span`, and where it ends.
 
-        :raises Wrong: there is none
+        :raises ParseError: there is none
         """
         tokens, end = self._condition_tokens(span)
         if not tokens:
             what = "a condition" if keyword == "where" else "an expression"
-            raise Wrong(span, f"{keyword} needs {what}")
+            raise ParseError(span, f"{keyword} needs {what}")
         if tokens[0].text == "=":
-            raise Wrong(span, f"{keyword} starts a constraint and cannot be a variable", "choose another name")
+            raise ParseError(span, f"{keyword} starts a constraint and cannot be a variable", "choose another name")
         whole = Span(tokens[0].start, tokens[-1].end)
         if keyword == "where":
             try:
                 formula = read_formula(self.source, tokens, self.report)
             except RecursionError:
-                raise Wrong(whole, "this condition is nested too deeply") from None
+                raise ParseError(whole, "this condition is nested too deeply") from None
             return Constraint(self.text[whole.start : whole.end], formula, self.source, whole), end
         expression = read_expression(self.source, tokens, self.report)
         return Goal(keyword == "maximizing", expression, self.source, whole), end
@@ -267,10 +272,10 @@ class _Reader:
         hint = "write include('file.fan')"
         shape = [token.kind if token.kind == "string" else token.text for token in tokens]
         if shape != ["include", "(", "string", ")"]:
-            raise Wrong(span, "include takes one plain string literal", hint)
+            raise ParseError(span, "include takes one plain string literal", hint)
         path = literal_value(tokens[2], self.source, self.report)
         if not isinstance(path, str) or not path:
-            raise Wrong(tokens[2].span, "include takes the path of a file, as text", hint)
+            raise ParseError(tokens[2].span, "include takes the path of a file, as text", hint)
         return Include(path, span)
 
     # --- Python

@@ -1,9 +1,9 @@
-"""What a tree can do in an expression because its value can: operators and the methods of str, bytes and int.
+"""Operators and methods of str, bytes and int, for trees and their values.
 
 How it works
 ============
 
-A tree is none of the plain types, but stands in for all three. Which one it is read as is decided per operation:
+A tree stands in for a str, a bytes or an int. Each operation decides which of them it is read as:
 
 ==============================  =====================================================================================
 by the other operand            ``< <= > >= +`` and, for plain operands, ``- % // / << >> ^ divmod``
@@ -14,10 +14,10 @@ by the first text or bytes      the methods str and bytes share: ``tree.startswi
 as the only type that has it    ``casefold``, ``format`` (str), ``hex`` (bytes), ``bit_length`` (int), …
 ==============================  =====================================================================================
 
-Another tree among the operands counts as its own value. Not here, because they would read well and do something else:
+Another tree among the operands counts as its own value. Left out, because they would not do what a reader expects:
 ``replace`` (a method of trees), ``join``, ``encode``, ``decode``, ``translate``.
 
-The methods are made from one line each; what they accept is checked by the plain type they end up at, hence the Any.
+The methods are made from one line each; the plain type checks their arguments, hence the Any.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from typing import Any, NoReturn, TypeAlias
 Method: TypeAlias = Callable[..., Any]
 Binary: TypeAlias = Callable[[Any, Any], Any]
 
-# What to write instead of a method of str or bytes that trees deliberately do not have.
+# Replacements for methods of str and bytes that trees deliberately do not have.
 _INSTEAD = {
     "encode": "bytes(tree) is the value as bytes",
     "decode": "str(tree) is the value as text",
@@ -42,7 +42,7 @@ _INSTEAD = {
 
 
 def _like(tree: Forwarding, other: object) -> Any:
-    """The value of `tree` in the type of the plain value `other`; NotImplemented if that is no type of values."""
+    """The value of `tree` in the type of `other`; NotImplemented if that is neither text, bytes nor int."""
     if isinstance(other, str):
         return tree.to_string()
     if isinstance(other, bytes | bytearray):
@@ -149,7 +149,7 @@ def _named(method: Method, name: str) -> Method:
 
 
 class Forwarding:
-    """Everything a value can do; whoever inherits from it says what the value is."""
+    """The operators and methods of a value; subclasses define the value."""
 
     __slots__ = ()
 
@@ -307,7 +307,7 @@ class Forwarding:
     conjugate = _int_only("conjugate")
 
     def __getattr__(self, name: str) -> NoReturn:
-        """Only reached for names that do not exist: says what the author may have meant."""
+        """Raise for a name that does not exist, with a hint at a similar one."""
         message = f"a tree has no attribute {name!r}"
         if hint := _hint(self, name):
             message = f"{message}; {hint}"
@@ -315,7 +315,7 @@ class Forwarding:
 
 
 def _hint(tree: Forwarding, name: str) -> str:
-    if name.startswith("_"):  # Python's own probing; nobody reads the message
+    if name.startswith("_"):  # Python's own lookups, whose message is not shown
         return ""
     if name in _INSTEAD:
         return _INSTEAD[name]

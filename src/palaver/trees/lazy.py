@@ -1,19 +1,17 @@
-"""Nodes that know what they say, and make their children when someone looks.
+"""Lazy nodes: they store their serialisation, and make their children at first access.
 
 How it works
 ============
 
-Where other nodes store their children, a lazy node stores what it serialises to and a function that makes the children
-from that. `children` calls the function at first access and keeps the result. What the node says stays, so to serialise
-it needs no leaves afterwards either.
+Where other nodes store their children, a lazy node stores its serialisation and a function that makes the children
+from it. `children` calls the function at first access and keeps the result. The serialisation stays, so it never needs
+the leaves.
 
-To everyone else it is a node. But nodes are tuples, and tuples compare, iterate and show what they store, past
-`children`. So whatever tuples do is left to another one here: to a tuple of the same four items where only those
-matter, and where the children would be descended into, to the *plain twin*, in which nothing is lazy. So comparing and
-hashing go all the way down in C, and no deeper than for any other node.
+Nodes are tuples, and tuples compare, iterate and show what they store, past `children`. So the methods of tuples are
+delegated: to a tuple of the same four items where only those matter, and to the *plain twin*, which has no lazy nodes,
+where the children matter. So comparing and hashing go all the way down in C, and no deeper than for other nodes.
 
-One thing cannot be had this way: an `OpenNode` on the left of `==` does not ask the lazy node on the right, and is
-never equal to it.
+One limitation: an `OpenNode` on the left of `==` does not ask the lazy node on the right, and is never equal to it.
 """
 
 from __future__ import annotations
@@ -23,11 +21,11 @@ from typing import Any, NoReturn, SupportsIndex, TypeAlias, overload
 
 from palaver.trees.node import Node, OpenNode, Part, new
 
-Said: TypeAlias = str | bytes
+Serialised: TypeAlias = str | bytes
 Expand: TypeAlias = Callable[[Any], tuple[Part, ...]]
 
 
-class _Children:
+class _ChildrenOnDemand:
     """`LazyNode.children` until the first access; from then on the result, in the node's own dictionary, hides this."""
 
     def __get__(self, node: LazyNode, owner: type[LazyNode]) -> tuple[Part, ...]:
@@ -38,27 +36,27 @@ class _Children:
 
 
 def _as_twin(name: str) -> Any:
-    """A method of tuples, done by the plain twin."""
+    """A method of tuples, delegated to the plain twin."""
     method = getattr(tuple, name)
 
     def of_twin(self: LazyNode, *arguments: Any) -> Any:
-        return method(plain(self), *map(plain, arguments))
+        return method(without_lazy_nodes(self), *map(without_lazy_nodes, arguments))
 
     return of_twin
 
 
 class LazyNode(Node):
-    """A node whose children are made when they are first asked for.
+    """A node whose children are made at first access.
 
-    `new(LazyNode, (symbol, (data, expand), sources, parties))` makes one. `data` is what the node serialises to: text
-    if all its leaves are text, else bytes; never empty. `expand` makes the children from it, equal ones each time.
+    `new(LazyNode, (symbol, (data, expand), sources, parties))` makes one. `data` is its serialisation: text if all
+    its leaves are text, else bytes; never empty. `expand` makes the children from it, equal ones each time.
     """
 
-    children = _Children()
-    # What is stored in place of the children: `data` and `expand`.
-    unexpanded: tuple[Said, Expand] = vars(Node)["children"]
+    children = _ChildrenOnDemand()
+    # Stored in place of the children: `data` and `expand`.
+    unexpanded: tuple[Serialised, Expand] = vars(Node)["children"]
 
-    # Whoever calls the class of a node to make another one has children for it; that one is not lazy.
+    # A node that is made with its children is not lazy.
 
     def __new__(cls, *arguments: Any, **named: Any) -> Node:  # type: ignore[misc]
         return Node(*arguments, **named)
@@ -71,7 +69,7 @@ class LazyNode(Node):
         if changes.keys() <= {"symbol", "sources", "parties"}:
             kept = {"symbol": self.symbol, "sources": self.sources, "parties": self.parties} | changes
             edited = new(LazyNode, (kept["symbol"], self.unexpanded, kept["sources"], kept["parties"]))
-            edited.__dict__.update(self.__dict__)  # the children, if somebody has looked
+            edited.__dict__.update(self.__dict__)  # the children, if they have been made
             return edited
         return new(Node, (self.symbol, (), self.sources, self.parties))._replace(**changes)
 
@@ -97,17 +95,17 @@ class LazyNode(Node):
                 return False
             if self.unexpanded == other.unexpanded and self.sources == other.sources and self.parties == other.parties:
                 return True
-        return bool(plain(self) == (plain(other) if isinstance(other, Node) else other))
+        return bool(without_lazy_nodes(self) == (without_lazy_nodes(other) if isinstance(other, Node) else other))
 
     def __ne__(self, other: object) -> bool:
         equal = self.__eq__(other)
         return equal if equal is NotImplemented else not equal
 
     def __hash__(self) -> int:
-        return hash(plain(self))
+        return hash(without_lazy_nodes(self))
 
     def __repr__(self) -> str:
-        return repr(plain(self))
+        return repr(without_lazy_nodes(self))
 
     def __reduce_ex__(self, protocol: object) -> tuple[type[Node], tuple[Any, ...]]:
         return Node, tuple(self)
@@ -125,21 +123,21 @@ class LazyNode(Node):
         return other + tuple(self)
 
 
-def known_node(node: Node, data: Said) -> LazyNode:
-    """The same node, knowing what it serialises to."""
+def known_node(node: Node, data: Serialised) -> LazyNode:
+    """The same node with its serialisation."""
     children = node.children
     known = new(LazyNode, (node.symbol, (data, lambda _: children), node.sources, node.parties))
     known.__dict__["children"] = children
     return known
 
 
-def untouched(part: Part) -> Said | None:
-    """What `part` serialises to, if it is a lazy node whose children nobody has asked for yet; else None."""
+def untouched(part: Part) -> Serialised | None:
+    """The serialisation of a lazy node whose children have not been made yet; None for other parts."""
     return part.unexpanded[0] if isinstance(part, LazyNode) and "children" not in part.__dict__ else None
 
 
-def plain(part: Part) -> Part:
-    """The same part with nothing lazy in it. Only asked where all of it is going to be looked at."""
+def without_lazy_nodes(part: Part) -> Part:
+    """The same part with nothing lazy in it; all children are made."""
     if not isinstance(part, Node):
         return part
     order: list[Part] = []

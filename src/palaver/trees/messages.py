@@ -1,4 +1,4 @@
-"""The messages of a tree, in the order in which they are said."""
+"""The messages of a tree, in the order of the session."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class ProtocolMessage(NamedTuple):
-    """One message of a session: who said it, to whom (None: not said), and what."""
+    """One message of a session: its sender, its recipient (None: not stated), and its tree."""
 
     sender: str
     recipient: str | None
@@ -19,7 +19,7 @@ class ProtocolMessage(NamedTuple):
 
 
 class Messages(list[ProtocolMessage]):
-    """The messages of a tree, to index, slice and iterate; `next()` takes them one by one, as from an iterator."""
+    """The messages of a tree, to index, slice and iterate; `next()` returns them one by one, as an iterator does."""
 
     _taken = 0
 

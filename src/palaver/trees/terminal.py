@@ -1,8 +1,8 @@
-"""The symbols of leaves."""
+"""Terminal symbols."""
 
 from __future__ import annotations
 
-from palaver.trees.callable import Flag
+from palaver.trees.callable_values import Flag
 from palaver.trees.node import Leaf
 from palaver.trees.values import TreeValue
 

@@ -1,12 +1,12 @@
-"""What spec authors and users of the API see: a node in its place.
+"""Derivation trees as spec authors and users of the API see them: views of nodes in their place.
 
 How it works
 ============
 
 A `Tree` is a thin view. It holds a part (`node`), the tree above it and the step that leads from there to here; views
-of children are made when someone asks, and kept, so `tree.children[0] is tree.children[0]`. The parts below never
-change: an edit returns a new tree that shares everything but the spine above the change. So nothing said can be
-unsaid, copies are the tree itself, and `read_only` is always true.
+of children are made at first access, and kept, so `tree.children[0] is tree.children[0]`. The parts below never change:
+an edit returns a new tree that shares everything but the nodes above the change. So a message that was sent stays as it
+is, a copy is the tree itself, and `read_only` is always true.
 
 The names are those of FANDANGO's derivation trees. Where its manual calls something that its code has as a property,
 both work here: `children` is a list that can be called, `is_terminal` a truth value that can be called.
@@ -20,16 +20,25 @@ from collections import deque
 from collections.abc import Iterable, Iterator, KeysView, Sequence
 from typing import NamedTuple, NoReturn, Self, overload
 
-from palaver.trees import show, values
-from palaver.trees.callable import CallableList, Flag
+from palaver.trees import rendering, values
+from palaver.trees.callable_values import CallableList, Flag
 from palaver.trees.forwarding import Forwarding
 from palaver.trees.lazy import LazyNode
 from palaver.trees.messages import Messages, messages_in
-from palaver.trees.nested import Nested, from_nested
-from palaver.trees.node import Leaf, Node, NonTerminal, Part, parts_below
-from palaver.trees.paths import Path, part_at, replace_at
-from palaver.trees.terminal import Terminal
-from palaver.trees.values import ANONYMOUS, Plain, TreeValue
+from palaver.trees.node import (
+    Leaf,
+    Nested,
+    Node,
+    NonTerminal,
+    Part,
+    TreePath,
+    from_nested,
+    part_at,
+    parts_below,
+    replace_at,
+)
+from palaver.trees.terminal import Terminal as Terminal
+from palaver.trees.values import ANONYMOUS, PlainValue, TreeValue
 
 
 class Found(NamedTuple):
@@ -53,12 +62,12 @@ class Tree(Forwarding):
         self._sources: CallableList[Tree] | None = None
         self._serialised: str | bytes | None = None
         self._leaves: Sequence[Leaf] | None = None
-        # What constraints have found in it, by symbol; kept here, because each of them asks again.
+        # The nodes of each symbol that constraints have found; kept here, because each constraint looks for them.
         self.found: dict[str, Found] | None = None
 
     @classmethod
     def with_leaves(cls, part: Part, leaves: Sequence[Leaf]) -> Self:
-        """A tree whose leaves whoever made it knows: they need not be gathered again to serialise it."""
+        """A tree with its leaves, which then need not be gathered again to serialise it."""
         tree = cls(part)
         tree._leaves = leaves
         return tree
@@ -105,13 +114,13 @@ class Tree(Forwarding):
 
     @property
     def sender(self) -> str | None:
-        """Who says this, if it is a message."""
+        """The sender, if this is a message."""
         node = self.node
         return node.parties.sender if isinstance(node, Node) and node.parties else None
 
     @property
     def recipient(self) -> str | None:
-        """Who this is said to, if it is a message and the spec says."""
+        """The recipient, if this is a message and the spec states one."""
         node = self.node
         return node.parties.recipient if isinstance(node, Node) and node.parties else None
 
@@ -186,7 +195,7 @@ class Tree(Forwarding):
         return path
 
     @property
-    def path(self) -> Path:
+    def path(self) -> TreePath:
         """The steps from the root down to this tree, as `replaced` takes them."""
         return tuple(tree.step for tree in self.get_path()[1:])
 
@@ -197,7 +206,7 @@ class Tree(Forwarding):
         """
         tree = self
         for step in path:
-            part_at(tree.node, (step,))  # the one check of steps, with its message
+            part_at(tree.node, (step,))  # checks the step, and raises with a message
             tree = tree.children[step] if step >= 0 else tree.sources[~step]
         return tree
 
@@ -223,7 +232,7 @@ class Tree(Forwarding):
         return list(self.find_subtrees(symbol))
 
     def find_all_nodes(self, symbol: str, exclude_read_only: bool = True) -> list[Tree]:
-        """All trees named `symbol`, as a list. No tree can be written to, so none is left out for that."""
+        """All trees named `symbol`, as a list. Trees cannot be changed, so `exclude_read_only` excludes none."""
         return list(self.find_subtrees(symbol))
 
     def find_direct_trees(self, symbol: str) -> list[Tree]:
@@ -294,10 +303,10 @@ class Tree(Forwarding):
         # Text inside bytes was encoded as UTF-8; another encoding must start from the leaves again.
         return data if encoding == "utf-8" else values.to_bytes(self.node, encoding)
 
-    __bytes__ = to_bytes  # asked for every message, so it comes without a detour
+    __bytes__ = to_bytes  # called for every message, so without the indirection of Forwarding
 
     def serialised(self) -> str | bytes:
-        """What is written or sent: text if all of it is text, else bytes. Computed once.
+        """The data to write or send: text if all of it is text, else bytes. Computed once.
 
         :raises ConversionError: bits fill no whole bytes
         """
@@ -311,7 +320,7 @@ class Tree(Forwarding):
         return self._serialised
 
     def say_as(self, other: Tree) -> None:
-        """Take over what the other tree serialises to, if it is known, and if the node is the same."""
+        """Copy the cached serialisation of the other tree if it has the same node."""
         if self.node is other.node:
             self._serialised = other._serialised
 
@@ -333,10 +342,10 @@ class Tree(Forwarding):
         return any(isinstance(leaf, bytes) for leaf in values.flat(self.node))
 
     def should_be_serialized_to_bytes(self) -> bool:
-        """Whether the value is anything but plain text."""
+        """Return True if the value is not plain text."""
         return any(not isinstance(piece, str) for piece in values.pieces(self.node))
 
-    def _own(self) -> Plain:
+    def _own(self) -> PlainValue:
         return values.value_of(self.node)
 
     def __bool__(self) -> bool:
@@ -347,7 +356,7 @@ class Tree(Forwarding):
         """Equal in the type of `other`; between trees, in structure if the symbols are the same, else in value.
 
         :raises ConversionError: the value cannot be read in that type
-        :raises TypeError: that is no type of values
+        :raises TypeError: `other` is neither text, bytes, int nor a tree
         """
         if isinstance(other, Tree):
             return values.equal_parts(self.node, other.node)
@@ -361,16 +370,16 @@ class Tree(Forwarding):
     # Output
 
     def to_tree(self) -> str:
-        return show.show_tree(self.node)
+        return rendering.show_tree(self.node)
 
     def to_grammar(self) -> str:
-        return show.show_grammar(self.node)
+        return rendering.show_grammar(self.node)
 
     def to_repr(self) -> str:
-        return show.show_repr(self.node)
+        return rendering.show_repr(self.node)
 
     def to_value(self) -> str:
-        return show.show_value(self.node)
+        return rendering.show_value(self.node)
 
     __repr__ = to_repr
 
@@ -392,14 +401,14 @@ class Tree(Forwarding):
         return self.replaced(old, new)
 
     def deepcopy(self, *_: object, **__: object) -> Self:
-        """The tree itself: there is nothing a copy could be spared from."""
+        """The tree itself, as it never changes."""
         return self
 
     __copy__ = deepcopy
     __deepcopy__ = deepcopy
 
     def set_all_read_only(self, read_only: bool = True) -> None:
-        """Nothing to do: every tree is."""
+        """Do nothing: every tree is read-only."""
 
     def set_children(self, *_: object) -> NoReturn:
         raise _no_edit("set_children")
@@ -410,7 +419,7 @@ class Tree(Forwarding):
     def remove_child(self, *_: object) -> NoReturn:
         raise _no_edit("remove_child")
 
-    def _path_to(self, below: Tree) -> Path:
+    def _path_to(self, below: Tree) -> TreePath:
         steps: list[int] = []
         tree: Tree | None = below
         while tree is not None and tree is not self:

@@ -1,10 +1,10 @@
-"""The value of a part: text, bytes, bits or nothing, and how it is read as another type.
+"""The value of a part, which is text, bytes, bits or empty, and its conversion to other types.
 
 How values work
 ===============
 
-The value of a part is what its leaves say, one after the other. Only text is text; only bits are bits, a number of
-any width; no leaves at all are *empty*; everything else is bytes. In bytes, text counts as UTF-8, and a run of bits is
+The value of a part is the sequence of its leaves. If all are text, it is text; if all are bits, it is bits, a number of
+any width; without leaves it is *empty*; everything else is bytes. In bytes, text counts as UTF-8, and a run of bits is
 packed most significant bit first as soon as other data follows it or the part ends. A run that does not fill its last
 byte has no bytes, and so no text: asking for them raises ConversionError.
 
@@ -12,13 +12,13 @@ Read as text, bytes become latin-1, one character per byte, because that loses n
 unsigned; text and bytes are decimal digits, as Python's int() reads them; empty is 0.
 
 All of this runs for every message that is made or checked, so each function first gathers the leaves in one flat loop
-and then tries the plain cases, all text and all bytes, with a single join: asking each leaf for its type first would
-cost more than the join, which asks anyway and raises TypeError at the first leaf of another type.
+and then tries the plain cases, all text and all bytes, with a single join: testing the type of each leaf first would
+cost more than the join, which tests it anyway and raises TypeError at the first leaf of another type.
 
-A lazy node knows what it serialises to, so its leaves need not be made to say that: `pieces` has what it says in place
-of its leaves. Two things are lost there. Bytes may stand for bits, so before a value of bytes is taken for that, its
-leaves are asked (`_read`). And bits around a lazy node of bits form one run with it, so before a run is refused because
-it fills no byte, the leaves are gathered after all (`_utf8`).
+A lazy node stores its serialisation, so its leaves need not be made: `pieces` has the serialisation in their place. Two
+things are lost there. Its bytes may be bits, so before a value counts as bytes, its leaves are checked (`_read`). And
+bits around a lazy node of bits form one run with it, so before a run that fills no byte is refused, the leaves are
+gathered after all (`_utf8`).
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ from itertools import groupby
 from typing import TypeAlias
 
 from palaver.errors import ConversionError
-from palaver.trees.forwarding import Forwarding
+from palaver.trees.forwarding import Forwarding as Forwarding
 from palaver.trees.lazy import LazyNode
 from palaver.trees.node import Leaf, Node, NonTerminal, Part, same
 
 # The symbol of a slice of a tree, which no rule has made.
 ANONYMOUS = NonTerminal("<>")
 
-Plain: TypeAlias = str | bytes | int
+PlainValue: TypeAlias = str | bytes | int
 
 _LEAF_TYPES = frozenset({str, bytes, int})
 
 
 class Kind(Enum):
-    """What a value is. The names the reference uses for the same kinds are aliases."""
+    """The type of a value. FANDANGO's names for the same types are aliases."""
 
     TEXT = "string"
     BYTES = "bytes"
@@ -75,13 +75,13 @@ def flat(part: Part) -> list[Leaf]:
 
 
 def pieces(part: Part, lazy: list[LazyNode] | None = None) -> list[Leaf]:
-    """What `part` says, left to right: leaves, and for a lazy node what it serialises to. Those met go to `lazy`."""
+    """The leaves of `part`, with the serialisation of lazy nodes in place of theirs. Lazy nodes are added to `lazy`."""
     if type(part) is Node and len(part.children) == 1 and type(part.children[0]) in _LEAF_TYPES:
-        return [part.children[0]]  # type: ignore[list-item]  # it is a leaf; so most fields of text are
+        return [part.children[0]]  # type: ignore[list-item]  # it is a leaf; most fields of text are like this
     found: list[Leaf] = []
     stack = [part]
     pop, extend, add = stack.pop, stack.extend, found.append
-    # As in `flat`. The types that most parts have come first, because asking for a base class takes longer.
+    # As in `flat`. The types that most parts have come first, because isinstance with a base class takes longer.
     while stack:
         top = pop()
         kind = type(top)
@@ -102,7 +102,7 @@ def pieces(part: Part, lazy: list[LazyNode] | None = None) -> list[Leaf]:
 
 
 def kind_of(part: Part) -> Kind:
-    """Whether the value of `part` is text, bytes, bits or empty."""
+    """The type of the value of `part`."""
     lazy: list[LazyNode] = []
     return _read(part, pieces(part, lazy), lazy)[1]
 
@@ -118,7 +118,7 @@ def to_bytes(part: Part, encoding: str = "utf-8") -> bytes:
     try:
         return encode(part, "".join(found), encoding)  # type: ignore[arg-type]  # tried, not known
     except TypeError:
-        # Text in what a lazy node says was encoded as UTF-8; another encoding must start from the leaves.
+        # Text in the serialisation of a lazy node was encoded as UTF-8; another encoding must start from the leaves.
         return _utf8(part, found) if encoding == "utf-8" else _bytes(part, flat(part), encoding)
 
 
@@ -140,9 +140,9 @@ def serialise(part: Part) -> str | bytes:
 
 
 def joined(part: Part, found: Sequence[Leaf]) -> str | bytes:
-    """What `serialise` gives, for a part whose leaves or pieces are known already."""
+    """The serialisation of a part whose leaves or pieces are known already."""
     if found and type(found[0]) is bytes:
-        return _utf8(part, found)  # so it would end; this saves the detour
+        return _utf8(part, found)  # the join below would fail
     try:
         return "".join(found)  # type: ignore[arg-type]  # tried, not known
     except TypeError:
@@ -172,11 +172,11 @@ def to_int(part: Part) -> int:
 
 
 def to_bits(part: Part) -> str:
-    """The value as a row of 0 and 1. Unlike bytes this always exists, bits need not fill anything."""
+    """The value as a string of 0 and 1. Unlike bytes this always exists."""
     return "".join(map(_leaf_bits, flat(part)))
 
 
-def value_of(part: Part) -> Plain:
+def value_of(part: Part) -> PlainValue:
     """The value in its own type: text as str, bytes as bytes, bits as int; empty is the empty text."""
     lazy: list[LazyNode] = []
     found = pieces(part, lazy)
@@ -198,7 +198,7 @@ def is_truthy(part: Part) -> bool:
 
 
 def name_of(part: Part) -> str:
-    """What to call `part` in a message."""
+    """The name of `part` in messages to users."""
     return str(part.symbol) if isinstance(part, Node) else repr(part)
 
 
@@ -206,7 +206,7 @@ def name_of(part: Part) -> str:
 
 
 def equals_plain(part: Part, other: object) -> bool:
-    """Whether the value, read in the type of `other`, is `other`.
+    """Return True if the value, converted to the type of `other`, equals it.
 
     :raises ConversionError: the value cannot be read in that type
     :raises TypeError: `other` is no text, bytes or whole number
@@ -224,19 +224,19 @@ def equals_plain(part: Part, other: object) -> bool:
 
 
 def equal_parts(one: Part, other: Part) -> bool:
-    """Whether two parts are equal: of one symbol, in structure; of different symbols, in value."""
+    """Return True if two parts are equal: of one symbol, in structure; of different symbols, in value."""
     if one is other:
         return True
     if isinstance(one, Node) and isinstance(other, Node) and one.symbol == other.symbol != ANONYMOUS:
         if isinstance(one, LazyNode) and isinstance(other, LazyNode) and one.unexpanded == other.unexpanded:
             return one.parties == other.parties
-        # Text is as good as bytes here: what we said is made of text, and the same words heard back are made of bytes.
+        # Text equals bytes here: a message that we sent is made of text, the same message received of bytes.
         return same(one, other, equal_values)
     return equal_values(one, other)
 
 
 def equal_values(one: Part, other: Part) -> bool:
-    """Whether the values are equal: text and bytes by their bytes, bits by their number. A number is never text."""
+    """Return True if the values are equal: text and bytes by their bytes, bits by their number, never across these."""
     key, other_key = _key(one), _key(other)
     return type(key) is type(other_key) and key == other_key
 
@@ -258,7 +258,7 @@ def _equals_text(part: Part, other: str) -> bool:
 
 
 def _key(part: Part) -> bytes | int | str:
-    """What decides the equality of values; keys of different types are different."""
+    """The key that decides equality of values; keys of different types differ."""
     lazy: list[LazyNode] = []
     found, kind = _read(part, pieces(part, lazy), lazy)
     if kind is Kind.BITS:
@@ -266,7 +266,7 @@ def _key(part: Part) -> bytes | int | str:
     try:
         return _utf8(part, found)
     except ConversionError:
-        # Neither bytes nor a number, but still a value that is equal to itself.
+        # Neither bytes nor a number, but it must equal itself.
         return to_bits(part)
 
 
@@ -274,7 +274,7 @@ def _key(part: Part) -> bytes | int | str:
 
 
 class TreeValue(Forwarding):
-    """The value of a part, without its place: what `tree.value()` returns. Behaves as the tree does in expressions."""
+    """The value of a part without its place, from `tree.value()`. It behaves as the tree does in expressions."""
 
     __slots__ = ("_part",)
 
@@ -306,7 +306,7 @@ class TreeValue(Forwarding):
     def to_bits(self) -> str:
         return to_bits(self._part)
 
-    def _own(self) -> Plain:
+    def _own(self) -> PlainValue:
         return value_of(self._part)
 
     def __bool__(self) -> bool:
@@ -316,7 +316,7 @@ class TreeValue(Forwarding):
         if isinstance(other, TreeValue):
             return equal_values(self._part, other._part)
         if isinstance(other, Forwarding):
-            return NotImplemented  # a tree; it knows how
+            return NotImplemented  # a tree, which compares itself
         return equals_plain(self._part, other)
 
     def __hash__(self) -> int:
@@ -337,7 +337,7 @@ _DIGITS = bytes.maketrans(b"\x00\x01", b"01")
 
 
 def _read(part: Part, found: list[Leaf], lazy: Sequence[LazyNode]) -> tuple[list[Leaf], Kind]:
-    """What `part` says, with its kind, by its pieces `found` and the lazy nodes among them."""
+    """The leaves or pieces of `part` and their type, by its pieces `found` and the lazy nodes among them."""
     kind = _kind(found)
     if lazy and kind is Kind.BYTES and _has_only_bits(part):
         return flat(part), Kind.BITS
@@ -345,7 +345,7 @@ def _read(part: Part, found: list[Leaf], lazy: Sequence[LazyNode]) -> tuple[list
 
 
 def _has_only_bits(part: Part) -> bool:
-    """Whether there is nothing but bits in `part`. Looks no further than to the first leaf that is none."""
+    """Return True if all leaves of `part` are bits. Stops at the first that is none."""
     stack = [part]
     while stack:
         top = stack.pop()
@@ -373,7 +373,7 @@ def _utf8(part: Part, found: Sequence[Leaf]) -> bytes:
     try:
         return _bytes(part, found, "utf-8")
     except ConversionError:
-        pass  # and if the leaves have none either, it is they who should be in the message
+        pass  # if the leaves have none either, the message should be about them
     return _bytes(part, flat(part), "utf-8")
 
 
@@ -445,7 +445,7 @@ def _leaf_bits(leaf: Leaf) -> str:
 
 
 def leaf_bytes(leaf: str | bytes) -> bytes:
-    """The bytes of a leaf, also of one that has none: lone surrogates are needed for comparing and showing."""
+    """The bytes of a leaf; for comparing and showing, also of lone surrogates, which have no encoding."""
     if isinstance(leaf, bytes):
         return leaf
     return leaf.encode("utf-8", "surrogateescape" if _is_encodable(leaf) else "surrogatepass")

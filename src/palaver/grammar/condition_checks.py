@@ -1,14 +1,13 @@
-"""What a careful reader would object to in constraints and other conditions."""
+"""Static checks of constraints and other Python expressions with selectors."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
 from itertools import combinations, count
+from typing import assert_never
 
 from palaver.grammar.analyse import Analysis
-from palaver.grammar.bounds import last_symbol
-from palaver.grammar.ir import expressions_of, first_expression
 from palaver.source import Source
 from palaver.spec.ast import (
     And,
@@ -28,17 +27,18 @@ from palaver.spec.ast import (
     Quantified,
 )
 from palaver.spec.diagnose import Reporter
+from palaver.spec.traversal import expressions_of, first_expression, last_symbol
 
 
 def check_constraint(constraint: Constraint, analysis: Analysis, report: Reporter) -> None:
-    """Report every objection to a constraint."""
+    """Report every error and warning about a constraint."""
     _check_formula(constraint.formula, {}, analysis, report)
-    told: set[str] = set()
-    for expression, mention, also in _entangled(constraint.formula, frozenset()):
+    reported: set[str] = set()
+    for expression, mention, also in _repeated_mentions(constraint.formula, frozenset()):
         symbol = last_symbol(mention.path)
-        if symbol in told or not analysis.may_repeat(symbol):
+        if symbol in reported or not analysis.may_repeat(symbol):
             continue
-        told.add(symbol)
+        reported.add(symbol)
         report.warning(
             expression.source,
             mention.path.span,
@@ -80,14 +80,16 @@ def _check_formula(formula: Formula, bound: dict[str, frozenset[str]], analysis:
             source = first_expression(body).source
             symbols = _check_path(path, source, bound, analysis, report)
             _check_formula(body, {**bound, variable: symbols}, analysis, report)
+        case _:
+            assert_never(formula)
 
 
 def check_expression(
     expression: Expression, bound: dict[str, frozenset[str]], analysis: Analysis, report: Reporter
 ) -> None:
-    """Report every objection to Python with selectors in it.
+    """Report every error and warning about Python with selectors in it.
 
-    `bound` tells, for each name that a quantifier binds around it, which symbols it can stand for.
+    `bound` holds the symbols that each name bound by a quantifier can stand for.
     """
     for mention in expression.mentions:
         _check_path(mention.path, expression.source, bound, analysis, report)
@@ -101,43 +103,37 @@ def check_expression(
 
 
 def _check_length(expression: Expression, mention: Mention, analysis: Analysis, report: Reporter) -> None:
-    rule = analysis.grammar.rules.get(last_symbol(mention.path))
-    if mention.kind == "each" and rule is not None and isinstance(rule.body, Pattern | Literal):
+    symbol = last_symbol(mention.path)
+    if mention.kind == "each" and _is_one_leaf(symbol, analysis):
         text = expression.source.text[mention.path.span.start : mention.path.span.end]
-        report.warning(
-            expression.source,
-            mention.path.span,
-            f"len({text}) counts children, and {rule.symbol} always has one",
-            f"for the number of characters write len(str({text}))",
-        )
+        message = f"len({text}) counts children, and {symbol} always has one"
+        hint = f"for the number of characters write len(str({text}))"
+        report.warning(expression.source, mention.path.span, message, hint)
 
 
 def _check_index(expression: Expression, mention: Mention, analysis: Analysis, report: Reporter) -> None:
-    rule = analysis.grammar.rules.get(last_symbol(mention.path))
-    is_indexed = bool(mention.path.steps) and isinstance(mention.path.steps[-1], Index)
-    if is_indexed and rule is not None and isinstance(rule.body, Pattern | Literal):
-        report.warning(
-            expression.source,
-            mention.path.span,
-            f"an index counts children, and {rule.symbol} always has one",
-            f"for a character write str({rule.symbol})[…]",
-        )
+    symbol = last_symbol(mention.path)
+    if mention.path.steps and isinstance(mention.path.steps[-1], Index) and _is_one_leaf(symbol, analysis):
+        message = f"an index counts children, and {symbol} always has one"
+        report.warning(expression.source, mention.path.span, message, f"for a character write str({symbol})[…]")
+
+
+def _is_one_leaf(symbol: str, analysis: Analysis) -> bool:
+    rule = analysis.grammar.rules.get(symbol)
+    return rule is not None and isinstance(rule.body, Pattern | Literal)
 
 
 def _check_together(
     expression: Expression, bound: dict[str, frozenset[str]], analysis: Analysis, report: Reporter
 ) -> None:
-    """A condition on symbols that never occur in one tree is satisfied by every tree."""
+    """Warn of a condition on symbols that never occur in one tree: every tree satisfies it."""
     mentions = [each for each in expression.mentions if each.kind == "each" and each.path.base not in bound]
     symbols = {symbol: each for each in mentions if (symbol := each.path.base) in analysis.reachable}
     for (one, _), (other, mention) in combinations(symbols.items(), 2):
-        if not analysis.can_meet(one, other):
-            report.warning(
-                expression.source,
-                mention.path.span,
-                f"{one} and {other} never occur together, so this is always satisfied",
-                "a condition holds if one of its symbols is absent; split it, or check the rules",
-            )
+        if not analysis.can_cooccur(one, other):
+            message = f"{one} and {other} never occur together, so this is always satisfied"
+            hint = "a condition holds if one of its symbols is absent; split it, or check the rules"
+            report.warning(expression.source, mention.path.span, message, hint)
 
 
 def _check_path(
@@ -149,16 +145,13 @@ def _check_path(
     else:
         symbols = frozenset((path.base,))
         rule = analysis.grammar.rules.get(path.base)
-        # What stands for an undefined symbol has no source; that it is undefined has been said. And who includes a file
-        # may replace what made use of the symbol.
+        # A rule without a source replaces an undefined symbol, which has been reported. And a spec may replace the
+        # rules of an included file that use the symbol.
         is_known = rule is not None and rule.source is not None
         if is_known and path.base not in analysis.used and not source.is_included:
-            report.warning(
-                source,
-                path.span,
-                f"{path.base} can never occur below {analysis.grammar.start}, so this is always satisfied",
-                f"use {path.base} in a rule that {analysis.grammar.start} leads to",
-            )
+            message = f"{path.base} can never occur below {analysis.grammar.start}, so this is always satisfied"
+            hint = f"use {path.base} in a rule that {analysis.grammar.start} leads to"
+            report.warning(source, path.span, message, hint)
     for step in path.steps:
         match step:
             case Child(symbol):
@@ -172,6 +165,8 @@ def _check_path(
                 pass  # a slice has the children of what it was cut from
             case Index():
                 symbols = frozenset(child for name in symbols for child in analysis.children.get(name, ()))
+            case _:
+                assert_never(step)
     return symbols
 
 
@@ -183,20 +178,16 @@ def _check_child(
         return
     hidden = [name for name in children if name.startswith("<_") and child in analysis.below(name)]
     if hidden:
-        report.warning(
-            source,
-            path.span,
-            f"{child} is no direct child of {_names(symbols)}, so this is always satisfied",
-            f"write ..{child} to look deeper",
-        )
+        message = f"{child} is no direct child of {_names(symbols)}, so this is always satisfied"
+        report.warning(source, path.span, message, f"write ..{child} to look deeper")
         return
     deeper = any(child in analysis.below(symbol) for symbol in symbols)
     hint = f"write ..{child} to look deeper" if deeper else "check the path"
     report.error(source, path.span, f"{_names(symbols)} has no direct child {child}", hint)
 
 
-def _entangled(formula: Formula, bound: frozenset[str]) -> Iterator[tuple[Expression, Mention, Expression]]:
-    """Mentions whose path is mentioned before, in the same leaf or in another alternative of an `or`."""
+def _repeated_mentions(formula: Formula, bound: frozenset[str]) -> Iterator[tuple[Expression, Mention, Expression]]:
+    """Mentions whose selector occurs before, in the same condition or in another alternative of an `or`."""
     match formula:
         case Leaf(expression):
             seen: set[Path] = set()
@@ -205,20 +196,22 @@ def _entangled(formula: Formula, bound: frozenset[str]) -> Iterator[tuple[Expres
                     if mention.path in seen:
                         yield expression, mention, expression
                     seen.add(mention.path)
-        case And(parts):
+        case And(parts) | Or(parts):
             for part in parts:
-                yield from _entangled(part, bound)
-        case Or(parts):
-            for part in parts:
-                yield from _entangled(part, bound)
-            yield from _shared(parts, bound)
+                yield from _repeated_mentions(part, bound)
+            if isinstance(formula, Or):
+                yield from _shared_mentions(parts, bound)
         case Not(part):
-            yield from _entangled(part, bound)
+            yield from _repeated_mentions(part, bound)
         case Quantified(_, variable, _, body):
-            yield from _entangled(body, bound | {variable})
+            yield from _repeated_mentions(body, bound | {variable})
+        case _:
+            assert_never(formula)
 
 
-def _shared(parts: tuple[Formula, ...], bound: frozenset[str]) -> Iterator[tuple[Expression, Mention, Expression]]:
+def _shared_mentions(
+    parts: tuple[Formula, ...], bound: frozenset[str]
+) -> Iterator[tuple[Expression, Mention, Expression]]:
     earlier: dict[Path, Expression] = {}
     for part in parts:
         here: dict[Path, Expression] = {}

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from tree_strategies import deep, node, parts
 
-from palaver.trees.show import (
-    DEEPEST_INDENT,
-    LONGEST_COMMENT,
+from palaver.trees.rendering import (
+    MAX_COMMENT_CHARACTERS,
+    MAX_INDENT_DEPTH,
     show_grammar,
     show_repr,
     show_tree,
@@ -127,7 +127,7 @@ def test_a_comment_never_breaks_its_line():
 
 def test_a_long_value_is_cut():
     shown = show_grammar(node("<a>", "x" * 200, "y"))
-    assert shown.endswith("; " + "x" * LONGEST_COMMENT + "…")
+    assert shown.endswith("; " + "x" * MAX_COMMENT_CHARACTERS + "…")
 
 
 @pytest.mark.parametrize(
@@ -164,4 +164,4 @@ def test_a_deep_tree_is_shown_without_growing_too_wide(leaf):
     for shown in (show_tree(part), show_repr(part), show_grammar(part)):
         assert len(shown) < 500 * 20_000
     widest = max(show_tree(part).splitlines(), key=lambda line: len(line) - len(line.lstrip()))
-    assert widest.startswith(" " * 2 * DEEPEST_INDENT + "Tree(")
+    assert widest.startswith(" " * 2 * MAX_INDENT_DEPTH + "Tree(")

@@ -1,4 +1,4 @@
-"""The right-hand sides of rules: tokens to expressions.
+"""The right-hand sides of rules: tokens to expressions, by recursive descent.
 
     choice      := sequence { '|' sequence }
     sequence    := item { item }
@@ -17,31 +17,18 @@ import warnings
 from collections.abc import Sequence
 
 from palaver.source import Source, Span
-from palaver.spec.ast import (
-    Bit,
-    Bound,
-    Choice,
-    Expr,
-    Expression,
-    Literal,
-    Pattern,
-    Permutation,
-    Ref,
-    Repeat,
-)
-from palaver.spec.ast import Sequence as SequenceOf
-from palaver.spec.diagnose import Reporter, Wrong
-from palaver.spec.python_parts import read_expression
-from palaver.spec.scan import Token, names_in_symbol, why_no_symbol
-
-# Nobody reads deeper brackets; the parser is recursive, and must not run out of stack.
-MAX_BRACKETS = 100
+from palaver.spec.ast import Bit, Bound, Choice, Expr, Expression, Literal, Pattern, Permutation, Ref, Repeat
+from palaver.spec.ast import Sequence as SequenceExpr
+from palaver.spec.diagnose import ParseError, Reporter
+from palaver.spec.lexer import Token, names_in_symbol, symbol_error
+from palaver.spec.selectors import read_expression
+from palaver.spec.spec_limits import MAX_OPEN_BRACKETS
 
 _QUOTES = re.compile(r"([a-zA-Z]*)(\"\"\"|'''|\"|')")
 
 
 class RuleParser:
-    """The right-hand side of one rule, by recursive descent: one method per production."""
+    """Parses the right-hand side of one rule, with one method per production."""
 
     def __init__(self, source: Source, tokens: list[Token], end: int, start: int, report: Reporter) -> None:
         self.source = source
@@ -54,7 +41,7 @@ class RuleParser:
     def parse(self, symbol: str) -> tuple[Expr, Expression | None]:
         first = self._token
         if first.kind == "end":
-            raise Wrong(
+            raise ParseError(
                 Span(self._start - 3, self._start),
                 f"{symbol} has nothing behind its ::=",
                 'write "" if it shall be empty; a rule goes on in the next line in brackets or behind |',
@@ -89,7 +76,7 @@ class RuleParser:
             raise self._empty()
         if len(parts) == 1:
             return parts[0]
-        return SequenceOf(tuple(parts), Span(parts[0].span.start, parts[-1].span.end))
+        return SequenceExpr(tuple(parts), Span(parts[0].span.start, parts[-1].span.end))
 
     def _ends_sequence(self, token: Token) -> bool:
         return token.kind in ("end", "generator") or token.text in ("|", ")", "]")
@@ -101,7 +88,7 @@ class RuleParser:
         *before, unit = self._units()
         repeated = self._repeat(unit)
         if repeated is not unit and self._operator_follows():
-            raise Wrong(
+            raise ParseError(
                 self._token.span,
                 "there is one operator too many",
                 "put what the first one repeats into parentheses: (…)",
@@ -156,26 +143,26 @@ class RuleParser:
         parts: list[Expr] = []
         while not self._ends_sequence(self._token):
             if self._is_double("["):
-                raise Wrong(self._token.span, "a permutation cannot hold another", "put it into parentheses")
+                raise ParseError(self._token.span, "a permutation cannot hold another", "put it into parentheses")
             parts += self._units()
             if self._operator_follows():
-                raise Wrong(
+                raise ParseError(
                     self._token.span, "a member of a permutation takes no operator", "put both into parentheses: (…)"
                 )
         if not parts and self._token.text == "]":
-            raise Wrong(Span(opening.start, self._token.end), "there is nothing in this permutation")
+            raise ParseError(Span(opening.start, self._token.end), "there is nothing in this permutation")
         if self._token.text == "]" and not self._is_double("]"):
-            raise Wrong(self._token.span, "a permutation ends with ]]")
+            raise ParseError(self._token.span, "a permutation ends with ]]")
         if self._token.text == "]":
             self._at += 1
         closing = self._leave("]")
         if self._operator_follows():
-            raise Wrong(self._token.span, "a permutation takes no operator", "put it into parentheses: ([[…]])")
+            raise ParseError(self._token.span, "a permutation takes no operator", "put it into parentheses: ([[…]])")
         return Permutation(tuple(parts), Span(opening.start, closing.end))
 
     def _enter(self, opening: Token) -> None:
-        if len(self._open) >= MAX_BRACKETS:
-            raise Wrong(opening.span, f"more than {MAX_BRACKETS} brackets are open here", "split the rule")
+        if len(self._open) >= MAX_OPEN_BRACKETS:
+            raise ParseError(opening.span, f"more than {MAX_OPEN_BRACKETS} brackets are open here", "split the rule")
         self._open.append(opening)
         self._at += 1
 
@@ -183,7 +170,7 @@ class RuleParser:
         token = self._token
         opening = self._open[-1]
         if token.kind == "end":
-            raise Wrong(opening.span, f"this {opening.text} is never closed")
+            raise ParseError(opening.span, f"this {opening.text} is never closed")
         if token.text != closing:
             raise self._unexpected(token)
         self._open.pop()
@@ -199,7 +186,7 @@ class RuleParser:
     def _reference(self, token: Token) -> Ref:
         *parties, name = names_in_symbol(token.text, token.start, self.source.text)
         if len(parties) > 2:
-            raise Wrong(
+            raise ParseError(
                 token.span, "a message has one sender and one recipient", f"write <{parties[0]}:{parties[1]}:{name}>"
             )
         sender, recipient = (*parties, None, None)[:2]
@@ -215,7 +202,7 @@ class RuleParser:
         hint = f'write "{token.text}" for text'
         if digits and set(digits) <= {"0", "1"}:
             hint = f"write {' '.join(digits)} for bits, {hint[6:]}"
-        raise Wrong(token.span, f"{token.text} is no bit: a bit is 0 or 1", hint)
+        raise ParseError(token.span, f"{token.text} is no bit: a bit is 0 or 1", hint)
 
     def _terminal(self, token: Token) -> Expr:
         quotes = _QUOTES.match(token.text)
@@ -228,7 +215,9 @@ class RuleParser:
         if "b" not in prefix.lower():
             return Pattern(pattern, token.span)
         if not pattern.isascii():
-            raise Wrong(token.span, "a regular expression over bytes can hold ASCII characters only", r"write \xNN")
+            raise ParseError(
+                token.span, "a regular expression over bytes can hold ASCII characters only", r"write \xNN"
+            )
         return Pattern(pattern.encode(), token.span)
 
     # --- Python in rules
@@ -236,24 +225,26 @@ class RuleParser:
     def _bounds(self, token: Token) -> tuple[Bound, Bound | None]:
         parts = _split_at_commas(token.inner)
         if len(parts) > 2:
-            raise Wrong(token.span, "a repetition has two bounds at most", "write {least, most}")
+            raise ParseError(token.span, "a repetition has two bounds at most", "write {least, most}")
         bounds = [self._bound(part) if part else None for part in parts]
         least, most = bounds[0], bounds[-1]
         if not any(parts) and len(parts) == 1:
-            raise Wrong(token.span, "a repetition needs a bound", "write {2}, {2,5}, {2,} or {,5}")
+            raise ParseError(token.span, "a repetition needs a bound", "write {2}, {2,5}, {2,} or {,5}")
         if least is None:
             least = 0
         if isinstance(least, int) and isinstance(most, int) and least > most:
-            raise Wrong(token.span, f"no number is at least {least} and at most {most}", f"write {{{most},{least}}}")
+            raise ParseError(
+                token.span, f"no number is at least {least} and at most {most}", f"write {{{most},{least}}}"
+            )
         return least, most
 
     def _bound(self, tokens: Sequence[Token]) -> Bound:
         if len(tokens) == 1 and tokens[0].text.isdecimal() and tokens[0].text[0] != "0":
-            # Nearly all bounds are such, and CPython need not be asked.
+            # Nearly all bounds are such; CPython is not needed for them.
             return int(tokens[0].text)
         expression = read_expression(self.source, tokens, self.report)
         if len(expression.mentions) > 1:
-            raise Wrong(
+            raise ParseError(
                 expression.mentions[1].path.span,
                 "a bound can hold one selector only",
                 "put a common parent into it, and let a function do the rest",
@@ -264,16 +255,16 @@ class RuleParser:
             case ast.Constant(value=int() as number):
                 return number
             case ast.Constant():
-                raise Wrong(expression.span, f"{expression.text} is no number of repetitions")
+                raise ParseError(expression.span, f"{expression.text} is no number of repetitions")
             case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() as number)) if number:
-                raise Wrong(expression.span, "nothing can be repeated less than 0 times")
+                raise ParseError(expression.span, "nothing can be repeated less than 0 times")
         return expression
 
     def _generator(self) -> Expression:
         token = self._token
         operator = Span(token.start, token.start + len(token.text))
         if not token.inner:
-            raise Wrong(operator, f"a Python expression must follow {token.text}")
+            raise ParseError(operator, f"a Python expression must follow {token.text}")
         if token.text != ":=":
             self.report.warning(
                 self.source, operator, f"{token.text} is an old way to write a generator", "write := instead"
@@ -283,52 +274,54 @@ class RuleParser:
 
     # --- errors
 
-    def _empty(self) -> Wrong:
+    def _empty(self) -> ParseError:
         token = self._token
         before = self._tokens[self._at - 1] if self._at else None
         if token.kind == "end" and self._open and (before is None or before.text != "|"):
-            return Wrong(self._open[-1].span, f"this {self._open[-1].text} is never closed")
+            return ParseError(self._open[-1].span, f"this {self._open[-1].text} is never closed")
         if before is not None and before.text == "(" and token.text == ")":
-            return Wrong(Span(before.start, token.end), "there is nothing in these parentheses", 'write "" for nothing')
+            return ParseError(
+                Span(before.start, token.end), "there is nothing in these parentheses", 'write "" for nothing'
+            )
         bar = before if before is not None and before.text == "|" else token
         if bar.text == "|":
-            return Wrong(bar.span, "there is an alternative missing at this |", 'write "" for nothing')
+            return ParseError(bar.span, "there is an alternative missing at this |", 'write "" for nothing')
         return self._unexpected(token)
 
-    def _unexpected(self, token: Token) -> Wrong:
-        text = token.text
+    def _unexpected(self, token: Token) -> ParseError:
+        text, start = token.text, token.start
         match token.kind:
-            case "fstring":
-                return Wrong(token.span, "an f-string is no terminal", 'compute the value in a generator: := f"…"')
             case "broken":
-                return Wrong(Span(token.start, token.start + 1), "this string is never closed")
-            case "name":
-                return Wrong(
-                    token.span, f"{text} is no part of a rule", f'write <{text}> for a symbol, "{text}" for text'
-                )
+                return ParseError(Span(start, start + 1), "this string is never closed")
             case "generator":
-                return Wrong(
-                    Span(token.start, token.start + len(text)), "a generator needs something to generate before it"
-                )
+                return ParseError(Span(start, start + len(text)), "a generator needs something to generate before it")
         if text[0] == "<":
-            return Wrong(*why_no_symbol(self.source.text, token.start))
-        if text in ("?", "*", "+", "**") or token.kind == "bounds":
-            return Wrong(token.span, f"there is nothing before this {text[0]} that it could repeat")
-        if text == "{":
-            return Wrong(token.span, "this { is never closed")
-        if text == "[":
-            return Wrong(
-                token.span, "there are no character sets in rules", 'write r"[…]", or [[ … ]] for a permutation'
-            )
-        if text in (")", "]") and self._open:
-            return Wrong(token.span, f"this {text} does not close the {self._open[-1].text} before it")
-        if text in (")", "]"):
-            return Wrong(token.span, f"this {text} closes nothing")
-        if text in (":=", "=", "::"):
-            return Wrong(token.span, "a generator stands at the end of the rule, outside of brackets")
-        if text == "::=":
-            return Wrong(token.span, "there is a second ::= in this rule", "start each rule on a line of its own")
-        return Wrong(token.span, f"{text} is no part of a rule")
+            return ParseError(*symbol_error(self.source.text, start))
+        return ParseError(token.span, *self._unexpected_message(token))
+
+    def _unexpected_message(self, token: Token) -> tuple[str, str]:
+        """The message and the hint."""
+        text = token.text
+        match token.kind, text:
+            case "fstring", _:
+                return "an f-string is no terminal", 'compute the value in a generator: := f"…"'
+            case "name", _:
+                return f"{text} is no part of a rule", f'write <{text}> for a symbol, "{text}" for text'
+            case (_, "?" | "*" | "+" | "**") | ("bounds", _):
+                return f"there is nothing before this {text[0]} that it could repeat", ""
+            case _, "{":
+                return "this { is never closed", ""
+            case _, "[":
+                return "there are no character sets in rules", 'write r"[…]", or [[ … ]] for a permutation'
+            case _, ")" | "]" if self._open:
+                return f"this {text} does not close the {self._open[-1].text} before it", ""
+            case _, ")" | "]":
+                return f"this {text} closes nothing", ""
+            case _, ":=" | "=" | "::":
+                return "a generator stands at the end of the rule, outside of brackets", ""
+            case _, "::=":
+                return "there is a second ::= in this rule", "start each rule on a line of its own"
+        return f"{text} is no part of a rule", ""
 
 
 def _split_at_commas(tokens: Sequence[Token]) -> list[Sequence[Token]]:
@@ -343,9 +336,9 @@ def _split_at_commas(tokens: Sequence[Token]) -> list[Sequence[Token]]:
 
 
 def literal_value(token: Token, source: Source, report: Reporter) -> str | bytes:
-    """The value of a string token; what CPython warns about is reported.
+    """The value of a string token; CPython's warnings are reported.
 
-    :raises Wrong: CPython does not read it
+    :raises ParseError: CPython does not read it
     """
     quotes = _QUOTES.match(token.text)
     assert quotes is not None, "a string starts with its prefix and quotes"
@@ -357,7 +350,7 @@ def literal_value(token: Token, source: Source, report: Reporter) -> str | bytes
             value = ast.literal_eval(token.text)
         except (SyntaxError, ValueError) as error:
             message = error.msg if isinstance(error, SyntaxError) else str(error)
-            raise Wrong(token.span, message) from None
+            raise ParseError(token.span, message) from None
     for warning in caught:
         hint = 'write r"…" for a regular expression, and a double backslash for a backslash'
         report.warning(source, token.span, str(warning.message), hint)

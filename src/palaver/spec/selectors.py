@@ -1,8 +1,8 @@
-"""Selectors are lifted out of Python text.
+"""Selectors in Python expressions, replaced by identifiers.
 
-`lift` replaces every selector (`<a>.<b>`, `*<a>`, `|<a>|`) by a Python identifier of exactly the same length, so that
-whatever CPython says about the result, a position in it is a position in the spec. The identifiers are Egyptian
-hieroglyphs padded with underscores: legal in Python, one letter suffices, and no spec uses them by accident.
+`lift` replaces every selector (`<a>.<b>`, `*<a>`, `|<a>|`) by a Python identifier of exactly the same length, so that a
+position in the result is a position in the spec. The identifiers are Egyptian hieroglyphs padded with underscores:
+legal in Python, one letter suffices, and no spec uses them by accident.
 """
 
 from __future__ import annotations
@@ -15,22 +15,21 @@ from typing import Literal as OneOf
 
 from palaver.source import Source, Span
 from palaver.spec.ast import Child, Descendant, Expression, Index, Mention, Path, Step
-from palaver.spec.cpython import Lifted, parse_between
-from palaver.spec.diagnose import Reporter, Wrong
-from palaver.spec.scan import Token, bare_symbol, why_no_symbol
+from palaver.spec.diagnose import ParseError, Reporter
+from palaver.spec.lexer import Token, bare_symbol, symbol_error
+from palaver.spec.python_parser import LiftedPython, parse_between, parse_lifted
+from palaver.spec.spec_limits import MAX_SELECTOR_PARENTHESES
 
 # Egyptian hieroglyphs, all of which may start an identifier.
-_LETTERS = [chr(code) for code in range(0x13000, 0x1342F)]
-# More parentheses around one path than this are no path; it also keeps the recursion in `_Lifter.path` short.
-_MAX_GROUPS = 50
+_HIEROGLYPHS = [chr(code) for code in range(0x13000, 0x1342F)]
 
 StaticIndex = int | tuple[int | None, int | None, int | None]
 
 
-def lift(source: Source, tokens: Sequence[Token]) -> Lifted:
-    """The text of `tokens`, at least one, without its selectors.
+def lift(source: Source, tokens: Sequence[Token]) -> LiftedPython:
+    """The text of `tokens`, at least one, with identifiers in place of its selectors.
 
-    :raises Wrong: a selector is broken, or stands where none can
+    :raises ParseError: a selector is broken, or stands where none can
     """
     start, end = tokens[0].start, tokens[-1].end
     lifter = _Lifter(source, source.text[start:end])
@@ -41,25 +40,80 @@ def lift(source: Source, tokens: Sequence[Token]) -> Lifted:
         pieces += [source.text[at:change_start], replacement]
         at = change_end
     pieces.append(source.text[at:end])
-    return Lifted(source, start, end, "".join(pieces), lifter.mentions, tokens)
+    return LiftedPython(source, start, end, "".join(pieces), lifter.mentions, tokens)
+
+
+def read_expression(source: Source, tokens: Sequence[Token], report: Reporter) -> Expression:
+    """The Python expression that `tokens`, at least one, make up.
+
+    :raises ParseError: they make up none
+    """
+    lifted = lift(source, tokens)
+    return whole_expression(lifted, parse_lifted(lifted, report))
+
+
+def whole_expression(lifted: LiftedPython, node: ast.expr) -> Expression:
+    """All of the lifted text as one expression, whose syntax tree is `node`.
+
+    :raises ParseError: a selector stands where none can
+    """
+    used = loaded_mentions(node, lifted)
+    refuse_unused(lifted, {mention.name for mention in used})
+    text = lifted.source.text[lifted.start : lifted.end]
+    return Expression(text, used, node, lifted.source, Span(lifted.start, lifted.end))
+
+
+def loaded_mentions(node: ast.AST, lifted: LiftedPython) -> tuple[Mention, ...]:
+    """The mentions whose value `node` uses, in the order of the text.
+
+    :raises ParseError: one of them is bound there
+    """
+    used = []
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Name) and inner.id in lifted.mentions:
+            mention = lifted.mentions[inner.id]
+            if not isinstance(inner.ctx, ast.Load):
+                raise _misplaced_binding(mention, lifted)
+            used.append(mention)
+    return tuple(sorted(used, key=lambda mention: mention.path.span.start))
+
+
+def refuse_unused(lifted: LiftedPython, used: set[str]) -> None:
+    """Check that every selector is used as a value.
+
+    :raises ParseError: one is used as a parameter or a keyword
+    """
+    for name, mention in lifted.mentions.items():
+        if name not in used:
+            raise ParseError(mention.path.span, "a selector cannot stand here: it is a value, not a name")
+
+
+def _misplaced_binding(mention: Mention, lifted: LiftedPython) -> ParseError:
+    symbol = mention.path.base
+    return ParseError(
+        mention.path.span,
+        f"{lifted.original_text(mention.name)} cannot be bound here",
+        f"only all(… for {symbol} in *<path>) and any(…), without `if` and as conditions of their own, bind a symbol; "
+        "elsewhere use a Python name",
+    )
 
 
 def read_path(source: Source, tokens: Sequence[Token], at: int) -> tuple[Path, int] | None:
     """The path that starts with token number `at`, and the number of the token behind it; None if there is none.
 
-    :raises Wrong: the path is broken
+    :raises ParseError: the path is broken
     """
     return _Lifter(source, "").path(tokens, at, _partners(tokens))
 
 
 class _Lifter:
-    """Finds the selectors of one expression and collects what to put in their place."""
+    """Finds the selectors of one expression and collects their replacements."""
 
     def __init__(self, source: Source, text: str) -> None:
         self.source = source
         self.mentions: dict[str, Mention] = {}
         self.changes: list[tuple[int, int, str]] = []
-        self._letters = _unused_letters(text)
+        self._letters = _unused_identifiers(text)
 
     def lift(self, tokens: Sequence[Token]) -> None:
         partners = _partners(tokens)
@@ -68,14 +122,14 @@ class _Lifter:
             at = self._lift_at(tokens, at, partners)
 
     def _lift_at(self, tokens: Sequence[Token], at: int, partners: dict[int, int]) -> int:
-        """Deal with what starts at token number `at`; the number of the token behind it."""
+        """Handle the token number `at`; return the number of the token behind it."""
         token = tokens[at]
         after_operand = at > 0 and tokens[at - 1].ends
         if token.kind == "fstring":
             self.lift(token.inner)
         elif token.kind == "quantifier":
             word = token.quantifier
-            raise Wrong(
+            raise ParseError(
                 token.span,
                 f"{word} can only begin a condition",
                 f"write {'all' if word == 'forall' else 'any'}(… for <x> in *<path>) inside of one",
@@ -83,7 +137,7 @@ class _Lifter:
         elif token.text == "<>":
             self.changes.append((token.start, token.end, "!="))
         elif token.text == "->":
-            raise Wrong(
+            raise ParseError(
                 token.span, "-> cannot stand in brackets or in an expression", "write `not A or B` for `A -> B` here"
             )
         elif token.text in (".", "..") and at + 1 < len(tokens) and tokens[at + 1].kind == "symbol":
@@ -93,25 +147,27 @@ class _Lifter:
         return at + 1
 
     def _lift_operand(self, tokens: Sequence[Token], at: int, partners: dict[int, int]) -> int:
-        """Deal with a token where an operand starts."""
+        """Handle a token where an operand starts."""
         token = tokens[at]
         if token.kind == "symbol" or token.text == "(":
             return self._mention(tokens, at, at, "each", partners) or at + 1
         if token.text == "*":
             return self._mention(tokens, at, at + 1, "list", partners) or at + 1
         if token.text == "**" and at + 1 < len(tokens) and tokens[at + 1].kind == "symbol":
-            raise Wrong(token.span, "** is no selector", f"write *{tokens[at + 1].text} for the list of all of them")
+            raise ParseError(
+                token.span, "** is no selector", f"write *{tokens[at + 1].text} for the list of all of them"
+            )
         if token.text == "|":
             counted = self._mention(tokens, at, at + 1, "count", partners)
             if counted is None:
-                raise Wrong(
+                raise ParseError(
                     token.span,
                     "a | that follows no operand counts nodes, and needs a path: |<path>|",
                     "Python writes `or` for ||" if at and tokens[at - 1].text == "|" else "",
                 )
             return counted
         if token.text == "<":
-            raise Wrong(*why_no_symbol(self.source.text, token.start))
+            raise ParseError(*symbol_error(self.source.text, token.start))
         return at + 1
 
     def _mention(
@@ -132,7 +188,7 @@ class _Lifter:
                 return None
             behind += 1
         if behind < len(tokens) and tokens[behind].text == "{":
-            raise Wrong(
+            raise ParseError(
                 tokens[behind].span, "a selector cannot be followed by {…}", "write .<name> or ..<name> to go down"
             )
         start, end = tokens[first].start, tokens[behind - 1].end
@@ -150,7 +206,7 @@ class _Lifter:
         token = tokens[at]
         if token.kind == "symbol":
             base, steps, behind = bare_symbol(token, self.source.text), [], at + 1
-        elif token.text == "(" and groups < _MAX_GROUPS:
+        elif token.text == "(" and groups < MAX_SELECTOR_PARENTHESES:
             inside = self.path(tokens, at + 1, partners, groups + 1)
             if inside is None or inside[1] != partners.get(at):
                 return None
@@ -161,9 +217,9 @@ class _Lifter:
         return Path(base, tuple(steps), Span(token.start, tokens[behind - 1].end)), behind
 
     def _steps(self, tokens: Sequence[Token], at: int, partners: dict[int, int], steps: list[Step]) -> int:
-        """Add the steps from token number `at` on; the number of the token behind them.
+        """Add the steps from token number `at` on; return the number of the token behind them.
 
-        A computed index is Python's business, unless the path goes on behind it.
+        A computed index belongs to the selector only if further steps follow; otherwise it is plain Python.
         """
         computed: list[Sequence[Token]] = []
         behind = at
@@ -180,7 +236,7 @@ class _Lifter:
                 at = partners[at] + 1
                 static = None if computed else _static_index(index)
                 if not index:
-                    raise Wrong(Span(token.start, tokens[at - 1].end), "there is no index between the brackets")
+                    raise ParseError(Span(token.start, tokens[at - 1].end), "there is no index between the brackets")
                 if static is None:
                     computed.append(index)
                 else:
@@ -193,7 +249,7 @@ class _Lifter:
     def _computed_index(self, tokens: Sequence[Token]) -> Expression:
         lifted = lift(self.source, tokens)
         for mention in lifted.mentions.values():
-            raise Wrong(
+            raise ParseError(
                 mention.path.span,
                 "an index inside a path cannot hold a selector",
                 "bind the node with a quantifier first, and use the index at the end of the path",
@@ -207,21 +263,23 @@ class _Lifter:
             index = ast.fix_missing_locations(ast.copy_location(call, node))
         return Expression(lifted.text, (), index, self.source, Span(lifted.start, lifted.end))
 
-    def _step_after_python(self, tokens: Sequence[Token], at: int) -> Wrong:
+    def _step_after_python(self, tokens: Sequence[Token], at: int) -> ParseError:
         before = tokens[at - 1] if at else None
         step = f"{tokens[at].text}{tokens[at + 1].text}"
         span = Span(tokens[at].start, tokens[at + 1].end)
         if before is not None and before.kind == "name":
-            return Wrong(
+            return ParseError(
                 Span(before.start, span.end),
                 f"{before.text} is a Python name, and only a selector can be followed by {step}",
                 f"bind a symbol instead: for <{before.text}> in …, then write <{before.text}>{step}",
             )
-        return Wrong(span, f"only a selector can be followed by {step}", "bind a symbol with all(… for <x> in *<path>)")
+        return ParseError(
+            span, f"only a selector can be followed by {step}", "bind a symbol with all(… for <x> in *<path>)"
+        )
 
 
 def _static_index(tokens: Sequence[Token]) -> StaticIndex | None:
-    """The index that is written there in plain numbers, if it is."""
+    """The index, if it is written in plain numbers."""
     parts: list[int | None] = [None]
     sign = 1
     for token in tokens:
@@ -246,7 +304,7 @@ def _static_index(tokens: Sequence[Token]) -> StaticIndex | None:
 
 
 def _partners(tokens: Sequence[Token]) -> dict[int, int]:
-    """For each opening bracket the number of the token that closes it."""
+    """The number of the closing token of each opening bracket."""
     partners = {}
     open_brackets: list[int] = []
     for number, token in enumerate(tokens):
@@ -257,15 +315,15 @@ def _partners(tokens: Sequence[Token]) -> dict[int, int]:
     return partners
 
 
-def _unused_letters(text: str) -> Iterator[str]:
+def _unused_identifiers(text: str) -> Iterator[str]:
     """Identifiers that do not occur in `text`, the short ones first."""
-    free = _LETTERS if text.isascii() else [letter for letter in _LETTERS if letter not in text]
+    free = _HIEROGLYPHS if text.isascii() else [letter for letter in _HIEROGLYPHS if letter not in text]
     yield from free
     yield from map("".join, product(free, repeat=2))
 
 
 def _placeholder(letters: str, text: str) -> tuple[str, str]:
-    """An identifier, and what to put in the place of `text`: the identifier, and line ends where the text has them."""
+    """An identifier, and the replacement of `text`: the identifier, with line ends where the text has them."""
     first_line = text.split("\n", 1)[0].rstrip(" \t\\")
     name = letters + "_" * (len(first_line) - len(letters))
     rest = text[len(first_line) :]

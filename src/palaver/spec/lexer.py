@@ -1,14 +1,14 @@
-"""Characters to tokens, for rules and for Python with selectors in it.
+"""Lexer: characters to tokens, for rules and for Python with selectors in it.
 
 How it works. One compiled expression, `TOKEN`, knows every token of both languages; two loops run it.
 
 `rule_tokens` reads the right-hand side of a rule up to its end. Python inside a rule (bounds, the generator) arrives as
 *one* token whose `inner` holds the Python tokens.
 
-`python_tokens` reads one logical line of Python. It never judges Python: CPython does that later. It only has to know
-where strings and brackets end, and whether an operand has just ended, because that decides what `<`, `*` and `|` are:
-after an operand they are Python's operators, anywhere else they begin a selector. Each token carries that knowledge
-in `ends`. F-strings are one token too; the tokens of their replacement fields are in `inner`, between braces.
+`python_tokens` reads one logical line of Python. It does not check Python, as CPython will. It only has to know where
+strings and brackets end, and if an operand has just ended, because that decides what `<`, `*` and `|` are: after an
+operand they are Python's operators, anywhere else they begin a selector. Each token keeps that in `ends`. F-strings are
+one token too; the tokens of their replacement fields are in `inner`, between braces.
 """
 
 from __future__ import annotations
@@ -18,21 +18,24 @@ import re
 from typing import NamedTuple
 
 from palaver.source import Span
-from palaver.spec.diagnose import Wrong
+from palaver.spec.diagnose import ParseError
+from palaver.spec.spec_limits import MAX_FSTRING_DEPTH
 
 NAME = r"[^\W\d]\w*"
 _BLANK = r"(?:[ \t]|\\\n)*"
 _SYMBOL = rf"<[ \t]*{NAME}(?:[ \t]*:[ \t]*{NAME})*[ \t]*>"
 _PREFIX = r"(?:[bB][rR]?|[rR][bB]?|[uU])?"
+_QUOTED = r"""
+    (?: "{3} [^"\\]* (?: (?: \\. | "(?!"") ) [^"\\]* )* "{3}
+      | '{3} [^'\\]* (?: (?: \\. | '(?!'') ) [^'\\]* )* '{3}
+      | "(?!"") [^"\\\n]* (?: \\. [^"\\\n]* )* "
+      | '(?!'') [^'\\\n]* (?: \\. [^'\\\n]* )* ' )"""
 
 TOKEN = re.compile(
     rf"""
     (?P<blank>      [ \t]+ | \\\n )
   | (?P<symbol>     {_SYMBOL} )
-  | (?P<string>     {_PREFIX} (?: "{{3}} [^"\\]* (?: (?: \\. | "(?!"") ) [^"\\]* )* "{{3}}
-                                | '{{3}} [^'\\]* (?: (?: \\. | '(?!'') ) [^'\\]* )* '{{3}}
-                                | "(?!"") [^"\\\n]* (?: \\. [^"\\\n]* )* "
-                                | '(?!'') [^'\\\n]* (?: \\. [^'\\\n]* )* ' ) )
+  | (?P<string>     {_PREFIX} {_QUOTED} )
   | (?P<fstring>    (?: [fFtT][rR]? | [rR][fFtT] ) (?=["']) )
   | (?P<broken>     {_PREFIX} ["'] )
   | (?P<quantifier> (?: forall | exists ) {_BLANK} <[ \t]*{NAME}[ \t]*> {_BLANK} in\b )
@@ -57,23 +60,15 @@ _WORD_LINE = re.compile(rf"[ \t]*{NAME}(?![\w\"'])")
 _LINE_END = re.compile(r"\r\n|\r|\f")
 _FSTRING_STOP = re.compile(r"[\\{}\"'\n]")
 _CONVERSION = re.compile(r"![ \t]*\w*[ \t]*")
-_SIMPLE_STRING = re.compile(
-    r"""
-    "{3} (?: [^"\\] | \\. | "(?!"") )* "{3} | '{3} (?: [^'\\] | \\. | '(?!'') )* '{3}
-  | "(?!"") (?: [^"\\\n] | \\. )* " | '(?!'') (?: [^'\\\n] | \\. )* '
-    """,
-    re.VERBOSE | re.DOTALL,
-)
+_SIMPLE_STRING = re.compile(_QUOTED, re.VERBOSE | re.DOTALL)
 _KEYWORDS_BEFORE_OPERANDS = frozenset(keyword.kwlist) - {"None", "True", "False"}
-# CPython gives up at 150 f-strings inside each other; nobody has written four.
-_MAX_FSTRINGS_IN_EACH_OTHER = 40
 _OPENING = frozenset("([{")
 _CLOSING = frozenset(")]}")
 _QUANTIFIER_SIZE = len("forall")  # and of "exists"
 
 
 class Token(NamedTuple):
-    """A piece of text that counts. `ends` says whether an operand has ended with it."""
+    """A lexical token. `ends` is True if an operand ends with it."""
 
     kind: str
     start: int
@@ -107,28 +102,28 @@ def normalise_line_ends(text: str) -> str:
 def names_in_symbol(symbol: str, at: int, text: str) -> list[str]:
     """The parties, if any, and last the name of a symbol that stands at `at` of `text`.
 
-    :raises Wrong: these are no names
+    :raises ParseError: these are no names
     """
     names = [part.strip() for part in symbol[1:-1].split(":")]
     # \w knows a few characters that are no letters for Python, and those are no letters here either.
     if all(map(str.isidentifier, names)):
         return names
-    raise Wrong(*why_no_symbol(text, at))
+    raise ParseError(*symbol_error(text, at))
 
 
 def bare_symbol(token: Token, text: str) -> str:
     """The symbol that a token of `text` is, where parties make no sense.
 
-    :raises Wrong: it has parties, or is no symbol
+    :raises ParseError: it has parties, or is no symbol
     """
     *parties, name = names_in_symbol(token.text, token.start, text)
     if parties:
-        raise Wrong(token.span, "parties are named in rules only", f"write <{name}>")
+        raise ParseError(token.span, "parties are named in rules only", f"write <{name}>")
     return f"<{name}>"
 
 
-def why_no_symbol(text: str, at: int) -> tuple[Span, str, str]:
-    """What is wrong with the `<` at `at`, which opens no symbol: place, message and hint."""
+def symbol_error(text: str, at: int) -> tuple[Span, str, str]:
+    """The place, message and hint of the error that the `<` at `at` opens no symbol."""
     angles = _ANGLES.match(text, at)
     if angles is None:
         return Span(at, at + 1), "this < opens no symbol", "a symbol is written <name>"
@@ -147,7 +142,7 @@ def why_no_symbol(text: str, at: int) -> tuple[Span, str, str]:
 
 
 def rule_tokens(text: str, at: int) -> tuple[list[Token], int]:
-    """The tokens of a right-hand side that starts at `at`, behind `::=`, and where the rule ends."""
+    """The tokens of a right-hand side that starts at `at`, behind `::=`, and the end of the rule."""
     tokens: list[Token] = []
     depth = 0
     match = TOKEN.match
@@ -195,10 +190,10 @@ def _rule_token(text: str, found: re.Match[str], *, in_brackets: bool) -> Token:
 
 
 def _next_line_of_rule(text: str, at: int, tokens: list[Token], *, in_brackets: bool) -> int | None:
-    """Where a rule goes on if a line of it ends before `at`; None if the rule ends there."""
+    """The offset at which a rule continues if a line of it ends before `at`; None if the rule ends there."""
     if in_brackets or (tokens and tokens[-1].text == "|"):
-        # A bracket that is never closed must not swallow the rest of the spec, and neither
-        # another rule nor a bare word can be part of this one.
+        # An unclosed bracket must not swallow the rest of the spec; neither another rule nor a bare word can be part
+        # of this one.
         return None if RULE_HEAD.match(text, at) or _WORD_LINE.match(text, at) else at
     if tokens and tokens[-1].kind == "generator":
         return None
@@ -225,11 +220,11 @@ def _bounds(text: str, at: int) -> Token:
 def python_tokens(
     text: str, at: int, *, closing: str = "", field: bool = False, fstrings: int = 0
 ) -> tuple[list[Token], int]:
-    """The tokens of one logical line of Python from `at` on, and where it ends.
+    """The tokens of one logical line of Python from `at` on, and its end.
 
     It ends before a newline or `;`. With `closing` it ends before that bracket instead; with `field` it is the
     replacement field of an f-string, inside `fstrings` of them, which also ends before a conversion or a format. A line
-    that starts like a rule always ends it: no Python looks like that.
+    that starts like a rule always ends it: it cannot be Python.
     """
     line = _PythonLine(text, at, closing, field, fstrings)
     line.read()
@@ -247,9 +242,9 @@ class _PythonLine:
         self._field = field
         self._fstrings = fstrings
         self._depth = 0
-        self._ends = False  # whether an operand has just ended
+        self._ends = False  # True if an operand has just ended
         self._bars: list[int] = []  # the depths at which a `|…|` is open
-        # Where to go back to if a bracket turns out to be never closed: a place, and how many tokens are before it.
+        # The place, and the number of tokens before it, to go back to if a bracket turns out to be never closed.
         self._resume: tuple[int, int] | None = None
 
     def read(self) -> None:
@@ -272,12 +267,12 @@ class _PythonLine:
                 self._ends = token.ends
                 self.at = token.end
         if self._depth > 0 and not self._closing and self._resume is not None:
-            # A bracket was never closed. Constraints further down are better read than swallowed.
+            # A bracket was never closed: read the constraints further down instead of swallowing them.
             self.at, kept = self._resume
             del self.tokens[kept:]
 
     def _goes_on(self, line_start: int) -> bool:
-        """Whether the logical line goes on with the line that starts there."""
+        """Return True if the logical line continues with the line that starts there."""
         if (self._depth == 0 and not self._closing) or RULE_HEAD.match(self.text, line_start):
             return False
         if self._resume is None and _KEYWORD_LINE.match(self.text, line_start):
@@ -285,7 +280,7 @@ class _PythonLine:
         return True
 
     def _is_stop(self, operator: str) -> bool:
-        """Whether an operator outside of all brackets ends the line."""
+        """Return True if an operator outside of all brackets ends the line."""
         if operator == self._closing or (operator == ";" and not self._closing):
             return True
         return self._field and (operator[0] == ":" or operator == "!")
@@ -307,7 +302,7 @@ class _PythonLine:
         return Token(kind, self.at, end, word, ends)
 
     def _ends_operand(self, operator: str) -> bool:
-        """Whether an operand ends with this operator; open brackets and bars are kept account of."""
+        """Return True if an operand ends with this operator; update the open brackets and bars."""
         if operator in _OPENING:
             self._depth += 1
             return False
@@ -343,9 +338,8 @@ class _Unclosed(Exception):
 def _fstring(text: str, at: int, quote_at: int, fstrings: int) -> Token:
     """An f-string whose quotes start at `quote_at`, inside `fstrings` others.
 
-    Fields may hold the same quotes, as from Python 3.12 on. If that reading fails, the outermost string ends at the
-    next quote instead, and CPython will say what is wrong with it. Only the outermost tries again: if each did, the
-    attempts would multiply.
+    Fields may hold the same quotes, as from Python 3.12 on. If that fails, the outermost string ends at the next quote
+    instead, and CPython reports the error. Only the outermost tries again: if each did, the attempts would multiply.
     """
     quote = text[quote_at]
     quotes = quote * 3 if text.startswith(quote * 3, quote_at) else quote
@@ -364,7 +358,7 @@ def _fstring(text: str, at: int, quote_at: int, fstrings: int) -> Token:
 
 
 def _fstring_text(text: str, at: int, inner: list[Token], *, quotes: str, raw: bool, fstrings: int) -> int:
-    """Read the body of an f-string from `at` on, collecting the tokens of its fields; where it ends."""
+    """Read the body of an f-string from `at` on, collecting the tokens of its fields; return its end."""
     formats = 0  # how many formats, `{x:…}`, are open
     while stop := _FSTRING_STOP.search(text, at):
         at = stop.start()
@@ -394,7 +388,7 @@ def _fstring_text(text: str, at: int, inner: list[Token], *, quotes: str, raw: b
 
 
 def _behind_escape(text: str, at: int, *, raw: bool) -> int:
-    """Where the text goes on behind a backslash and what belongs to it."""
+    """The offset behind an escape sequence that starts at `at`."""
     if not raw and text.startswith("N{", at + 1):
         return max(at + 2, text.find("}", at) + 1)
     # A backslash does not protect a brace: f"\{x}" has a field.
@@ -402,8 +396,8 @@ def _behind_escape(text: str, at: int, *, raw: bool) -> int:
 
 
 def _fstring_field(text: str, at: int, inner: list[Token], fstrings: int) -> int:
-    """Read a field from its opening brace up to its closing one or up to its format; where it ends."""
-    if fstrings >= _MAX_FSTRINGS_IN_EACH_OTHER:
+    """Read a field from its opening brace up to its closing one or up to its format; return its end."""
+    if fstrings >= MAX_FSTRING_DEPTH:
         raise _Unclosed
     inner.append(Token("operator", at, at + 1, "{"))
     tokens, at = python_tokens(text, at + 1, closing="}", field=True, fstrings=fstrings + 1)

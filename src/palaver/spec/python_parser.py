@@ -1,7 +1,7 @@
-"""Python text is handed to CPython, and what it answers is moved to its place in the spec.
+"""Python text of a spec, parsed by CPython.
 
-Positions that CPython tells, in nodes and in errors, become positions in the spec, so tracebacks of spec code point
-there too. Users never see the identifiers that stand for selectors (see `lift`): messages get the author's text back.
+Positions of CPython, in nodes and in errors, become positions in the spec, so tracebacks of spec code point there too.
+In messages the identifiers that replace selectors (see `selectors`) are replaced by the author's text again.
 
 Plain Python statements come as one masked text of the whole spec, everything else blanked out: see `parse_module`.
 """
@@ -19,15 +19,16 @@ from typing import Literal as OneOf
 
 from palaver.source import Source, Span
 from palaver.spec.ast import Mention
-from palaver.spec.diagnose import MAX_ERRORS, Reporter, Wrong
-from palaver.spec.scan import Token
+from palaver.spec.diagnose import ParseError, Reporter
+from palaver.spec.lexer import Token
+from palaver.spec.spec_limits import MAX_ERRORS_PER_FILE
 
 _INDENTED_KEYWORD = re.compile(r"[ \t]+(where|minimizing|maximizing|setting)[ \t]+\S")
 _TOO_DEEP = "this is nested too deeply for Python"
 
 
 @dataclass(frozen=True)
-class Lifted:
+class LiftedPython:
     """A stretch of Python with identifiers in the place of selectors: `text` stands at `start` of the source."""
 
     source: Source
@@ -37,7 +38,7 @@ class Lifted:
     mentions: dict[str, Mention]
     tokens: Sequence[Token]
 
-    def authors_words(self, text: str) -> str:
+    def original_text(self, text: str) -> str:
         """The text with selectors back in the place of their identifiers."""
         if text.isascii():
             return text
@@ -47,19 +48,19 @@ class Lifted:
         return text
 
 
-def parse_lifted(lifted: Lifted, report: Reporter) -> ast.expr:
-    """What CPython makes of an expression; its nodes stand where they stand in the spec.
+def parse_lifted(lifted: LiftedPython, report: Reporter) -> ast.expr:
+    """The syntax tree of an expression, with positions in the spec.
 
-    :raises Wrong: CPython does not read it
+    :raises ParseError: CPython does not read it
     """
     # Inside the braces of a bound, lines may end where Python would not allow it, and a walrus at the top
-    # needs parentheses. They are not added always, because CPython's advice is another inside of them.
+    # needs parentheses. They are not always added, because CPython's error messages differ inside of them.
     if _needs_parentheses(lifted):
         return parse_between(lifted, report, "(", ")")
     return parse_between(lifted, report, "", "")
 
 
-def _needs_parentheses(lifted: Lifted) -> bool:
+def _needs_parentheses(lifted: LiftedPython) -> bool:
     text = lifted.source.text
     spans = (mention.path.span for mention in lifted.mentions.values())
     if any("\n" in text[span.start : span.end] for span in spans):
@@ -75,21 +76,21 @@ def _needs_parentheses(lifted: Lifted) -> bool:
     return False
 
 
-def parse_between(lifted: Lifted, report: Reporter, before: str, behind: str) -> ast.expr:
-    """What `parse_lifted` gives, with some text put before and behind it that does not stand in the spec.
+def parse_between(lifted: LiftedPython, report: Reporter, before: str, behind: str) -> ast.expr:
+    """The syntax tree of an expression between `before` and `behind`, which do not stand in the spec.
 
-    :raises Wrong: CPython does not read it
+    :raises ParseError: CPython does not read it
     """
     text = before + lifted.text + behind
     try:
-        tree = _quietly_parse(text, "eval", lifted.source, lifted.start, report)
-        _refuse_what_no_function_may_contain(tree)
+        tree = _parse_reporting_warnings(text, "eval", lifted.source, lifted.start, report)
+        _refuse_invalid_in_function(tree)
     except SyntaxError as error:
         raise _explain(error, lifted, before) from None
     except (RecursionError, MemoryError):
-        raise Wrong(Span(lifted.start, lifted.end), _TOO_DEEP) from None
+        raise ParseError(Span(lifted.start, lifted.end), _TOO_DEEP) from None
     except ValueError as error:
-        raise Wrong(Span(lifted.start, lifted.end), f"Python cannot read this: {error}") from None
+        raise ParseError(Span(lifted.start, lifted.end), f"Python cannot read this: {error}") from None
     assert isinstance(tree, ast.Expression), "that is what mode eval gives"
     _move_to_spec(tree, text, lifted, len(before))
     _restore_debug_fields(tree, lifted)
@@ -97,7 +98,7 @@ def parse_between(lifted: Lifted, report: Reporter, before: str, behind: str) ->
     return tree.body
 
 
-def _refuse_what_no_function_may_contain(tree: ast.AST) -> None:
+def _refuse_invalid_in_function(tree: ast.AST) -> None:
     """Raise the SyntaxError that CPython finds only when it compiles, not yet when it parses: `await`, for one."""
     assert isinstance(tree, ast.Expression), "that is what mode eval gives"
     no_arguments = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
@@ -106,24 +107,23 @@ def _refuse_what_no_function_may_contain(tree: ast.AST) -> None:
         compile(function, "<expression>", "eval")
 
 
-def _unpack_in_displays(tree: ast.AST, lifted: Lifted) -> None:
+def _unpack_in_displays(tree: ast.AST, lifted: LiftedPython) -> None:
     """Let `*<x>` among the items of a list, a set or a tuple unpack, as Python's `*` does; elsewhere it is one list."""
     for display in ast.walk(tree):
         if isinstance(display, ast.List | ast.Set | ast.Tuple):
-            display.elts = [_starred(item) if _is_list(item, lifted) else item for item in display.elts]
+            display.elts = [_unpacked(item, lifted) for item in display.elts]
 
 
-def _is_list(item: ast.expr, lifted: Lifted) -> bool:
+def _unpacked(item: ast.expr, lifted: LiftedPython) -> ast.expr:
     mention = lifted.mentions.get(item.id) if isinstance(item, ast.Name) else None
-    return mention is not None and mention.kind == "list"
+    is_list = mention is not None and mention.kind == "list"
+    return ast.copy_location(ast.Starred(item, ast.Load()), item) if is_list else item
 
 
-def _starred(item: ast.expr) -> ast.expr:
-    return ast.copy_location(ast.Starred(item, ast.Load()), item)
-
-
-def _quietly_parse(text: str, mode: OneOf["eval", "exec"], source: Source, start: int, report: Reporter) -> ast.AST:
-    """What CPython makes of `text`, which stands at `start`; what it warns about is reported at its line."""
+def _parse_reporting_warnings(
+    text: str, mode: OneOf["eval", "exec"], source: Source, start: int, report: Reporter
+) -> ast.AST:
+    """The syntax tree of `text`, which stands at `start`; CPython's warnings are reported at their lines."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         tree = ast.parse(text, mode=mode)
@@ -137,21 +137,21 @@ def _quietly_parse(text: str, mode: OneOf["eval", "exec"], source: Source, start
     return tree
 
 
-def _explain(error: SyntaxError, lifted: Lifted, before: str) -> Wrong:
+def _explain(error: SyntaxError, lifted: LiftedPython, before: str) -> ParseError:
     if error.offset == 0:
-        # That is how CPython says that it came to the end of the text and wanted more.
-        return Wrong(Span(lifted.end, lifted.end), error.msg, "something is missing here")
+        # CPython reports an unexpected end of the text this way.
+        return ParseError(Span(lifted.end, lifted.end), error.msg, "something is missing here")
     start, end = _place_of(error, before + lifted.text)
     shift = lifted.start - len(before)
     start = min(max(start + shift, lifted.start), lifted.end)
     end = min(max(end + shift, start), lifted.end)
     first_line = lifted.source.place(lifted.start)[0]
-    message = lifted.authors_words(_renumbered(error.msg, first_line - 1))
-    return Wrong(Span(start, end), message, _syntax_hint(lifted.source.text, start))
+    message = lifted.original_text(_renumbered(error.msg, first_line - 1))
+    return ParseError(Span(start, end), message, _syntax_hint(lifted.source.text, start))
 
 
 def _place_of(error: SyntaxError, text: str) -> tuple[int, int]:
-    """Start and end of what CPython complains about, as offsets in `text`."""
+    """The start and end of the error, as offsets in `text`."""
     lines = text.split("\n")
     number, column = error.lineno or 1, max(error.offset or 1, 1)
     field = (error.text or "").strip()
@@ -184,7 +184,7 @@ def _syntax_hint(text: str, at: int) -> str:
     return "Python writes `not` for !" if text.startswith("!", at) else ""
 
 
-def _move_to_spec(tree: ast.AST, text: str, lifted: Lifted, shift: int) -> None:
+def _move_to_spec(tree: ast.AST, text: str, lifted: LiftedPython, shift: int) -> None:
     """Give all nodes their lines and columns in the spec."""
     masked = Places(Source("", text))
     places = Places(lifted.source)
@@ -216,7 +216,7 @@ class Places:
         return line, column - 1 if self._ascii else self._bytes_before(line)[column - 1]
 
     def _bytes_before(self, line: int) -> list[int]:
-        """How many bytes stand before each character of a line, and before its end."""
+        """The number of bytes before each character of a line, and before its end."""
         if line not in self._widths_of_line:
             start, end = self._source.offset(line, 1), self._source.offset(line + 1, 1)
             widths = (len(char.encode(errors="surrogatepass")) for char in self._source.text[start:end])
@@ -224,13 +224,13 @@ class Places:
         return self._widths_of_line[line]
 
 
-def _restore_debug_fields(tree: ast.AST, lifted: Lifted) -> None:
-    """`f"{<x>=}"` shows its own text, and that is the author's."""
+def _restore_debug_fields(tree: ast.AST, lifted: LiftedPython) -> None:
+    """Let `f"{<x>=}"` show the author's text."""
     for node in ast.walk(tree):
         if isinstance(node, ast.JoinedStr):
             for part in node.values:
                 if isinstance(part, ast.Constant) and isinstance(part.value, str):
-                    part.value = lifted.authors_words(part.value)
+                    part.value = lifted.original_text(part.value)
 
 
 # --- Python statements -----------------------------------------------------------------------------------------------
@@ -243,7 +243,7 @@ def parse_module(source: Source, masked: str, starts: Sequence[int], report: Rep
     statements, so that after one error the others can still be read.
     """
     try:
-        tree = _quietly_parse(masked, "exec", source, 0, report)
+        tree = _parse_reporting_warnings(masked, "exec", source, 0, report)
     except (SyntaxError, RecursionError, MemoryError, ValueError) as error:
         _report_statement_errors(error, source, masked, starts, report)
         return ast.Module(body=[], type_ignores=[])
@@ -257,11 +257,11 @@ def _report_statement_errors(
     found = 0
     for start, end in pairwise([*starts, len(masked)]):
         try:
-            _quietly_parse(masked[start:end], "exec", source, start, Reporter())
+            _parse_reporting_warnings(masked[start:end], "exec", source, start, Reporter())
         except (SyntaxError, RecursionError, MemoryError, ValueError) as statement_error:
             _report_statement_error(statement_error, source, masked, start, report)
             found += 1
-            if found == MAX_ERRORS:
+            if found == MAX_ERRORS_PER_FILE:
                 break
     if not found:
         _report_statement_error(error, source, masked, 0, report)

@@ -1,6 +1,6 @@
-"""Parts as text for people: as a nested tree, as annotated rules, as one value, as Python.
+"""Text renderings of a part: as a nested tree, as annotated rules, as one value, as Python.
 
-Nothing here recurses, and nothing here fails on a strange tree: a part whose bits fill no byte is shown as it is.
+Nothing here recurses, and nothing here fails on an unusual tree: a part whose bits fill no byte is shown as bits.
 Trees may be very deep, so indentation stops growing at some depth and comments are cut at some length; otherwise the
 output of a deep tree would grow with the square of its depth.
 """
@@ -15,12 +15,12 @@ from palaver.trees.node import Leaf, Node, Part
 from palaver.trees.values import Kind, flat, kind_of, leaf_bytes, name_of
 
 # Lines of deeper nodes stay in this column: half of a wide terminal.
-DEEPEST_INDENT = 40
+MAX_INDENT_DEPTH = 40
 
 # A value in a comment is cut here, so that it does not push the rest out of sight.
-LONGEST_COMMENT = 96
+MAX_COMMENT_CHARACTERS = 96
 
-# What is still to be written: a part at some depth, or text that is ready.
+# Work still to be done: a part at some depth, or finished text.
 _Job: TypeAlias = tuple[Part, int] | str
 _JobsOf: TypeAlias = Callable[[Part, int], list[_Job]]
 
@@ -44,7 +44,7 @@ def show_grammar(part: Part) -> str:
     """One rule per node, children indented below their parent, with positions and values as comments."""
     if not isinstance(part, Node):
         return repr(part)
-    return "\n".join(map(_rule_line, _survey(part)))
+    return "\n".join(map(_rule_line, _node_lines(part)))
 
 
 # --- Nested trees -----------------------------------------------------------------------------------------------------
@@ -104,7 +104,7 @@ def _line(depth: int) -> str:
 
 
 def _indent(depth: int) -> str:
-    return "  " * min(depth, DEEPEST_INDENT)
+    return "  " * min(depth, MAX_INDENT_DEPTH)
 
 
 # --- Values -----------------------------------------------------------------------------------------------------------
@@ -146,8 +146,8 @@ def _literals(found: Sequence[Leaf]) -> Iterator[str]:
 
 
 @dataclass(slots=True)
-class _Page:
-    """Leaves in order of output, and how much has been written. The sources of a node are on a page of their own."""
+class _Output:
+    """Leaves in order of output, with counts. The sources of a node have an output of their own."""
 
     has_positions: bool
     leaves: list[Leaf] = field(default_factory=list)
@@ -163,13 +163,13 @@ class _Page:
             self.bits += 8 * len(leaf_bytes(leaf))
             self.counts[bytes if isinstance(leaf, bytes) else str] += 1
 
-    def mark(self) -> _Mark:
-        return _Mark(len(self.leaves), self.bits, self.counts[str], self.counts[bytes], self.counts[int])
+    def mark(self) -> _Extent:
+        return _Extent(len(self.leaves), self.bits, self.counts[str], self.counts[bytes], self.counts[int])
 
 
 @dataclass(frozen=True, slots=True)
-class _Mark:
-    """How far a page was written at some moment. Two of them tell what is between, without looking at it."""
+class _Extent:
+    """The counts of an output at some moment. The difference of two is the size of the part between."""
 
     leaves: int
     bits: int
@@ -179,38 +179,38 @@ class _Mark:
 
 
 @dataclass(slots=True)
-class _Line:
+class _NodeLine:
     node: Node
     depth: int
-    page: _Page
-    start: _Mark
-    end: _Mark
+    output: _Output
+    start: _Extent
+    end: _Extent
 
 
-def _survey(root: Node) -> list[_Line]:
-    """A line for every node, parents first, with where its value starts and ends."""
-    lines: list[_Line] = []
+def _node_lines(root: Node) -> list[_NodeLine]:
+    """A line for every node, parents first, with the start and end of its value."""
+    lines: list[_NodeLine] = []
     # A part to visit, or a line whose node has been written.
-    stack: list[tuple[Part, int, _Page] | _Line] = [(root, 0, _Page(has_positions=True))]
+    stack: list[tuple[Part, int, _Output] | _NodeLine] = [(root, 0, _Output(has_positions=True))]
     while stack:
         job = stack.pop()
-        if isinstance(job, _Line):
-            job.end = job.page.mark()
+        if isinstance(job, _NodeLine):
+            job.end = job.output.mark()
             continue
-        part, depth, page = job
+        part, depth, output = job
         if not isinstance(part, Node):
-            page.add(part)
+            output.add(part)
             continue
-        mark = page.mark()
-        line = _Line(part, depth, page, mark, mark)
+        mark = output.mark()
+        line = _NodeLine(part, depth, output, mark, mark)
         lines.append(line)
-        stack.extend((source, depth + 1, _Page(has_positions=False)) for source in reversed(part.sources))
+        stack.extend((source, depth + 1, _Output(has_positions=False)) for source in reversed(part.sources))
         stack.append(line)
-        stack.extend((child, depth + 1, page) for child in reversed(part.children))
+        stack.extend((child, depth + 1, output) for child in reversed(part.children))
     return lines
 
 
-def _rule_line(line: _Line) -> str:
+def _rule_line(line: _NodeLine) -> str:
     node = line.node
     right = " ".join(map(name_of, node.children)) or "''"
     if node.sources:
@@ -219,9 +219,9 @@ def _rule_line(line: _Line) -> str:
     return f"{_indent(line.depth)}{node.symbol} ::= {right}{'  # ' if remarks else ''}{remarks}"
 
 
-def _position(line: _Line) -> str:
-    """Where the value starts; only for nodes with a leaf of their own, the others start where a child does."""
-    if not line.page.has_positions or all(isinstance(child, Node) for child in line.node.children):
+def _position(line: _NodeLine) -> str:
+    """The position of the value; only for nodes with a leaf of their own, the others start where a child does."""
+    if not line.output.has_positions or all(isinstance(child, Node) for child in line.node.children):
         return ""
     shown = f"Position {_byte(line.start.bits // 8)}"
     if _kind_of_line(line) is not Kind.BITS:
@@ -238,21 +238,21 @@ def _byte(position: int) -> str:
     return f"0x{position:04x} ({position})"
 
 
-def _comment(line: _Line) -> str:
+def _comment(line: _NodeLine) -> str:
     """The value, where the rule alone does not show it."""
     if len(line.node.children) < 2:
         return ""
     first, last = line.start.leaves, line.end.leaves
-    # Every leaf but the empty ones adds to what is shown, so this many are enough to fill the comment.
-    found = line.page.leaves[first : min(last, first + LONGEST_COMMENT)]
+    # Every leaf but the empty ones adds a character, so this many are enough to fill the comment.
+    found = line.output.leaves[first : min(last, first + MAX_COMMENT_CHARACTERS)]
     shown = _value(found, _kind_of_line(line))
     if not shown.isprintable():
         shown = repr(shown)
-    is_cut = len(shown) > LONGEST_COMMENT or last - first > LONGEST_COMMENT
-    return f"{shown[:LONGEST_COMMENT]}…" if is_cut else shown
+    is_cut = len(shown) > MAX_COMMENT_CHARACTERS or last - first > MAX_COMMENT_CHARACTERS
+    return f"{shown[:MAX_COMMENT_CHARACTERS]}…" if is_cut else shown
 
 
-def _kind_of_line(line: _Line) -> Kind:
+def _kind_of_line(line: _NodeLine) -> Kind:
     kinds = []
     if line.end.text_leaves > line.start.text_leaves:
         kinds.append(Kind.TEXT)

@@ -1,4 +1,4 @@
-"""Values that may also be called, because FANDANGO's manual calls what its code has as a property."""
+"""Values that may also be called: FANDANGO's manual calls some attributes that its code has as properties."""
 
 from __future__ import annotations
 

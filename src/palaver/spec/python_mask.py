@@ -14,7 +14,7 @@ from palaver.source import Span
 
 @dataclass(slots=True)
 class Statement:
-    """Where a statement stands. `joined`: it follows another one on the same line, behind `;`."""
+    """The extent of a statement. `joined`: it follows another one on the same line, behind `;`."""
 
     start: int
     end: int
@@ -24,7 +24,7 @@ class Statement:
 
 
 def masked_text(text: str, statements: Sequence[Statement], strays: Sequence[Span]) -> tuple[str, set[int]]:
-    """The text with blanks in the place of everything that is not Python, and where fillers stand.
+    """The text with blanks in the place of everything that is not Python, and the offsets of fillers.
 
     Where Python follows another statement on its line, that statement leaves a filler, `0` or over several lines
     `(0 )`, behind: Python would take blanks at the start of a line for indentation. `strays` are selectors in plain
@@ -52,7 +52,7 @@ def masked_text(text: str, statements: Sequence[Statement], strays: Sequence[Spa
 
 
 def python_starts(text: str, statements: Sequence[Statement]) -> list[int]:
-    """Where the top-level Python statements start; a decorator starts what it decorates."""
+    """The offsets of the top-level Python statements; a decorated definition starts at its first decorator."""
     starts = []
     decorated = False
     for statement in statements:
@@ -64,7 +64,7 @@ def python_starts(text: str, statements: Sequence[Statement]) -> list[int]:
 
 
 def _python_behind(statements: Sequence[Statement]) -> list[bool]:
-    """For each statement, whether Python follows it on its line."""
+    """One flag per statement: True if Python follows it on its line."""
     answers = []
     answer = False
     following: Statement | None = None

@@ -1,8 +1,8 @@
-"""Conditions to formulas: what is split, what is bound, and what stays one Python leaf.
+"""Conditions to formulas, by recursive descent.
 
-How it works. `read_formula` takes the tokens of a condition. What Python does not know (`forall`, `exists`, `->`) it
-finds in the tokens; every stretch between goes to CPython, and `_Splitter` walks down the answer as far as the language
-splits conditions: `and`, `or`, chained comparisons, `any(…)` and `all(…)` over `*<path>`. Everything else is a leaf.
+How it works. `read_formula` takes the tokens of a condition. It finds what is not Python (`forall`, `exists`, `->`) in
+the tokens; CPython parses the text between, and `_Splitter` splits the result at `and`, `or`, chained comparisons,
+`any(…)` and `all(…)` over `*<path>`. Everything else is one Python condition.
 
     formula     := { disjunction '->' } ( quantified | disjunction )
     quantified  := ( 'forall' | 'exists' ) <x> 'in' path ':' formula
@@ -18,25 +18,24 @@ from itertools import pairwise
 
 from palaver.source import Source, Span
 from palaver.spec.ast import And, Expression, Formula, Leaf, Not, Or, Quantified
-from palaver.spec.cpython import Lifted, Places, parse_lifted
-from palaver.spec.diagnose import Reporter, Wrong
-from palaver.spec.lift import lift, read_path
-from palaver.spec.python_parts import loaded_mentions, refuse_unused, whole_expression
-from palaver.spec.scan import Token
+from palaver.spec.diagnose import ParseError, Reporter
+from palaver.spec.lexer import Token
+from palaver.spec.python_parser import LiftedPython, Places, parse_lifted
+from palaver.spec.selectors import lift, loaded_mentions, read_path, refuse_unused, whole_expression
+from palaver.spec.spec_limits import MAX_QUANTIFIER_DEPTH
 
-# Comparisons that are leaves of their own when chained; `in` and `is` are left to Python.
+# Comparisons that are split when chained; `in` and `is` are left to Python.
 _COMPARISONS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
 _COMPARISON_TEXTS = frozenset(("<", "<=", ">", ">=", "==", "!=", "<>"))
-_MAX_QUANTIFIERS_IN_EACH_OTHER = 50
 
 
 def read_formula(source: Source, tokens: Sequence[Token], report: Reporter, quantifiers: int = 0) -> Formula:
     """The formula that `tokens`, at least one, make up.
 
-    :raises Wrong: they make up none
+    :raises ParseError: they make up none
     """
-    if quantifiers > _MAX_QUANTIFIERS_IN_EACH_OTHER:
-        raise Wrong(tokens[0].span, "these quantifiers are nested too deeply")
+    if quantifiers > MAX_QUANTIFIER_DEPTH:
+        raise ParseError(tokens[0].span, "these quantifiers are nested too deeply")
     *premises, conclusion = _split_at_arrows(tokens)
     parts = [_negated(source, premise, report) for premise in premises]
     if conclusion[0].kind == "quantifier":
@@ -59,7 +58,7 @@ def _split_at_arrows(tokens: Sequence[Token]) -> list[Sequence[Token]]:
         depth += token.nesting
         if token.text == "->" and depth == 0:
             if number == start or number == len(tokens) - 1:
-                raise Wrong(token.span, "-> needs a condition on each side")
+                raise ParseError(token.span, "-> needs a condition on each side")
             parts.append(tokens[start:number])
             start = number + 1
     return [*parts, tokens[start:]]
@@ -83,13 +82,13 @@ def _quantified(source: Source, tokens: Sequence[Token], report: Reporter, quant
         after = tokens[1].span if len(tokens) > 1 else Span(head.end, head.end)
         starred = len(tokens) > 1 and tokens[1].text == "*"
         hint = "leave out the *" if starred else f"write {word} <{name}> in <path>: …"
-        raise Wrong(after, f"{word} ranges over a path", hint)
+        raise ParseError(after, f"{word} ranges over a path", hint)
     path, colon = found
     if colon >= len(tokens) or tokens[colon].text != ":":
         at = tokens[colon].span if colon < len(tokens) else Span(tokens[-1].end, tokens[-1].end)
-        raise Wrong(at, f"a `:` and a condition must follow the path of {word}")
+        raise ParseError(at, f"a `:` and a condition must follow the path of {word}")
     if colon + 1 == len(tokens):
-        raise Wrong(
+        raise ParseError(
             tokens[colon].span,
             f"{word} needs a condition behind its `:`",
             "write it on the same line, or on the next one with more indentation",
@@ -106,7 +105,7 @@ def _refuse_quantified_name(tokens: Sequence[Token]) -> None:
         and tokens[2].text == "in"
     ):
         name = tokens[1].text
-        raise Wrong(tokens[1].span, f"{tokens[0].text} binds a symbol, not a Python name", f"write <{name}>")
+        raise ParseError(tokens[1].span, f"{tokens[0].text} binds a symbol, not a Python name", f"write <{name}>")
 
 
 def _refuse_bare_tuple(tokens: Sequence[Token]) -> None:
@@ -116,10 +115,12 @@ def _refuse_bare_tuple(tokens: Sequence[Token]) -> None:
             return  # its parameters may follow, with commas between them
         depth += token.nesting
         if token.text == "," and depth == 0:
-            raise Wrong(token.span, "a condition with a comma is a tuple, which always holds", "write `and` instead")
+            raise ParseError(
+                token.span, "a condition with a comma is a tuple, which always holds", "write `and` instead"
+            )
 
 
-def _binds_symbol(node: ast.expr, lifted: Lifted) -> bool:
+def _binds_symbol(node: ast.expr, lifted: LiftedPython) -> bool:
     return any(
         isinstance(inner, ast.comprehension)
         and isinstance(inner.target, ast.Name)
@@ -129,7 +130,7 @@ def _binds_symbol(node: ast.expr, lifted: Lifted) -> bool:
 
 
 class _Splitter:
-    """One condition that CPython has parsed, on its way to being a formula."""
+    """Splits one condition that CPython has parsed into a formula."""
 
     def __init__(self, source: Source, tokens: Sequence[Token], report: Reporter) -> None:
         self.source = source
@@ -161,7 +162,7 @@ class _Splitter:
         return self._leaf(node)
 
     def _negation(self, operand: ast.expr) -> Formula:
-        """What `not` says before `operand`. Each two of many in a row cancel out, and cost no stack."""
+        """The negation of `operand`. Two in a row cancel out, without recursion."""
         negated = True
         while isinstance(operand, ast.UnaryOp) and isinstance(operand.op, ast.Not):
             negated = not negated
@@ -170,7 +171,7 @@ class _Splitter:
         return Not(formula) if negated else formula
 
     def _quantifier(self, every: bool, argument: ast.expr) -> Formula | None:
-        """What `any` or `all` says if its argument is a plain comprehension over `*<path>`."""
+        """The quantifier of `any` or `all` if the argument is a plain comprehension over `*<path>`."""
         match argument:
             case (
                 ast.GeneratorExp(elt=body, generators=[generator])
@@ -195,7 +196,7 @@ class _Splitter:
         if bound is None:
             return target.id
         if bound.path.steps or bound.kind != "each":
-            raise Wrong(bound.path.span, "only a plain symbol can be bound", f"write for {bound.path.base} in …")
+            raise ParseError(bound.path.span, "only a plain symbol can be bound", f"write for {bound.path.base} in …")
         self._used.add(target.id)
         return bound.path.base
 
@@ -216,7 +217,7 @@ class _Splitter:
         return leaves
 
     def _edges(self, left: ast.expr, right: ast.expr) -> tuple[int, int]:
-        """Where the text of `left` ends and that of `right` begins, on each side of the operator between them."""
+        """The end of the text of `left` and the start of that of `right`, on each side of their operator."""
         end, start = self._extent(left)[1], self._extent(right)[0]
         number = bisect_left(self.tokens, end, key=lambda token: token.start)
         while self.tokens[number].text not in _COMPARISON_TEXTS:
@@ -225,7 +226,7 @@ class _Splitter:
         return self.tokens[number - 1].end, self.tokens[number + 1].start
 
     def _extent(self, node: ast.expr) -> tuple[int, int]:
-        """The offsets of the text of `node`. A selector that spans lines is longer than its identifier."""
+        """The offsets of the text of `node`. A selector over several lines is longer than its identifier."""
         start = self._places.offset(node.lineno, node.col_offset)
         # CPython always sets the ends; only nodes made by hand may have none.
         end = self._places.offset(node.end_lineno or node.lineno, node.end_col_offset or node.col_offset)

@@ -1,0 +1,208 @@
+"""Properties of symbols as fixpoints over the rules (worklist algorithm; Kildall 1973).
+
+An item that can be empty, and a symbol that can contain nothing but itself, make inputs infinitely ambiguous: an empty
+item can be repeated any number of times, and `<a> ::= <a> | "x"` can be applied any number of times. Parsing and
+generation apply them no more often than needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Set
+from itertools import chain
+from typing import TypeVar, assert_never
+
+from palaver.grammar.components import cyclic_components
+from palaver.grammar.regex import compile_pattern
+from palaver.spec.ast import Bit, Choice, Expr, Literal, Pattern, Permutation, Ref, Repeat, Rule, Sequence
+from palaver.spec.traversal import symbols_in
+
+# More nodes than any tree has: the size of a symbol that has no finite tree.
+ENDLESS = 1 << 60
+
+Value = TypeVar("Value")
+
+
+def users_of(rules: Mapping[str, Rule]) -> dict[str, list[str]]:
+    """The symbols whose rules refer to each symbol."""
+    found: dict[str, list[str]] = {}
+    for name, rule in rules.items():
+        for symbol in symbols_in(rule.body):
+            found.setdefault(symbol, []).append(name)
+    return found
+
+
+def generator_arguments(rule: Rule) -> tuple[str, ...]:
+    """The distinct symbols a rule's generator mentions, in the order of the text."""
+    if rule.generator is None:
+        return ()
+    return tuple(dict.fromkeys(mention.path.base for mention in rule.generator.mentions))
+
+
+def _fixpoint(
+    rules: Mapping[str, Rule],
+    start: Value,
+    value_of: Callable[[str, Mapping[str, Value]], Value],
+    users: Mapping[str, list[str]],
+) -> dict[str, Value]:
+    """The values of all symbols that agree with each other; `value_of` must be monotone.
+
+    Rules are revisited only when a symbol they refer to has changed, so long chains of rules cost no more than short
+    ones.
+    """
+    found = dict.fromkeys(rules, start)
+    todo = dict.fromkeys(rules)
+    while todo:
+        name = next(iter(todo))
+        del todo[name]
+        value = value_of(name, found)
+        if value != found[name]:
+            found[name] = value
+            todo.update(dict.fromkeys(users.get(name, ())))
+    return found
+
+
+# --- Sizes ------------------------------------------------------------------------------------------------------------
+
+
+def least_sizes(rules: Mapping[str, Rule]) -> dict[str, int]:
+    """The least number of nodes below and including each symbol; `ENDLESS` if it has no finite tree."""
+    return _fixpoint(
+        rules, ENDLESS, lambda name, sizes: min(1 + least_size(rules[name].body, sizes), ENDLESS), users_of(rules)
+    )
+
+
+def least_size(expr: Expr, sizes: Mapping[str, int]) -> int:
+    """The least number of nodes that `expr` expands to, at most `ENDLESS`."""
+    match expr:
+        case Ref(symbol):
+            size = sizes.get(symbol, 1)
+        case Sequence(parts) | Permutation(parts):
+            size = sum(least_size(part, sizes) for part in parts)
+        case Choice(options):
+            size = min(least_size(option, sizes) for option in options)
+        case Repeat(body, least):
+            # A computed bound may turn out to be zero.
+            size = least * least_size(body, sizes) if isinstance(least, int) and least else 0
+        case Literal() | Bit() | Pattern():
+            size = 1
+        case _:
+            assert_never(expr)
+    return min(size, ENDLESS)
+
+
+# --- Occurrences ------------------------------------------------------------------------------------------------------
+
+
+def most_occurrences(target: str, rules: Mapping[str, Rule]) -> dict[str, int]:
+    """The number of nodes named `target` that a tree of each symbol can hold, sources included: 0, 1, or 2 for more."""
+    users = users_of(rules)
+    arguments = {name: generator_arguments(rule) for name, rule in rules.items()}
+    for name, symbols in arguments.items():
+        for symbol in symbols:
+            users.setdefault(symbol, []).append(name)
+
+    def count(name: str, counts: Mapping[str, int]) -> int:
+        inside = _most_in(rules[name].body, counts) + sum(counts.get(symbol, 0) for symbol in arguments[name])
+        return min(2, (name == target) + inside)
+
+    return _fixpoint(rules, 0, count, users)
+
+
+def _most_in(expr: Expr, counts: Mapping[str, int]) -> int:
+    match expr:
+        case Ref(symbol):
+            return counts.get(symbol, 0)
+        case Sequence(parts) | Permutation(parts):
+            return min(2, sum(_most_in(part, counts) for part in parts))
+        case Choice(options):
+            return max(_most_in(option, counts) for option in options)
+        case Repeat(body, _, most):
+            once = _most_in(body, counts)
+            return once if most in (0, 1) else 2 * once
+        case Literal() | Bit() | Pattern():
+            return 0
+        case _:
+            assert_never(expr)
+
+
+def always_inside(rules: Mapping[str, Rule]) -> dict[str, frozenset[str]]:
+    """The symbols that every tree of each symbol holds, itself included, sources left out."""
+    return _fixpoint(
+        rules, frozenset(rules), lambda name, found: _always_in(rules[name].body, found) | {name}, users_of(rules)
+    )
+
+
+def _always_in(expr: Expr, found: Mapping[str, frozenset[str]]) -> frozenset[str]:
+    match expr:
+        case Ref(symbol):
+            return found.get(symbol, frozenset())
+        case Sequence(parts) | Permutation(parts):
+            return frozenset().union(*(_always_in(part, found) for part in parts))
+        case Choice(options):
+            first, *others = (_always_in(option, found) for option in options)
+            return first.intersection(*others)
+        case Repeat(body, least):
+            return _always_in(body, found) if isinstance(least, int) and least > 0 else frozenset()
+        case Literal() | Bit() | Pattern():
+            return frozenset()
+        case _:
+            assert_never(expr)
+
+
+# --- Emptiness --------------------------------------------------------------------------------------------------------
+
+
+def nullable_symbols(rules: Mapping[str, Rule]) -> frozenset[str]:
+    """The symbols that have an empty tree."""
+    found: set[str] = set()
+    while fresh := {name for name, rule in rules.items() if name not in found and can_be_empty(rule.body, found)}:
+        found |= fresh
+    return frozenset(found)
+
+
+def can_be_empty(expr: Expr, nullable: Set[str]) -> bool:
+    """Return True if `expr` derives the empty text, given the symbols that do."""
+    match expr:
+        case Literal(value):
+            return not value
+        case Bit():
+            return False
+        case Pattern(source):
+            return compile_pattern(source).width[0] == 0
+        case Ref(symbol):
+            return symbol in nullable
+        case Sequence(parts) | Permutation(parts):
+            return all(can_be_empty(part, nullable) for part in parts)
+        case Choice(options):
+            return any(can_be_empty(option, nullable) for option in options)
+        case Repeat(body, least):
+            # A computed bound may turn out to be zero.
+            return not isinstance(least, int) or least == 0 or can_be_empty(body, nullable)
+        case _:
+            assert_never(expr)
+
+
+def cyclic_symbols(rules: Mapping[str, Rule], nullable: Set[str]) -> frozenset[str]:
+    """The symbols that can contain themselves with nothing beside them."""
+    edges = {name: tuple(dict.fromkeys(_alone(rule.body, nullable))) for name, rule in rules.items()}
+    return frozenset(cyclic_components(rules, edges))
+
+
+def _alone(expr: Expr, nullable: Set[str]) -> Iterator[str]:
+    """The symbols that `expr` can consist of with nothing beside them."""
+    match expr:
+        case Ref(symbol):
+            yield symbol
+        case Choice(options):
+            yield from chain.from_iterable(_alone(option, nullable) for option in options)
+        case Sequence(parts) | Permutation(parts):
+            for at, part in enumerate(parts):
+                if all(can_be_empty(other, nullable) for other in (*parts[:at], *parts[at + 1 :])):
+                    yield from _alone(part, nullable)
+        case Repeat(body, least):
+            if not isinstance(least, int) or least <= 1 or can_be_empty(body, nullable):
+                yield from _alone(body, nullable)
+        case Literal() | Bit() | Pattern():
+            pass
+        case _:
+            assert_never(expr)
