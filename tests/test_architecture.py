@@ -14,6 +14,7 @@ FLOORS = [
     ["errors", "source", "chance", "limits"],
     ["trees"],
     ["spec"],
+    ["regular"],
     ["grammar"],
     ["matching", "generation", "constraints", "party"],
     ["solving", "namespace"],

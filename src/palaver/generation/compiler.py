@@ -24,12 +24,12 @@ from palaver.generation import settings as wrong
 from palaver.generation.depth import shallow
 from palaver.generation.fields import remember, selects
 from palaver.generation.makers import MOST_NODES, Attempts, Body, Discarded, Many, One, Run
-from palaver.generation.patterns import compile_draw, drawn_from
 from palaver.grammar.analyse import generator_arguments, least_size, reachable
 from palaver.grammar.bounds import last_symbol, tracked_paths
 from palaver.grammar.empty import can_be_empty, cyclic_symbols, nullable_symbols
 from palaver.grammar.ir import Grammar, refs
-from palaver.grammar.regex import compile_pattern
+from palaver.regular.regex import compile_pattern
+from palaver.regular.words import compile_draw, drawn_from
 from palaver.spec.ast import (
     Bit,
     Bound,

@@ -25,15 +25,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from palaver.chance import Chance
-from palaver.generation.amounts import Scale, TooDear
 from palaver.generation.depth import deep_calls
 from palaver.generation.makers import Discarded, extent
 from palaver.generation.measures import Measure, MeasuredRules
-from palaver.generation.patterns import NoSuchString
 from palaver.generation.planner import Planner, Usual
 from palaver.generation.plans import Attempt, NotFound, Symbol
-from palaver.grammar.language import Unit
 from palaver.grammar.mentions import groups
+from palaver.regular.bitsets import BoundedSums, TooExpensive
+from palaver.regular.language import Unit
+from palaver.regular.words import NoSuchString
 from palaver.spec.ast import Ref, Rule
 from palaver.trees.node import Node, NonTerminal, Part
 
@@ -127,7 +127,7 @@ class Measured:
         try:
             with deep_calls():
                 return _Table(self._rules, self._usual, symbol, limit)
-        except TooDear:
+        except TooExpensive:
             return None
 
 
@@ -136,7 +136,7 @@ class _Table:
 
     def __init__(self, rules: MeasuredRules, usual: Usual, symbol: str, limit: int) -> None:
         self.limit = limit
-        self._scale = Scale(limit, _MOST_WORK)
+        self._scale = BoundedSums(limit, _MOST_WORK)
         below = rules.involved(symbol)
         names = [name for name in rules.rules if name in below]
         self._symbols = {name: Symbol(NonTerminal(name), name == rules.counted) for name in names}
@@ -164,7 +164,7 @@ class _Table:
                 if fresh:
                     time += 1
                     if time * self.limit > _MOST_HISTORY:
-                        raise TooDear
+                        raise TooExpensive
                     symbol.add(fresh, time)
                     todo.update(dict.fromkeys(users[name]))
 
@@ -178,7 +178,7 @@ class _Table:
                     node = self._make(amount, Attempt(chance, nodes if attempt < _ATTEMPTS - 1 else 0, keeping))
             except (NotFound, NoSuchString, Discarded, RecursionError):
                 continue
-            except TooDear:
+            except TooExpensive:
                 return None
             if not (self._may_go_round and _goes_round(node)):
                 return node

@@ -8,11 +8,11 @@ from typing import TypeAlias
 
 from palaver.generation.richness import Richness
 from palaver.grammar.analyse import generator_arguments
-from palaver.grammar.charset import BYTES, EVERY
 from palaver.grammar.empty import cyclic_symbols, nullable_symbols
 from palaver.grammar.ir import computed_bounds, mentioned, walk
-from palaver.grammar.language import Unit
 from palaver.grammar.mentions import groups, leading_to, users_of
+from palaver.regular.charset import BYTES, EVERY
+from palaver.regular.language import Unit
 from palaver.spec.ast import Bit, Rule
 
 

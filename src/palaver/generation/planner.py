@@ -4,17 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import assert_never
 
 from palaver.chance import Chance
-from palaver.generation.amounts import Scale
 from palaver.generation.measures import MeasuredRules
-from palaver.generation.patterns import compile_draw
 from palaver.generation.plans import Attempt, Characters, Child, Either, Fixed, InTurn, Plan, Symbol, Text
 from palaver.generation.repetition import Times
 from palaver.grammar.empty import can_be_empty
-from palaver.grammar.language import Unit
-from palaver.grammar.outline import Chars, Fork, Loop, Outline, Series
-from palaver.grammar.regex import Regex, compile_pattern
+from palaver.regular.bitsets import BoundedSums
+from palaver.regular.language import Unit
+from palaver.regular.regex import (
+    Alternation,
+    CharacterClass,
+    Concatenation,
+    Regex,
+    RegularExpression,
+    Repetition,
+    compile_pattern,
+)
+from palaver.regular.words import compile_draw
 from palaver.spec.ast import Bit, Choice, Expr, Literal, Pattern, Permutation, Ref, Repeat, Sequence
 from palaver.trees.node import Leaf, Node, Part, Parties
 from palaver.trees.values import flat
@@ -32,7 +40,7 @@ class Planner:
     """Makes plans that share a scale, over symbols that share a time."""
 
     def __init__(
-        self, rules: MeasuredRules, usual: Usual, symbols: Mapping[str, Symbol], scale: Scale, unit: Unit
+        self, rules: MeasuredRules, usual: Usual, symbols: Mapping[str, Symbol], scale: BoundedSums, unit: Unit
     ) -> None:
         self.is_exact = True  # whether the amounts of all plans so far are possible for sure
         self._rules = rules
@@ -62,6 +70,8 @@ class Planner:
                     return self._times(self.plan(body), least, most)
                 must_say = can_be_empty(body, self._rules.nullable)
                 return Times(self._scale, self.plan(body), least, most, extra=self._usual.most, must_say=must_say)
+            case _:
+                assert_never(expr)
 
     def _times(self, body: Plan, least: int, most: int | None) -> Plan:
         return Times(self._scale, body, least, most, extra=None, must_say=False)
@@ -109,22 +119,24 @@ class Planner:
             return Fixed(self._scale, 0, lambda attempt: draw(attempt.chance))
         if not regex.is_plain:
             self.is_exact = False
-        outline = regex.outline(self._rules.alphabet)
-        inner = Either([]) if outline is None else self._outlined(outline)
+        expression = regex.outline(self._rules.alphabet)
+        inner = Either([]) if expression is None else self._expression(expression)
         return Text(inner, lambda text, attempt: _checked(text, regex, binary, attempt))
 
-    def _outlined(self, outline: Outline) -> Plan:
-        match outline:
-            case Chars(chars):
+    def _expression(self, expression: RegularExpression) -> Plan:
+        match expression:
+            case CharacterClass(chars):
                 return Characters(self._scale, chars, 1, 1, self._char_size)
-            case Loop(Chars(chars), least, most):
+            case Repetition(CharacterClass(chars), least, most):
                 return Characters(self._scale, chars, least, most, self._char_size)
-            case Loop(body, least, most):
-                return self._times(self._outlined(body), least, most)
-            case Fork(options):
-                return Either([self._outlined(option) for option in options])
-            case Series(parts):
-                return InTurn(self._scale, [self._outlined(part) for part in parts], any_order=False)
+            case Repetition(body, least, most):
+                return self._times(self._expression(body), least, most)
+            case Alternation(options):
+                return Either([self._expression(option) for option in options])
+            case Concatenation(parts):
+                return InTurn(self._scale, [self._expression(part) for part in parts], any_order=False)
+            case _:
+                assert_never(expression)
 
 
 def _checked(text: Callable[[], str], regex: Regex, binary: bool, attempt: Attempt) -> Leaf:

@@ -20,11 +20,10 @@ from itertools import accumulate
 from typing import cast
 
 from palaver.chance import Chance
-from palaver.generation.amounts import Scale, split
 from palaver.generation.makers import MOST_NODES
-from palaver.generation.pools import drawable, written_out
 from palaver.generation.richness import richness_of_class
-from palaver.grammar.charset import CharSet
+from palaver.regular.bitsets import BoundedSums, split
+from palaver.regular.charset import CharSet, drawable, listed
 from palaver.trees.node import Leaf, Node, NonTerminal, Part, Parties, new
 
 # How often, in one attempt, a string is drawn again because the pattern's outline accepts too much, or an item because
@@ -132,7 +131,7 @@ class Fixed(Plan):
 
     __slots__ = ("_amounts", "_part")
 
-    def __init__(self, scale: Scale, amount: int, part: Callable[[Attempt], Part]) -> None:
+    def __init__(self, scale: BoundedSums, amount: int, part: Callable[[Attempt], Part]) -> None:
         super().__init__(0)
         self._amounts = scale.shifted(1, amount)
         self._part = part
@@ -149,8 +148,8 @@ class Characters(Plan):
 
     __slots__ = ("_amounts", "_pool", "_size")
 
-    def __init__(self, scale: Scale, chars: CharSet, least: int, most: int | None, size: int) -> None:
-        self._pool = written_out(drawable(chars))
+    def __init__(self, scale: BoundedSums, chars: CharSet, least: int, most: int | None, size: int) -> None:
+        self._pool = listed(drawable(chars))
         super().__init__(richness_of_class(len(self._pool)))
         self._amounts = scale.multiples(size, least, most if self._pool else 0)
         self._size = size
@@ -308,7 +307,7 @@ class _Pair(Growing):
 
     __slots__ = ("_left", "_ratio", "_right", "_scale")
 
-    def __init__(self, scale: Scale, left: Growing, right: Growing) -> None:
+    def __init__(self, scale: BoundedSums, left: Growing, right: Growing) -> None:
         super().__init__(left.weight + right.weight)
         self._scale = scale
         self._left = left
@@ -336,7 +335,7 @@ class InTurn(Plan):
 
     __slots__ = ("_any_order", "_parts", "_top")
 
-    def __init__(self, scale: Scale, parts: list[Plan], *, any_order: bool) -> None:
+    def __init__(self, scale: BoundedSums, parts: list[Plan], *, any_order: bool) -> None:
         tops: list[Growing] = list(parts)
         while len(tops) > 1:
             paired: list[Growing] = [_Pair(scale, *tops[at : at + 2]) for at in range(0, len(tops) - 1, 2)]

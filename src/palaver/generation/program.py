@@ -13,10 +13,10 @@ from palaver.generation.compiler import Compiler, SpecCode, Task
 from palaver.generation.depth import deep_calls
 from palaver.generation.fields import remember
 from palaver.generation.makers import Discarded, Fields, One, Run, Steering
-from palaver.generation.patterns import NoSuchString
 from palaver.generation.steered import SteeredCompiler
 from palaver.grammar.bounds import tracked_paths
 from palaver.grammar.ir import Grammar
+from palaver.regular.words import NoSuchString
 from palaver.spec.ast import Path
 from palaver.trees.node import Node
 from palaver.trees.tree import Tree

@@ -9,9 +9,9 @@ from __future__ import annotations
 from bisect import bisect_left
 
 from palaver.chance import Chance
-from palaver.generation.amounts import Powers, Scale, highest, lowest, split
 from palaver.generation.makers import MOST_NODES, extent
 from palaver.generation.plans import MOST_KEPT, Attempt, NotFound, Plan
+from palaver.regular.bitsets import BoundedSums, IteratedSums, highest, lowest, split
 from palaver.trees.node import Part
 
 # How often a random number of items is guessed before the fewest are taken.
@@ -28,7 +28,7 @@ class Times(Plan):
     __slots__ = ("_body", "_extra", "_least", "_most", "_must_say", "_powers", "_scale")
 
     def __init__(
-        self, scale: Scale, body: Plan, least: int, most: int | None, *, extra: int | None, must_say: bool
+        self, scale: BoundedSums, body: Plan, least: int, most: int | None, *, extra: int | None, must_say: bool
     ) -> None:
         super().__init__(body.weight)
         self._scale = scale
@@ -37,7 +37,7 @@ class Times(Plan):
         self._most = most
         self._extra = extra  # how many items may have nothing of what is counted; None: a length is measured
         self._must_say = must_say
-        self._powers: dict[int, Powers] = {}
+        self._powers: dict[int, IteratedSums] = {}
 
     def grow(self) -> int:
         if not self._body.grow() and self.mask:
@@ -58,12 +58,12 @@ class Times(Plan):
         """What an item beyond the least number may have."""
         return each & ~1 if self._extra is None else each
 
-    def _raised(self, each: int) -> Powers:
+    def _raised(self, each: int) -> IteratedSums:
         powers = self._powers.get(each)
         if powers is None:
             if len(self._powers) >= MOST_KEPT:
                 self._powers.clear()
-            powers = self._powers[each] = Powers(self._scale, each)
+            powers = self._powers[each] = IteratedSums(self._scale, each)
         return powers
 
     def make(self, amount: int, time: int | None, attempt: Attempt, out: list[Part]) -> None:

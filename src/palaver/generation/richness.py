@@ -5,11 +5,18 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping
 from math import log2
+from typing import assert_never
 
-from palaver.grammar.charset import CharSet
 from palaver.grammar.ir import mentioned, walk
-from palaver.grammar.outline import Chars, Fork, Loop, Outline, Series
-from palaver.grammar.regex import compile_pattern
+from palaver.regular.charset import CharSet
+from palaver.regular.regex import (
+    Alternation,
+    CharacterClass,
+    Concatenation,
+    RegularExpression,
+    Repetition,
+    compile_pattern,
+)
 from palaver.spec.ast import Bit, Expr, Literal, Pattern, Rule
 
 # How many symbols are looked at to tell how rich a part of the grammar is.
@@ -57,7 +64,7 @@ class Richness:
             if isinstance(part, Literal | Bit):
                 variety += 1
             elif isinstance(part, Pattern):
-                variety += _outline_variety(compile_pattern(part.source).outline(self._alphabet))
+                variety += _expression_variety(compile_pattern(part.source).outline(self._alphabet))
         return variety
 
 
@@ -66,15 +73,17 @@ def richness_of_class(size: int) -> float:
     return log2(1 + min(size, _RICH_CLASS))
 
 
-def _outline_variety(outline: Outline | None) -> int:
+def _expression_variety(expression: RegularExpression | None) -> int:
     variety = 0
-    todo = [] if outline is None else [outline]
+    todo = [] if expression is None else [expression]
     while todo:
         match todo.pop():
-            case Chars(chars):
+            case CharacterClass(chars):
                 variety += min(chars.size(), _RICH_CLASS)
-            case Series(parts) | Fork(parts):
+            case Concatenation(parts) | Alternation(parts):
                 todo.extend(parts)
-            case Loop(body):
+            case Repetition(body):
                 todo.append(body)
+            case other:
+                assert_never(other)
     return variety

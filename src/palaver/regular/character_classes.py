@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Callable
 from functools import cache
 
-from palaver.grammar.charset import ASCII, END_OF_UNICODE, EVERY, CharSet
+from palaver.regular.charset import ASCII, END_OF_UNICODE, EVERY, CharSet
 
 
 class PatternError(ValueError):
@@ -72,7 +72,7 @@ def expand_classes(text: str, alphabet: CharSet) -> tuple[str, list[tuple[int, i
 
 
 def original_place(places: list[tuple[int, int]], position: int) -> int:
-    """Where what stands at `position` of an expanded pattern was written, given the pairs of `expand_classes`."""
+    """The place in the original pattern of a `position` in the expanded one, given the pairs of `expand_classes`."""
     expanded, original = max(pair for pair in places if pair[0] <= position)
     return original + position - expanded if len(places) == 1 else original
 
