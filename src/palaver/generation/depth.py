@@ -1,4 +1,4 @@
-"""How deep functions may call each other while a tree is made."""
+"""The recursion limit while a tree is made."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ from collections.abc import Callable
 from types import FrameType
 from typing import ParamSpec, TypeVar
 
+from palaver.generation.generation_limits import MAX_FRAMES, MAX_SPEC_FRAMES
+
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
-
-# Frames a tree in the making may use. A tree of the default budget needs some thousand at most.
-_DEEPEST = 1_000_000
-_FRAMES_OF_SPEC_CODE = 1_000
 
 
 class deep_calls:
@@ -25,7 +23,7 @@ class deep_calls:
 
     def __enter__(self) -> None:
         self._before = sys.getrecursionlimit()
-        sys.setrecursionlimit(_DEEPEST)
+        sys.setrecursionlimit(MAX_FRAMES)
 
     def __exit__(self, *_: object) -> None:
         sys.setrecursionlimit(self._before)
@@ -52,7 +50,7 @@ def shallow(function: Callable[Arguments, Result]) -> Callable[Arguments, Result
         frame: FrameType | None = sys._getframe()
         while frame is not None:
             frame, depth = frame.f_back, depth + 1
-        sys.setrecursionlimit(depth + _FRAMES_OF_SPEC_CODE)
+        sys.setrecursionlimit(depth + MAX_SPEC_FRAMES)
         try:
             return function(*arguments, **keywords)
         finally:

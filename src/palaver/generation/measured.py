@@ -25,11 +25,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from palaver.chance import Chance
+from palaver.generation.amount_planner import AmountPlanner, Usual
+from palaver.generation.amount_plans import Attempt, NotFound, SymbolAmounts
 from palaver.generation.depth import deep_calls
+from palaver.generation.generation_limits import MAX_AMOUNT, MAX_DERIVATIONS, MAX_KEPT_BITS, MAX_SHIFTED_BITS
 from palaver.generation.makers import Discarded, extent
-from palaver.generation.measures import Measure, MeasuredRules
-from palaver.generation.planner import Planner, Usual
-from palaver.generation.plans import Attempt, NotFound, Symbol
+from palaver.generation.measures import Count, Length, Measure, MeasuredRules
 from palaver.grammar.mentions import groups
 from palaver.regular.bitsets import BoundedSums, TooExpensive
 from palaver.regular.language import Unit
@@ -37,18 +38,10 @@ from palaver.regular.words import NoSuchString
 from palaver.spec.ast import Ref, Rule
 from palaver.trees.node import Node, NonTerminal, Part
 
-# Larger amounts are not asked about: the length fields that people fill have two bytes.
-_MOST_AMOUNT = 1 << 17
-# Masks are made for powers of two, so that asking for one more costs nothing; this is the first.
+__all__ = ["Count", "Length", "Measure", "Measured"]
+
+# Masks are made for iterated of two, so that asking for one more costs nothing; this is the first.
 _FIRST_LIMIT = 64
-
-# What a table or a draw may cost in bits of masks that are shifted (some seconds), and a table in bits that are kept
-# (64 MB).
-_MOST_WORK = 1 << 35
-_MOST_HISTORY = 1 << 29
-
-# How often a derivation is begun anew because something in it could not be made; the last time with the least nodes.
-_ATTEMPTS = 8
 
 
 class Measured:
@@ -116,7 +109,8 @@ class Measured:
         table = self._tables.get(symbol)
         if symbol in self._tables and (table is None or table.limit >= limit):
             return table
-        if limit > _MOST_AMOUNT:
+        if limit > MAX_AMOUNT:
+            MAX_AMOUNT.reached()
             return None
         self._tables[symbol] = self._build(symbol, max(_FIRST_LIMIT, 1 << (limit - 1).bit_length()))
         return self._tables[symbol]
@@ -136,11 +130,11 @@ class _Table:
 
     def __init__(self, rules: MeasuredRules, usual: Usual, symbol: str, limit: int) -> None:
         self.limit = limit
-        self._scale = BoundedSums(limit, _MOST_WORK)
+        self._sums = BoundedSums(limit, MAX_SHIFTED_BITS)
         below = rules.involved(symbol)
         names = [name for name in rules.rules if name in below]
-        self._symbols = {name: Symbol(NonTerminal(name), name == rules.counted) for name in names}
-        planner = Planner(rules, usual, self._symbols, self._scale, rules.unit(symbol))
+        self._symbols = {name: SymbolAmounts(NonTerminal(name), name == rules.counted) for name in names}
+        planner = AmountPlanner(rules, usual, self._symbols, self._sums, rules.unit(symbol))
         for name in names:
             self._symbols[name].body = planner.plan(rules.rules[name].body)
         self.root = planner.plan(Ref(symbol))
@@ -160,22 +154,22 @@ class _Table:
                 name = next(iter(todo))
                 del todo[name]
                 symbol = self._symbols[name]
-                fresh = self._scale.shifted(symbol.body.grow(), symbol.own) & ~symbol.mask
+                fresh = self._sums.shifted(symbol.body.grow(), symbol.own) & ~symbol.mask
                 if fresh:
                     time += 1
-                    if time * self.limit > _MOST_HISTORY:
+                    if time * self.limit > MAX_KEPT_BITS:
                         raise TooExpensive
                     symbol.add(fresh, time)
                     todo.update(dict.fromkeys(users[name]))
 
     def draw(self, amount: int, chance: Chance, nodes: int, kept: Sequence[Node]) -> Node | None:
-        self._scale.begin()
-        for attempt in range(_ATTEMPTS):
+        self._sums.begin()
+        for attempt in range(MAX_DERIVATIONS):
             try:
                 with deep_calls():
-                    # If what is kept does not fit, it is not to blame for ever.
+                    # Nodes to keep may not fit, so only the first attempt tries them.
                     keeping = () if attempt else kept
-                    node = self._make(amount, Attempt(chance, nodes if attempt < _ATTEMPTS - 1 else 0, keeping))
+                    node = self._make(amount, Attempt(chance, nodes if attempt < MAX_DERIVATIONS - 1 else 0, keeping))
             except (NotFound, NoSuchString, Discarded, RecursionError):
                 continue
             except TooExpensive:

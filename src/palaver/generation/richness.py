@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from math import log2
 from typing import assert_never
 
+from palaver.generation.generation_limits import MAX_RICH_CLASS, MAX_RICH_SYMBOLS
 from palaver.grammar.ir import mentioned, walk
 from palaver.regular.charset import CharSet
 from palaver.regular.regex import (
@@ -18,11 +19,6 @@ from palaver.regular.regex import (
     compile_pattern,
 )
 from palaver.spec.ast import Bit, Expr, Literal, Pattern, Rule
-
-# How many symbols are looked at to tell how rich a part of the grammar is.
-_RICH = 16
-# No class of characters is richer than what people type.
-_RICH_CLASS = 100
 
 
 class Richness:
@@ -46,7 +42,7 @@ class Richness:
             found = {symbol: None}
             todo = deque(found)
             variety = 0
-            while todo and len(found) < _RICH:
+            while todo and len(found) < MAX_RICH_SYMBOLS:
                 name = todo.popleft()
                 if name not in self._varieties:
                     self._varieties[name] = self._variety(self._rules[name].body)
@@ -70,7 +66,7 @@ class Richness:
 
 def richness_of_class(size: int) -> float:
     """How rich a class of so many characters is."""
-    return log2(1 + min(size, _RICH_CLASS))
+    return log2(1 + min(size, MAX_RICH_CLASS))
 
 
 def _expression_variety(expression: RegularExpression | None) -> int:
@@ -79,7 +75,7 @@ def _expression_variety(expression: RegularExpression | None) -> int:
     while todo:
         match todo.pop():
             case CharacterClass(chars):
-                variety += min(chars.size(), _RICH_CLASS)
+                variety += min(chars.size(), MAX_RICH_CLASS)
             case Concatenation(parts) | Alternation(parts):
                 todo.extend(parts)
             case Repetition(body):

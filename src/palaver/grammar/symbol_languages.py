@@ -12,14 +12,7 @@ from typing import assert_never
 
 from palaver.grammar.ir import mentioned, refs
 from palaver.regular.charset import BYTES, EVERY, CharSet
-from palaver.regular.language import (
-    MAX_EXPRESSION_DEPTH,
-    MAX_PERMUTED_PARTS,
-    Language,
-    LanguagePart,
-    NotRegular,
-    Unit,
-)
+from palaver.regular.language import MAX_EXPRESSION_DEPTH, MAX_PERMUTED_PARTS, Language, LanguagePart, NotRegular, Unit
 from palaver.regular.regex import compile_pattern, length_range
 from palaver.spec.ast import Bit, Choice, Expr, Literal, Pattern, Permutation, Ref, Repeat, Rule, Sequence
 

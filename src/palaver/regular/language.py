@@ -30,16 +30,9 @@ from palaver.regular.expression import (
 from palaver.regular.regular_limits import MAX_EXPRESSION_DEPTH, MAX_EXPRESSION_SIZE, MAX_PERMUTED_PARTS
 
 __all__ = [
-    "MAX_EXPRESSION_DEPTH",
-    "MAX_PERMUTED_PARTS",
-    "Automaton",
-    "AutomatonState",
-    "Language",
-    "LanguagePart",
-    "NotRegular",
-    "Unit",
-    "packed",
-]
+    "MAX_EXPRESSION_DEPTH", "MAX_PERMUTED_PARTS", "Automaton", "AutomatonState", "Language", "LanguagePart",
+    "NotRegular", "Unit", "packed",
+]  # fmt: skip
 
 
 class Unit(Enum):

@@ -36,8 +36,6 @@ from palaver.regular.expression import (
     repetition,
 )
 from palaver.regular.regex_parser import (
-    Assertion,
-    Atomic,
     BackReference,
     Conditional,
     Group,
@@ -47,18 +45,9 @@ from palaver.regular.regex_parser import (
 )
 
 __all__ = [
-    "EMPTY_WORD",
-    "Alternation",
-    "CharacterClass",
-    "Concatenation",
-    "PatternError",
-    "Regex",
-    "RegularExpression",
-    "Repetition",
-    "can_be_empty",
-    "compile_pattern",
-    "length_range",
-]
+    "EMPTY_WORD", "Alternation", "CharacterClass", "Concatenation", "PatternError", "Regex", "RegularExpression",
+    "Repetition", "can_be_empty", "compile_pattern", "length_range",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,11 +127,9 @@ def _widened(syntax: PatternSyntax, alphabet: CharSet) -> RegularExpression | No
             return alternation((_widened(yes, alphabet), _widened(no, alphabet)))
         case Repetition(body, least, most):
             return repetition(_widened(body, alphabet), least, most)
-        case Group(_, body) | Atomic(body):
+        case Group(_, body):
             return _widened(body, alphabet)
         case BackReference():
             return Repetition(CharacterClass(alphabet), 0, None)
-        case Assertion():
-            return EMPTY_WORD
         case _:
             assert_never(syntax)

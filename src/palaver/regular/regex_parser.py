@@ -12,14 +12,13 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from re import _constants as op  # type: ignore[attr-defined]  # private, but the only way to the parsed form
 from re import _parser as parser  # type: ignore[attr-defined]
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from palaver.regular.charset import END_OF_UNICODE, EVERY, CharSet
 from palaver.regular.expression import EMPTY_WORD, Alternation, Concatenation, Repetition
 
 _CHARACTERS = (op.LITERAL, op.NOT_LITERAL, op.ANY, op.IN)
 _REPEATS = (op.MAX_REPEAT, op.MIN_REPEAT, op.POSSESSIVE_REPEAT)
-_ASSERTIONS = (op.ASSERT, op.ASSERT_NOT, op.AT)
 _TYPE_FLAGS = re.ASCII | re.LOCALE | re.UNICODE
 # As plain numbers: to combine flags of `re` takes longer than all the rest.
 _DOTALL, _IGNORECASE, _ASCII = int(re.DOTALL), int(re.IGNORECASE), int(re.ASCII)
@@ -48,13 +47,6 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Atomic:
-    """An atomic group, or a possessive repetition: what it has matched is not taken back."""
-
-    body: PatternSyntax
-
-
-@dataclass(frozen=True, slots=True)
 class BackReference:
     number: int
 
@@ -68,24 +60,16 @@ class Conditional:
     no: PatternSyntax
 
 
-@dataclass(frozen=True, slots=True)
-class Assertion:
-    """A look-around or an anchor."""
-
-
-# What matches nothing, `(?!)`, is an alternation without options.
+# What matches nothing, `(?!)`, is an alternation without options; look-around and anchors are the empty word.
 PatternSyntax: TypeAlias = (
     "PatternCharacter | Concatenation[PatternSyntax] | Alternation[PatternSyntax] | Repetition[PatternSyntax]"
-    " | Group | Atomic | BackReference | Conditional | Assertion"
+    " | Group | BackReference | Conditional"
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedPattern:
-    """The syntax tree of a pattern; `width` is the length of the shortest and of the longest match."""
-
+class ParsedPattern(NamedTuple):
     syntax: PatternSyntax
-    width: tuple[int, int | None]
+    width: tuple[int, int | None]  # the lengths of the shortest and of the longest match
     is_plain: bool  # True if there is nothing in it but characters, concatenation, alternation and repetition
 
 
@@ -127,23 +111,20 @@ class _Translation:
     def _repetition(self, kind: Any, value: Any, flags: int) -> PatternSyntax:
         least, most, body = value
         limit = None if most is op.MAXREPEAT or most >= op.MAXREPEAT else int(most)
-        found = Repetition(self.sequence(body, flags), int(least), limit)
-        if kind is not op.POSSESSIVE_REPEAT:
-            return found
-        self.is_plain = False
-        return Atomic(found)
+        self.is_plain &= kind is not op.POSSESSIVE_REPEAT
+        return Repetition(self.sequence(body, flags), int(least), limit)
 
     def _not_in_textbooks(self, kind: Any, value: Any, flags: int) -> PatternSyntax:
         self.is_plain = False
         if kind is op.ATOMIC_GROUP:
-            return Atomic(self.sequence(value, flags))
+            return Group(None, self.sequence(value, flags))
         if kind is op.GROUPREF:
             return BackReference(value)
         if kind is op.GROUPREF_EXISTS:
             number, yes, no = value
             return Conditional(number, self.sequence(yes, flags), self.sequence(no or (), flags))
-        assert kind in _ASSERTIONS, f"an unknown part of a pattern: {kind}"
-        return Assertion()
+        assert kind in (op.ASSERT, op.ASSERT_NOT, op.AT), f"an unknown part of a pattern: {kind}"
+        return EMPTY_WORD
 
 
 def _flags_inside(group: Any, flags: int) -> int:

@@ -14,15 +14,7 @@ from palaver.chance import Chance
 from palaver.regular.charset import BYTES, EVERY, CharSet, drawable, listed
 from palaver.regular.expression import Alternation, Concatenation, Repetition
 from palaver.regular.regex import Regex
-from palaver.regular.regex_parser import (
-    Assertion,
-    Atomic,
-    BackReference,
-    Conditional,
-    Group,
-    PatternCharacter,
-    PatternSyntax,
-)
+from palaver.regular.regex_parser import BackReference, Conditional, Group, PatternCharacter, PatternSyntax
 from palaver.regular.regular_limits import MAX_PATTERN_TRIES
 
 # Text is drawn as str, anything binary as bytes; the two never mix in one pattern.
@@ -86,15 +78,11 @@ class _SamplerBuilder:
                 return self._repetition(body, least, most)
             case Group(number, body):
                 return self._group(number, self.draw_of(body))
-            case Atomic(body):
-                return self.draw_of(body)
             case BackReference(referred):
                 return lambda chance: groups.get(referred, empty)
             case Conditional(condition, yes, no):
                 if_met, if_not = self.draw_of(yes), self.draw_of(no)
                 return lambda chance: (if_met if condition in groups else if_not)(chance)
-            case Assertion():
-                return lambda chance: empty
             case _:
                 assert_never(syntax)
 

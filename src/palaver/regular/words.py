@@ -33,34 +33,17 @@ from palaver.regular.conditions import (
 )
 from palaver.regular.counting import CountedState, WordCounts
 from palaver.regular.language import Language, Unit
-from palaver.regular.language_facts import LanguageFacts
-from palaver.regular.lengths import FoundLengths, LengthQuery
+from palaver.regular.language_facts import FoundLengths, LanguageFacts, LengthQuery
 from palaver.regular.product import ProductAutomaton
 from palaver.regular.reachability import Reachability
 from palaver.regular.regular_limits import MAX_PRODUCT_STATES, MAX_WORD_LENGTH
 from palaver.regular.sampling import NoSuchString, compile_draw, drawn_from
 
 __all__ = [
-    "BYTEWISE",
-    "CharAt",
-    "Contains",
-    "EndsWith",
-    "InRange",
-    "NoSuchString",
-    "NoneOf",
-    "Remainder",
-    "StartsWith",
-    "WordCondition",
-    "Words",
-    "are_digits",
-    "compile_draw",
-    "digits_of",
-    "drawn_from",
-    "of_length",
-    "possible_lengths",
-    "spelled",
-    "spells_all",
-]
+    "BYTEWISE", "CharAt", "Contains", "EndsWith", "InRange", "NoSuchString", "NoneOf", "Remainder", "StartsWith",
+    "WordCondition", "Words", "are_digits", "compile_draw", "digits_of", "drawn_from", "of_length", "possible_lengths",
+    "spelled", "spells_all",
+]  # fmt: skip
 
 # How far the lengths of an endless language are followed beyond the first possible one.
 SPREAD = 20

@@ -7,9 +7,19 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from palaver.chance import Chance
+from palaver.generation.amount_plans import (
+    AmountPlan,
+    Attempt,
+    CharactersPlan,
+    ChoicePlan,
+    FixedPlan,
+    PatternPlan,
+    SequencePlan,
+    SymbolAmounts,
+    SymbolPlan,
+)
+from palaver.generation.amount_repetition import RepetitionPlan
 from palaver.generation.measures import MeasuredRules
-from palaver.generation.plans import Attempt, Characters, Child, Either, Fixed, InTurn, Plan, Symbol, Text
-from palaver.generation.repetition import Times
 from palaver.grammar.empty import can_be_empty
 from palaver.regular.bitsets import BoundedSums
 from palaver.regular.language import Unit
@@ -36,20 +46,20 @@ class Usual:
     most: int  # what adds nothing is repeated no more often than this, if there is no other limit
 
 
-class Planner:
-    """Makes plans that share a scale, over symbols that share a time."""
+class AmountPlanner:
+    """Makes plans that share a sums, over symbols that share a time."""
 
     def __init__(
-        self, rules: MeasuredRules, usual: Usual, symbols: Mapping[str, Symbol], scale: BoundedSums, unit: Unit
+        self, rules: MeasuredRules, usual: Usual, symbols: Mapping[str, SymbolAmounts], sums: BoundedSums, unit: Unit
     ) -> None:
         self.is_exact = True  # whether the amounts of all plans so far are possible for sure
         self._rules = rules
         self._usual = usual
         self._symbols = symbols
-        self._scale = scale
+        self._sums = sums
         self._char_size = 8 if unit is Unit.BITS else 1
 
-    def plan(self, expr: Expr) -> Plan:
+    def plan(self, expr: Expr) -> AmountPlan:
         match expr:
             case Literal() | Bit():
                 return self._terminal(expr)
@@ -58,39 +68,43 @@ class Planner:
             case Ref():
                 return self._child(expr)
             case Choice(options):
-                return Either(self._weighed(options))
+                return ChoicePlan(self._weighed(options))
             case Sequence(parts):
-                return InTurn(self._scale, self._weighed(parts), any_order=False)
+                return SequencePlan(self._sums, self._weighed(parts), any_order=False)
             case Permutation(parts):
-                return InTurn(self._scale, self._weighed(parts), any_order=True)
+                return SequencePlan(self._sums, self._weighed(parts), any_order=True)
             case Repeat(body, least, most):
                 assert isinstance(least, int), "no bound is computed here"
                 assert most is None or isinstance(most, int), "no bound is computed here"
                 if self._rules.counted is None:
                     return self._times(self.plan(body), least, most)
                 must_say = can_be_empty(body, self._rules.nullable)
-                return Times(self._scale, self.plan(body), least, most, extra=self._usual.most, must_say=must_say)
+                return RepetitionPlan(
+                    self._sums, self.plan(body), least, most, extra=self._usual.most, must_say=must_say
+                )
             case _:
                 assert_never(expr)
 
-    def _times(self, body: Plan, least: int, most: int | None) -> Plan:
-        return Times(self._scale, body, least, most, extra=None, must_say=False)
+    def _times(
+        self, body: AmountPlan, least: int, most: int | None, extra: int | None = None, *, must_say: bool = False
+    ) -> AmountPlan:
+        return RepetitionPlan(self._sums, body, least, most, extra=extra, must_say=must_say)
 
-    def _weighed(self, parts: tuple[Expr, ...]) -> list[Plan]:
+    def _weighed(self, parts: tuple[Expr, ...]) -> list[AmountPlan]:
         """Plans that get of a length what they deserve: a message is not to be filled with blanks."""
         plans = [self.plan(part) for part in parts]
         if self._rules.counted is None:
             for part, plan in zip(parts, plans, strict=True):
-                if not isinstance(plan, Fixed):
+                if not isinstance(plan, FixedPlan):
                     plan.weight = self._rules.richness.of(part)
         return plans
 
-    def _child(self, ref: Ref) -> Plan:
+    def _child(self, ref: Ref) -> AmountPlan:
         name = ref.symbol
         parties = None if ref.sender is None else Parties(ref.sender, ref.recipient)
         if self._rules.is_expanded(name):
             is_cyclic = self._rules.counted is None and name in self._rules.cyclic
-            return Child(self._symbols[name], parties, is_cyclic)
+            return SymbolPlan(self._symbols[name], parties, is_cyclic)
         make = self._usual.make
 
         def other(attempt: Attempt) -> Part:
@@ -98,11 +112,11 @@ class Planner:
             attempt.left -= 1 + len(flat(node))
             return node if parties is None else node._replace(parties=parties)
 
-        return Fixed(self._scale, int(name == self._rules.counted), other)
+        return FixedPlan(self._sums, int(name == self._rules.counted), other)
 
     # --- terminals ----------------------------------------------------------------------------------------------------
 
-    def _terminal(self, expr: Literal | Bit) -> Plan:
+    def _terminal(self, expr: Literal | Bit) -> AmountPlan:
         leaf: Leaf = expr.value
         if isinstance(leaf, str) and self._rules.binary:
             leaf = leaf.encode()
@@ -110,31 +124,31 @@ class Planner:
             amount = 0
         else:
             amount = 1 if isinstance(leaf, int) else self._char_size * len(leaf)
-        return Fixed(self._scale, amount, lambda attempt: leaf)
+        return FixedPlan(self._sums, amount, lambda attempt: leaf)
 
-    def _pattern(self, pattern: Pattern) -> Plan:
+    def _pattern(self, pattern: Pattern) -> AmountPlan:
         regex, binary = compile_pattern(pattern.source), self._rules.binary
         if self._rules.counted is not None:
             draw = compile_draw(regex, binary=binary, most=self._usual.most)
-            return Fixed(self._scale, 0, lambda attempt: draw(attempt.chance))
+            return FixedPlan(self._sums, 0, lambda attempt: draw(attempt.chance))
         if not regex.is_plain:
             self.is_exact = False
         expression = regex.outline(self._rules.alphabet)
-        inner = Either([]) if expression is None else self._expression(expression)
-        return Text(inner, lambda text, attempt: _checked(text, regex, binary, attempt))
+        inner = ChoicePlan([]) if expression is None else self._expression(expression)
+        return PatternPlan(inner, lambda text, attempt: _checked(text, regex, binary, attempt))
 
-    def _expression(self, expression: RegularExpression) -> Plan:
+    def _expression(self, expression: RegularExpression) -> AmountPlan:
         match expression:
             case CharacterClass(chars):
-                return Characters(self._scale, chars, 1, 1, self._char_size)
+                return CharactersPlan(self._sums, chars, 1, 1, self._char_size)
             case Repetition(CharacterClass(chars), least, most):
-                return Characters(self._scale, chars, least, most, self._char_size)
+                return CharactersPlan(self._sums, chars, least, most, self._char_size)
             case Repetition(body, least, most):
                 return self._times(self._expression(body), least, most)
             case Alternation(options):
-                return Either([self._expression(option) for option in options])
+                return ChoicePlan([self._expression(option) for option in options])
             case Concatenation(parts):
-                return InTurn(self._scale, [self._expression(part) for part in parts], any_order=False)
+                return SequencePlan(self._sums, [self._expression(part) for part in parts], any_order=False)
             case _:
                 assert_never(expression)
 

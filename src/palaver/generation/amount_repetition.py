@@ -9,35 +9,33 @@ from __future__ import annotations
 from bisect import bisect_left
 
 from palaver.chance import Chance
-from palaver.generation.makers import MOST_NODES, extent
-from palaver.generation.plans import MOST_KEPT, Attempt, NotFound, Plan
+from palaver.generation.amount_plans import AmountPlan, Attempt, NotFound
+from palaver.generation.generation_limits import MAX_COUNT_GUESSES, MAX_KEPT_MASKS, MAX_NODES
+from palaver.generation.makers import extent
 from palaver.regular.bitsets import BoundedSums, IteratedSums, highest, lowest, split
 from palaver.trees.node import Part
 
-# How often a random number of items is guessed before the fewest are taken.
-_GUESSES = 8
 
-
-class Times(Plan):
+class RepetitionPlan(AmountPlan):
     """A repetition.
 
     Items beyond the least number must say something. Of a length, that is to have an amount; of a count it can only be
     seen when they are made (`must_say`).
     """
 
-    __slots__ = ("_body", "_extra", "_least", "_most", "_must_say", "_powers", "_scale")
+    __slots__ = ("_body", "_extra", "_iterated_sums", "_least", "_most", "_must_say", "_sums")
 
     def __init__(
-        self, scale: BoundedSums, body: Plan, least: int, most: int | None, *, extra: int | None, must_say: bool
+        self, sums: BoundedSums, body: AmountPlan, least: int, most: int | None, *, extra: int | None, must_say: bool
     ) -> None:
         super().__init__(body.weight)
-        self._scale = scale
+        self._sums = sums
         self._body = body
         self._least = least
         self._most = most
         self._extra = extra  # how many items may have nothing of what is counted; None: a length is measured
         self._must_say = must_say
-        self._powers: dict[int, IteratedSums] = {}
+        self._iterated_sums: dict[int, IteratedSums] = {}
 
     def grow(self) -> int:
         if not self._body.grow() and self.mask:
@@ -47,24 +45,24 @@ class Times(Plan):
     def _mask_at(self, time: int | None) -> int:
         each = self._body.at(time)
         further = self._raised(self._beyond(each) | 1)
-        return self._scale.sums(self._raised(each).mask(self._least), further.mask(self._most_beyond))
+        return self._sums.sums(self._raised(each).mask(self._least), further.mask(self._most_beyond))
 
     @property
     def _most_beyond(self) -> int:
         """How many items there may be beyond the least number; more than the limit would have nothing to share."""
-        return self._scale.limit if self._most is None else min(self._most - self._least, self._scale.limit)
+        return self._sums.limit if self._most is None else min(self._most - self._least, self._sums.limit)
 
     def _beyond(self, each: int) -> int:
         """What an item beyond the least number may have."""
         return each & ~1 if self._extra is None else each
 
     def _raised(self, each: int) -> IteratedSums:
-        powers = self._powers.get(each)
-        if powers is None:
-            if len(self._powers) >= MOST_KEPT:
-                self._powers.clear()
-            powers = self._powers[each] = IteratedSums(self._scale, each)
-        return powers
+        iterated = self._iterated_sums.get(each)
+        if iterated is None:
+            if len(self._iterated_sums) >= MAX_KEPT_MASKS:
+                self._iterated_sums.clear()
+            iterated = self._iterated_sums[each] = IteratedSums(self._sums, each)
+        return iterated
 
     def make(self, amount: int, time: int | None, attempt: Attempt, out: list[Part]) -> None:
         shares = self._shares(amount, self._body.at(time), attempt)
@@ -88,7 +86,7 @@ class Times(Plan):
 
     def _shares(self, amount: int, each: int, attempt: Attempt) -> list[int]:
         """What each item gets; their number is drawn here too."""
-        if self._least > MOST_NODES:
+        if self._least > MAX_NODES:
             raise NotFound
         beyond = self._beyond(each)
         chance = attempt.chance
@@ -107,7 +105,7 @@ class Times(Plan):
     def _draw_count(self, amount: int, each: int, beyond: int, chance: Chance) -> int | None:
         """How many items there are beyond the least number; None if no good guess was made."""
         low, high = self._counts(amount, each, beyond)
-        for _ in range(_GUESSES if low <= high else 0):
+        for _ in range(MAX_COUNT_GUESSES if low <= high else 0):
             drawn = chance.random()
             # Squared, so that few are usual and many still happen.
             count = low + int((drawn if self._most else drawn * drawn) * (high - low + 1))
@@ -132,14 +130,14 @@ class Times(Plan):
     def _mask_of(self, count: int, each: int, beyond: int) -> int:
         if beyond == each:
             return self._raised(each).mask(self._least + count)
-        return self._scale.sums(self._raised(each).mask(self._least), self._raised(beyond).mask(count))
+        return self._sums.sums(self._raised(each).mask(self._least), self._raised(beyond).mask(count))
 
     def _fewest(self, amount: int, each: int, beyond: int) -> int:
         """With how few items beyond the least number the amount is possible."""
         first, further = self._raised(each).mask(self._least), self._raised(beyond | 1)
 
         def suffices(count: int) -> bool:
-            return bool(self._scale.sums(first, further.mask(count)) >> amount & 1)
+            return bool(self._sums.sums(first, further.mask(count)) >> amount & 1)
 
         high = 0
         while not suffices(min(high, self._most_beyond)):

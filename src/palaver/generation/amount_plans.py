@@ -20,18 +20,11 @@ from itertools import accumulate
 from typing import cast
 
 from palaver.chance import Chance
-from palaver.generation.makers import MOST_NODES
+from palaver.generation.generation_limits import MAX_KEPT_MASKS, MAX_NODES, MAX_RETRIES
 from palaver.generation.richness import richness_of_class
 from palaver.regular.bitsets import BoundedSums, split
 from palaver.regular.charset import CharSet, drawable, listed
 from palaver.trees.node import Leaf, Node, NonTerminal, Part, Parties, new
-
-# How often, in one attempt, a string is drawn again because the pattern's outline accepts too much, or an item because
-# it must say something.
-_TRIES = 200
-
-# Masks and powers of earlier times are forgotten when they are more than this; few of them are asked for again.
-MOST_KEPT = 256
 
 
 class NotFound(Exception):
@@ -51,7 +44,7 @@ class Attempt:
         for node in kept:
             self._kept.setdefault(node.symbol, deque()).append(node)
         self._made = 0
-        self._tries = _TRIES
+        self._tries = MAX_RETRIES
         # The latest node of each cyclic symbol and length, and which number it had.
         self.finished = 0
         self.whole: dict[tuple[str, int], tuple[int, Node]] = {}
@@ -64,7 +57,8 @@ class Attempt:
     def spend(self, count: int) -> None:
         """Take note of so many parts. Past all reason the attempt ends: `""{1000000000}` says nothing, but slowly."""
         self._made += count
-        if self._made > MOST_NODES:
+        if self._made > MAX_NODES:
+            MAX_NODES.reached()
             raise NotFound
 
     def try_again(self) -> None:
@@ -74,7 +68,7 @@ class Attempt:
             raise NotFound
 
 
-class Growing(ABC):
+class GrowingAmounts(ABC):
     """Something whose possible amounts become known bit by bit."""
 
     __slots__ = ("_earlier", "mask", "weight")
@@ -94,7 +88,7 @@ class Growing(ABC):
             return self.mask
         mask = self._earlier.get(time)
         if mask is None:
-            if len(self._earlier) >= MOST_KEPT:
+            if len(self._earlier) >= MAX_KEPT_MASKS:
                 self._earlier.clear()
             mask = self._earlier[time] = self._mask_at(time)
         return mask
@@ -113,7 +107,7 @@ class Growing(ABC):
         return fresh
 
 
-class Plan(Growing):
+class AmountPlan(GrowingAmounts):
     """An expression: its possible amounts, and how to make it with one of them."""
 
     __slots__ = ()
@@ -126,14 +120,14 @@ class Plan(Growing):
 # --- terminals --------------------------------------------------------------------------------------------------------
 
 
-class Fixed(Plan):
+class FixedPlan(AmountPlan):
     """One part that always has the same amount."""
 
     __slots__ = ("_amounts", "_part")
 
-    def __init__(self, scale: BoundedSums, amount: int, part: Callable[[Attempt], Part]) -> None:
+    def __init__(self, sums: BoundedSums, amount: int, part: Callable[[Attempt], Part]) -> None:
         super().__init__(0)
-        self._amounts = scale.shifted(1, amount)
+        self._amounts = sums.shifted(1, amount)
         self._part = part
 
     def make(self, amount: int, time: int | None, attempt: Attempt, out: list[Part]) -> None:
@@ -143,15 +137,15 @@ class Fixed(Plan):
         return self._amounts
 
 
-class Characters(Plan):
+class CharactersPlan(AmountPlan):
     """Some number of characters of a class, as one string; each is worth `size`."""
 
     __slots__ = ("_amounts", "_pool", "_size")
 
-    def __init__(self, scale: BoundedSums, chars: CharSet, least: int, most: int | None, size: int) -> None:
+    def __init__(self, sums: BoundedSums, chars: CharSet, least: int, most: int | None, size: int) -> None:
         self._pool = listed(drawable(chars))
         super().__init__(richness_of_class(len(self._pool)))
-        self._amounts = scale.multiples(size, least, most if self._pool else 0)
+        self._amounts = sums.multiples(size, least, most if self._pool else 0)
         self._size = size
 
     def make(self, amount: int, time: int | None, attempt: Attempt, out: list[Part]) -> None:
@@ -163,12 +157,12 @@ class Characters(Plan):
         return self._amounts
 
 
-class Text(Plan):
+class PatternPlan(AmountPlan):
     """A pattern: the strings that its outline makes, put together and checked."""
 
     __slots__ = ("_inner", "_leaf")
 
-    def __init__(self, inner: Plan, leaf: Callable[[Callable[[], str], Attempt], Leaf]) -> None:
+    def __init__(self, inner: AmountPlan, leaf: Callable[[Callable[[], str], Attempt], Leaf]) -> None:
         super().__init__(inner.weight)
         self._inner = inner
         self._leaf = leaf
@@ -191,10 +185,10 @@ class Text(Plan):
 # --- symbols ----------------------------------------------------------------------------------------------------------
 
 
-class Symbol:
+class SymbolAmounts:
     """A symbol, and which amounts were known for it at which time."""
 
-    body: Plan  # rules mention each other, so there must be all symbols before there is any plan
+    body: AmountPlan  # rules mention each other, so there must be all symbols before there is any plan
 
     def __init__(self, name: NonTerminal, own: int) -> None:
         self.name = name
@@ -224,12 +218,12 @@ class Symbol:
         return since
 
 
-class Child(Plan):
+class SymbolPlan(AmountPlan):
     """A node of a symbol."""
 
     __slots__ = ("_is_cyclic", "_parties", "_symbol")
 
-    def __init__(self, symbol: Symbol, parties: Parties | None, is_cyclic: bool) -> None:
+    def __init__(self, symbol: SymbolAmounts, parties: Parties | None, is_cyclic: bool) -> None:
         super().__init__()
         self._symbol = symbol
         self._parties = parties
@@ -262,17 +256,17 @@ class Child(Plan):
 # --- choices and sequences --------------------------------------------------------------------------------------------
 
 
-class Either(Plan):
+class ChoicePlan(AmountPlan):
     """A choice. Options are drawn by weight; one that is always the same is as good as the best."""
 
     __slots__ = ("_fitting", "_options", "_weights")
 
-    def __init__(self, options: list[Plan]) -> None:
+    def __init__(self, options: list[AmountPlan]) -> None:
         best = max((option.weight for option in options), default=0)
         super().__init__(best)
         self._options = options
         self._weights = [option.weight or best for option in options]
-        self._fitting: dict[int, tuple[list[Plan], list[float]]] = {}
+        self._fitting: dict[int, tuple[list[AmountPlan], list[float]]] = {}
 
     def grow(self) -> int:
         fresh = 0
@@ -290,7 +284,7 @@ class Either(Plan):
         at = bisect_right(upto, attempt.chance.random() * upto[-1]) if len(options) > 1 else 0
         options[at].make(amount, time, attempt, out)
 
-    def _fitting_at(self, amount: int, time: int | None) -> tuple[list[Plan], list[float]]:
+    def _fitting_at(self, amount: int, time: int | None) -> tuple[list[AmountPlan], list[float]]:
         """The options that can have this amount, and their weights, added up."""
         places = [at for at, option in enumerate(self._options) if option.at(time) >> amount & 1]
         return [self._options[at] for at in places], list(accumulate(self._weights[at] or 1 for at in places))
@@ -302,14 +296,14 @@ class Either(Plan):
         return mask
 
 
-class _Pair(Growing):
+class _PlanPair(GrowingAmounts):
     """Two parts of a sequence, or pairs of them, which share an amount. It is the sequence that makes them."""
 
-    __slots__ = ("_left", "_ratio", "_right", "_scale")
+    __slots__ = ("_left", "_ratio", "_right", "_sums")
 
-    def __init__(self, scale: BoundedSums, left: Growing, right: Growing) -> None:
+    def __init__(self, sums: BoundedSums, left: GrowingAmounts, right: GrowingAmounts) -> None:
         super().__init__(left.weight + right.weight)
-        self._scale = scale
+        self._sums = sums
         self._left = left
         self._right = right
         self._ratio = right.weight / left.weight if left.weight and right.weight else 1
@@ -317,7 +311,7 @@ class _Pair(Growing):
     def grow(self) -> int:
         fresh_left = self._left.grow()
         fresh_right = self._right.grow()
-        sums = self._scale.sums
+        sums = self._sums.sums
         old_left = self._left.mask ^ fresh_left
         return self._add(sums(fresh_left, self._right.mask) | sums(old_left, fresh_right))
 
@@ -327,20 +321,20 @@ class _Pair(Growing):
         self._right.share_out(amount - share, time, chance, shares)
 
     def _mask_at(self, time: int | None) -> int:
-        return self._scale.sums(self._left.at(time), self._right.at(time))
+        return self._sums.sums(self._left.at(time), self._right.at(time))
 
 
-class InTurn(Plan):
+class SequencePlan(AmountPlan):
     """A sequence, or a permutation. Parts are paired, pairs are paired, and so on, so that all are treated alike."""
 
     __slots__ = ("_any_order", "_parts", "_top")
 
-    def __init__(self, scale: BoundedSums, parts: list[Plan], *, any_order: bool) -> None:
-        tops: list[Growing] = list(parts)
+    def __init__(self, sums: BoundedSums, parts: list[AmountPlan], *, any_order: bool) -> None:
+        tops: list[GrowingAmounts] = list(parts)
         while len(tops) > 1:
-            paired: list[Growing] = [_Pair(scale, *tops[at : at + 2]) for at in range(0, len(tops) - 1, 2)]
+            paired: list[GrowingAmounts] = [_PlanPair(sums, *tops[at : at + 2]) for at in range(0, len(tops) - 1, 2)]
             tops = paired + tops[len(paired) * 2 :]
-        self._top = tops[0] if tops else Fixed(scale, 0, lambda attempt: "")
+        self._top = tops[0] if tops else FixedPlan(sums, 0, lambda attempt: "")
         super().__init__(self._top.weight)
         self._parts = parts
         self._any_order = any_order
