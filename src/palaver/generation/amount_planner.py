@@ -1,4 +1,4 @@
-"""Makes the plans of expressions, so that each has an exact amount of what is measured."""
+"""Compiles expressions to plans (`amount_plans`)."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from palaver.trees.values import flat
 
 @dataclass(frozen=True)
 class Usual:
-    """How everything is made that the measure leaves open."""
+    """The usual way to make everything that the measure leaves open."""
 
     make: Callable[[str, Chance], Node]  # a node of a symbol that the measure does not care about
     most: int  # what adds nothing is repeated no more often than this, if there is no other limit
@@ -52,7 +52,7 @@ class AmountPlanner:
     def __init__(
         self, rules: MeasuredRules, usual: Usual, symbols: Mapping[str, SymbolAmounts], sums: BoundedSums, unit: Unit
     ) -> None:
-        self.is_exact = True  # whether the amounts of all plans so far are possible for sure
+        self.is_exact = True  # True if the amounts of all plans so far are possible for sure
         self._rules = rules
         self._usual = usual
         self._symbols = symbols
@@ -78,20 +78,18 @@ class AmountPlanner:
                 assert most is None or isinstance(most, int), "no bound is computed here"
                 if self._rules.counted is None:
                     return self._times(self.plan(body), least, most)
-                must_say = can_be_empty(body, self._rules.nullable)
-                return RepetitionPlan(
-                    self._sums, self.plan(body), least, most, extra=self._usual.most, must_say=must_say
-                )
+                is_nullable = can_be_empty(body, self._rules.nullable)
+                return self._times(self.plan(body), least, most, self._usual.most, not_empty=is_nullable)
             case _:
                 assert_never(expr)
 
     def _times(
-        self, body: AmountPlan, least: int, most: int | None, extra: int | None = None, *, must_say: bool = False
+        self, body: AmountPlan, least: int, most: int | None, extra: int | None = None, *, not_empty: bool = False
     ) -> AmountPlan:
-        return RepetitionPlan(self._sums, body, least, most, extra=extra, must_say=must_say)
+        return RepetitionPlan(self._sums, body, least, most, extra=extra, not_empty=not_empty)
 
     def _weighed(self, parts: tuple[Expr, ...]) -> list[AmountPlan]:
-        """Plans that get of a length what they deserve: a message is not to be filled with blanks."""
+        """Plans weighed by richness: a length is not to be filled with blanks."""
         plans = [self.plan(part) for part in parts]
         if self._rules.counted is None:
             for part, plan in zip(parts, plans, strict=True):

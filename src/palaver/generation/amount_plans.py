@@ -1,13 +1,10 @@
-"""Expressions whose possible amounts are known, and how each is made with one of them.
+"""Plans: expressions whose possible amounts are known, and which can be made with any of them.
 
-How it works
-============
+A plan belongs to an expression of the grammar. First it grows: as the amounts of symbols become known, so do those of
+the plans above them. Then it makes parts with a given amount, and gives each plan below it a share.
 
-A *plan* belongs to an expression of the grammar. First it grows: as the amounts of symbols become known, so do those of
-the plans above them. Then it makes parts with an amount that it is given, and gives each plan below it a share.
-
-A symbol keeps its history: which amounts were known for it at which time. So a plan can be asked what was possible
-then, and be made as of then. A time of None is the present: all amounts are known.
+A symbol remembers which amounts were known for it at which time. So a plan can be made as of an earlier time, from the
+amounts that were possible then. A time of None is the present: all amounts are known.
 """
 
 from __future__ import annotations
@@ -32,7 +29,7 @@ class NotFound(Exception):
 
 
 class Attempt:
-    """One derivation in the making."""
+    """The state of one derivation while it is made."""
 
     __slots__ = ("_kept", "_made", "_tries", "chance", "finished", "left", "whole")
 
@@ -55,27 +52,27 @@ class Attempt:
         return waiting.popleft() if waiting else None
 
     def spend(self, count: int) -> None:
-        """Take note of so many parts. Past all reason the attempt ends: `""{1000000000}` says nothing, but slowly."""
+        """Count so many parts. `""{1000000000}` is an empty text, but takes long to make."""
         self._made += count
         if self._made > MAX_NODES:
             MAX_NODES.reached()
             raise NotFound
 
     def try_again(self) -> None:
-        """Take note that something was made in vain. Tries are shared by all levels, or they would multiply."""
+        """Count a part that is made again. Retries are shared by all levels, or they would multiply."""
         self._tries -= 1
         if self._tries < 0:
             raise NotFound
 
 
 class GrowingAmounts(ABC):
-    """Something whose possible amounts become known bit by bit."""
+    """A set of possible amounts that grows until all are known."""
 
     __slots__ = ("_earlier", "mask", "weight")
 
     def __init__(self, weight: float = 1) -> None:
         self.mask = 0
-        self.weight = weight  # what it gets of an amount, compared to others
+        self.weight = weight  # its share of an amount, compared to others
         self._earlier: dict[int, int] = {}
 
     def grow(self) -> int:
@@ -94,12 +91,12 @@ class GrowingAmounts(ABC):
         return mask
 
     def share_out(self, amount: int, time: int | None, chance: Chance, shares: list[int]) -> None:
-        """Append what each of the parts gets that it was paired from: all of it, if it is a part itself."""
+        """Append the share of each part that it was paired from: all of the amount, if it is a part itself."""
         shares.append(amount)
 
     @abstractmethod
     def _mask_at(self, time: int | None) -> int:
-        """The amounts that follow from what was known at a time of all that is below."""
+        """The amounts that follow from those known of everything below at a time."""
 
     def _add(self, mask: int) -> int:
         fresh = mask & ~self.mask
@@ -138,7 +135,7 @@ class FixedPlan(AmountPlan):
 
 
 class CharactersPlan(AmountPlan):
-    """Some number of characters of a class, as one string; each is worth `size`."""
+    """Some number of characters of a class, as one string; each has the amount `size`."""
 
     __slots__ = ("_amounts", "_pool", "_size")
 
@@ -158,7 +155,7 @@ class CharactersPlan(AmountPlan):
 
 
 class PatternPlan(AmountPlan):
-    """A pattern: the strings that its outline makes, put together and checked."""
+    """A pattern: the strings that its regular expression makes, put together and checked."""
 
     __slots__ = ("_inner", "_leaf")
 
@@ -174,7 +171,7 @@ class PatternPlan(AmountPlan):
         def text() -> str:
             pieces: list[Part] = []
             self._inner.make(amount, None, attempt, pieces)
-            return "".join(cast("list[str]", pieces))  # an outline makes nothing but text
+            return "".join(cast("list[str]", pieces))  # a regular expression makes nothing but text
 
         out.append(self._leaf(text, attempt))
 
@@ -186,13 +183,13 @@ class PatternPlan(AmountPlan):
 
 
 class SymbolAmounts:
-    """A symbol, and which amounts were known for it at which time."""
+    """The amounts of a symbol, and the times at which they became known."""
 
     body: AmountPlan  # rules mention each other, so there must be all symbols before there is any plan
 
     def __init__(self, name: NonTerminal, own: int) -> None:
         self.name = name
-        self.own = own  # what a node has besides what is below it
+        self.own = own  # the amount of a node itself, without that of its children
         self.mask = 0
         self._times: list[int] = []
         self._masks: list[int] = []
@@ -204,7 +201,7 @@ class SymbolAmounts:
         self._masks.append(self.mask)
 
     def mask_at(self, time: int | None) -> int:
-        """What was known before that time."""
+        """The amounts known before that time."""
         if time is None:
             return self.mask
         at = bisect_left(self._times, time)
@@ -241,7 +238,7 @@ class SymbolPlan(AmountPlan):
         out.append(self._innermost(node, amount, before, attempt) if self._is_cyclic else node)
 
     def _innermost(self, node: Node, length: int, before: int, attempt: Attempt) -> Node:
-        """The node, or one inside it that says the same. `before` tells which nodes were finished when it was begun."""
+        """The node, or one inside it with the same text. `before` tells which nodes were finished when it was begun."""
         key = (node.symbol, length)
         number, inner = attempt.whole.get(key, (0, node))
         found = inner._replace(parties=self._parties) if number > before else node

@@ -1,7 +1,7 @@
-"""Repetitions with an exact amount: how many items there are, and what each of them gets.
+"""Repetitions with an exact amount, shared out to their items.
 
 The number of items is guessed at random, and mostly the guess is good; else there are as few as possible. Items beyond
-the least number must say something, or they are left out.
+the least number must not be empty, or they are left out.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from palaver.trees.node import Part
 class RepetitionPlan(AmountPlan):
     """A repetition.
 
-    Items beyond the least number must say something. Of a length, that is to have an amount; of a count it can only be
-    seen when they are made (`must_say`).
+    Items beyond the least number must not be empty. If a length is measured, they have an amount; if a count is, the
+    items are checked when they are made (`not_empty`).
     """
 
-    __slots__ = ("_body", "_extra", "_iterated_sums", "_least", "_most", "_must_say", "_sums")
+    __slots__ = ("_body", "_extra", "_iterated_sums", "_least", "_most", "_not_empty", "_sums")
 
     def __init__(
-        self, sums: BoundedSums, body: AmountPlan, least: int, most: int | None, *, extra: int | None, must_say: bool
+        self, sums: BoundedSums, body: AmountPlan, least: int, most: int | None, *, extra: int | None, not_empty: bool
     ) -> None:
         super().__init__(body.weight)
         self._sums = sums
         self._body = body
         self._least = least
         self._most = most
-        self._extra = extra  # how many items may have nothing of what is counted; None: a length is measured
-        self._must_say = must_say
+        self._extra = extra  # the most items without an amount of a count; None: a length is measured
+        self._not_empty = not_empty
         self._iterated_sums: dict[int, IteratedSums] = {}
 
     def grow(self) -> int:
@@ -49,11 +49,11 @@ class RepetitionPlan(AmountPlan):
 
     @property
     def _most_beyond(self) -> int:
-        """How many items there may be beyond the least number; more than the limit would have nothing to share."""
+        """The most items beyond the least number; more than the limit would have nothing to share."""
         return self._sums.limit if self._most is None else min(self._most - self._least, self._sums.limit)
 
     def _beyond(self, each: int) -> int:
-        """What an item beyond the least number may have."""
+        """The amounts of an item beyond the least number."""
         return each & ~1 if self._extra is None else each
 
     def _raised(self, each: int) -> IteratedSums:
@@ -69,7 +69,7 @@ class RepetitionPlan(AmountPlan):
         attempt.spend(len(shares))
         for share in shares[: self._least]:
             self._body.make(share, time, attempt, out)
-        further = self._make_further if self._must_say else self._body.make
+        further = self._make_further if self._not_empty else self._body.make
         for share in shares[self._least :]:
             further(share, time, attempt, out)
 
@@ -85,7 +85,7 @@ class RepetitionPlan(AmountPlan):
             attempt.try_again()
 
     def _shares(self, amount: int, each: int, attempt: Attempt) -> list[int]:
-        """What each item gets; their number is drawn here too."""
+        """The amount of each item; their number is drawn here too."""
         if self._least > MAX_NODES:
             raise NotFound
         beyond = self._beyond(each)
@@ -103,7 +103,7 @@ class RepetitionPlan(AmountPlan):
         return first.share_out(share, self._least, chance) + [share for share in rest if share or beyond == each]
 
     def _draw_count(self, amount: int, each: int, beyond: int, chance: Chance) -> int | None:
-        """How many items there are beyond the least number; None if no good guess was made."""
+        """The number of items beyond the least number; None if no good guess was made."""
         low, high = self._counts(amount, each, beyond)
         for _ in range(MAX_COUNT_GUESSES if low <= high else 0):
             drawn = chance.random()
@@ -133,7 +133,7 @@ class RepetitionPlan(AmountPlan):
         return self._sums.sums(self._raised(each).mask(self._least), self._raised(beyond).mask(count))
 
     def _fewest(self, amount: int, each: int, beyond: int) -> int:
-        """With how few items beyond the least number the amount is possible."""
+        """The fewest items beyond the least number with which the amount is possible."""
         first, further = self._raised(each).mask(self._least), self._raised(beyond | 1)
 
         def suffices(count: int) -> bool:

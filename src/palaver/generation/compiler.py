@@ -105,7 +105,7 @@ class MakerCompiler:
         return mutations.mutated_part(other, self._other_rule(ref), make) if other else make
 
     def expanded(self, ref: Ref) -> One:
-        """A maker that does as the rule says."""
+        """A maker that expands the rule."""
         symbol, parties, bodies = NonTerminal(ref.symbol), _parties(ref), self._bodies
 
         def expand(run: Derivation) -> Node:
@@ -134,9 +134,9 @@ class MakerCompiler:
                 return expand(run)
             run.left -= 1
             run.above.append(rule.symbol)
-            said = len(run.leaves)
+            before = len(run.leaves)
             made = [makers[symbol](run) for symbol in arguments]
-            del run.leaves[said:]  # arguments are not said
+            del run.leaves[before:]  # arguments are not part of the text
             run.above.pop()
             sources = tuple(source for source in made if isinstance(source, Node))
             node = generate(rule, sources)
@@ -146,7 +146,7 @@ class MakerCompiler:
         return run_generator
 
     def _given(self, ref: Ref) -> One | None:
-        """A maker that does as the run says, if it says something."""
+        """A maker that calls the run's maker of this field, if there is one."""
         if ref.symbol not in self._fields:
             return None
         symbol, parties, expand, attempts = ref.symbol, _parties(ref), self.expanded(ref), self._attempts(ref)
@@ -155,10 +155,10 @@ class MakerCompiler:
             field = run.fields.get(symbol)
             if field is None:
                 return expand(run)
-            said, left = len(run.leaves), run.left
+            before, left = len(run.leaves), run.left
             node = field(attempts(run))
             run.left = left - 1
-            del run.leaves[said:]  # what was tried is not said
+            del run.leaves[before:]  # candidates are not part of the text
             run.leaves += flat(node)
             return node if node.parties == parties else node._replace(parties=parties)
 
@@ -166,7 +166,7 @@ class MakerCompiler:
 
     def _attempts(self, ref: Ref) -> Attempts:
         """Candidates for a node, for the maker of a field."""
-        return plain.as_the_rule_says(self.expanded(ref))
+        return plain.by_the_rule(self.expanded(ref))
 
     def _other_rule(self, ref: Ref) -> One:
         symbol, parties = NonTerminal(ref.symbol), _parties(ref)

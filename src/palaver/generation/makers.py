@@ -20,7 +20,7 @@ One: TypeAlias = "Callable[[Derivation], Part]"
 Many: TypeAlias = "Callable[[Derivation, list[Part]], None]"
 Several: TypeAlias = "Callable[[Derivation, list[Part], int], None]"
 Body: TypeAlias = "Callable[[Derivation], tuple[Part, ...]]"
-# Makes a node; what it is given makes one as the rule says.
+# Makes a node; its argument makes one by the rule.
 MakeField: TypeAlias = Callable[[Callable[[], Node]], Node]
 MakeNode: TypeAlias = Callable[[], Node]
 Attempts: TypeAlias = "Callable[[Derivation], MakeNode]"
@@ -92,7 +92,7 @@ class Derivation:
 
     def __init__(self, chance: Chance, nodes: int, fields: Fields) -> None:
         self.chance = chance
-        self.fields = fields  # how to make nodes of symbols of which more is asked than their rule says
+        self.fields = fields  # makers of symbols of which more is required than by their rule
         self.random = chance.random
         self.left = nodes
         # All leaves so far, in order. To collect them here costs far less than to gather them from the finished tree.
@@ -120,7 +120,7 @@ def drawn(draw: Callable[[Chance], str | bytes]) -> One:
     return make
 
 
-def as_the_rule_says(expand: One) -> Attempts:
+def by_the_rule(expand: One) -> Attempts:
     return lambda run: lambda: cast(Node, expand(run))
 
 
@@ -134,14 +134,14 @@ def too_large(symbol: str) -> One:
 
 def from_pool(pool: tuple[Node, ...]) -> One:
     count = len(pool)
-    said: dict[int, list[Leaf]] = {}  # what the nodes say; in a long chain of rules most are never asked
+    ready: dict[int, list[Leaf]] = {}  # the leaves of nodes; in a long chain of rules most are never needed
 
     def pick(run: Derivation) -> Node:
         run.left -= 1
         at = int(run.random() * count) if count > 1 else 0
-        if at not in said:
-            said[at] = flat(pool[at])
-        run.leaves += said[at]
+        if at not in ready:
+            ready[at] = flat(pool[at])
+        run.leaves += ready[at]
         return pool[at]
 
     return pick
@@ -240,9 +240,9 @@ def exactly_from(pool: tuple[Node, ...], count: int) -> Many:
         random, leaves = run.random, run.leaves
         for _ in range(count // group):
             at = int(random() * size)
-            nodes, said = ready[at] or build(at)
+            nodes, found = ready[at] or build(at)
             out += nodes
-            leaves += said
+            leaves += found
         if rest is not None:
             rest(run, out)
 
@@ -260,7 +260,7 @@ def times(once: Many) -> Several:
 def times_from(pool: tuple[Node, ...]) -> Several:
     """So many nodes from a pool, without a call for each."""
     size = len(pool)
-    said: list[list[Leaf] | None] = [None] * size
+    ready: list[list[Leaf] | None] = [None] * size
 
     def so_many(run: Derivation, out: list[Part], count: int) -> None:
         run.left -= count
@@ -268,9 +268,9 @@ def times_from(pool: tuple[Node, ...]) -> Several:
         for _ in range(count):
             at = int(random() * size) if size > 1 else 0
             out.append(pool[at])
-            here = said[at]
+            here = ready[at]
             if here is None:
-                here = said[at] = flat(pool[at])
+                here = ready[at] = flat(pool[at])
             leaves += here
 
     return so_many
@@ -306,7 +306,7 @@ def unbounded(once: Many, further: Many, least: int, spread: int, cost: int) -> 
 
 
 def if_not_empty(once: Many) -> Many:
-    """An item of a repetition that leaves nothing behind if it is empty: nobody could tell how often it was there."""
+    """An item of a repetition that is left out if it is empty: its number could not be read back."""
 
     def further(run: Derivation, out: list[Part]) -> None:
         before = len(out)
@@ -318,7 +318,7 @@ def if_not_empty(once: Many) -> Many:
 
 
 def without_rounds(make: One) -> One:
-    """A maker whose nodes do not contain themselves with nothing beside them: the innermost one says it all."""
+    """A maker whose nodes do not contain themselves with nothing beside them: the innermost one is used."""
 
     def innermost(run: Derivation) -> Part:
         node = make(run)

@@ -1,23 +1,19 @@
-"""Derivations with an exact amount of something: so long, or with so many nodes of some symbol.
+"""Derivations with an exact amount: of a given length, or with a given number of nodes of a symbol.
 
-How it works
-============
-
-Both measures add up: what a sequence has is what its parts have together. So for every expression of the grammar the
-*possible amounts* up to a limit are known as one whole number, whose bit n says whether n is possible (`amounts`). A
-choice is the union of its options, a sequence has all sums of its parts' amounts (`plans`, made by `planner`), and
-recursion is a fixpoint over the rules. Only the amounts that are new are carried on from rule to rule, so slow
-recursion (one more bracket each time) stays cheap.
+Dynamic programming over the grammar. Both measures add up: the amount of a sequence is the sum of its parts' amounts.
+So for every expression the *possible amounts* up to a limit are a bit set (`regular.bitsets`): a choice is the union of
+its options, a sequence the sumset of its parts (`amount_plans`), and recursion a least fixpoint over the rules. Only
+new amounts are carried on from rule to rule, so slow recursion (one more bracket each time) is cheap.
 
 A derivation is drawn from the top. Each choice takes an option for which the amount is possible, each sequence splits
-its amount at random so that every part can have its share; nothing is ever tried in vain.
+its amount at random so that every part can have its share; there is no backtracking.
 
-What adds nothing could go on without end. Therefore each symbol keeps its *history*: which amounts were known at which
-time. An amount became known because of others that were known before. So once the nodes are spent, a symbol is
-expanded as of the time when its amount became known, and times only go down.
+Recursion that adds no amount could go on for ever. Therefore each symbol remembers at which time each of its amounts
+became known: because of others that were known before. Once the nodes are spent, a symbol is expanded as of the time
+when its amount became known, and times only go down.
 
-A derivation goes round no more often than needed (see `grammar.empty`), so items of a repetition that would say
-nothing are left out, and a node that contains itself with nothing beside it is replaced by that.
+A derivation is not needlessly ambiguous (see `grammar.empty`): empty items of a repetition are left out, and a node
+that contains its own symbol with nothing beside it is replaced by the inner one.
 """
 
 from __future__ import annotations
@@ -47,8 +43,8 @@ _FIRST_LIMIT = 64
 class Measured:
     """The derivations of a grammar by their amount of one measure.
 
-    `make` makes a node of a symbol that the measure does not care about; `most` limits unbounded repetition of what
-    adds nothing.
+    `make` makes a node of a symbol that the measure does not look into; `most` limits unbounded repetition of
+    expressions without an amount.
     """
 
     def __init__(
@@ -65,14 +61,14 @@ class Measured:
         self._tables: dict[str, _Table | None] = {}
 
     def unit(self, symbol: str) -> Unit:
-        """What lengths of this symbol are measured in: bits as soon as there are bits in it."""
+        """The unit of this symbol's lengths: bits as soon as there are bits in it."""
         return self._rules.unit(symbol)
 
     def amounts(self, symbol: str, limit: int) -> int | None:
         """The possible amounts up to `limit`, as a bit mask. None: that cannot be told.
 
-        It cannot if a generator, a computed repetition or a pattern with look-around and the like is involved. Of a
-        count, amounts that only needless rounds and empty items would give are included.
+        That is so if a generator, a computed repetition or a pattern that is not plain is involved. Counts that only
+        needless recursion and empty items would give are included.
         """
         table = self._table(symbol, limit)
         if table is None or not table.is_exact:
@@ -84,8 +80,8 @@ class Measured:
     ) -> Node | None:
         """A random derivation with exactly this amount; None if there is none, or none was found.
 
-        When about `nodes` nodes are spent, what is still missing is made with few more. Whatever the measure does not
-        look into is taken from `like`, in the order in which it stands there, as far as that goes.
+        When about `nodes` nodes are spent, the rest is made with few more. Nodes that the measure does not look into
+        are taken from `like`, in its order, as long as there are any.
         """
         table = self._table(symbol, amount)
         if table is None or amount < 0 or not table.root.mask >> amount & 1:
@@ -144,11 +140,11 @@ class _Table:
         self.root.grow()
 
     def _fill(self, below: Mapping[str, tuple[str, ...]]) -> None:
-        """Find all possible amounts. Symbols that contain each other wait for all others that they contain."""
+        """Find all possible amounts; groups of mutually recursive symbols after all others that they contain."""
         time = 0
         for group in groups(list(self._symbols), below):
             users = _users_within(group, below)
-            # First come, first served: what is known earlier takes fewer levels.
+            # First come, first served: an amount that is known earlier takes fewer levels.
             todo = dict.fromkeys(group)
             while todo:
                 name = next(iter(todo))
@@ -197,7 +193,7 @@ def _users_within(group: list[str], below: Mapping[str, tuple[str, ...]]) -> dic
 
 
 def _goes_round(node: Node) -> bool:
-    """Whether some node contains its own symbol with nothing beside it."""
+    """Return True if some node contains its own symbol with nothing beside it."""
     found: list[tuple[Node, int]] = [(node, -1)]  # each with the place of the one above it
     extents: list[int] = []
     for at, (current, _) in enumerate(found):
@@ -205,7 +201,7 @@ def _goes_round(node: Node) -> bool:
         extents.append(sum([extent(part) for part in current.children if not isinstance(part, Node)]))
     for at in range(len(found) - 1, 0, -1):
         extents[found[at][1]] += extents[at]
-    around: list[frozenset[str]] = []  # the symbols around each node that say no more than it does
+    around: list[frozenset[str]] = []  # the symbols around each node that have the same text
     for at, (current, above) in enumerate(found):
         is_alone = at > 0 and extents[above] == extents[at]
         same = around[above] if is_alone else frozenset()

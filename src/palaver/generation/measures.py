@@ -1,4 +1,4 @@
-"""What can be measured of a derivation, and what of a grammar a measure cares about."""
+"""The measures of a derivation, and the part of a grammar that a measure looks into."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from palaver.spec.ast import Bit, Rule
 
 @dataclass(frozen=True)
 class Length:
-    """How much a derivation says, in the unit of its symbol (`MeasuredRules.unit`)."""
+    """The length of a derivation's text, in the unit of its symbol (`MeasuredRules.unit`)."""
 
 
 @dataclass(frozen=True)
 class Count:
-    """How many nodes of a symbol a derivation has, nested ones and the root included."""
+    """The number of a derivation's nodes of a symbol, nested ones and the root included."""
 
     symbol: str
 
@@ -49,7 +49,7 @@ class MeasuredRules:
     def _find_expanded(self) -> frozenset[str]:
         if self.counted is None:
             return frozenset(self.rules)
-        # A generator's arguments are nodes too, though nobody hears them.
+        # A generator's arguments are nodes too, though they are not part of the text.
         users = users_of(self.rules)
         for name, rule in self.rules.items():
             for argument in generator_arguments(rule):
@@ -74,13 +74,13 @@ class MeasuredRules:
         return self._below[symbol]
 
     def unit(self, symbol: str) -> Unit:
-        """What lengths of this symbol are measured in: bits as soon as there are bits in it."""
+        """The unit of this symbol's lengths: bits as soon as there are bits in it."""
         if not self.binary:
             return Unit.TEXT
         return Unit.BITS if symbol in self._with_bits else Unit.BYTES
 
     def is_expanded(self, symbol: str) -> bool:
-        """Whether what stands below the symbol matters. Others are made in the usual way."""
+        """Return True if the measure looks below the symbol. Others are made in the usual way."""
         return symbol in self._expanded
 
     def involved(self, symbol: str) -> dict[str, tuple[str, ...]]:
@@ -95,6 +95,6 @@ class MeasuredRules:
         return found
 
     def can_be_told(self, symbol: str) -> bool:
-        """Whether nothing that matters depends on the spec's own code."""
+        """Return True if nothing that is measured depends on the spec's own code."""
         involved = (self.rules[name] for name in self.involved(symbol))
         return not any(rule.generator is not None or any(computed_bounds(rule.body)) for rule in involved)

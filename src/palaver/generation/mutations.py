@@ -11,7 +11,7 @@ from typing import assert_never
 
 from palaver.generation.makers import Derivation, Many, One
 from palaver.spec.ast import Bit, Choice, Expr, Literal, Pattern, Permutation, Ref, Repeat, Sequence, Setting
-from palaver.trees.node import Leaf, Part
+from palaver.trees.node import Part
 
 Rates = Mapping[str, float]
 
@@ -140,15 +140,11 @@ def havoc(make: Many, stack_power: int) -> Many:
         for at in range(start, len(out)):
             part = out[at]
             if isinstance(part, str | bytes):
-                out[at] = _havocked(part, run, 1 << int(run.random() * (stack_power + 1)))
+                edits = 1 << int(run.random() * (stack_power + 1))
+                text = mangled(part if isinstance(part, str) else part.decode("latin-1"), run, edits)
+                out[at] = text if isinstance(part, str) else text.encode("latin-1")
 
     return wrong
-
-
-def _havocked(leaf: str | bytes, run: Derivation, edits: int) -> Leaf:
-    if isinstance(leaf, str):
-        return mangled(leaf, run, edits)
-    return mangled(leaf.decode("latin-1"), run, edits).encode("latin-1")
 
 
 def mangled(text: str, run: Derivation, edits: int) -> str:

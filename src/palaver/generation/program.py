@@ -42,7 +42,7 @@ class Program:
     ) -> Tree:
         """A random tree of `symbol` that spends about `nodes` nodes.
 
-        `fields` make the nodes of their symbols; `steering` says which choices are worth more than others.
+        `fields` make the nodes of their symbols; `steering` gives choices a value.
 
         :raises Discarded: a generator, a field or a computed repetition could not be satisfied this time
         """

@@ -1,4 +1,4 @@
-"""How much there is to be said by a part of a grammar: words and structures rather than blanks and fillers."""
+"""Richness: a heuristic of how many different texts a part of a grammar has, so that lengths go to the rich parts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from palaver.spec.ast import Bit, Expr, Literal, Pattern, Rule
 
 
 class Richness:
-    """How rich the expressions of a grammar are; `children` are the symbols directly below each."""
+    """The richness of a grammar's expressions; `children` are the symbols directly below each."""
 
     def __init__(
         self, rules: Mapping[str, Rule], children: Callable[[str], tuple[str, ...]], alphabet: CharSet
@@ -34,7 +34,7 @@ class Richness:
         self._known: dict[str, float] = {}
 
     def of(self, expr: Expr) -> float:
-        """How rich an expression is, compared to others."""
+        """The richness of an expression, compared to others."""
         return log2(1 + self._variety(expr)) + sum(map(self._of_symbol, mentioned(expr)))
 
     def _of_symbol(self, symbol: str) -> float:
@@ -54,7 +54,7 @@ class Richness:
         return self._known[symbol]
 
     def _variety(self, expr: Expr) -> int:
-        """How many different things the terminals of an expression say, roughly."""
+        """The approximate number of different texts of an expression's terminals."""
         variety = 0
         for part in walk(expr):
             if isinstance(part, Literal | Bit):
@@ -65,7 +65,7 @@ class Richness:
 
 
 def richness_of_class(size: int) -> float:
-    """How rich a class of so many characters is."""
+    """The richness of a class of so many characters."""
     return log2(1 + min(size, MAX_RICH_CLASS))
 
 

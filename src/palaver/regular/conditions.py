@@ -8,7 +8,7 @@ numbers; None stands for words that are rejected.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from math import gcd
 from typing import TypeAlias
 
@@ -20,15 +20,6 @@ BYTEWISE = 256
 
 _DIGITS = "0123456789abcdef"
 BASES = (2, 8, 10, 16, BYTEWISE)
-
-
-@cache
-def digit_chars(base: int) -> CharSet:
-    """The characters that are digits: only ASCII, though Python's `int` knows others."""
-    if base == BYTEWISE:
-        return CharSet((0, 0x100))
-    digits = _DIGITS[:base]
-    return CharSet.of(digits + digits.upper())
 
 
 def digits_of(value: int, base: int) -> list[int]:
@@ -54,7 +45,9 @@ def _digit_values(base: int) -> dict[str, int]:
     return values | {char.upper(): value for char, value in values.items()}
 
 
+# The characters that are digits: only ASCII, though Python's `int` knows others.
 _DIGIT_VALUES = {base: _digit_values(base) for base in BASES}
+DIGIT_CHARS = {base: CharSet.of(_DIGIT_VALUES[base]) for base in BASES}
 # Each digit apart from all others, in either case.
 _EACH_DIGIT = {
     base: tuple(CharSet.of({char, char.upper()}) for char in _DIGITS[:base]) for base in BASES if base != BYTEWISE

@@ -69,17 +69,7 @@ def repetition(body: RegularExpression | None, least: int, most: int | None) -> 
 
 def can_be_empty(expression: RegularExpression) -> bool:
     """Return True if the expression accepts the empty word."""
-    match expression:
-        case CharacterClass():
-            return False
-        case Concatenation(parts):
-            return all(map(can_be_empty, parts))
-        case Alternation(options):
-            return any(map(can_be_empty, options))
-        case Repetition(body, least, _):
-            return least == 0 or can_be_empty(body)
-        case _:
-            assert_never(expression)
+    return length_range(expression)[0] == 0
 
 
 def length_range(expression: RegularExpression) -> tuple[int, int | None]:
@@ -87,16 +77,14 @@ def length_range(expression: RegularExpression) -> tuple[int, int | None]:
     match expression:
         case CharacterClass():
             return 1, 1
-        case Concatenation(parts):
+        case Concatenation(parts) | Alternation(parts):
             ranges = [length_range(part) for part in parts]
-            longest = [most for _, most in ranges if most is not None]
-            return sum(least for least, _ in ranges), sum(longest) if len(longest) == len(ranges) else None
-        case Alternation(options):
-            ranges = [length_range(option) for option in options]
-            longest = [most for _, most in ranges if most is not None]
-            return min(least for least, _ in ranges), max(longest) if len(longest) == len(ranges) else None
+            shortest, longest = [least for least, _ in ranges], [most for _, most in ranges if most is not None]
+            is_sum = isinstance(expression, Concatenation)
+            most = None if len(longest) < len(ranges) else sum(longest) if is_sum else max(longest)
+            return sum(shortest) if is_sum else min(shortest), most
         case Repetition(body, least, most):
-            shortest, longest_body = length_range(body)
-            return shortest * least, None if longest_body is None or most is None else longest_body * most
+            shortest_body, longest_body = length_range(body)
+            return shortest_body * least, None if longest_body is None or most is None else longest_body * most
         case _:
             assert_never(expression)

@@ -142,19 +142,13 @@ def _characters(kind: Any, value: Any, flags: int) -> CharSet:
     """The set that one character of a pattern stands for."""
     if kind is op.ANY:
         return EVERY if flags & _DOTALL else EVERY - CharSet.of("\n")
-    if kind is op.LITERAL and not flags & _IGNORECASE:
-        return CharSet((value, value + 1))
-    if kind is op.NOT_LITERAL and not flags & _IGNORECASE:
-        return EVERY - CharSet((value, value + 1))
-    if kind is op.IN and not flags & _IGNORECASE and not any(item[0] is op.CATEGORY for item in value):
-        pairs = [item[1] if item[0] is op.RANGE else (item[1], item[1]) for item in value if item[0] is not op.NEGATE]
-        members = CharSet.ranges(pairs)
-        return EVERY - members if value[0][0] is op.NEGATE else members
-    if kind is op.LITERAL:
-        value = [(op.LITERAL, value)]
-    elif kind is op.NOT_LITERAL:
-        value = [(op.NEGATE, None), (op.LITERAL, value)]
-    return _set_of_class("".join(map(_class_item, value)), flags & (_IGNORECASE | _ASCII))
+    if kind is not op.IN:
+        value = [(op.LITERAL, value)] if kind is op.LITERAL else [(op.NEGATE, None), (op.LITERAL, value)]
+    if flags & _IGNORECASE or any(item[0] is op.CATEGORY for item in value):
+        return _set_of_class("".join(map(_class_item, value)), flags & (_IGNORECASE | _ASCII))
+    pairs = [item[1] if item[0] is op.RANGE else (item[1], item[1]) for item in value if item[0] is not op.NEGATE]
+    members = CharSet.ranges(pairs)
+    return EVERY - members if value[0][0] is op.NEGATE else members
 
 
 _CATEGORY_TEXT = {

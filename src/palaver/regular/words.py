@@ -19,6 +19,7 @@ from palaver.chance import Chance
 from palaver.regular.charset import drawable
 from palaver.regular.conditions import (
     BYTEWISE,
+    DIGIT_CHARS,
     CharAt,
     Contains,
     EndsWith,
@@ -28,7 +29,6 @@ from palaver.regular.conditions import (
     StartsWith,
     WordCondition,
     as_digits,
-    digit_chars,
     digits_of,
 )
 from palaver.regular.counting import CountedState, WordCounts
@@ -237,7 +237,7 @@ def are_digits(language: Language, base: int, *, empty: bool = False) -> bool:
         return False
     if base == BYTEWISE:
         return language.unit is Unit.BYTES
-    return (language.unit is not Unit.BITS or base == 2) and not language.characters - digit_chars(base)
+    return (language.unit is not Unit.BITS or base == 2) and not language.characters - DIGIT_CHARS[base]
 
 
 def spelled(language: Language, base: int, value: int) -> Iterator[str]:
