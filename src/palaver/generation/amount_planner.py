@@ -14,11 +14,11 @@ from palaver.generation.amount_plans import (
     ChoicePlan,
     FixedPlan,
     PatternPlan,
+    RepetitionPlan,
     SequencePlan,
     SymbolAmounts,
     SymbolPlan,
 )
-from palaver.generation.amount_repetition import RepetitionPlan
 from palaver.generation.measures import MeasuredRules
 from palaver.grammar.empty import can_be_empty
 from palaver.regular.bitsets import BoundedSums

@@ -1,8 +1,5 @@
 """Rules become functions that make trees.
 
-How it works
-============
-
 A `MakerCompiler` turns each rule, once, into functions, put together from those in `makers`. Each is called with a
 `Derivation`: the randomness, the nodes that may still be spent, and what computed repetitions and generators need to
 know about the tree so far. The grammar is never looked at again.

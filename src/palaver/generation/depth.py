@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import FrameType
 from typing import ParamSpec, TypeVar
 
@@ -13,30 +14,23 @@ Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 
-class deep_calls:
-    """Lets makers call makers as deep as a tree goes.
+@contextmanager
+def deep_calls() -> Iterator[None]:
+    """Let makers call makers as deep as a tree goes.
 
     These calls are plain Python frames, which live on the heap and not on the C stack, so depth is no danger.
     """
-
-    __slots__ = ("_before",)
-
-    def __enter__(self) -> None:
-        self._before = sys.getrecursionlimit()
-        sys.setrecursionlimit(MAX_FRAMES)
-
-    def __exit__(self, *_: object) -> None:
-        sys.setrecursionlimit(self._before)
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(MAX_FRAMES)
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
 
 
 def deep(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
     """`function`, with as many frames as makers may use."""
-
-    def call(*arguments: Arguments.args, **keywords: Arguments.kwargs) -> Result:
-        with deep_calls():
-            return function(*arguments, **keywords)
-
-    return call
+    return deep_calls()(function)
 
 
 def shallow(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from palaver.limits import Limit
 
-# --- trees ------------------------------------------------------------------------------------------------------------
-
 # `"x"{10**9}` would take an hour and all the memory.
 MAX_NODES = Limit(1_000_000, "nodes of a tree", "the tree is not made")
 MAX_COMPUTED_COUNT = Limit(2_000, "items of a computed repetition", "the tree is discarded, and another one made")
@@ -18,16 +16,12 @@ MAX_POOL_SIZE = 256
 # Groups of pooled nodes that are kept ready: all bytes' worth of bits, or all single bytes.
 MAX_POOL_GROUPS = 256
 
-# --- steering ---------------------------------------------------------------------------------------------------------
-
 # Items of a repetition beyond its least count that are made for the sake of what is new in them; and if nothing is new,
 # so that room is kept for what is new elsewhere.
 MAX_STEERED_ROUNDS = 6
 MAX_UNSTEERED_ROUNDS = 3
 # Attempts at a field that are steered before chance decides: its conditions may forbid what steering prefers.
 MAX_STEERED_ATTEMPTS = 3
-
-# --- exact amounts ----------------------------------------------------------------------------------------------------
 
 # The length fields that people fill have two bytes.
 MAX_AMOUNT = Limit(1 << 17, "as an exact length or count", "larger ones are not made")
@@ -42,8 +36,6 @@ MAX_DERIVATIONS = 8
 MAX_RETRIES = 200
 # Random counts of items that are guessed before the fewest are taken.
 MAX_COUNT_GUESSES = 8
-
-# --- richness ---------------------------------------------------------------------------------------------------------
 
 # Symbols that are looked at to tell how rich a part of the grammar is.
 MAX_RICH_SYMBOLS = 16

@@ -5,19 +5,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping
 from math import log2
-from typing import assert_never
 
 from palaver.generation.generation_limits import MAX_RICH_CLASS, MAX_RICH_SYMBOLS
 from palaver.grammar.ir import mentioned, walk
 from palaver.regular.charset import CharSet
-from palaver.regular.regex import (
-    Alternation,
-    CharacterClass,
-    Concatenation,
-    RegularExpression,
-    Repetition,
-    compile_pattern,
-)
+from palaver.regular.regex import character_sets, compile_pattern
 from palaver.spec.ast import Bit, Expr, Literal, Pattern, Rule
 
 
@@ -60,26 +52,12 @@ class Richness:
             if isinstance(part, Literal | Bit):
                 variety += 1
             elif isinstance(part, Pattern):
-                variety += _expression_variety(compile_pattern(part.source).outline(self._alphabet))
+                expression = compile_pattern(part.source).outline(self._alphabet)
+                sets = () if expression is None else character_sets(expression)
+                variety += sum(min(chars.size(), MAX_RICH_CLASS) for chars in sets)
         return variety
 
 
 def richness_of_class(size: int) -> float:
     """The richness of a class of so many characters."""
     return log2(1 + min(size, MAX_RICH_CLASS))
-
-
-def _expression_variety(expression: RegularExpression | None) -> int:
-    variety = 0
-    todo = [] if expression is None else [expression]
-    while todo:
-        match todo.pop():
-            case CharacterClass(chars):
-                variety += min(chars.size(), MAX_RICH_CLASS)
-            case Concatenation(parts) | Alternation(parts):
-                todo.extend(parts)
-            case Repetition(body):
-                todo.append(body)
-            case other:
-                assert_never(other)
-    return variety

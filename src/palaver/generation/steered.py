@@ -1,8 +1,5 @@
 """Steered makers: trees that cover what was never covered.
 
-How it works
-============
-
 A second set of makers stands beside the plain one. On the way down it keeps the *state* of the node whose children are
 made, and at each choice it asks the `Steering` for the values of the options there: the best one is taken, a random one
 if several are best or none has a value. A repetition goes on while there is something new in its body. So one message

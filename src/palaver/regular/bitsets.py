@@ -12,9 +12,7 @@ from collections.abc import Iterator
 from math import inf
 
 from palaver.chance import Chance
-
-# How often a random split is guessed before the possible ones are listed: most guesses are good.
-_GUESSES = 8
+from palaver.regular.regular_limits import MAX_SPLIT_GUESSES
 
 # To find this many runs of bits in a mask, its text is searched.
 _FEW_RUNS = 24
@@ -117,7 +115,7 @@ def split(left: int, right: int, amount: int, ratio: float, chance: Chance) -> i
     if low == high:
         return low
     width = high - low + 1
-    for _ in range(_GUESSES):
+    for _ in range(MAX_SPLIT_GUESSES):
         share = low + int(chance.random() ** ratio * width)
         if left >> share & 1 and right >> (amount - share) & 1:
             return share

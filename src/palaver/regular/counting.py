@@ -37,7 +37,7 @@ class CountedState:
         return "".join(word)
 
 
-_NO_WORD, _END = CountedState([], 0), CountedState([], 1)
+NO_WORD, _END = CountedState([], 0), CountedState([], 1)
 
 
 class WordCounts:
@@ -73,12 +73,12 @@ class WordCounts:
         here, states, left = state
         counted = self._counted
         if left == 0:
-            counted[state] = _END if self._product.ends(here, states) else _NO_WORD
+            counted[state] = _END if self._product.ends(here, states) else NO_WORD
             return None
         moves = [(pool, (there, after, left - 1)) for pool, there, after in self._product.moves(state)]
         missing = [there for _, there in moves if there not in counted]
         if not missing:
             ways = [(pool.every if self._is_every else pool.drawn, counted[there]) for pool, there in moves]
             ways = [(chars, there) for chars, there in ways if there.total]
-            counted[state] = CountedState(ways, 0) if ways else _NO_WORD
+            counted[state] = CountedState(ways, 0) if ways else NO_WORD
         return missing

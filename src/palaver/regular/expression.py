@@ -6,7 +6,7 @@ the empty language. So every part of an expression can be completed, and an auto
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Generic, Never, TypeAlias, TypeVar, assert_never
 
@@ -86,5 +86,19 @@ def length_range(expression: RegularExpression) -> tuple[int, int | None]:
         case Repetition(body, least, most):
             shortest_body, longest_body = length_range(body)
             return shortest_body * least, None if longest_body is None or most is None else longest_body * most
+        case _:
+            assert_never(expression)
+
+
+def character_sets(expression: RegularExpression) -> Iterator[CharSet]:
+    """The sets of the expression's characters, from left to right."""
+    match expression:
+        case CharacterClass(chars):
+            yield chars
+        case Concatenation(parts) | Alternation(parts):
+            for part in parts:
+                yield from character_sets(part)
+        case Repetition(body):
+            yield from character_sets(body)
         case _:
             assert_never(expression)

@@ -23,6 +23,7 @@ from palaver.regular.expression import (
     RegularExpression,
     Repetition,
     alternation,
+    character_sets,
     concatenation,
     length_range,
     repetition,
@@ -77,8 +78,7 @@ class Language:
     @cached_property
     def classes(self) -> tuple[CharSet, ...]:
         """The sets of characters that the language is made of, each once."""
-        sets = (instruction.chars for instruction in self.automaton.program)
-        return tuple(chars for chars in dict.fromkeys(sets) if chars)
+        return () if self.outline is None else tuple(dict.fromkeys(character_sets(self.outline)))
 
     @cached_property
     def characters(self) -> CharSet:

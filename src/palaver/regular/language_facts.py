@@ -7,8 +7,7 @@ from functools import cached_property
 from typing import NamedTuple, assert_never
 
 from palaver.regular.bitsets import BoundedSums, IteratedSums, lowest, members
-from palaver.regular.character_pools import CharacterPartition
-from palaver.regular.character_runs import CharacterRuns, runs_of
+from palaver.regular.character_runs import CharacterPartition, CharacterRuns, runs_of
 from palaver.regular.charset import CharSet, partition
 from palaver.regular.expression import Alternation, CharacterClass, Concatenation, RegularExpression, Repetition
 from palaver.regular.language import Language

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import TypeAlias, cast
 
 from palaver.regular.automaton import AutomatonState
-from palaver.regular.character_pools import CharacterPool
+from palaver.regular.character_runs import CharacterPool
 from palaver.regular.conditions import WordCondition
 from palaver.regular.language_facts import LanguageFacts
 

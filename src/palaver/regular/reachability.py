@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from palaver.chance import Chance
 from palaver.regular.automaton import AutomatonState
 from palaver.regular.bitsets import members, repeated
-from palaver.regular.character_pools import CharacterPool
+from palaver.regular.character_runs import CharacterPool
 from palaver.regular.language_facts import FoundLengths, LanguageFacts, LengthQuery, find_lengths
 from palaver.regular.product import ProductAutomaton, ProductState, StatePair, cost_of
 from palaver.regular.regular_limits import MAX_PRODUCT_STATES

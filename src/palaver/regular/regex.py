@@ -31,6 +31,7 @@ from palaver.regular.expression import (
     Repetition,
     alternation,
     can_be_empty,
+    character_sets,
     concatenation,
     length_range,
     repetition,
@@ -46,7 +47,7 @@ from palaver.regular.regex_parser import (
 
 __all__ = [
     "EMPTY_WORD", "Alternation", "CharacterClass", "Concatenation", "PatternError", "Regex", "RegularExpression",
-    "Repetition", "can_be_empty", "compile_pattern", "length_range",
+    "Repetition", "can_be_empty", "character_sets", "compile_pattern", "length_range",
 ]  # fmt: skip
 
 
@@ -99,14 +100,14 @@ def compile_pattern(source: str | bytes) -> Regex:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            parsed = parse_pattern(expanded, flags)
-            if not parsed.is_plain:
+            syntax, width, is_plain = parse_pattern(expanded, flags)
+            if not is_plain:
                 re.compile(expanded, flags)  # a look-behind of varying width is found only here
     except re.error as error:
         raise PatternError(error.msg, original_place(places, error.pos or 0)) from None
     except (RecursionError, OverflowError):
         raise PatternError("the pattern is too large or nested too deeply") from None
-    return Regex(source, parsed.syntax, parsed.width, parsed.is_plain, expanded)
+    return Regex(source, syntax, width, is_plain, expanded)
 
 
 def _flags(source: str | bytes) -> int:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from re import _constants as op  # type: ignore[attr-defined]  # private, but the only way to the parsed form
 from re import _parser as parser  # type: ignore[attr-defined]
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from palaver.regular.charset import END_OF_UNICODE, EVERY, CharSet
 from palaver.regular.expression import EMPTY_WORD, Alternation, Concatenation, Repetition
@@ -67,14 +67,8 @@ PatternSyntax: TypeAlias = (
 )
 
 
-class ParsedPattern(NamedTuple):
-    syntax: PatternSyntax
-    width: tuple[int, int | None]  # the lengths of the shortest and of the longest match
-    is_plain: bool  # True if there is nothing in it but characters, concatenation, alternation and repetition
-
-
-def parse_pattern(text: str, flags: int) -> ParsedPattern:
-    """The syntax tree of a pattern.
+def parse_pattern(text: str, flags: int) -> tuple[PatternSyntax, tuple[int, int | None], bool]:
+    """The syntax tree of a pattern, the lengths of its shortest and its longest match, and True if it is plain.
 
     :raises re.error: it has none
     """
@@ -82,7 +76,7 @@ def parse_pattern(text: str, flags: int) -> ParsedPattern:
     translation = _Translation()
     syntax = translation.sequence(tree, tree.state.flags)
     least, most = tree.getwidth()
-    return ParsedPattern(syntax, (least, most if most < op.MAXREPEAT else None), translation.is_plain)
+    return syntax, (least, most if most < op.MAXREPEAT else None), translation.is_plain
 
 
 class _Translation:

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from palaver.chance import Chance
+from palaver.regular.character_runs import CharacterRuns
 from palaver.regular.charset import drawable
 from palaver.regular.conditions import (
     BYTEWISE,
@@ -31,7 +32,7 @@ from palaver.regular.conditions import (
     as_digits,
     digits_of,
 )
-from palaver.regular.counting import CountedState, WordCounts
+from palaver.regular.counting import NO_WORD, CountedState, WordCounts
 from palaver.regular.language import Language, Unit
 from palaver.regular.language_facts import FoundLengths, LanguageFacts, LengthQuery
 from palaver.regular.product import ProductAutomaton
@@ -80,7 +81,7 @@ class Words:
         self.language = language
         self._query = LengthQuery(max(0, least), most, spread)
         every = _all_words(language)
-        self._words: _AllWords | _SelectedWords = _SelectedWords(every.facts, conditions) if conditions else every
+        self._words = _WordSource(every.facts, conditions) if conditions else every
 
     @property
     def lengths(self) -> tuple[int, ...]:
@@ -128,26 +129,47 @@ class Words:
                 most -= 1
 
 
-class _SelectedWords:
-    """The words of a language that keep some conditions."""
+class _WordSource:
+    """The words of a language that keep some conditions, by their length."""
 
-    def __init__(self, facts: LanguageFacts, conditions: tuple[WordCondition, ...]) -> None:
-        self._language = facts.language
-        self._product = ProductAutomaton(facts, conditions)
-        self._reachability = Reachability(facts, self._product)
-        self._drawn = WordCounts(self._product, every=False)
+    def __init__(self, facts: LanguageFacts, conditions: tuple[WordCondition, ...] = ()) -> None:
+        self.facts = facts
+        self._conditions = conditions
+
+    @cached_property
+    def _product(self) -> ProductAutomaton:
+        return ProductAutomaton(self.facts, self._conditions)
+
+    @cached_property
+    def _reachability(self) -> Reachability:
+        return Reachability(self.facts, self._product)
+
+    @cached_property
+    def _drawn(self) -> WordCounts:
+        return WordCounts(self._product, every=False)
 
     @cached_property
     def _every(self) -> WordCounts:
         """Counts of all words, not only of those that are drawn."""
-        chars = self._language.characters
+        chars = self.facts.language.characters
         return self._drawn if drawable(chars) == chars else WordCounts(self._product, every=True)
 
+    @property
+    def _runs(self) -> CharacterRuns | None:
+        return None if self._conditions else self.facts.runs
+
     def lengths(self, query: LengthQuery) -> FoundLengths:
-        return self._reachability.lengths(query)
+        return self._reachability.lengths(query) if self._conditions else self.facts.lengths(query)
 
     def draw(self, length: int, chance: Chance) -> str | None:
-        start = self._product.start(length)
+        if length > MAX_WORD_LENGTH:
+            MAX_WORD_LENGTH.reached()
+            return None
+        if self._runs is not None:
+            runs = self._runs.of_length(length)
+            return None if runs is None else "".join([pool.several(count, chance) for pool, count in runs])
+        is_possible = bool(self._conditions) or self.facts.has(length)
+        start = self._product.start(length) if is_possible else None
         if start is None:
             return None
         counted = self._drawn.of(start)
@@ -156,11 +178,18 @@ class _SelectedWords:
         return counted.word(chance.stream.randrange(counted.total)) if counted.total else None
 
     def count(self, length: int, enough: int) -> int | None:
-        """The number of words of this length. They are not counted by ones, so `enough` saves nothing."""
-        if self._product.start(length) is None:
-            return 0
-        counted = self._counted(length)
-        return None if counted is None else counted.total
+        """The number of words of this length; `enough` as for `Words.count`."""
+        if self._runs is None:
+            counted = self._counted(length)
+            return None if counted is None else counted.total
+        runs = self._runs.of_length(length)
+        total = 0 if runs is None else 1
+        for pool, count in runs or ():
+            # The power itself may have very many digits.
+            total *= len(pool.every) ** min(count, enough.bit_length())
+            if total >= enough:
+                break
+        return total
 
     def each(self, length: int) -> Iterator[str]:
         counted = self._counted(length)
@@ -168,59 +197,17 @@ class _SelectedWords:
 
     def _counted(self, length: int) -> CountedState | None:
         start = self._product.start(length)
-        counted = None if start is None else self._every.of(start)
-        if start is not None and counted is None:
+        counted = NO_WORD if start is None else self._every.of(start)
+        if counted is None:
             MAX_PRODUCT_STATES.reached()
         return counted
 
 
-class _AllWords:
-    """All words of a language."""
-
-    def __init__(self, language: Language) -> None:
-        self.facts = LanguageFacts(language)
-
-    @cached_property
-    def _as_product(self) -> _SelectedWords:
-        return _SelectedWords(self.facts, ())
-
-    def lengths(self, query: LengthQuery) -> FoundLengths:
-        return self.facts.lengths(query)
-
-    def draw(self, length: int, chance: Chance) -> str | None:
-        if length > MAX_WORD_LENGTH:
-            MAX_WORD_LENGTH.reached()
-            return None
-        runs = self.facts.runs
-        if runs is None:
-            return self._as_product.draw(length, chance) if self.facts.has(length) else None
-        found = runs.of_length(length)
-        return None if found is None else "".join([pool.several(count, chance) for pool, count in found])
-
-    def count(self, length: int, enough: int) -> int | None:
-        runs = self.facts.runs
-        if runs is None:
-            return self._as_product.count(length, enough)
-        found = runs.of_length(length)
-        if found is None:
-            return 0
-        total = 1
-        for pool, count in found:
-            # The power itself may have more digits than anybody wants to see.
-            total *= len(pool.every) ** min(count, enough.bit_length())
-            if total >= enough:
-                break
-        return total
-
-    def each(self, length: int) -> Iterator[str]:
-        return self._as_product.each(length)
-
-
-def _all_words(language: Language) -> _AllWords:
-    found = language.kept.get(_AllWords)
+def _all_words(language: Language) -> _WordSource:
+    found = language.kept.get(_WordSource)
     if found is None:
-        found = language.kept[_AllWords] = _AllWords(language)
-    assert isinstance(found, _AllWords)
+        found = language.kept[_WordSource] = _WordSource(LanguageFacts(language))
+    assert isinstance(found, _WordSource)
     return found
 
 
