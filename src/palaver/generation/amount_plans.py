@@ -19,7 +19,7 @@ from typing import cast
 from palaver.chance import Chance
 from palaver.generation.generation_limits import MAX_COUNT_GUESSES, MAX_KEPT_MASKS, MAX_NODES, MAX_RETRIES
 from palaver.generation.makers import extent
-from palaver.generation.richness import richness_of_class
+from palaver.generation.measures import richness_of_class
 from palaver.regular.bitsets import BoundedSums, IteratedSums, highest, lowest, split
 from palaver.regular.charset import CharSet, drawable, listed
 from palaver.trees.node import Leaf, Node, NonTerminal, Part, Parties, new

@@ -57,7 +57,7 @@ _EACH_DIGIT = {
 _AT_LOW, _AT_HIGH = 1, 2
 
 
-class _Condition:
+class _ConditionDefaults:
     """The defaults of a condition: any length is possible, and any state accepts."""
 
     @property
@@ -75,7 +75,7 @@ class _Condition:
 
 
 @dataclass(frozen=True)
-class InRange(_Condition):
+class InRange(_ConditionDefaults):
     """The word, read as a number, is at least `low` and at most `high` (None: no limit).
 
     What is no digit is refused. `empty` is what the empty word is worth; None: it is no number.
@@ -139,7 +139,7 @@ def _digit_at(digits: list[int], left: int) -> int:
 
 
 @dataclass(frozen=True)
-class Remainder(_Condition):
+class Remainder(_ConditionDefaults):
     """The word, read as a number, leaves one of the `allowed` remainders when divided by `modulus`.
 
     :raises ValueError: the modulus is not a small number
@@ -199,7 +199,7 @@ class Remainder(_Condition):
 
 
 @dataclass(frozen=True)
-class _TextCondition(_Condition):
+class _TextCondition(_ConditionDefaults):
     text: str
 
     @property
@@ -262,7 +262,7 @@ _NO_FORBIDDEN_WORD = -1  # the state once no forbidden word is possible any more
 
 
 @dataclass(frozen=True)
-class NoneOf(_Condition):
+class NoneOf(_ConditionDefaults):
     """The word is none of these."""
 
     words: tuple[str, ...]
@@ -294,7 +294,7 @@ class NoneOf(_Condition):
 
 
 @dataclass(frozen=True)
-class CharAt(_Condition):
+class CharAt(_ConditionDefaults):
     """The word has a character at `index` (counted from the end if negative), and it is one of `chars`."""
 
     index: int

@@ -73,13 +73,13 @@ def parse_pattern(text: str, flags: int) -> tuple[PatternSyntax, tuple[int, int 
     :raises re.error: it has none
     """
     tree = parser.parse(text, flags)
-    translation = _Translation()
+    translation = _PatternTranslation()
     syntax = translation.sequence(tree, tree.state.flags)
     least, most = tree.getwidth()
     return syntax, (least, most if most < op.MAXREPEAT else None), translation.is_plain
 
 
-class _Translation:
+class _PatternTranslation:
     """From the standard library's syntax tree to ours."""
 
     def __init__(self) -> None:
