@@ -14,6 +14,7 @@ FLOORS = [
     ["errors", "source", "chance", "limits", "addresses"],
     ["trees"],
     ["spec"],
+    ["regular"],
     ["grammar"],
     ["matching", "generation", "constraints", "party"],
     ["solving", "namespace"],

@@ -16,7 +16,7 @@ from palaver.generation.program import compile_program
 from palaver.grammar.analyse import least_sizes
 from palaver.grammar.empty import cyclic_symbols, nullable_symbols
 from palaver.grammar.ir import Grammar
-from palaver.grammar.language import Unit
+from palaver.regular.language import Unit
 from palaver.spec.ast import Bit, Choice, Expr, Literal, Pattern, Permutation, Ref, Repeat, Rule, Sequence
 from palaver.trees.node import Node, NonTerminal, Part, Parties, same
 from palaver.trees.tree import Tree

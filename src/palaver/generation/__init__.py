@@ -1,1 +1,11 @@
+"""Generation: a grammar compiled to functions that make random trees.
 
+The door:
+
+- `program`: all makers of a grammar; `make` and `make_tree`
+- `makers`: what callers hand in or catch: the spec's code, makers of fields, steering, `Discarded`
+- `measured`: derivations with an exact length or count
+- `depth`: how deep functions may call each other
+"""
+
+DOOR = ("program", "makers", "measured", "depth")

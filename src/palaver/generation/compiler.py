@@ -1,78 +1,46 @@
 """Rules become functions that make trees.
 
-How it works
-============
-
-A `Compiler` turns each rule, once, into functions, put together from those in `makers`. Each is called with a `Run`,
-one tree in the making: its chance, the nodes it may still spend, and what computed repetitions and generators need to
+A `MakerCompiler` turns each rule, once, into functions, put together from those in `makers`. Each is called with a
+`Derivation`: the randomness, the nodes that may still be spent, and what computed repetitions and generators need to
 know about the tree so far. The grammar is never looked at again.
 
-Four things keep it fast. A rule that can only be one thing is one shared node. A symbol that is one of a few small
-things (`<bit>`, `<byte>`, `<digit>`) is a pool of shared nodes. Leaves are collected as they are said. And who is above
-a node is only kept where a generator or a computed repetition asks for it.
+Four things keep it fast. A rule with only one tree is one shared node. A symbol with a few small trees (`<bit>`,
+`<byte>`, `<digit>`) is a pool of shared nodes. Leaves are collected as they are made. And the symbols above a node are
+only kept where a generator or a computed repetition asks for them.
 
-Where the budget of nodes is spent, every choice takes its cheapest way out, so recursion ends.
+Once the budget of nodes is spent, every choice takes one of its cheapest options, so recursion ends.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import assert_never
 
 from palaver.generation import makers as plain
-from palaver.generation import settings as wrong
+from palaver.generation import mutations
 from palaver.generation.depth import shallow
-from palaver.generation.fields import remember, selects
-from palaver.generation.makers import MOST_NODES, Attempts, Body, Discarded, Many, One, Run
-from palaver.generation.patterns import compile_draw, drawn_from
+from palaver.generation.generation_limits import MAX_COMPUTED_COUNT, MAX_NODES, MAX_POOL_SIZE
+from palaver.generation.makers import Attempts, Body, Derivation, Discarded, Many, One
+from palaver.generation.makers import SpecCode as SpecCode  # exported until all import it from there
 from palaver.grammar.analyse import generator_arguments, least_size, reachable
 from palaver.grammar.bounds import last_symbol, tracked_paths
 from palaver.grammar.empty import can_be_empty, cyclic_symbols, nullable_symbols
 from palaver.grammar.ir import Grammar, refs
-from palaver.grammar.regex import compile_pattern
-from palaver.spec.ast import (
-    Bit,
-    Bound,
-    Choice,
-    Expr,
-    Expression,
-    Literal,
-    Pattern,
-    Permutation,
-    Ref,
-    Repeat,
-    Rule,
-    Sequence,
-)
+from palaver.regular.regex import compile_pattern
+from palaver.regular.words import compile_draw, drawn_from
+from palaver.spec import ast
+from palaver.spec.ast import Bit, Bound, Choice, Expr, Literal, Pattern, Permutation, Ref, Repeat, Sequence
 from palaver.trees.node import Leaf, Node, NonTerminal, Part, Parties, new
 from palaver.trees.values import flat
-
-# A count that a field asks for (`{int(<n>)}`) beyond this is not tried: the tree is thrown away and another one made.
-MOST_COMPUTED = 2_000
-
-# Pools of more nodes than this cost more to build than they save.
-_POOL_LIMIT = 256
-
-
-@dataclass(frozen=True, slots=True)
-class SpecCode:
-    """The spec's own Python, as the generator calls it.
-
-    `bound` computes a repetition's bound from the node its path selects (None: the bound mentions no symbol);
-    `generate` evaluates a rule's generator and reads the result as the rule's symbol; both raise `Discarded` if this
-    attempt is lost.
-    """
-
-    bound: Callable[[Expression, Node | None], int]
-    generate: Callable[[Rule, tuple[Node, ...]], Node]
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What is to be compiled.
+    """The input of a compiler.
 
-    `binary` makes all leaves bytes or bits; `most` limits unbounded repetition. `fields` are the symbols that may be
-    made otherwise than by their rule, if those who run the program say how.
+    `binary` makes all leaves bytes or bits; `most` limits unbounded repetition. `fields` are the symbols that may get
+    makers of their own in a run.
     """
 
     grammar: Grammar
@@ -83,7 +51,7 @@ class Task:
     fields: frozenset[str]
 
 
-class Compiler:
+class MakerCompiler:
     """Makes the makers of one grammar."""
 
     def __init__(self, task: Task) -> None:
@@ -94,7 +62,7 @@ class Compiler:
         self._code = SpecCode(shallow(task.code.bound), shallow(task.code.generate))
         self._binary = task.binary
         self._most = task.most
-        self._wrongness = wrong.Wrongness(grammar.settings)
+        self._mutation_rates = mutations.MutationRates(grammar.settings)
         self._tracked = tracked_paths(grammar)
         with_arguments = any(generator_arguments(rule) for rule in grammar.rules.values())
         self._keep_above = with_arguments or any(path.steps for path in self._tracked)
@@ -123,25 +91,25 @@ class Compiler:
 
     def symbol(self, ref: Ref, rule: str) -> One:
         """A maker for a reference that stands in `rule`."""
-        if self._sizes[ref.symbol] > MOST_NODES:
+        if self._sizes[ref.symbol] > MAX_NODES:
             return plain.too_large(ref.symbol)
         pool = self._pool_for(ref)
         if pool is not None:
             return plain.from_pool(pool)
         make = self._generated(ref) or self._given(ref) or self.expanded(ref)
         make = self._track(ref.symbol, plain.without_rounds(make) if ref.symbol in self._cyclic else make)
-        other = self._wrongness.rates(ref, rule).get("non_terminal_use_other_rule", 0)
-        return wrong.one_while_it_may_grow(other, self._other_rule(ref), make) if other else make
+        other = self._mutation_rates.rates(ref, rule).get("non_terminal_use_other_rule", 0)
+        return mutations.mutated_part(other, self._other_rule(ref), make) if other else make
 
     def expanded(self, ref: Ref) -> One:
-        """A maker that does as the rule says."""
+        """A maker that expands the rule."""
         symbol, parties, bodies = NonTerminal(ref.symbol), _parties(ref), self._bodies
 
-        def expand(run: Run) -> Node:
+        def expand(run: Derivation) -> Node:
             run.left -= 1
             return new(Node, (symbol, bodies[symbol](run), (), parties))
 
-        def expand_below(run: Run) -> Node:
+        def expand_below(run: Derivation) -> Node:
             run.left -= 1
             run.above.append(symbol)
             node = new(Node, (symbol, bodies[symbol](run), (), parties))
@@ -157,15 +125,15 @@ class Compiler:
         arguments, parties = generator_arguments(rule), _parties(ref)
         expand, generate, makers = self.expanded(ref), self._code.generate, self._argument_makers
 
-        def run_generator(run: Run) -> Part:
+        def run_generator(run: Derivation) -> Part:
             # A generator whose argument is being made just now is the inverse of that one; the rule alone decides then.
             if any(symbol in run.above for symbol in arguments):
                 return expand(run)
             run.left -= 1
             run.above.append(rule.symbol)
-            said = len(run.leaves)
+            before = len(run.leaves)
             made = [makers[symbol](run) for symbol in arguments]
-            del run.leaves[said:]  # arguments are not said
+            del run.leaves[before:]  # arguments are not part of the text
             run.above.pop()
             sources = tuple(source for source in made if isinstance(source, Node))
             node = generate(rule, sources)
@@ -175,33 +143,33 @@ class Compiler:
         return run_generator
 
     def _given(self, ref: Ref) -> One | None:
-        """A maker that does as the run says, if it says something."""
+        """A maker that calls the run's maker of this field, if there is one."""
         if ref.symbol not in self._fields:
             return None
         symbol, parties, expand, attempts = ref.symbol, _parties(ref), self.expanded(ref), self._attempts(ref)
 
-        def give(run: Run) -> Part:
+        def give(run: Derivation) -> Part:
             field = run.fields.get(symbol)
             if field is None:
                 return expand(run)
-            said, left = len(run.leaves), run.left
+            before, left = len(run.leaves), run.left
             node = field(attempts(run))
             run.left = left - 1
-            del run.leaves[said:]  # what was tried is not said
+            del run.leaves[before:]  # candidates are not part of the text
             run.leaves += flat(node)
             return node if node.parties == parties else node._replace(parties=parties)
 
         return give
 
     def _attempts(self, ref: Ref) -> Attempts:
-        """What whoever makes a field makes it from, if it likes."""
-        return plain.as_the_rule_says(self.expanded(ref))
+        """Candidates for a node, for the maker of a field."""
+        return plain.by_the_rule(self.expanded(ref))
 
     def _other_rule(self, ref: Ref) -> One:
         symbol, parties = NonTerminal(ref.symbol), _parties(ref)
         names, bodies = list(self._rules), self._bodies
 
-        def expand_another(run: Run) -> Part:
+        def expand_another(run: Derivation) -> Part:
             run.left -= 1
             return Node(symbol, bodies[names[int(run.random() * len(names))]](run), (), parties)
 
@@ -214,7 +182,7 @@ class Compiler:
         tracked = self._tracked
         paths = [path for path in tracked if last_symbol(path) == symbol]
 
-        def remembered(run: Run) -> Part:
+        def remembered(run: Derivation) -> Part:
             pinned = run.pins.pop(symbol, None)
             if pinned is not None:
                 remember(pinned, tracked, run)
@@ -243,10 +211,10 @@ class Compiler:
 
     def _build_pool(self, symbol: str) -> tuple[Node, ...] | None:
         rule = self._rules[symbol]
-        if rule.generator is not None or symbol in self._pinnable or symbol in self._fields or self._wrongness:
+        if rule.generator is not None or symbol in self._pinnable or symbol in self._fields or self._mutation_rates:
             return None
         choices = self._alternatives(rule.body)
-        if choices is None or len(choices) > _POOL_LIMIT:
+        if choices is None or len(choices) > MAX_POOL_SIZE:
             return None
         name = NonTerminal(symbol)
         return tuple(Node(name, children) for children in choices)
@@ -267,9 +235,12 @@ class Compiler:
                 return [one[0] for one in each if one] if all(one and len(one) == 1 for one in each) else None
             case Sequence(parts):
                 each = [self._alternatives(part) for part in parts]
-                if all(one and len(one) == 1 for one in each):
-                    return [tuple(part for one in each if one for part in one[0])]
-        return None
+                is_one = all(one and len(one) == 1 for one in each)
+                return [tuple(part for one in each if one for part in one[0])] if is_one else None
+            case Ref() | Repeat() | Permutation():
+                return None
+            case _:
+                assert_never(expr)
 
     # --- expressions --------------------------------------------------------------------------------------------------
 
@@ -281,7 +252,7 @@ class Compiler:
             return plain.all_of(ones)
         several = self._many(expr, rule)
 
-        def body(run: Run) -> tuple[Part, ...]:
+        def body(run: Derivation) -> tuple[Part, ...]:
             out: list[Part] = []
             several(run, out)
             return tuple(out)
@@ -293,13 +264,15 @@ class Compiler:
         match expr:
             case Ref():
                 return self.symbol(expr, rule)
-            case Literal() | Bit() | Pattern() if not self._wrongness:
+            case Literal() | Bit() | Pattern() if not self._mutation_rates:
                 return self._terminal(expr)
-            case Choice(options) if not self._wrongness:
+            case Choice(options) if not self._mutation_rates:
                 ones = [one for option in options if (one := self._one(option, rule)) is not None]
                 return self._choice_of_ones(ones, options) if len(ones) == len(options) else None
-            case _:
+            case Literal() | Bit() | Pattern() | Choice() | Sequence() | Repeat() | Permutation():
                 return None
+            case _:
+                assert_never(expr)
 
     def _many(self, expr: Expr, rule: str) -> Many:
         """A maker for any expression."""
@@ -308,20 +281,22 @@ class Compiler:
             return plain.appending(one)
         match expr:
             case Literal() | Bit() | Pattern():
-                return self._wrong_terminal(expr, rule)
+                return self._mutated_terminal(expr, rule)
             case Sequence(parts):
                 return plain.in_turn([self._many(part, rule) for part in parts])
             case Choice(options):
                 makers = [self._many(option, rule) for option in options]
                 choose = self._choice_of_many(makers, options)
-                rate = self._wrongness.rates(expr, rule).get("alternatives_should_concatenate", 0)
-                return wrong.while_it_may_grow(rate, wrong.several_of(makers), choose) if rate else choose
+                rate = self._mutation_rates.rates(expr, rule).get("alternatives_should_concatenate", 0)
+                return mutations.mutated(rate, mutations.several_of(makers), choose, grows=True) if rate else choose
             case Repeat():
                 return self.repeat(expr, rule)
             case Permutation(parts):
                 return plain.shuffled([self._many(part, rule) for part in parts])
             case Ref():
                 raise AssertionError("a reference is always one part")
+            case _:
+                assert_never(expr)
 
     def _choice_of_ones(self, makers: list[One], options: tuple[Expr, ...]) -> One:
         return plain.choice_of_ones(makers, self._costs(options))
@@ -348,16 +323,16 @@ class Compiler:
     def _text(self, text: str) -> Leaf:
         return text.encode("latin-1") if self._binary else text
 
-    def _wrong_terminal(self, expr: Literal | Bit | Pattern, rule: str) -> Many:
-        """A terminal that the settings make wrong now and then."""
-        make, rates = plain.appending(self._terminal(expr)), self._wrongness.rates(expr, rule)
+    def _mutated_terminal(self, expr: Literal | Bit | Pattern, rule: str) -> Many:
+        """A terminal with the mutations of the settings."""
+        make, rates = plain.appending(self._terminal(expr)), self._mutation_rates.rates(expr, rule)
         if isinstance(expr, Pattern) and (rate := rates.get("invert_regex", 0)):
             tries = int(rates.get("max_out_of_regex_tries", 10_000))
-            make = wrong.now_and_then(rate, wrong.outside(compile_pattern(expr.source).matches, make, tries), make)
+            make = mutations.mutated(rate, mutations.outside(compile_pattern(expr.source).matches, make, tries), make)
         if rate := rates.get("terminal_should_repeat", 0):
-            make = wrong.now_and_then(rate, wrong.dropped_or_multiplied(make), make)
+            make = mutations.mutated(rate, mutations.repeated(make, (0, 2, 3, 4, 5)), make)
         if rate := rates.get("havoc_probability", 0):
-            make = wrong.now_and_then(rate, wrong.havoc(make, int(rates.get("max_stack_pow", 7))), make)
+            make = mutations.mutated(rate, mutations.havoc(make, int(rates.get("max_stack_pow", 7))), make)
         return make
 
     # --- repetition ---------------------------------------------------------------------------------------------------
@@ -366,11 +341,11 @@ class Compiler:
         """A maker for a repetition that stands in `rule`."""
         once = self._many(expr.body, rule)
         repeat = self._counted(expr, once)
-        kind, rates = wrong.node_type(expr), self._wrongness.rates(expr, rule)
+        kind, rates = mutations.node_type(expr), self._mutation_rates.rates(expr, rule)
         if kind == "Plus" and (rate := rates.get("plus_should_return_nothing", 0)):
-            return wrong.now_and_then(rate, wrong.nothing, repeat)
+            return mutations.mutated(rate, mutations.nothing, repeat)
         if kind == "Option" and (rate := rates.get("option_should_return_multiple", 0)):
-            return wrong.while_it_may_grow(rate, wrong.several_times(once), repeat)
+            return mutations.mutated(rate, mutations.repeated(once, (2, 3, 4, 5)), repeat, grows=True)
         return repeat
 
     def _counted(self, expr: Repeat, once: Many) -> Many:
@@ -395,11 +370,12 @@ class Compiler:
         highest = None if most is None else lowest if most == least else self._bound(most)
         spread = self._most
 
-        def computed(run: Run, out: list[Part]) -> None:
+        def computed(run: Derivation, out: list[Part]) -> None:
             low = lowest(run)
             high = low + spread if highest is None else low if highest is lowest else highest(run)
-            if low > MOST_COMPUTED:
-                raise Discarded(f"a repetition of more than {MOST_COMPUTED} times was asked for")
+            if low > MAX_COMPUTED_COUNT:
+                MAX_COMPUTED_COUNT.reached()
+                raise Discarded(f"a repetition of more than {MAX_COMPUTED_COUNT} times was asked for")
             if low > high:
                 raise Discarded(f"a repetition of {low} to {high} times was asked for")
             high = min(high, low + spread)
@@ -408,7 +384,7 @@ class Compiler:
 
         return computed
 
-    def _bound(self, bound: Bound) -> Callable[[Run], int]:
+    def _bound(self, bound: Bound) -> Callable[[Derivation], int]:
         if isinstance(bound, int):
             return lambda run: bound
         evaluate = self._code.bound
@@ -416,7 +392,7 @@ class Compiler:
             return lambda run: evaluate(bound, None)
         path = bound.mentions[0].path
 
-        def from_field(run: Run) -> int:
+        def from_field(run: Derivation) -> int:
             node = run.last.get(path)
             if node is None:
                 raise Discarded(f"nothing precedes {{{bound.text}}} that it could count")
@@ -427,3 +403,30 @@ class Compiler:
 
 def _parties(ref: Ref) -> Parties | None:
     return None if ref.sender is None else Parties(ref.sender, ref.recipient)
+
+
+def remember(node: Node, paths: tuple[ast.Path, ...], run: Derivation) -> None:
+    """Note every node inside a given one that a bound mentions, as if it had just been made."""
+    todo: list[tuple[Part, list[str]]] = [(node, run.above)]
+    while todo:
+        part, above = todo.pop()
+        if isinstance(part, Node):
+            symbols = [*above, part.symbol]
+            for path in paths:
+                if last_symbol(path) == part.symbol and selects(path, symbols):
+                    run.last[path] = part
+            todo.extend((child, symbols) for child in reversed(part.children))
+
+
+def selects(path: ast.Path, symbols: list[str]) -> bool:
+    """Return True if `path` selects a node, given the symbols from the root down to it."""
+    steps = [step for step in path.steps if isinstance(step, ast.Child | ast.Descendant)]
+    # The places in `symbols` that the path has reached after each step.
+    reached = [at for at, symbol in enumerate(symbols) if symbol == path.base]
+    for step in steps:
+        if isinstance(step, ast.Child):
+            following = [at + 1 for at in reached]
+        else:
+            following = list(range(min(reached, default=len(symbols)), len(symbols)))
+        reached = [at for at in following if at < len(symbols) and symbols[at] == step.symbol]
+    return len(symbols) - 1 in reached

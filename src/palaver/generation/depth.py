@@ -1,44 +1,36 @@
-"""How deep functions may call each other while a tree is made."""
+"""The recursion limit while a tree is made."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import FrameType
 from typing import ParamSpec, TypeVar
+
+from palaver.generation.generation_limits import MAX_FRAMES, MAX_SPEC_FRAMES
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
-# Frames a tree in the making may use. A tree of the default budget needs some thousand at most.
-_DEEPEST = 1_000_000
-_FRAMES_OF_SPEC_CODE = 1_000
 
-
-class deep_calls:
-    """Lets makers call makers as deep as a tree goes.
+@contextmanager
+def deep_calls() -> Iterator[None]:
+    """Let makers call makers as deep as a tree goes.
 
     These calls are plain Python frames, which live on the heap and not on the C stack, so depth is no danger.
     """
-
-    __slots__ = ("_before",)
-
-    def __enter__(self) -> None:
-        self._before = sys.getrecursionlimit()
-        sys.setrecursionlimit(_DEEPEST)
-
-    def __exit__(self, *_: object) -> None:
-        sys.setrecursionlimit(self._before)
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(MAX_FRAMES)
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
 
 
 def deep(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
     """`function`, with as many frames as makers may use."""
-
-    def call(*arguments: Arguments.args, **keywords: Arguments.kwargs) -> Result:
-        with deep_calls():
-            return function(*arguments, **keywords)
-
-    return call
+    return deep_calls()(function)
 
 
 def shallow(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
@@ -52,7 +44,7 @@ def shallow(function: Callable[Arguments, Result]) -> Callable[Arguments, Result
         frame: FrameType | None = sys._getframe()
         while frame is not None:
             frame, depth = frame.f_back, depth + 1
-        sys.setrecursionlimit(depth + _FRAMES_OF_SPEC_CODE)
+        sys.setrecursionlimit(depth + MAX_SPEC_FRAMES)
         try:
             return function(*arguments, **keywords)
         finally:

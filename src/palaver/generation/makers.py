@@ -1,34 +1,30 @@
-"""The functions that programs are built from: each makes one part of a tree, or several.
+"""The functions that makers are built from: each makes one part of a tree, or several.
 
-What is always exactly one part (a symbol, a terminal, a choice of these) is a `One`, which returns it; anything else is
-a `Many`, which appends what it made to a list. A `Run` is one tree in the making.
+An expression that is always exactly one part (a symbol, a terminal, a choice of these) has a `One`, which returns it;
+any other a `Many`, which appends its parts to a list. A `Derivation` is the state of one tree while it is made.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol, TypeAlias, cast
 
 from palaver.chance import Chance
-from palaver.spec.ast import Path
+from palaver.generation.generation_limits import MAX_NODES, MAX_POOL_GROUPS
+from palaver.spec.ast import Expression, Path, Rule
 from palaver.trees.node import Leaf, Node, Part
 from palaver.trees.values import flat
 
-One: TypeAlias = "Callable[[Run], Part]"
-Many: TypeAlias = "Callable[[Run, list[Part]], None]"
-Several: TypeAlias = "Callable[[Run, list[Part], int], None]"
-Body: TypeAlias = "Callable[[Run], tuple[Part, ...]]"
-# Makes a node; what it is given makes one as the rule says.
+One: TypeAlias = "Callable[[Derivation], Part]"
+Many: TypeAlias = "Callable[[Derivation, list[Part]], None]"
+Several: TypeAlias = "Callable[[Derivation, list[Part], int], None]"
+Body: TypeAlias = "Callable[[Derivation], tuple[Part, ...]]"
+# Makes a node; its argument makes one by the rule.
 MakeField: TypeAlias = Callable[[Callable[[], Node]], Node]
 MakeNode: TypeAlias = Callable[[], Node]
-Attempts: TypeAlias = "Callable[[Run], MakeNode]"
+Attempts: TypeAlias = "Callable[[Derivation], MakeNode]"
 Fields: TypeAlias = Mapping[str, MakeField]
-
-# How many groups of small nodes are kept ready: all bytes' worth of bits, or all single bytes.
-_MOST_GROUPS = 256
-
-# A symbol that cannot be smaller than this is not made: `"x"{10**9}` would take an hour and all the memory.
-MOST_NODES = 1_000_000
 
 
 class Discarded(Exception):
@@ -39,41 +35,54 @@ class Discarded(Exception):
         super().__init__(reason)
 
 
-class Steering(Protocol):
-    """Says what is worth making, because it was never made in such a place.
+@dataclass(frozen=True, slots=True)
+class SpecCode:
+    """The spec's own Python, as the generator calls it.
 
-    Places are *states*, numbers that stand for whatever the steering has to know of the symbols above a node. Names
-    are those of symbols, with their brackets, and the labels of terminals (`grammar.names`).
+    `bound` computes a repetition's bound from the node its path selects (None: the bound mentions no symbol);
+    `generate` evaluates a rule's generator and reads the result as the rule's symbol; both raise `Discarded` if this
+    attempt fails.
+    """
+
+    bound: Callable[[Expression, Node | None], int]
+    generate: Callable[[Rule, tuple[Node, ...]], Node]
+
+
+class Steering(Protocol):
+    """Prefers parts that were never made in such a context.
+
+    A context is a *state*, a number that stands for all that the steering has to know of the symbols above a node.
+    Names are those of symbols, with their brackets, and the labels of terminals (`grammar.names`).
     """
 
     @property
     def state(self) -> int:
-        """The state of the node above what is made next."""
+        """The state of the node above the next part."""
 
     def begin(self) -> None:
         """A tree is made, or made again because the last one was no good."""
 
     def enter(self, state: int, name: str) -> int | None:
-        """Something of this name is made below a node in `state`: its own state. None: any way to make it will do."""
+        """Return the state of a part of this name below a node in `state`; None if it need not be steered."""
 
     def leave(self) -> None:
-        """What was entered last, of what has a state, is made."""
+        """The part that was entered last, of those with a state, is made."""
 
     def worth(self, state: int, names: Sequence[str]) -> float:
-        """What it is worth to make things of these names below a node in `state`; 0 if it does not matter."""
+        """The value of parts of these names below a node in `state`; 0 if it does not matter."""
 
     def invites(self, state: int, names: Sequence[str]) -> bool:
-        """Whether to make things of these names once more, or at all, below a node in `state`."""
+        """Return True if parts of these names are to be made once more, or at all, below a node in `state`."""
 
     def choose(self, state: int, names: Sequence[str]) -> None:
-        """Of all that could be made below a node in `state`, these are; or may be, if they stand in a repetition."""
+        """Parts of these names are chosen below a node in `state`; in a repetition, they may be made."""
 
     def leave_out(self, symbols: Iterable[str]) -> None:
         """Nodes of these symbols are not made of choices that could be steered."""
 
 
-class Run:
-    """One tree in the making."""
+class Derivation:
+    """The state of one tree while it is made."""
 
     __slots__ = ("above", "chance", "fields", "last", "leaves", "left", "pins", "random", "say", "state", "steering")
 
@@ -83,7 +92,7 @@ class Run:
 
     def __init__(self, chance: Chance, nodes: int, fields: Fields) -> None:
         self.chance = chance
-        self.fields = fields  # how to make nodes of symbols of which more is asked than their rule says
+        self.fields = fields  # makers of symbols of which more is required than by their rule
         self.random = chance.random
         self.left = nodes
         # All leaves so far, in order. To collect them here costs far less than to gather them from the finished tree.
@@ -95,7 +104,7 @@ class Run:
 
 
 def constant(leaf: Leaf) -> One:
-    def make(run: Run) -> Leaf:
+    def make(run: Derivation) -> Leaf:
         run.say(leaf)
         return leaf
 
@@ -103,7 +112,7 @@ def constant(leaf: Leaf) -> One:
 
 
 def drawn(draw: Callable[[Chance], str | bytes]) -> One:
-    def make(run: Run) -> Leaf:
+    def make(run: Derivation) -> Leaf:
         leaf = draw(run.chance)
         run.say(leaf)
         return leaf
@@ -111,27 +120,28 @@ def drawn(draw: Callable[[Chance], str | bytes]) -> One:
     return make
 
 
-def as_the_rule_says(expand: One) -> Attempts:
+def by_the_rule(expand: One) -> Attempts:
     return lambda run: lambda: cast(Node, expand(run))
 
 
 def too_large(symbol: str) -> One:
-    def refuse(run: Run) -> Part:
-        raise Discarded(f"every {symbol} has more than {MOST_NODES} nodes")
+    def refuse(run: Derivation) -> Part:
+        MAX_NODES.reached()
+        raise Discarded(f"every {symbol} has more than {MAX_NODES} nodes")
 
     return refuse
 
 
 def from_pool(pool: tuple[Node, ...]) -> One:
     count = len(pool)
-    said: dict[int, list[Leaf]] = {}  # what the nodes say; in a long chain of rules most are never asked
+    ready: dict[int, list[Leaf]] = {}  # the leaves of nodes; in a long chain of rules most are never needed
 
-    def pick(run: Run) -> Node:
+    def pick(run: Derivation) -> Node:
         run.left -= 1
         at = int(run.random() * count) if count > 1 else 0
-        if at not in said:
-            said[at] = flat(pool[at])
-        run.leaves += said[at]
+        if at not in ready:
+            ready[at] = flat(pool[at])
+        run.leaves += ready[at]
         return pool[at]
 
     return pick
@@ -152,7 +162,7 @@ def appending(one: One) -> Many:
 
 
 def in_turn(makers: list[Many]) -> Many:
-    def each(run: Run, out: list[Part]) -> None:
+    def each(run: Derivation, out: list[Part]) -> None:
         for make in makers:
             make(run, out)
 
@@ -162,7 +172,7 @@ def in_turn(makers: list[Many]) -> Many:
 def choice_of_ones(makers: list[One], costs: list[int]) -> One:
     dearest, count = max(costs), len(makers)
 
-    def choose(run: Run) -> Part:
+    def choose(run: Derivation) -> Part:
         if run.left >= dearest:
             return makers[int(run.random() * count)](run)
         return makers[fitting(run, costs)](run)
@@ -173,7 +183,7 @@ def choice_of_ones(makers: list[One], costs: list[int]) -> One:
 def choice_of_many(makers: list[Many], costs: list[int]) -> Many:
     dearest, count = max(costs), len(makers)
 
-    def choose(run: Run, out: list[Part]) -> None:
+    def choose(run: Derivation, out: list[Part]) -> None:
         if run.left >= dearest:
             makers[int(run.random() * count)](run, out)
         else:
@@ -182,7 +192,7 @@ def choice_of_many(makers: list[Many], costs: list[int]) -> Many:
     return choose
 
 
-def fitting(run: Run, costs: list[int]) -> int:
+def fitting(run: Derivation, costs: list[int]) -> int:
     """One of the options that the nodes left suffice for; if there is none, one of the cheapest."""
     allowed = max(run.left, min(costs))
     options = [at for at, cost in enumerate(costs) if cost <= allowed]
@@ -190,7 +200,7 @@ def fitting(run: Run, costs: list[int]) -> int:
 
 
 def shuffled(makers: list[Many]) -> Many:
-    def any_order(run: Run, out: list[Part]) -> None:
+    def any_order(run: Derivation, out: list[Part]) -> None:
         left = list(makers)
         while left:
             left.pop(int(run.random() * len(left)))(run, out)
@@ -199,7 +209,7 @@ def shuffled(makers: list[Many]) -> Many:
 
 
 def exactly(once: Many, count: int) -> Many:
-    def so_many(run: Run, out: list[Part]) -> None:
+    def so_many(run: Derivation, out: list[Part]) -> None:
         for _ in range(count):
             once(run, out)
 
@@ -209,7 +219,7 @@ def exactly(once: Many, count: int) -> Many:
 def exactly_from(pool: tuple[Node, ...], count: int) -> Many:
     """So many nodes from a pool; from a small one several at a time, because most bits of a message come from here."""
     group = 1
-    while group < count and len(pool) ** (group + 1) <= _MOST_GROUPS:
+    while group < count and len(pool) ** (group + 1) <= MAX_POOL_GROUPS:
         group += 1
     rest = exactly_from(pool, count % group) if count % group else None
     size, base = len(pool) ** group, len(pool)
@@ -225,14 +235,14 @@ def exactly_from(pool: tuple[Node, ...], count: int) -> Many:
         built = ready[at] = (nodes, [leaf for node in nodes for leaf in flat(node)])
         return built
 
-    def so_many(run: Run, out: list[Part]) -> None:
+    def so_many(run: Derivation, out: list[Part]) -> None:
         run.left -= count
         random, leaves = run.random, run.leaves
         for _ in range(count // group):
             at = int(random() * size)
-            nodes, said = ready[at] or build(at)
+            nodes, found = ready[at] or build(at)
             out += nodes
-            leaves += said
+            leaves += found
         if rest is not None:
             rest(run, out)
 
@@ -240,7 +250,7 @@ def exactly_from(pool: tuple[Node, ...], count: int) -> Many:
 
 
 def times(once: Many) -> Several:
-    def so_many(run: Run, out: list[Part], count: int) -> None:
+    def so_many(run: Derivation, out: list[Part], count: int) -> None:
         for _ in range(count):
             once(run, out)
 
@@ -250,17 +260,17 @@ def times(once: Many) -> Several:
 def times_from(pool: tuple[Node, ...]) -> Several:
     """So many nodes from a pool, without a call for each."""
     size = len(pool)
-    said: list[list[Leaf] | None] = [None] * size
+    ready: list[list[Leaf] | None] = [None] * size
 
-    def so_many(run: Run, out: list[Part], count: int) -> None:
+    def so_many(run: Derivation, out: list[Part], count: int) -> None:
         run.left -= count
         random, leaves = run.random, run.leaves
         for _ in range(count):
             at = int(random() * size) if size > 1 else 0
             out.append(pool[at])
-            here = said[at]
+            here = ready[at]
             if here is None:
-                here = said[at] = flat(pool[at])
+                here = ready[at] = flat(pool[at])
             leaves += here
 
     return so_many
@@ -269,7 +279,7 @@ def times_from(pool: tuple[Node, ...]) -> Several:
 def between(first: Several, further: Several, least: int, most: int, spread: int, cost: int) -> Many:
     counts = min(most - least, max(spread, 1) * 4) + 1
 
-    def some(run: Run, out: list[Part]) -> None:
+    def some(run: Derivation, out: list[Part]) -> None:
         if least:
             first(run, out, least)
         if run.left >= cost:
@@ -279,7 +289,7 @@ def between(first: Several, further: Several, least: int, most: int, spread: int
 
 
 def unbounded(once: Many, further: Many, least: int, spread: int, cost: int) -> Many:
-    def some(run: Run, out: list[Part]) -> None:
+    def some(run: Derivation, out: list[Part]) -> None:
         for _ in range(least):
             once(run, out)
         # Squared, so that few are usual and many still happen.
@@ -296,9 +306,9 @@ def unbounded(once: Many, further: Many, least: int, spread: int, cost: int) -> 
 
 
 def if_not_empty(once: Many) -> Many:
-    """An item of a repetition that leaves nothing behind if it is empty: nobody could tell how often it was there."""
+    """An item of a repetition that is left out if it is empty: its number could not be read back."""
 
-    def further(run: Run, out: list[Part]) -> None:
+    def further(run: Derivation, out: list[Part]) -> None:
         before = len(out)
         once(run, out)
         if not any(map(extent, out[before:])):
@@ -308,9 +318,9 @@ def if_not_empty(once: Many) -> Many:
 
 
 def without_rounds(make: One) -> One:
-    """A maker whose nodes do not contain themselves with nothing beside them: the innermost one says it all."""
+    """A maker whose nodes do not contain themselves with nothing beside them: the innermost one is used."""
 
-    def innermost(run: Run) -> Part:
+    def innermost(run: Derivation) -> Part:
         node = make(run)
         assert isinstance(node, Node), "the maker of a symbol makes a node"
         found, whole = node, extent(node)
@@ -326,5 +336,5 @@ def without_rounds(make: One) -> One:
 
 
 def extent(part: Part) -> int:
-    """How much a part says, in units that only zero and equality matter of."""
+    """The size of a part's text, in a unit of which only zero and equality matter."""
     return sum(8 * len(leaf) if isinstance(leaf, str | bytes) else 1 for leaf in flat(part))

@@ -1,23 +1,19 @@
-"""Derivations with an exact amount of something: so long, or with so many nodes of some symbol.
+"""Derivations with an exact amount: of a given length, or with a given number of nodes of a symbol.
 
-How it works
-============
-
-Both measures add up: what a sequence has is what its parts have together. So for every expression of the grammar the
-*possible amounts* up to a limit are known as one whole number, whose bit n says whether n is possible (`amounts`). A
-choice is the union of its options, a sequence has all sums of its parts' amounts (`plans`, made by `planner`), and
-recursion is a fixpoint over the rules. Only the amounts that are new are carried on from rule to rule, so slow
-recursion (one more bracket each time) stays cheap.
+Dynamic programming over the grammar. Both measures add up: the amount of a sequence is the sum of its parts' amounts.
+So for every expression the *possible amounts* up to a limit are a bit set (`regular.bitsets`): a choice is the union of
+its options, a sequence the sumset of its parts (`amount_plans`), and recursion a least fixpoint over the rules. Only
+new amounts are carried on from rule to rule, so slow recursion (one more bracket each time) is cheap.
 
 A derivation is drawn from the top. Each choice takes an option for which the amount is possible, each sequence splits
-its amount at random so that every part can have its share; nothing is ever tried in vain.
+its amount at random so that every part can have its share; there is no backtracking.
 
-What adds nothing could go on without end. Therefore each symbol keeps its *history*: which amounts were known at which
-time. An amount became known because of others that were known before. So once the nodes are spent, a symbol is
-expanded as of the time when its amount became known, and times only go down.
+Recursion that adds no amount could go on for ever. Therefore each symbol remembers at which time each of its amounts
+became known: because of others that were known before. Once the nodes are spent, a symbol is expanded as of the time
+when its amount became known, and times only go down.
 
-A derivation goes round no more often than needed (see `grammar.empty`), so items of a repetition that would say
-nothing are left out, and a node that contains itself with nothing beside it is replaced by that.
+A derivation is not needlessly ambiguous (see `grammar.empty`): empty items of a repetition are left out, and a node
+that contains its own symbol with nothing beside it is replaced by the inner one.
 """
 
 from __future__ import annotations
@@ -25,37 +21,30 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from palaver.chance import Chance
-from palaver.generation.amounts import Scale, TooDear
+from palaver.generation.amount_planner import AmountPlanner, Usual
+from palaver.generation.amount_plans import Attempt, NotFound, SymbolAmounts
 from palaver.generation.depth import deep_calls
+from palaver.generation.generation_limits import MAX_AMOUNT, MAX_DERIVATIONS, MAX_KEPT_BITS, MAX_SHIFTED_BITS
 from palaver.generation.makers import Discarded, extent
-from palaver.generation.measures import Measure, MeasuredRules
-from palaver.generation.patterns import NoSuchString
-from palaver.generation.planner import Planner, Usual
-from palaver.generation.plans import Attempt, NotFound, Symbol
-from palaver.grammar.language import Unit
+from palaver.generation.measures import Count, Length, Measure, MeasuredRules
 from palaver.grammar.mentions import groups
+from palaver.regular.bitsets import BoundedSums, TooExpensive
+from palaver.regular.language import Unit
+from palaver.regular.words import NoSuchString
 from palaver.spec.ast import Ref, Rule
 from palaver.trees.node import Node, NonTerminal, Part
 
-# Larger amounts are not asked about: the length fields that people fill have two bytes.
-_MOST_AMOUNT = 1 << 17
-# Masks are made for powers of two, so that asking for one more costs nothing; this is the first.
+__all__ = ["Count", "Length", "Measure", "Measured"]
+
+# Masks are made for iterated of two, so that asking for one more costs nothing; this is the first.
 _FIRST_LIMIT = 64
-
-# What a table or a draw may cost in bits of masks that are shifted (some seconds), and a table in bits that are kept
-# (64 MB).
-_MOST_WORK = 1 << 35
-_MOST_HISTORY = 1 << 29
-
-# How often a derivation is begun anew because something in it could not be made; the last time with the least nodes.
-_ATTEMPTS = 8
 
 
 class Measured:
     """The derivations of a grammar by their amount of one measure.
 
-    `make` makes a node of a symbol that the measure does not care about; `most` limits unbounded repetition of what
-    adds nothing.
+    `make` makes a node of a symbol that the measure does not look into; `most` limits unbounded repetition of
+    expressions without an amount.
     """
 
     def __init__(
@@ -72,14 +61,14 @@ class Measured:
         self._tables: dict[str, _Table | None] = {}
 
     def unit(self, symbol: str) -> Unit:
-        """What lengths of this symbol are measured in: bits as soon as there are bits in it."""
+        """The unit of this symbol's lengths: bits as soon as there are bits in it."""
         return self._rules.unit(symbol)
 
     def amounts(self, symbol: str, limit: int) -> int | None:
         """The possible amounts up to `limit`, as a bit mask. None: that cannot be told.
 
-        It cannot if a generator, a computed repetition or a pattern with look-around and the like is involved. Of a
-        count, amounts that only needless rounds and empty items would give are included.
+        That is so if a generator, a computed repetition or a pattern that is not plain is involved. Counts that only
+        needless recursion and empty items would give are included.
         """
         table = self._table(symbol, limit)
         if table is None or not table.is_exact:
@@ -91,8 +80,8 @@ class Measured:
     ) -> Node | None:
         """A random derivation with exactly this amount; None if there is none, or none was found.
 
-        When about `nodes` nodes are spent, what is still missing is made with few more. Whatever the measure does not
-        look into is taken from `like`, in the order in which it stands there, as far as that goes.
+        When about `nodes` nodes are spent, the rest is made with few more. Nodes that the measure does not look into
+        are taken from `like`, in its order, as long as there are any.
         """
         table = self._table(symbol, amount)
         if table is None or amount < 0 or not table.root.mask >> amount & 1:
@@ -116,7 +105,8 @@ class Measured:
         table = self._tables.get(symbol)
         if symbol in self._tables and (table is None or table.limit >= limit):
             return table
-        if limit > _MOST_AMOUNT:
+        if limit > MAX_AMOUNT:
+            MAX_AMOUNT.reached()
             return None
         self._tables[symbol] = self._build(symbol, max(_FIRST_LIMIT, 1 << (limit - 1).bit_length()))
         return self._tables[symbol]
@@ -127,7 +117,7 @@ class Measured:
         try:
             with deep_calls():
                 return _Table(self._rules, self._usual, symbol, limit)
-        except TooDear:
+        except TooExpensive:
             return None
 
 
@@ -136,11 +126,11 @@ class _Table:
 
     def __init__(self, rules: MeasuredRules, usual: Usual, symbol: str, limit: int) -> None:
         self.limit = limit
-        self._scale = Scale(limit, _MOST_WORK)
+        self._sums = BoundedSums(limit, MAX_SHIFTED_BITS)
         below = rules.involved(symbol)
         names = [name for name in rules.rules if name in below]
-        self._symbols = {name: Symbol(NonTerminal(name), name == rules.counted) for name in names}
-        planner = Planner(rules, usual, self._symbols, self._scale, rules.unit(symbol))
+        self._symbols = {name: SymbolAmounts(NonTerminal(name), name == rules.counted) for name in names}
+        planner = AmountPlanner(rules, usual, self._symbols, self._sums, rules.unit(symbol))
         for name in names:
             self._symbols[name].body = planner.plan(rules.rules[name].body)
         self.root = planner.plan(Ref(symbol))
@@ -150,35 +140,35 @@ class _Table:
         self.root.grow()
 
     def _fill(self, below: Mapping[str, tuple[str, ...]]) -> None:
-        """Find all possible amounts. Symbols that contain each other wait for all others that they contain."""
+        """Find all possible amounts; groups of mutually recursive symbols after all others that they contain."""
         time = 0
         for group in groups(list(self._symbols), below):
             users = _users_within(group, below)
-            # First come, first served: what is known earlier takes fewer levels.
+            # First come, first served: an amount that is known earlier takes fewer levels.
             todo = dict.fromkeys(group)
             while todo:
                 name = next(iter(todo))
                 del todo[name]
                 symbol = self._symbols[name]
-                fresh = self._scale.shifted(symbol.body.grow(), symbol.own) & ~symbol.mask
+                fresh = self._sums.shifted(symbol.body.grow(), symbol.own) & ~symbol.mask
                 if fresh:
                     time += 1
-                    if time * self.limit > _MOST_HISTORY:
-                        raise TooDear
+                    if time * self.limit > MAX_KEPT_BITS:
+                        raise TooExpensive
                     symbol.add(fresh, time)
                     todo.update(dict.fromkeys(users[name]))
 
     def draw(self, amount: int, chance: Chance, nodes: int, kept: Sequence[Node]) -> Node | None:
-        self._scale.begin()
-        for attempt in range(_ATTEMPTS):
+        self._sums.begin()
+        for attempt in range(MAX_DERIVATIONS):
             try:
                 with deep_calls():
-                    # If what is kept does not fit, it is not to blame for ever.
+                    # Nodes to keep may not fit, so only the first attempt tries them.
                     keeping = () if attempt else kept
-                    node = self._make(amount, Attempt(chance, nodes if attempt < _ATTEMPTS - 1 else 0, keeping))
+                    node = self._make(amount, Attempt(chance, nodes if attempt < MAX_DERIVATIONS - 1 else 0, keeping))
             except (NotFound, NoSuchString, Discarded, RecursionError):
                 continue
-            except TooDear:
+            except TooExpensive:
                 return None
             if not (self._may_go_round and _goes_round(node)):
                 return node
@@ -203,7 +193,7 @@ def _users_within(group: list[str], below: Mapping[str, tuple[str, ...]]) -> dic
 
 
 def _goes_round(node: Node) -> bool:
-    """Whether some node contains its own symbol with nothing beside it."""
+    """Return True if some node contains its own symbol with nothing beside it."""
     found: list[tuple[Node, int]] = [(node, -1)]  # each with the place of the one above it
     extents: list[int] = []
     for at, (current, _) in enumerate(found):
@@ -211,7 +201,7 @@ def _goes_round(node: Node) -> bool:
         extents.append(sum([extent(part) for part in current.children if not isinstance(part, Node)]))
     for at in range(len(found) - 1, 0, -1):
         extents[found[at][1]] += extents[at]
-    around: list[frozenset[str]] = []  # the symbols around each node that say no more than it does
+    around: list[frozenset[str]] = []  # the symbols around each node that have the same text
     for at, (current, above) in enumerate(found):
         is_alone = at > 0 and extents[above] == extents[at]
         same = around[above] if is_alone else frozenset()

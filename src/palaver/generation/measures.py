@@ -1,29 +1,32 @@
-"""What can be measured of a derivation, and what of a grammar a measure cares about."""
+"""The measures of a derivation, and the part of a grammar that a measure looks into."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from math import log2
 from typing import TypeAlias
 
-from palaver.generation.richness import Richness
+from palaver.generation.generation_limits import MAX_RICH_CLASS, MAX_RICH_SYMBOLS
 from palaver.grammar.analyse import generator_arguments
-from palaver.grammar.charset import BYTES, EVERY
 from palaver.grammar.empty import cyclic_symbols, nullable_symbols
 from palaver.grammar.ir import computed_bounds, mentioned, walk
-from palaver.grammar.language import Unit
 from palaver.grammar.mentions import groups, leading_to, users_of
-from palaver.spec.ast import Bit, Rule
+from palaver.regular.charset import BYTES, EVERY, CharSet
+from palaver.regular.language import Unit
+from palaver.regular.regex import character_sets, compile_pattern
+from palaver.spec.ast import Bit, Expr, Literal, Pattern, Rule
 
 
 @dataclass(frozen=True)
 class Length:
-    """How much a derivation says, in the unit of its symbol (`MeasuredRules.unit`)."""
+    """The length of a derivation's text, in the unit of its symbol (`MeasuredRules.unit`)."""
 
 
 @dataclass(frozen=True)
 class Count:
-    """How many nodes of a symbol a derivation has, nested ones and the root included."""
+    """The number of a derivation's nodes of a symbol, nested ones and the root included."""
 
     symbol: str
 
@@ -49,7 +52,7 @@ class MeasuredRules:
     def _find_expanded(self) -> frozenset[str]:
         if self.counted is None:
             return frozenset(self.rules)
-        # A generator's arguments are nodes too, though nobody hears them.
+        # A generator's arguments are nodes too, though they are not part of the text.
         users = users_of(self.rules)
         for name, rule in self.rules.items():
             for argument in generator_arguments(rule):
@@ -74,13 +77,13 @@ class MeasuredRules:
         return self._below[symbol]
 
     def unit(self, symbol: str) -> Unit:
-        """What lengths of this symbol are measured in: bits as soon as there are bits in it."""
+        """The unit of this symbol's lengths: bits as soon as there are bits in it."""
         if not self.binary:
             return Unit.TEXT
         return Unit.BITS if symbol in self._with_bits else Unit.BYTES
 
     def is_expanded(self, symbol: str) -> bool:
-        """Whether what stands below the symbol matters. Others are made in the usual way."""
+        """Return True if the measure looks below the symbol. Others are made in the usual way."""
         return symbol in self._expanded
 
     def involved(self, symbol: str) -> dict[str, tuple[str, ...]]:
@@ -95,6 +98,59 @@ class MeasuredRules:
         return found
 
     def can_be_told(self, symbol: str) -> bool:
-        """Whether nothing that matters depends on the spec's own code."""
+        """Return True if nothing that is measured depends on the spec's own code."""
         involved = (self.rules[name] for name in self.involved(symbol))
         return not any(rule.generator is not None or any(computed_bounds(rule.body)) for rule in involved)
+
+
+class Richness:
+    """The richness of expressions: a heuristic of how many different texts they have, so that lengths go to the rich.
+
+    `children` are the symbols directly below each symbol.
+    """
+
+    def __init__(
+        self, rules: Mapping[str, Rule], children: Callable[[str], tuple[str, ...]], alphabet: CharSet
+    ) -> None:
+        self._rules = rules
+        self._children = children
+        self._alphabet = alphabet
+        self._varieties: dict[str, int] = {}
+        self._known: dict[str, float] = {}
+
+    def of(self, expr: Expr) -> float:
+        """The richness of an expression, compared to others."""
+        return log2(1 + self._variety(expr)) + sum(map(self._of_symbol, mentioned(expr)))
+
+    def _of_symbol(self, symbol: str) -> float:
+        if symbol not in self._known:
+            found = {symbol: None}
+            todo = deque(found)
+            variety = 0
+            while todo and len(found) < MAX_RICH_SYMBOLS:
+                name = todo.popleft()
+                if name not in self._varieties:
+                    self._varieties[name] = self._variety(self._rules[name].body)
+                variety += self._varieties[name]
+                fresh = dict.fromkeys(child for child in self._children(name) if child not in found)
+                found.update(fresh)
+                todo.extend(fresh)
+            self._known[symbol] = len(found) + log2(1 + variety)
+        return self._known[symbol]
+
+    def _variety(self, expr: Expr) -> int:
+        """The approximate number of different texts of an expression's terminals."""
+        variety = 0
+        for part in walk(expr):
+            if isinstance(part, Literal | Bit):
+                variety += 1
+            elif isinstance(part, Pattern):
+                expression = compile_pattern(part.source).outline(self._alphabet)
+                sets = () if expression is None else character_sets(expression)
+                variety += sum(min(chars.size(), MAX_RICH_CLASS) for chars in sets)
+        return variety
+
+
+def richness_of_class(size: int) -> float:
+    """The richness of a class of so many characters."""
+    return log2(1 + min(size, MAX_RICH_CLASS))

@@ -8,15 +8,14 @@ from functools import cached_property
 from types import MappingProxyType
 
 from palaver.chance import Chance
-from palaver.generation import settings as wrong
-from palaver.generation.compiler import Compiler, SpecCode, Task
+from palaver.generation import mutations
+from palaver.generation.compiler import MakerCompiler, Task, remember
 from palaver.generation.depth import deep_calls
-from palaver.generation.fields import remember
-from palaver.generation.makers import Discarded, Fields, One, Run, Steering
-from palaver.generation.patterns import NoSuchString
+from palaver.generation.makers import Derivation, Discarded, Fields, One, SpecCode, Steering
 from palaver.generation.steered import SteeredCompiler
 from palaver.grammar.bounds import tracked_paths
 from palaver.grammar.ir import Grammar
+from palaver.regular.words import NoSuchString
 from palaver.spec.ast import Path
 from palaver.trees.node import Node
 from palaver.trees.tree import Tree
@@ -29,7 +28,7 @@ class Program:
     """The makers of one grammar."""
 
     _task: Task = field(repr=False)
-    _compiler: Compiler = field(repr=False)
+    _compiler: MakerCompiler = field(repr=False)
     _follows_the_grammar: bool  # or breaks it now and then, as settings say
 
     def make_tree(
@@ -43,13 +42,13 @@ class Program:
     ) -> Tree:
         """A random tree of `symbol` that spends about `nodes` nodes.
 
-        `fields` make the nodes of their symbols; `steering` says which choices are worth more than others.
+        `fields` make the nodes of their symbols; `steering` gives choices a value.
 
         :raises Discarded: a generator, a field or a computed repetition could not be satisfied this time
         """
-        run = Run(chance, nodes, fields)
+        run = Derivation(chance, nodes, fields)
         node = self._make(symbol, run, steering)
-        # What breaks the grammar does so after the leaf was said.
+        # A mutation may change a leaf after it was collected.
         return Tree.with_leaves(node, run.leaves) if self._follows_the_grammar else Tree(node)
 
     def make(
@@ -72,14 +71,14 @@ class Program:
 
         :raises Discarded: a generator, a field or a computed repetition could not be satisfied this time
         """
-        run = Run(chance, nodes, fields)
+        run = Derivation(chance, nodes, fields)
         for earlier in history:
             remember(earlier, self._tracked, run)
         run.above.extend(above)
         run.pins.update(pins)
         return self._make(symbol, run, steering)
 
-    def _make(self, symbol: str, run: Run, steering: Steering | None) -> Node:
+    def _make(self, symbol: str, run: Derivation, steering: Steering | None) -> Node:
         makers: Mapping[str, One] = self._compiler.makers
         if steering is not None:
             makers = self._steered_makers
@@ -100,12 +99,12 @@ class Program:
         return tracked_paths(self._task.grammar)
 
     def prepare_steering(self) -> None:
-        """Compile now what would be compiled when something is first steered."""
+        """Compile now the makers that would be compiled when something is first steered."""
         assert self._steered_makers, "there is a maker for each symbol"
 
     @cached_property
     def _steered_makers(self) -> Mapping[str, One]:
-        """The makers that ask what is worth more; most programs never need them."""
+        """The steered makers; most programs never need them."""
         with deep_calls():
             return SteeredCompiler(self._task, self._compiler).compile()
 
@@ -121,10 +120,10 @@ def compile_program(
 ) -> Program:
     """The makers for `grammar`. `binary` makes all leaves bytes or bits; `most` limits unbounded repetition.
 
-    `fields` are the symbols that may be made otherwise than by their rule, if those who run the program say how.
+    `fields` are the symbols that may get makers of their own in a run.
     """
     task = Task(grammar, sizes, code, binary, most, fields)
-    compiler = Compiler(task)
+    compiler = MakerCompiler(task)
     with deep_calls():
         compiler.compile()
-    return Program(task, compiler, not wrong.Wrongness(grammar.settings))
+    return Program(task, compiler, not mutations.MutationRates(grammar.settings))

@@ -1,23 +1,21 @@
-"""Makers that ask what is worth making: trees that cover what was never covered.
+"""Steered makers: trees that cover what was never covered.
 
-How it works
-============
+A second set of makers stands beside the plain one. On the way down it keeps the *state* of the node whose children are
+made, and at each choice it asks the `Steering` for the values of the options there: the best one is taken, a random one
+if several are best or none has a value. A repetition goes on while there is something new in its body. So one message
+packs in much that is new.
 
-A steered program is a second set of makers beside the plain one. On its way down it keeps the *state* of the node whose
-children are made, and at each choice it asks the run's `Steering` what the options are worth there: the best one is
-taken, by chance if there are several, and as usual if none is worth anything. A repetition goes on while there is
-something new in its body. So one message packs in much that is new.
-
-Below a node where nothing is worth more than anything else the plain makers take over, so what is covered costs little
-more than without steering. Only they use pools of ready nodes: a choice inside of one could not be steered. The
-arguments of generators are not said, and are made by them, too.
+Below a node where no option has a value the plain makers take over, so nothing that is covered costs much more than
+without steering. Only they use pools of ready nodes: a choice inside of one could not be steered. They also make the
+arguments of generators, which are not part of the text.
 """
 
 from __future__ import annotations
 
 from palaver.generation import makers as plain
-from palaver.generation.compiler import Compiler, Task
-from palaver.generation.makers import Attempts, Many, One, Run
+from palaver.generation.compiler import MakerCompiler, Task
+from palaver.generation.generation_limits import MAX_STEERED_ATTEMPTS, MAX_STEERED_ROUNDS, MAX_UNSTEERED_ROUNDS
+from palaver.generation.makers import Attempts, Derivation, Many, One
 from palaver.grammar.analyse import least_size
 from palaver.grammar.empty import can_be_empty
 from palaver.grammar.names import label_of, names_in
@@ -26,19 +24,11 @@ from palaver.trees.node import Node, Part
 
 Names = tuple[str, ...]
 
-# How far a repetition goes beyond its least count for the sake of what is new in it, and how far if nothing is: room is
-# kept for what is new elsewhere.
-_MOST_ROUNDS = 6
-_MODEST = 3
 
-# How often a field is steered before chance decides: what steering prefers may be what its conditions forbid.
-_STEERED_ATTEMPTS = 3
-
-
-class SteeredCompiler(Compiler):
+class SteeredCompiler(MakerCompiler):
     """Makes the steered makers of a grammar; `unsteered` has made the plain ones."""
 
-    def __init__(self, task: Task, unsteered: Compiler) -> None:
+    def __init__(self, task: Task, unsteered: MakerCompiler) -> None:
         super().__init__(task)
         self._unsteered = unsteered
         self._argument_makers = unsteered.makers
@@ -81,7 +71,7 @@ def _names(expr: Expr) -> Names:
 def entered(name: str, steered: One, unsteered: One) -> One:
     """A symbol, with steering if something in it is worth more."""
 
-    def make(run: Run) -> Part:
+    def make(run: Derivation) -> Part:
         above = run.state
         state = run.steering.enter(above, name)
         if state is None:
@@ -98,7 +88,7 @@ def entered(name: str, steered: One, unsteered: One) -> One:
 def noted(name: str, make: One) -> One:
     """A terminal."""
 
-    def make_noted(run: Run) -> Part:
+    def make_noted(run: Derivation) -> Part:
         run.steering.enter(run.state, name)
         return make(run)
 
@@ -106,8 +96,8 @@ def noted(name: str, make: One) -> One:
 
 
 def steered_at_first(steered: One, unsteered: One) -> Attempts:
-    def attempts(run: Run) -> plain.MakeNode:
-        left = _STEERED_ATTEMPTS
+    def attempts(run: Derivation) -> plain.MakeNode:
+        left = MAX_STEERED_ATTEMPTS
 
         def attempt() -> Node:
             nonlocal left
@@ -122,20 +112,20 @@ def steered_at_first(steered: One, unsteered: One) -> Attempts:
 
 
 def choice_of_ones(makers: list[One], costs: list[int], names: list[Names]) -> One:
-    def choose(run: Run) -> Part:
+    def choose(run: Derivation) -> Part:
         return makers[best(run, costs, names)](run)
 
     return choose
 
 
 def choice_of_many(makers: list[Many], costs: list[int], names: list[Names]) -> Many:
-    def choose(run: Run, out: list[Part]) -> None:
+    def choose(run: Derivation, out: list[Part]) -> None:
         makers[best(run, costs, names)](run, out)
 
     return choose
 
 
-def best(run: Run, costs: list[int], names: list[Names]) -> int:
+def best(run: Derivation, costs: list[int], names: list[Names]) -> int:
     """The option that is worth most of those that the nodes left suffice for; by chance if there are several.
 
     If none is worth anything, any of them.
@@ -155,9 +145,9 @@ def best(run: Run, costs: list[int], names: list[Names]) -> int:
 
 def repetition(once: Many, further: Many, least: int, spread: int, cost: int, names: Names) -> Many:
     """A repetition that goes up to `spread` beyond its least count; each round takes `cost` nodes or more."""
-    rounds, modest = min(spread, _MOST_ROUNDS), min(spread, _MODEST) + 1
+    rounds, modest = min(spread, MAX_STEERED_ROUNDS), min(spread, MAX_UNSTEERED_ROUNDS) + 1
 
-    def some(run: Run, out: list[Part]) -> None:
+    def some(run: Derivation, out: list[Part]) -> None:
         for _ in range(least):
             once(run, out)
         invites, state = run.steering.invites, run.state

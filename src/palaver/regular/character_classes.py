@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Callable
 from functools import cache
 
-from palaver.grammar.charset import ASCII, END_OF_UNICODE, EVERY, CharSet
+from palaver.regular.charset import ASCII, END_OF_UNICODE, EVERY, CharSet
 
 
 class PatternError(ValueError):
@@ -32,7 +32,6 @@ _PROPERTY_NAMES = {
     "spaceseparator": "Zs", "mathsymbol": "Sm", "currencysymbol": "Sc", "any": "L M N P S Z C",
 }  # fmt: skip
 _SPACES = CharSet.of("\t\n\x0b\x0c\r\x85")
-_DIGITS, _UPPER, _LOWER = CharSet.of("0123456789"), CharSet((65, 91)), CharSet((97, 123))
 
 
 def expand_classes(text: str, alphabet: CharSet) -> tuple[str, list[tuple[int, int]]]:
@@ -72,7 +71,7 @@ def expand_classes(text: str, alphabet: CharSet) -> tuple[str, list[tuple[int, i
 
 
 def original_place(places: list[tuple[int, int]], position: int) -> int:
-    """Where what stands at `position` of an expanded pattern was written, given the pairs of `expand_classes`."""
+    """The place in the original pattern of a `position` in the expanded one, given the pairs of `expand_classes`."""
     expanded, original = max(pair for pair in places if pair[0] <= position)
     return original + position - expanded if len(places) == 1 else original
 
@@ -98,22 +97,16 @@ def _property(name: str, alphabet: CharSet, position: int) -> CharSet:
 
 
 def _posix(name: str, alphabet: CharSet, position: int) -> CharSet:
+    if name in ("alpha", "digit", "alnum", "upper", "lower", "space", "cntrl", "ascii"):
+        return _property(name, alphabet, position) & alphabet
     table: dict[str, Callable[[], CharSet]] = {
-        "alpha": lambda: _categories("L Nl"),
-        "digit": lambda: _categories("Nd"),
-        "alnum": lambda: _categories("L Nl Nd"),
-        "upper": lambda: _categories("Lu"),
-        "lower": lambda: _categories("Ll"),
-        "space": lambda: _SPACES | _categories("Z"),
         "blank": lambda: CharSet.of("\t") | _categories("Zs"),
-        "cntrl": lambda: _categories("Cc"),
         # ASCII's symbols ($+<=>^`|~) count as punctuation in POSIX, though not in Unicode.
         "punct": lambda: _categories("P") | (_categories("S") & ASCII),
         "graph": lambda: EVERY - (_categories("Z Cc Cs Cn") | _SPACES),
         "print": lambda: EVERY - (_categories("Zl Zp Cc Cs Cn") | _SPACES),
         "word": lambda: _categories("L M Nd Nl Pc"),
-        "xdigit": lambda: _DIGITS | CharSet.of("abcdefABCDEF"),
-        "ascii": lambda: ASCII,
+        "xdigit": lambda: CharSet.of("0123456789abcdefABCDEF"),
     }
     if name not in table:
         raise PatternError(f"there is no character class [:{name}:]", position)

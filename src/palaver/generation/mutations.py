@@ -1,24 +1,25 @@
-"""Deliberate wrongness: `setting` statements that make the generator break the grammar now and then.
+"""Mutations: `setting` statements that make the generator break the grammar now and then.
 
-Each key has a probability. The wrappers here take a maker that does the right thing and return one that does the wrong
-thing that often. Without settings nothing is wrapped, and nothing is paid.
+Each key has a probability. The wrappers here take a maker and return one that mutates its result that often. Without
+settings nothing is wrapped, and nothing is paid.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from typing import assert_never
 
-from palaver.generation.makers import Many, One, Run
+from palaver.generation.makers import Derivation, Many, One
 from palaver.spec.ast import Bit, Choice, Expr, Literal, Pattern, Permutation, Ref, Repeat, Sequence, Setting
-from palaver.trees.node import Leaf, Part
+from palaver.trees.node import Part
 
 Rates = Mapping[str, float]
 
 _NONE: Rates = {}
 
 
-class Wrongness:
-    """The settings of a grammar, asked per place in a rule."""
+class MutationRates:
+    """The settings of a grammar."""
 
     def __init__(self, settings: Iterable[Setting]) -> None:
         self._by_selector: dict[str, dict[str, float]] = {}
@@ -30,7 +31,7 @@ class Wrongness:
         return any(self._by_selector.values())
 
     def rates(self, expr: Expr, rule: str) -> Rates:
-        """What applies to `expr` in the rule of that name; the more particular selector wins."""
+        """The rates for `expr` in the rule of that name; the more particular selector wins."""
         if not self._by_selector:
             return _NONE
         found: dict[str, float] = {}
@@ -43,7 +44,7 @@ class Wrongness:
 
 
 def node_type(expr: Expr) -> str:
-    """What `all_with_type(...)` calls this kind of expression."""
+    """The name that `all_with_type(...)` has for this kind of expression."""
     match expr:
         case Ref():
             return "NonTerminalNode"
@@ -61,65 +62,50 @@ def node_type(expr: Expr) -> str:
             return "Option"
         case Repeat():
             return "Repetition"
+        case _:
+            assert_never(expr)
 
 
-def now_and_then(rate: float, wrong: Many, right: Many) -> Many:
-    """`wrong` with probability `rate`, else `right`."""
+def mutated(rate: float, wrong: Many, right: Many, *, grows: bool = False) -> Many:
+    """`wrong` with probability `rate`, else `right`.
 
-    def either(run: Run, out: list[Part]) -> None:
-        (wrong if run.random() < rate else right)(run, out)
+    Mutations that grow are no longer made once a tree is large enough, or it might never end.
+    """
 
-    return either
-
-
-def while_it_may_grow(rate: float, wrong: Many, right: Many) -> Many:
-    """The same, for wrong things that are larger than the right ones: a tree that is large enough gets no more of
-    them, or it might never end."""
-
-    def either(run: Run, out: list[Part]) -> None:
-        (wrong if run.random() < rate and run.left >= 0 else right)(run, out)
+    def either(run: Derivation, out: list[Part]) -> None:
+        (wrong if run.random() < rate and (run.left >= 0 or not grows) else right)(run, out)
 
     return either
 
 
-def one_while_it_may_grow(rate: float, wrong: One, right: One) -> One:
-    """The same for what is exactly one part."""
+def mutated_part(rate: float, wrong: One, right: One) -> One:
+    """The same for one part, with a mutation that grows."""
 
     # Not one function of any arguments: passing those on takes up the C stack, which is too small for deep trees.
-    def either(run: Run) -> Part:
+    def either(run: Derivation) -> Part:
         return (wrong if run.random() < rate and run.left >= 0 else right)(run)
 
     return either
 
 
-def dropped_or_multiplied(make: Many) -> Many:
-    """The terminal not at all, or two to five times."""
+def repeated(make: Many, counts: tuple[int, ...]) -> Many:
+    """The part one of these numbers of times."""
 
-    def wrong(run: Run, out: list[Part]) -> None:
-        for _ in range((0, 2, 3, 4, 5)[int(run.random() * 5)]):
+    def wrong(run: Derivation, out: list[Part]) -> None:
+        for _ in range(counts[int(run.random() * len(counts))]):
             make(run, out)
 
     return wrong
 
 
-def several_times(make: Many) -> Many:
-    """The option two to five times."""
-
-    def wrong(run: Run, out: list[Part]) -> None:
-        for _ in range(2 + int(run.random() * 4)):
-            make(run, out)
-
-    return wrong
-
-
-def nothing(run: Run, out: list[Part]) -> None:
+def nothing(run: Derivation, out: list[Part]) -> None:
     """No item at all where one was due."""
 
 
 def several_of(options: list[Many]) -> Many:
     """Two or more of the alternatives, one after the other, in any order."""
 
-    def wrong(run: Run, out: list[Part]) -> None:
+    def wrong(run: Derivation, out: list[Part]) -> None:
         left = list(options)
         for _ in range(2 + int(run.random() * (len(options) - 1))):
             left.pop(int(run.random() * len(left)))(run, out)
@@ -130,7 +116,7 @@ def several_of(options: list[Many]) -> Many:
 def outside(pattern: Callable[[str], object], make: Many, tries: int) -> Many:
     """A string near the pattern that the pattern does not match; the right one if none was found."""
 
-    def wrong(run: Run, out: list[Part]) -> None:
+    def wrong(run: Derivation, out: list[Part]) -> None:
         made: list[Part] = []
         make(run, made)
         (leaf,) = made
@@ -148,24 +134,20 @@ def outside(pattern: Callable[[str], object], make: Many, tries: int) -> Many:
 def havoc(make: Many, stack_power: int) -> Many:
     """The terminal's bytes with up to two to the power of `stack_power` random edits."""
 
-    def wrong(run: Run, out: list[Part]) -> None:
+    def wrong(run: Derivation, out: list[Part]) -> None:
         start = len(out)
         make(run, out)
         for at in range(start, len(out)):
             part = out[at]
             if isinstance(part, str | bytes):
-                out[at] = _havocked(part, run, 1 << int(run.random() * (stack_power + 1)))
+                edits = 1 << int(run.random() * (stack_power + 1))
+                text = mangled(part if isinstance(part, str) else part.decode("latin-1"), run, edits)
+                out[at] = text if isinstance(part, str) else text.encode("latin-1")
 
     return wrong
 
 
-def _havocked(leaf: str | bytes, run: Run, edits: int) -> Leaf:
-    if isinstance(leaf, str):
-        return mangled(leaf, run, edits)
-    return mangled(leaf.decode("latin-1"), run, edits).encode("latin-1")
-
-
-def mangled(text: str, run: Run, edits: int) -> str:
+def mangled(text: str, run: Derivation, edits: int) -> str:
     """`text` after that many random changes, insertions and deletions of single characters."""
     chars = list(text)
     for _ in range(edits):

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from palaver.chance import Chance
-from palaver.generation.patterns import compile_draw
-from palaver.grammar.regex import compile_pattern
+from palaver.regular.regex import compile_pattern
+from palaver.regular.words import compile_draw
 
 PATTERNS = [
     "abc", "[a-f]{2,3}", "a*b+c?", "(ab|cd)+", "x|xy|", r"\d\D\s\S\w\W", ".", "(?s:.)", "[^a-z]", "(?i)yes",

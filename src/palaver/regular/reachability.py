@@ -1,10 +1,8 @@
-"""Whether words of a product can be completed: which lengths occur, and long words found by walking at random.
+"""Reachability in a product automaton: the lengths of its words, and long words found by a random walk.
 
-How it works
-------------
-Which lengths occur is found without counting. Far from the end of a word the limits do not care how far it is (beyond
-their `horizon`), so all lengths share one walk from the start, and only the last few characters are looked at apart.
-Where the walk comes to places that it has met before, it goes round from there on: lengths beyond have a period.
+Lengths are found without counting words. Far from the end of a word the conditions do not depend on how far it is
+(beyond their `horizon`), so all lengths share one breadth-first search from the start, and only the last few characters
+are searched apart. Once a level of the search has occurred before, levels repeat, and so do the lengths.
 """
 
 from __future__ import annotations
@@ -12,26 +10,26 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from palaver.chance import Chance
-from palaver.generation.amounts import members, repeated
-from palaver.generation.facts import Facts
-from palaver.generation.lengths import Lengths, Wanted, find_lengths
-from palaver.generation.pools import Pool
-from palaver.generation.product import MOST_PLACES, Place, Product, States, cost_of
-from palaver.grammar.automaton import State
+from palaver.regular.automaton import AutomatonState
+from palaver.regular.bitsets import members, repeated
+from palaver.regular.character_runs import CharacterPool
+from palaver.regular.language_facts import FoundLengths, LanguageFacts, LengthQuery, find_lengths
+from palaver.regular.product import ProductAutomaton, ProductState, StatePair, cost_of
+from palaver.regular.regular_limits import MAX_PRODUCT_STATES
 
 
-class _TooMany(Exception):
-    """It would take too long."""
+class _TooManyStates(Exception):
+    """The search would take too long."""
 
 
-class Reach:
-    """What can be reached in a product."""
+class Reachability:
+    """The states of a product automaton from which a word can be completed."""
 
-    def __init__(self, facts: Facts, product: Product) -> None:
+    def __init__(self, facts: LanguageFacts, product: ProductAutomaton) -> None:
         self._facts = facts
         self._product = product
-        self._known: dict[Place, bool] = {}  # whether a word can be completed from there
-        self._left = 0  # how many places may still be looked at
+        self._known: dict[ProductState, bool] = {}  # True if a word can be completed from there
+        self._left = 0  # how many states may still be visited
         # The possible lengths, as far as they are known.
         self._each_length = self._explore()
         self._lengths = self._explored = 0
@@ -39,18 +37,19 @@ class Reach:
 
     # --- lengths ------------------------------------------------------------------------------------------------------
 
-    def lengths(self, wanted: Wanted) -> Lengths:
-        self._left = MOST_PLACES
+    def lengths(self, query: LengthQuery) -> FoundLengths:
+        self._left = int(MAX_PRODUCT_STATES)
         try:
-            return find_lengths(self._facts.language, self._mask, self._is_over, wanted)
-        except _TooMany:
+            return find_lengths(self._facts.language, self._mask, self._is_over, query)
+        except _TooManyStates:
+            MAX_PRODUCT_STATES.reached()
             # Whatever was not reached is as if it were too long.
             found = self._lengths & self._facts.mask(self._explored)
-            last = self._explored if wanted.most is None else min(self._explored, wanted.most)
-            return Lengths(members(found, wanted.least, last), False)
+            last = self._explored if query.most is None else min(self._explored, query.most)
+            return FoundLengths(members(found, query.least, last), False)
 
     def _mask(self, upto: int) -> int:
-        """The possible lengths as bits of a number, up to a certain one."""
+        """The possible lengths as a bit set, up to a certain one."""
         while self._explored <= upto and (is_possible := next(self._each_length, None)) is not None:
             self._lengths |= is_possible << self._explored
             self._explored += 1
@@ -65,15 +64,15 @@ class Reach:
         return self._explored <= upto and self._lengths >> self._explored - self._period == 0
 
     def _explore(self) -> Iterator[bool]:
-        """Whether there are words of length 0, 1, 2… It ends when no more are possible, or a period is known."""
+        """True or False for each length 0, 1, 2… It ends when no more words are possible, or a period is known."""
         product, horizon = self._product, self._product.horizon
         for length in range(horizon):
-            place = product.start(length)
-            yield place is not None and self._can_end(place)
+            start = product.start(length)
+            yield start is not None and self._can_end(start)
         start = product.start(horizon)
-        # So many characters before the end, all words of whatever length are at one of these:
-        level: dict[States, None] = {} if start is None else {start[:2]: None}
-        met: dict[frozenset[States], int] = {}
+        # The states that words of any length can have so many characters before their end:
+        level: dict[StatePair, None] = {} if start is None else {start[:2]: None}
+        met: dict[frozenset[StatePair], int] = {}
         while level:
             first = met.setdefault(frozenset(level), self._explored)
             if first < self._explored:
@@ -84,12 +83,12 @@ class Reach:
             for state, _ in level:
                 self._spend(state)
 
-    def _can_end(self, place: Place) -> bool:
-        """Whether any word can be completed from there."""
+    def _can_end(self, state: ProductState) -> bool:
+        """Return True if a word can be completed from there (depth-first search)."""
         known, product = self._known, self._product
-        if place in known:
-            return known[place]
-        path = [(place, product.following(place))]
+        if state in known:
+            return known[state]
+        path = [(state, product.following(state))]
         while path:
             here, rest = path[-1]
             there = next((there for there in rest if known.get(there) is not False), None)
@@ -101,29 +100,27 @@ class Reach:
                 path.append((there, product.following(there)))
                 continue
             if there is not None or known[here]:
-                known.update((passed, True) for passed, _ in path)
+                known.update((visited, True) for visited, _ in path)
                 return True
         return False
 
-    def _spend(self, state: State) -> None:
+    def _spend(self, state: AutomatonState) -> None:
         self._left -= cost_of(state)
         if self._left < 0:
-            raise _TooMany
+            raise _TooManyStates
 
     # --- words too long to be counted ---------------------------------------------------------------------------------
 
-    def walk(self, start: Place, chance: Chance) -> str | None:
-        """A random word, found by going on wherever it is possible, and back where it was not.
-
-        None: there is none, or none was found among very many places.
-        """
-        self._left = MOST_PLACES
+    def walk(self, start: ProductState, chance: Chance) -> str | None:
+        """A random word, found by a random walk with backtracking; None if none was found."""
+        self._left = int(MAX_PRODUCT_STATES)
         try:
             return self._walk(start, chance)
-        except _TooMany:
+        except _TooManyStates:
+            MAX_PRODUCT_STATES.reached()
             return None
 
-    def _walk(self, start: Place, chance: Chance) -> str | None:
+    def _walk(self, start: ProductState, chance: Chance) -> str | None:
         known, chars = self._known, [""]
         path = [(start, self._options(start))]
         while path:
@@ -138,7 +135,7 @@ class Reach:
             pool, there = options.pop(_pick_weighted([len(pool.drawn) for pool, _ in options], chance))
             if known.get(there) is not False:
                 self._spend(there[0])
-                # Where there is only one way, far from the end, and it leads nowhere else, it is gone in one stride.
+                # A loop that is the only move, far from the end, is taken as often as possible at once.
                 is_loop = there[:2] == here[:2] and len(self._product.moves(here)) == 1
                 count = max(1, here[2] - self._product.horizon) if is_loop else 1
                 there = (*there[:2], here[2] - count)
@@ -146,10 +143,10 @@ class Reach:
                 path.append((there, self._options(there)))
         return None
 
-    def _options(self, place: Place) -> list[tuple[Pool, Place]]:
-        left = place[2] - 1
+    def _options(self, state: ProductState) -> list[tuple[CharacterPool, ProductState]]:
+        left = state[2] - 1
         return (
-            [(pool, (state, states, left)) for pool, state, states in self._product.moves(place)] if left >= 0 else []
+            [(pool, (state, states, left)) for pool, state, states in self._product.moves(state)] if left >= 0 else []
         )
 
 

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from palaver.grammar.automaton import Automaton
-from palaver.grammar.charset import ASCII, BYTES, EVERY, CharSet
-from palaver.grammar.regex import PatternError, compile_pattern
+from palaver.regular.charset import ASCII, BYTES, EVERY, CharSet
+from palaver.regular.language import Automaton
+from palaver.regular.regex import PatternError, compile_pattern
 
 TEXT = st.text("abcKkſK\n é-_1", max_size=7)
 ATOMS = st.sampled_from(

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from palaver.chance import Chance
-from palaver.generation.amounts import Powers, Scale, TooDear, highest, lowest, members, repeated, split
+from palaver.regular.bitsets import BoundedSums, IteratedSums, TooExpensive, highest, lowest, members, repeated, split
 
 LIMIT = 150
 
@@ -37,14 +37,14 @@ def test_members_are_in_rising_order_and_none_is_missed(numbers: set[int]) -> No
 
 @given(amounts, amounts)
 def test_sums_are_all_that_two_amounts_are_together_up_to_the_limit(one: set[int], other: set[int]) -> None:
-    found = Scale(LIMIT).sums(as_mask(one), as_mask(other))
+    found = BoundedSums(LIMIT).sums(as_mask(one), as_mask(other))
     assert as_set(found) == {left + right for left in one for right in other if left + right <= LIMIT}
 
 
 @given(st.integers(1, 40), st.integers(0, 12), st.none() | st.integers(0, 20))
 def test_multiples_lie_between_their_bounds(step: int, least: int, most: int | None) -> None:
     last = LIMIT if most is None else most
-    found = as_set(Scale(LIMIT).multiples(step, least, most))
+    found = as_set(BoundedSums(LIMIT).multiples(step, least, most))
     assert found == {step * times for times in range(least, last + 1) if step * times <= LIMIT}
 
 
@@ -57,7 +57,7 @@ def test_copies_are_shifted_against_each_other(numbers: set[int], distance: int,
 @settings(max_examples=60)
 @given(st.sets(st.integers(0, 30), min_size=1, max_size=4), st.integers(0, 5), st.integers(0, 1000))
 def test_items_share_an_amount_so_that_each_gets_one_of_its_own(each: set[int], count: int, seed: int) -> None:
-    powers = Powers(Scale(LIMIT), as_mask(each))
+    powers = IteratedSums(BoundedSums(LIMIT), as_mask(each))
     together = {sum(items) for items in combinations_with_replacement(sorted(each), count)}
     assert as_set(powers.mask(count)) == together
     for amount in sorted(together)[:10] if count else []:
@@ -75,9 +75,9 @@ def test_a_split_leaves_the_right_what_it_can_have(left: set[int], right: set[in
 
 
 def test_what_would_take_too_long_is_not_begun() -> None:
-    scale = Scale(1000, most_work=10_000)
+    scale = BoundedSums(1000, most_work=10_000)
     scattered = as_mask(set(range(0, 1000, 7)))
-    with pytest.raises(TooDear):
+    with pytest.raises(TooExpensive):
         scale.sums(scattered, scattered)
     scale.begin()
     assert scale.sums(scattered, 1) == scattered

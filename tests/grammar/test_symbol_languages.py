@@ -7,9 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import palaver
-from palaver.grammar.charset import CharSet
-from palaver.grammar.language import Language, Languages, Unit, packed
+from palaver.grammar.symbol_languages import Languages
 from palaver.matching.matcher import compile_matcher
+from palaver.regular.charset import CharSet
+from palaver.regular.language import Language, Unit, packed
 from palaver.spec.ast import Bit, Literal, Ref, Rule, Sequence
 from palaver.trees.node import Node
 

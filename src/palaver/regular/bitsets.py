@@ -1,12 +1,8 @@
-"""Sets of amounts as whole numbers, whose bit n says whether n is in the set: their sums, and how amounts are split.
+"""Sets of natural numbers (amounts) as bit sets: bit n of an int is set if n is in the set. Their sums (sumsets).
 
-How it works
-============
-
-Amounts of parts add up, so nearly everything here is a sum of two sets: all that an amount of the one and an amount of
-the other are together. That is the one set, shifted by each member of the other. Members that follow each other, a
-*run*, cost no more than a few single ones, because a set that was shifted by 0 and 1 only has to be shifted by 2 to
-have been shifted by 0 to 3.
+The sumset of two sets has all sums of a member of the one and a member of the other: it is the one set, shifted by each
+member of the other. Members that follow each other, a *run*, cost no more than a few single ones, because a set that
+was shifted by 0 and 1 only has to be shifted by 2 to have been shifted by 0 to 3.
 """
 
 from __future__ import annotations
@@ -16,20 +12,18 @@ from collections.abc import Iterator
 from math import inf
 
 from palaver.chance import Chance
-
-# How often a random split is guessed before the possible ones are listed: most guesses are good.
-_GUESSES = 8
+from palaver.regular.regular_limits import MAX_SPLIT_GUESSES
 
 # To find this many runs of bits in a mask, its text is searched.
 _FEW_RUNS = 24
 
 
-class TooDear(Exception):
+class TooExpensive(Exception):
     """The sums would take too long, or too much memory."""
 
 
-class Scale:
-    """Adds sets of amounts up to a limit, for as long as no more than `most_work` bits are shifted."""
+class BoundedSums:
+    """Sumsets up to a limit; no more than `most_work` bits are shifted since `begin`."""
 
     def __init__(self, limit: int, most_work: float = inf) -> None:
         self.limit = limit
@@ -38,13 +32,13 @@ class Scale:
         self._work = 0
 
     def begin(self) -> None:
-        """From here on, what may be spent is counted anew."""
+        """Count the work anew."""
         self._work = 0
 
     def sums(self, one: int, other: int) -> int:
-        """Everything that an amount of the one and an amount of the other are together.
+        """The sumset of two sets.
 
-        :raises TooDear: that is more work than is left
+        :raises TooExpensive: it takes more work than is left
         """
         if not one or not other:
             return 0
@@ -58,7 +52,7 @@ class Scale:
             one, other, runs = other, one, others
         self._work += runs * self.limit
         if self._work > self._most_work:
-            raise TooDear
+            raise TooExpensive
         found = 0
         for start, length in _runs(one) if runs < _FEW_RUNS else _runs_as_text(one):
             found |= repeated(other, 1, length) << start
@@ -73,11 +67,11 @@ class Scale:
         return 0 if least > last else repeated(1, step, last - least + 1) << step * least
 
 
-class Powers:
-    """What so many items are together, whose amounts are all from one set."""
+class IteratedSums:
+    """The n-fold sumsets of one set: the possible amounts of n items together."""
 
-    def __init__(self, scale: Scale, each: int) -> None:
-        self._scale = scale
+    def __init__(self, sums: BoundedSums, each: int) -> None:
+        self._sums = sums
         self._each = each
         self._masks = {0: 1, 1: each}
 
@@ -85,11 +79,11 @@ class Powers:
         """The possible amounts of `count` items together."""
         mask = self._masks.get(count)
         if mask is None:
-            if not self._each or lowest(self._each) * count > self._scale.limit:
+            if not self._each or lowest(self._each) * count > self._sums.limit:
                 return 0
             # Halves of halves are few, so all of them together cost little more than the largest one.
             half = count // 2
-            mask = self._masks[count] = self._scale.sums(self.mask(half), self.mask(count - half))
+            mask = self._masks[count] = self._sums.sums(self.mask(half), self.mask(count - half))
         return mask
 
     def share_out(self, amount: int, count: int, chance: Chance) -> list[int]:
@@ -121,7 +115,7 @@ def split(left: int, right: int, amount: int, ratio: float, chance: Chance) -> i
     if low == high:
         return low
     width = high - low + 1
-    for _ in range(_GUESSES):
+    for _ in range(MAX_SPLIT_GUESSES):
         share = low + int(chance.random() ** ratio * width)
         if left >> share & 1 and right >> (amount - share) & 1:
             return share
@@ -150,7 +144,7 @@ def members(mask: int, least: int, most: int) -> tuple[int, ...]:
 
 
 def repeated(mask: int, distance: int, count: int) -> int:
-    """`count` copies of a set together, each shifted by a distance against the one before."""
+    """The union of `count` copies of a set, each shifted by a distance against the one before."""
     done = 1
     while done < count:
         step = min(done, count - done)
@@ -164,7 +158,7 @@ def _run_count(mask: int) -> int:
 
 
 def _runs(mask: int) -> Iterator[tuple[int, int]]:
-    """Where the runs of possible amounts start, and how long they are."""
+    """The start and the length of each run."""
     done = 0
     while mask:
         start = lowest(mask)

@@ -1,8 +1,9 @@
-"""Words keep all limits, none is missed, and each is as likely as the next."""
+"""Words keep all conditions, none is missed, and each is as likely as the next."""
 
 import re
 from collections import Counter
 from itertools import islice, product
+from typing import TypeAlias
 
 import pytest
 from hypothesis import example, given, settings
@@ -10,20 +11,25 @@ from hypothesis import strategies as st
 
 import palaver
 from palaver.chance import Chance
-from palaver.generation.limits import (
+from palaver.grammar.symbol_languages import Languages
+from palaver.regular.charset import CharSet
+from palaver.regular.language import Language
+from palaver.regular.words import (
     CharAt,
     Contains,
     EndsWith,
     InRange,
-    Limit,
     NoneOf,
     Remainder,
     StartsWith,
+    WordCondition,
+    Words,
+    are_digits,
+    of_length,
+    possible_lengths,
+    spelled,
+    spells_all,
 )
-from palaver.generation.numerals import are_digits, spelled, spells_all
-from palaver.generation.words import Words, of_length, possible_lengths
-from palaver.grammar.charset import CharSet
-from palaver.grammar.language import Language, Languages
 
 
 def language(body: str, rest: str = "") -> Language:
@@ -84,8 +90,8 @@ def value_of(word: str, base: int, empty: int | None) -> int | None:
     return int(word, base) if all(char in "0123456789abcdef"[:base] for char in word.lower()) else None
 
 
-def keeps(word: str, limit: Limit) -> bool:
-    match limit:
+def keeps(word: str, condition: WordCondition) -> bool:
+    match condition:
         case InRange(base, low, high, empty):
             value = value_of(word, base, empty)
             return value is not None and low <= value and (high is None or value <= high)
@@ -104,7 +110,7 @@ def keeps(word: str, limit: Limit) -> bool:
             return -len(word) <= index < len(word) and word[index] in chars
 
 
-def limits_over(chars: str, words: list[str]) -> st.SearchStrategy[Limit]:
+def conditions_over(chars: str, words: list[str]) -> st.SearchStrategy[WordCondition]:
     texts = st.text(chars, max_size=3)
     bases = st.sampled_from([2, 8, 10, 16, 256])
     numbers = st.one_of(st.integers(-2, 30), st.integers(0, 1000), st.integers(0, 1 << 24))
@@ -122,26 +128,31 @@ def limits_over(chars: str, words: list[str]) -> st.SearchStrategy[Limit]:
     )
 
 
+Demand: TypeAlias = tuple[int, tuple[WordCondition, ...], int, int]
+
+
 @st.composite
-def demands(draw: st.DrawFn) -> tuple[int, tuple[Limit, ...], int, int]:
+def demands(draw: st.DrawFn) -> Demand:
     number = draw(st.integers(0, len(_FIELDS) - 1))
     _, chars, words = _EVERY[number]
     longest = _MOST.get(len(chars), 6)
-    limits = draw(st.lists(limits_over(chars, words), max_size=3).map(tuple))
+    conditions = draw(st.lists(conditions_over(chars, words), max_size=3).map(tuple))
     least = draw(st.integers(0, longest) | st.just(0))
     most = draw(st.integers(0, longest) | st.just(longest))
-    return number, limits, least, most
+    return number, conditions, least, most
 
 
 @settings(max_examples=400, deadline=None)
 @given(demands())
 @example((0, (InRange(10, 25, 49), NoneOf(("030", "31"))), 0, 3))
 @example((9, (Contains("ba"), Contains("ab")), 0, 6))
-def test_lengths_counts_and_words_are_those_of_brute_force(demand: tuple[int, tuple[Limit, ...], int, int]) -> None:
-    number, limits, least, most = demand
+def test_lengths_counts_and_words_are_those_of_brute_force(
+    demand: Demand,
+) -> None:
+    number, conditions, least, most = demand
     body, _, every = _EVERY[number]
-    right = [word for word in every if least <= len(word) <= most and all(keeps(word, limit) for limit in limits)]
-    words = Words(_LANGUAGES[number], limits, least, most)
+    right = [word for word in every if least <= len(word) <= most and all(keeps(word, each) for each in conditions)]
+    words = Words(_LANGUAGES[number], conditions, least, most)
     assert words.is_complete, body
     assert words.lengths == tuple(sorted({len(word) for word in right}))
     assert words.count() == len(right)
@@ -153,17 +164,17 @@ def test_lengths_counts_and_words_are_those_of_brute_force(demand: tuple[int, tu
 
 @settings(max_examples=100, deadline=None)
 @given(demands())
-def test_without_a_limit_of_length_no_length_is_missed(demand: tuple[int, tuple[Limit, ...], int, int]) -> None:
-    number, limits, least, _ = demand
+def test_without_a_largest_length_no_length_is_missed(demand: Demand) -> None:
+    number, conditions, least, _ = demand
     _, chars, every = _EVERY[number]
     known = _MOST.get(len(chars), 6)
-    words = Words(_LANGUAGES[number], limits, least)
-    right = {len(word) for word in every if len(word) >= least and all(keeps(word, limit) for limit in limits)}
+    words = Words(_LANGUAGES[number], conditions, least)
+    right = {len(word) for word in every if len(word) >= least and all(keeps(word, each) for each in conditions)}
     upto = known if words.is_complete or not words.lengths else min(known, words.lengths[-1])
     assert {length for length in words.lengths if length <= upto} == {length for length in right if length <= upto}
     for word in draws(words, 3):
         assert _LANGUAGES[number].accepts(word)
-        assert all(keeps(word, limit) for limit in limits)
+        assert all(keeps(word, each) for each in conditions)
 
 
 @settings(max_examples=100, deadline=None)
@@ -212,9 +223,9 @@ def test_ambiguous_words_are_no_more_likely_than_others() -> None:
 
 
 def test_equal_chances_draw_equal_words() -> None:
-    for limits in ((), (Contains("q"),), (StartsWith("ab"), NoneOf(("abc", "abd")))):
-        words = Words(language('r"[a-z]{3,9}"'), limits)
-        again = Words(language('r"[a-z]{3,9}"'), limits)
+    for conditions in ((), (Contains("q"),), (StartsWith("ab"), NoneOf(("abc", "abd")))):
+        words = Words(language('r"[a-z]{3,9}"'), conditions)
+        again = Words(language('r"[a-z]{3,9}"'), conditions)
         assert draws(words, 20) == draws(again, 20)
         assert draws(words, 20) == draws(words, 20)
 
@@ -259,7 +270,7 @@ def test_an_endless_language_can_be_proved_to_have_no_word() -> None:
     assert Words(language('("aa")+ "b"?'), (EndsWith("a"), Contains("b"))).is_complete
 
 
-def test_an_endless_language_can_have_few_words_within_its_limits() -> None:
+def test_an_endless_language_can_have_few_words_under_conditions() -> None:
     words = Words(language('r"[1-9][0-9]*"'), (InRange(10, 95, 103),))
     assert (words.lengths, words.is_complete, words.count()) == ((2, 3), True, 9)
 
@@ -381,7 +392,7 @@ def test_it_is_known_whether_a_spelling_may_be_missing(body: str, base: int, exp
 
 
 @pytest.mark.parametrize(
-    ("body", "limits"),
+    ("body", "conditions"),
     [
         ('r"[0-9]{1,300}"', (InRange(10, 7, 10**40),)),
         ('rb"(?s:.){8}"', (InRange(256, 12345, 10**15), Remainder(256, 64, (5,)))),
@@ -389,7 +400,7 @@ def test_it_is_known_whether_a_spelling_may_be_missing(body: str, base: int, exp
         ('r".{0,65535}"', (Contains("needle"), EndsWith("."))),
     ],
 )  # fmt: skip
-def test_wide_fields_with_hard_limits_have_words(body: str, limits: tuple[Limit, ...]) -> None:
-    word = Words(language(body), limits).draw(Chance(1))
+def test_wide_fields_with_hard_conditions_have_words(body: str, conditions: tuple[WordCondition, ...]) -> None:
+    word = Words(language(body), conditions).draw(Chance(1))
     assert word is not None
     assert language(body).accepts(word)
