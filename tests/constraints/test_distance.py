@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import palaver
 from palaver.compiled.spec import Spec
-from palaver.constraints.distance import Judgement, compile_distance
-from palaver.constraints.gaps import normalised
+from palaver.constraints.branch_distance import normalised
+from palaver.constraints.distance import Fitness, compile_distance
 from palaver.trees.tree import Tree
 
 ITEMS = """\
@@ -32,12 +32,12 @@ def grammar(text: str) -> Spec:
     return palaver.loads(text)
 
 
-def judge_of(spec: Spec) -> Callable[[Tree], Judgement]:
+def judge_of(spec: Spec) -> Callable[[Tree], Fitness]:
     (constraint,) = spec.grammar.constraints
     return compile_distance(constraint, spec.analysis, spec.namespace.names)
 
 
-def judge(constraint: str, data: str | bytes, text: str = ITEMS) -> Judgement:
+def judge(constraint: str, data: str | bytes, text: str = ITEMS) -> Fitness:
     return judge_of(palaver.loads(text, constraints=[constraint]))(grammar(text).parse(data))
 
 
@@ -45,7 +45,7 @@ def distances(constraint: str, *inputs: str) -> list[float]:
     return [judge(constraint, data).distance for data in inputs]
 
 
-def texts(judgement: Judgement) -> list[str]:
+def texts(judgement: Fitness) -> list[str]:
     return [str(tree) for tree in judgement.blamed]
 
 
@@ -295,7 +295,7 @@ def test_of_alternatives_the_nearest_is_blamed_first() -> None:
 
 
 def test_nothing_is_blamed_when_nothing_fails_or_twice() -> None:
-    assert judge("int(<num>) > 0", "a=1") == Judgement(0.0, ())
+    assert judge("int(<num>) > 0", "a=1") == Fitness(0.0, ())
     assert texts(judge("not all(int(<n>) + int(<num>) > 3 for <n> in *<tail>) or <key> == 'b'", "a=1"))[0] == "a"
     assert texts(judge("not (int(<num>) > 3 and all(<k> == 'a' for <k> in *<key>)) and <tail> == ','", "a=9,a=1;")) == [
         ";"

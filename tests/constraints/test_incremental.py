@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import palaver
-from palaver.constraints.check import Check, Failure, compile_check
+from palaver.constraints.checks import Check, Failure, compile_check
 from palaver.constraints.incremental import Watch
 from palaver.trees.node import Node, NonTerminal, OpenNode, Part, Parties
 from palaver.trees.tree import Tree

@@ -397,7 +397,7 @@ Formula: TypeAlias = Leaf | Joined | Implies | Quantified
 
 
 def needs_own_line(formula: Formula) -> bool:
-    """Whether a formula can only be a whole constraint: Python cannot read `forall` and `->` inside of something."""
+    """True if a formula can only be a whole constraint: Python cannot read `forall` and `->` inside of something."""
     match formula:
         case Leaf():
             return False
@@ -427,7 +427,7 @@ class World:
 
     @cached_property
     def is_complete(self) -> bool:
-        """Whether `trees` are all."""
+        """True if `trees` are all."""
         stack: list[Part] = list(self.grammar.values())
         while stack:
             match stack.pop():

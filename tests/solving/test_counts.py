@@ -10,7 +10,7 @@ import pytest
 import palaver
 from palaver.chance import Chance
 from palaver.solving.solver import Solver
-from palaver.solving.workshop import Limits
+from palaver.solving.solving_limits import SolvingLimits
 from palaver.trees.node import Node, NonTerminal, Parties
 from palaver.trees.paths import Path
 from palaver.trees.tree import Tree
@@ -55,7 +55,7 @@ class Answers:
 def answering(question: str, *constraints: str) -> tuple[Solver, Answers]:
     spec = palaver.loads(ANSWERS + "".join(f"where {each}\n" for each in constraints))
     scene, chance = Answers(spec, question), Chance(1)
-    return spec.workshop.solver(spec.grammar.constraints, chance, chance / "fresh", Limits(), scene), scene
+    return spec.workshop.solver(spec.grammar.constraints, chance, chance / "fresh", SolvingLimits(), scene), scene
 
 
 def at_once(solver: Solver) -> list[Tree]:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import palaver
 from palaver.chance import Chance
 from palaver.grammar.language import Languages, Unit
-from palaver.solving.construct import shared_out
+from palaver.solving.construction import shared_out
 from palaver.solving.edits import Edits
 from palaver.solving.spelling import Speller
 from palaver.trees.node import Node, NonTerminal, same

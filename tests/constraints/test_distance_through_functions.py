@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import palaver
+from palaver.constraints.code_uses import functions_defined_in
 from palaver.constraints.distance import compile_distance
-from palaver.constraints.guided import own_functions
 from palaver.trees.node import Node, NonTerminal
 from palaver.trees.tree import Tree
 
@@ -134,7 +134,7 @@ class Judge:
     def __init__(self, code: str, constraint: str) -> None:
         self.spec = palaver.loads(textwrap.dedent(code) + GRAMMAR, constraints=[constraint])
         self.names = self.spec.namespace.names
-        functions = own_functions(self.spec.python)
+        functions = functions_defined_in(self.spec.python)
         self._judge = compile_distance(self.spec.grammar.constraints[0], self.spec.analysis, self.names, functions)
 
     def __call__(self, text: str) -> float:
@@ -297,6 +297,6 @@ def test_functions_are_found_in_the_modules_of_a_spec() -> None:
         ast.parse("def f(): pass\nx = 1\nclass C:\n  def h(self): pass\n"),
         ast.parse("def g(): pass\ndef f(): 1\n"),
     ]
-    found: dict[str, Any] = own_functions(modules)
+    found: dict[str, Any] = functions_defined_in(modules)
     assert sorted(found) == ["f", "g"]
     assert found["f"] is modules[1].body[1]
