@@ -227,7 +227,7 @@ def derivations(grammar: Grammar, most: int) -> list[Thing] | None:
 
 
 def _amount(part: Part, grammar: Grammar) -> int:
-    """How many derivations a part has."""
+    """The number of derivations of a part."""
     match part:
         case Words(_, words):
             return len(words)
@@ -776,7 +776,7 @@ class _Author:
         return value.encode() if isinstance(value, str) else value.decode("latin-1")
 
     def _value(self, expression: str, symbol: str) -> Any:
-        """What an expression is worth somewhere."""
+        """The value of an expression at a place."""
         for _ in range(5):
             found = self._random.choice(self._trees).by_symbol.get(symbol)
             if found:

@@ -76,7 +76,7 @@ class Check:
 def compile_check(constraint: Constraint, analysis: Analysis, names: dict[str, Any], *, early: bool = False) -> Check:
     """`constraint` as a check; `names` is the spec's Python namespace.
 
-    With `early`, quantifiers bind nodes that are still open, as far as that is safe (`looks_inside`).
+    With `early`, quantifiers bind nodes that are still open, as far as that is safe (`can_bind_open_nodes`).
     """
     return Check(constraint, _FormulaCompiler(analysis, names, early=early).formula(constraint.formula, ()))
 
@@ -100,7 +100,7 @@ def compile_leaf(
     return _FormulaCompiler(analysis, names, early=early).leaf(expression, variables)
 
 
-def compile_goal(goal: Goal, analysis: Analysis, names: dict[str, Any]) -> Callable[[Tree], float]:
+def compile_objective(goal: Goal, analysis: Analysis, names: dict[str, Any]) -> Callable[[Tree], float]:
     """The score of a tree by an objective: more is better. An objective that cannot be computed is worth nothing."""
     leaf = _FormulaCompiler(analysis, names).leaf(goal.expression, ())
     sign = 1.0 if goal.maximize else -1.0
@@ -134,7 +134,7 @@ class _FormulaCompiler:
             case Quantified(every, variable, path, body):
                 if not variable.startswith("<"):
                     variables = (*variables, variable)
-                early, open_too = self._early, self._early and looks_inside(formula)
+                early, open_too = self._early, self._early and can_bind_open_nodes(formula)
                 select = compile_path(path, self._analysis, self._names, open_too=open_too, early=early)
                 inner = self.formula(body, variables)
                 return _quantified(every, variable, select, inner, first_expression(body))
@@ -239,7 +239,7 @@ def _quantified(every: bool, variable: str, select: Select, body: Evaluate, expr
     return evaluate
 
 
-def looks_inside(formula: Quantified) -> bool:
+def can_bind_open_nodes(formula: Quantified) -> bool:
     """True if a quantifier can be evaluated for a node that is still open.
 
     It can if it only compares parts of the node with each other: a part that is complete does not change. It cannot if

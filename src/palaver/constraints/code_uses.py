@@ -52,7 +52,7 @@ def _code_sees_surroundings(used: list[object], names: dict[str, Any]) -> bool:
     return False
 
 
-def is_only_measured(mention: Mention, expression: Expression, names: dict[str, Any]) -> bool:
+def takes_only_length(mention: Mention, expression: Expression, names: dict[str, Any]) -> bool:
     """True if a condition takes only the length of a list."""
     if mention.kind != "list" or "len" in names:
         return False
@@ -78,7 +78,7 @@ def reassigned_globals(modules: Iterable[ast.Module]) -> frozenset[str]:
     return frozenset(name for node in nodes for name in node.names)
 
 
-def whole_constants(modules: Iterable[ast.Module], names: dict[str, Any]) -> frozenset[str]:
+def integer_constants(modules: Iterable[ast.Module], names: dict[str, Any]) -> frozenset[str]:
     """The names of a spec that always stand for the same integer; none if code may assign in hidden ways."""
     modules = list(modules)
     if any(isinstance(node, ast.Name) and node.id in _HIDDEN for module in modules for node in ast.walk(module)):

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from typing import Any, assert_never
 
 from palaver.constraints.checks import Check, Failure, compile_formula, compile_leaf
-from palaver.constraints.code_uses import is_only_measured, is_upper_bound, sees_surroundings
+from palaver.constraints.code_uses import is_upper_bound, sees_surroundings, takes_only_length
 from palaver.constraints.incremental_formulas import (
     IncrementalAnd,
     IncrementalExists,
@@ -270,7 +270,7 @@ class _IncrementalCompiler:
             if mention.path.base not in bound:
                 position = len(reads)
                 reads.append(self.paths.number(mention.path))
-            measured = position is not None and is_only_measured(mention, expression, self._names)
+            measured = position is not None and takes_only_length(mention, expression, self._names)
             mentions.append(MentionValues(mention, position, select, measured))
         is_counting = any(each.position is not None and each.mention.kind != "each" for each in mentions)
         constants = () if variables else self._constants  # variables may hide constants

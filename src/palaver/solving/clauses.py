@@ -12,7 +12,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, assert_never
 
-from palaver.constraints.checks import CompiledLeaf, Evaluate, Failure, compile_formula, compile_leaf, looks_inside
+from palaver.constraints.checks import (
+    CompiledLeaf,
+    Evaluate,
+    Failure,
+    can_bind_open_nodes,
+    compile_formula,
+    compile_leaf,
+)
 from palaver.constraints.node_selectors import Bindings, Select, compile_path
 from palaver.grammar.analyse import Analysis
 from palaver.grammar.code import SPEC_CODE_RAISES
@@ -63,7 +70,7 @@ class Clause:
     @cached_property
     def _selects(self) -> tuple[Select, ...]:
         return tuple(
-            compile_path(each.path, self.analysis, self.names, open_too=looks_inside(each), early=True)
+            compile_path(each.path, self.analysis, self.names, open_too=can_bind_open_nodes(each), early=True)
             for each in self.quantifiers
         )
 

@@ -46,7 +46,7 @@ class NearMiss:
 class MemeticSearch:
     """Searches among the trees of one symbol."""
 
-    judges: Sequence[Callable[[Tree], Fitness]]
+    distances: Sequence[Callable[[Tree], Fitness]]
     derive: Callable[[Tree], Tree]
     placing: Placing
     assigner: Assigner
@@ -57,17 +57,17 @@ class MemeticSearch:
     is_frozen: Callable[[Path], bool] | None = None
     population: list[NearMiss] = field(default_factory=list)
 
-    def judge(self, tree: Tree) -> Fitness:
+    def measure(self, tree: Tree) -> Fitness:
         """The distance of a tree, and the nodes to blame."""
         self.budget.spent += 1
-        judgements = [judge(tree) for judge in self.judges]
-        blamed = [node for judgement in judgements for node in judgement.blamed]
-        return Fitness(sum(judgement.distance for judgement in judgements), tuple(blamed))
+        parts = [distance(tree) for distance in self.distances]
+        blamed = [node for part in parts for node in part.blamed]
+        return Fitness(sum(part.distance for part in parts), tuple(blamed))
 
     def climb(self, tree: Tree) -> NearMiss:
         """The tree after small changes, none of which made it worse."""
         tree = self.derive(tree)
-        distance, blamed = self.judge(tree)
+        distance, blamed = self.measure(tree)
         waited, last, differs = 0, None, False
         while distance > 0 and not self.budget.is_spent:
             if waited >= (MAX_STEPS_WITHOUT_GAIN if differs else MAX_STEPS_ON_PLATEAU):
@@ -81,7 +81,7 @@ class MemeticSearch:
                 self.budget.spent += 1
                 continue
             changed = self.derive(changed)
-            now, to_blame = self.judge(changed)
+            now, to_blame = self.measure(changed)
             differs = differs or now != distance
             is_better = now < distance
             waited = 0 if is_better else waited + 1

@@ -70,7 +70,7 @@ class SolverFactory:
     read_bits: Callable[[str, str], Node | None]
     _plans: dict[tuple[tuple[Constraint, ...], int], SolvingPlan] = field(default_factory=dict, repr=False)
     _checks: dict[Constraint, Check] = field(default_factory=dict, repr=False)
-    _judges: dict[Constraint, Callable[[Tree], Fitness]] = field(default_factory=dict, repr=False)
+    _distances: dict[Constraint, Callable[[Tree], Fitness]] = field(default_factory=dict, repr=False)
 
     def plan(self, constraints: Iterable[Constraint], spread: int = MAX_REPETITIONS) -> SolvingPlan:
         """The plan for these constraints, made once; unbounded fields grow by up to `spread` beyond their minimum."""
@@ -116,7 +116,7 @@ class SolverFactory:
         for symbol in sorted(plan.filters):
             fields[symbol] = self._searched(symbol, plan, simple, assigner, chance / symbol, budget, limits.rates).make
         search = MemeticSearch(
-            [self._judge(constraint) for constraint in constraints],
+            [self._distance(constraint) for constraint in constraints],
             constructor.derive,
             placing,
             assigner,
@@ -156,15 +156,15 @@ class SolverFactory:
             self._checks[constraint] = compile_check(constraint, self.analysis, self.names, early=True)
         return self._checks[constraint]
 
-    def _judge(self, constraint: Constraint) -> Callable[[Tree], Fitness]:
+    def _distance(self, constraint: Constraint) -> Callable[[Tree], Fitness]:
         """The distance of trees from satisfying a constraint; compiled when first called, which is often never."""
 
-        def judge(tree: Tree) -> Fitness:
-            if constraint not in self._judges:
-                self._judges[constraint] = compile_distance(constraint, self.analysis, self.names, self._functions)
-            return self._judges[constraint](tree)
+        def distance(tree: Tree) -> Fitness:
+            if constraint not in self._distances:
+                self._distances[constraint] = compile_distance(constraint, self.analysis, self.names, self._functions)
+            return self._distances[constraint](tree)
 
-        return judge
+        return distance
 
     def _searched(
         self,
@@ -179,9 +179,9 @@ class SolverFactory:
         """A field with conditions that its domain does not express."""
         clauses = plan.filters[symbol]
         constraints = [clause.as_constraint() for clause in clauses]
-        judges, filters = list(map(self._judge, constraints)), list(map(self.check, constraints))
+        distances, filters = list(map(self._distance, constraints)), list(map(self.check, constraints))
         conditions = [clause.leaf.function for clause in clauses if clause.is_about_one_node]
-        search = MemeticSearch(judges, lambda tree: tree, placing, assigner, chance / "search", budget, {}, rates)
+        search = MemeticSearch(distances, lambda tree: tree, placing, assigner, chance / "search", budget, {}, rates)
         return ConstrainedField(symbol, plan.domains.get(symbol), filters, conditions, assigner, search, chance, budget)
 
     def _placing(
