@@ -29,13 +29,12 @@ from typing import Any, assert_never
 from palaver.constraints.checks import Check, Failure, compile_formula, compile_leaf
 from palaver.constraints.code_uses import is_upper_bound, sees_surroundings, takes_only_length
 from palaver.constraints.incremental_formulas import (
-    IncrementalAnd,
+    IncrementalConnective,
     IncrementalExists,
     IncrementalForall,
     IncrementalFormula,
     IncrementalLeaf,
     IncrementalNot,
-    IncrementalOr,
     MentionValues,
     Outcome,
     StaticFormula,
@@ -232,12 +231,9 @@ class _IncrementalCompiler:
         match formula:
             case Leaf(expression):
                 return self._leaf(expression, variables, bound)
-            case And(formulas):
+            case And(formulas) | Or(formulas):
                 parts = tuple(self._formula(part, variables, bound) for part in formulas)
-                return IncrementalAnd(*_shared(parts), parts)
-            case Or(formulas):
-                parts = tuple(self._formula(part, variables, bound) for part in formulas)
-                return IncrementalOr(*_shared(parts), parts)
+                return IncrementalConnective(*_shared(parts), isinstance(formula, And), parts)
             case Not(inner):
                 part = self._formula(inner, variables, bound)
                 return IncrementalNot(part.reads, part.can_break, part.can_recover, part, first_expression(inner))

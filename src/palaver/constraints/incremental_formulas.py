@@ -173,21 +173,10 @@ def _with_new_value(options: list[Sequence[Value]], known: list[int]) -> Iterato
 
 
 @dataclass(frozen=True, eq=False)
-class IncrementalAnd(IncrementalFormula):
-    parts: tuple[IncrementalFormula, ...]
+class IncrementalConnective(IncrementalFormula):
+    """`and` if every part must hold, else `or`."""
 
-    def update(self, now: Selections, selections: Selections, bound: Bindings, before: Outcome | None) -> Outcome:
-        outcomes: list[Outcome | None] = [None] * len(self.parts) if before is None else list(before.parts)
-        for position, part in enumerate(self.parts):
-            outcome = outcomes[position] = part.evaluate(selections, bound, outcomes[position])
-            if outcome.failure is not None:
-                return Outcome(now, outcome.failure, tuple(outcomes))
-        is_settled = all(outcome is SETTLED for outcome in outcomes)
-        return SETTLED if is_settled else Outcome(now, None, tuple(outcomes))
-
-
-@dataclass(frozen=True, eq=False)
-class IncrementalOr(IncrementalFormula):
+    every: bool
     parts: tuple[IncrementalFormula, ...]
 
     def update(self, now: Selections, selections: Selections, bound: Bindings, before: Outcome | None) -> Outcome:
@@ -196,11 +185,10 @@ class IncrementalOr(IncrementalFormula):
         for position, part in enumerate(self.parts):
             outcome = outcomes[position] = part.evaluate(selections, bound, outcomes[position])
             failure = outcome.failure
-            if outcome is SETTLED:
-                return SETTLED
-            if failure is None:
+            if (failure is None) is not self.every:
                 break
-        return Outcome(now, failure, tuple(outcomes))
+        is_settled = (all if self.every else any)(outcome is SETTLED for outcome in outcomes)
+        return SETTLED if is_settled else Outcome(now, failure, tuple(outcomes))
 
 
 @dataclass(frozen=True, eq=False)

@@ -243,15 +243,14 @@ class WatchedPaths:
                 return False
             case _:
                 assert_never(expr)
-        is_between = any(self._holds(one, base) and self._has_child(other, child) for one, other in pairs)
+        is_between = any(
+            self._holds(one, base) and any(ref.symbol == child for ref in refs(other)) for one, other in pairs
+        )
         return is_between or any(self._may_follow_in(part, child, base) for part in parts)
 
     def _holds(self, expr: Expr, base: str) -> bool:
         below = self._analysis.below_or_source
         return any(ref.symbol == base or base in below(ref.symbol) for ref in refs(expr))
-
-    def _has_child(self, expr: Expr, child: str) -> bool:
-        return any(ref.symbol == child for ref in refs(expr))
 
 
 def _above_messages(analysis: Analysis) -> frozenset[str]:
@@ -262,7 +261,8 @@ def _above_messages(analysis: Analysis) -> frozenset[str]:
 
 
 def _is_child_of(tree: Tree, symbol: str) -> int:
-    return tree.step >= 0 and tree.parent is not None and _is_named(tree.parent, symbol)
+    above = None if tree.parent is None else tree.parent.node
+    return tree.step >= 0 and isinstance(above, Node) and above.symbol == symbol
 
 
 def _is_said(tree: Tree, symbol: str) -> int:
@@ -273,7 +273,3 @@ def _is_said(tree: Tree, symbol: str) -> int:
             return False
         climber = climber.parent
     return climber is None or climber.step >= 0
-
-
-def _is_named(tree: Tree, symbol: str) -> bool:
-    return isinstance(tree.node, Node) and tree.node.symbol == symbol

@@ -20,7 +20,7 @@ class Solutions(Iterator[Tree]):
         self,
         wanted: int | None,
         solver: Solver,
-        goals: Sequence[Callable[[Tree], float]],
+        objectives: Sequence[Callable[[Tree], float]],
         first: Iterable[Tree],
         take_turn: Callable[[], None],
         explain: Callable[[Solutions], str],
@@ -31,7 +31,7 @@ class Solutions(Iterator[Tree]):
         self.solver = solver
         self.discarded = ""  # the reason why the latest tree could not be used
         self._take_turn = take_turn
-        self._goals = goals
+        self._objectives = objectives
         self._explain = explain
         self._seen: set[str | bytes] = set()
         self._candidates: list[tuple[float, Tree]] = []
@@ -68,7 +68,7 @@ class Solutions(Iterator[Tree]):
         """A new tree; None if the budget did not suffice for one."""
         if self.solver.plan.proof is not None:
             return None
-        if not self._goals:
+        if not self._objectives:
             return self._found()
         candidates = self._candidates
         for _ in range(_CANDIDATES):
@@ -76,7 +76,7 @@ class Solutions(Iterator[Tree]):
             if tree is None:
                 break
             self._seen.add(tree.serialised())
-            candidates.append((sum(goal(tree) for goal in self._goals), tree))
+            candidates.append((sum(objective(tree) for objective in self._objectives), tree))
         if not candidates:
             return None
         candidates.sort(key=lambda candidate: -candidate[0])
