@@ -1,4 +1,4 @@
-"""What constraints mean: selectors, implicit and explicit quantifiers, and failures that tell why."""
+"""The meaning of constraints: selectors, implicit and explicit quantifiers, and failures with their reasons."""
 
 import pytest
 

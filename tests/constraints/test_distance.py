@@ -1,4 +1,4 @@
-"""How far trees are from their constraints: 0 exactly where the check passes, less where less has to change."""
+"""The distance of trees from their constraints: 0 exactly where the check passes, less where less has to change."""
 
 from collections.abc import Callable
 from functools import cache
@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import palaver
 from palaver.compiled.spec import Spec
-from palaver.constraints.distance import Judgement, compile_distance
-from palaver.constraints.gaps import normalised
+from palaver.constraints.branch_distance import normalised
+from palaver.constraints.distance import Fitness, compile_distance
 from palaver.trees.tree import Tree
 
 ITEMS = """\
@@ -32,21 +32,21 @@ def grammar(text: str) -> Spec:
     return palaver.loads(text)
 
 
-def judge_of(spec: Spec) -> Callable[[Tree], Judgement]:
+def measure_of(spec: Spec) -> Callable[[Tree], Fitness]:
     (constraint,) = spec.grammar.constraints
     return compile_distance(constraint, spec.analysis, spec.namespace.names)
 
 
-def judge(constraint: str, data: str | bytes, text: str = ITEMS) -> Judgement:
-    return judge_of(palaver.loads(text, constraints=[constraint]))(grammar(text).parse(data))
+def measure(constraint: str, data: str | bytes, text: str = ITEMS) -> Fitness:
+    return measure_of(palaver.loads(text, constraints=[constraint]))(grammar(text).parse(data))
 
 
 def distances(constraint: str, *inputs: str) -> list[float]:
-    return [judge(constraint, data).distance for data in inputs]
+    return [measure(constraint, data).distance for data in inputs]
 
 
-def texts(judgement: Judgement) -> list[str]:
-    return [str(tree) for tree in judgement.blamed]
+def texts(fitness: Fitness) -> list[str]:
+    return [str(tree) for tree in fitness.blamed]
 
 
 # --- agreement with the check -----------------------------------------------------------------------------------------
@@ -143,18 +143,18 @@ inputs = st.tuples(st.lists(items, min_size=1, max_size=4).map(",".join), st.sam
 def test_the_distance_is_zero_exactly_where_the_check_passes(constraint: str, data: str) -> None:
     spec = palaver.loads(ITEMS, constraints=[constraint])
     tree = grammar(ITEMS).parse(data)
-    judgement = judge_of(spec)(tree)
-    assert (judgement.distance == 0.0) is (spec.checks[0].failure(tree) is None)
-    assert bool(judgement.blamed) is (judgement.distance > 0)
+    fitness = measure_of(spec)(tree)
+    assert (fitness.distance == 0.0) is (spec.checks[0].failure(tree) is None)
+    assert bool(fitness.blamed) is (fitness.distance > 0)
 
 
 @pytest.mark.parametrize("constraint", ATOMS)
 def test_every_kind_of_condition_agrees_with_its_check(constraint: str) -> None:
     spec = palaver.loads(ITEMS, constraints=[constraint])
-    judged = judge_of(spec)
+    measured = measure_of(spec)
     for data in ("=0", "a=3", "ab=4,a=4", "ab=3,b=2;", "abc=9,b=1,c=6", "a=1,b=2,c=3,a=4", "b=2,b=2"):
         tree = grammar(ITEMS).parse(data)
-        assert (judged(tree).distance == 0.0) is (spec.checks[0].failure(tree) is None), data
+        assert (measured(tree).distance == 0.0) is (spec.checks[0].failure(tree) is None), data
 
 
 @settings(max_examples=60, deadline=None)
@@ -180,7 +180,7 @@ def test_every_kind_of_condition_agrees_with_its_check(constraint: str) -> None:
 def test_bits_and_bytes_agree_with_their_checks(constraint: str, data: bytes) -> None:
     spec = palaver.loads(BYTES, constraints=[constraint])
     tree = grammar(BYTES).parse(data)
-    assert (judge_of(spec)(tree).distance == 0.0) is (spec.checks[0].failure(tree) is None)
+    assert (measure_of(spec)(tree).distance == 0.0) is (spec.checks[0].failure(tree) is None)
 
 
 # --- gradients --------------------------------------------------------------------------------------------------------
@@ -222,7 +222,7 @@ def test_nearer_is_less(constraint: str, from_far_to_near: list[str]) -> None:
 
 
 @given(st.one_of(st.floats(0, exclude_min=True), st.integers(1, 10**400)), st.integers(1, 10**6))
-def test_any_gap_becomes_something_in_reach_of_one(gap: float, more: int) -> None:
+def test_every_gap_is_normalised_to_at_most_one(gap: float, more: int) -> None:
     assert 0 < normalised(gap) <= 1
     assert normalised(gap) <= normalised(gap + more if gap < 10**300 else gap)
 
@@ -242,9 +242,9 @@ def test_a_condition_that_raises_is_far() -> None:
     assert distances("exit()", "a=1") == [2.0]
 
 
-def test_nothing_to_choose_from_is_one_away() -> None:
-    assert judge('exists <t> in <tail>: <t> == ";"', "a=1").distance == 1.0
-    assert texts(judge('exists <t> in <tail>: <t> == ";"', "a=1")) == ["a=1"]
+def test_an_exists_without_candidates_is_at_distance_one() -> None:
+    assert measure('exists <t> in <tail>: <t> == ";"', "a=1").distance == 1.0
+    assert texts(measure('exists <t> in <tail>: <t> == ";"', "a=1")) == ["a=1"]
 
 
 def test_values_that_cannot_be_measured_are_far_but_nothing_is_raised() -> None:
@@ -258,8 +258,8 @@ def test_values_that_cannot_be_measured_are_far_but_nothing_is_raised() -> None:
 def test_long_texts_are_measured_where_they_differ() -> None:
     long = "7" * 5000
     text = '<start> ::= <num>\n<num> ::= r"[0-9]+"\n'
-    assert judge(f'<num> == "{long}8"', f"{long}9", text).distance == 0.5
-    assert judge(f'"{long}8" in str(<num>)', f"1{long}9", text).distance == 0.5
+    assert measure(f'<num> == "{long}8"', f"{long}9", text).distance == 0.5
+    assert measure(f'"{long}8" in str(<num>)', f"1{long}9", text).distance == 0.5
 
 
 # --- blame ------------------------------------------------------------------------------------------------------------
@@ -285,33 +285,33 @@ def test_long_texts_are_measured_where_they_differ() -> None:
         ("len('') == 1", ["a=1,a=7,b=9"]),
     ],
 )
-def test_what_failing_conditions_looked_at_is_to_blame(constraint: str, blamed: list[str]) -> None:
-    assert sorted(texts(judge(constraint, "a=1,a=7,b=9"))) == sorted(blamed)
+def test_nodes_that_failing_conditions_looked_at_are_blamed(constraint: str, blamed: list[str]) -> None:
+    assert sorted(texts(measure(constraint, "a=1,a=7,b=9"))) == sorted(blamed)
 
 
 def test_of_alternatives_the_nearest_is_blamed_first() -> None:
-    assert texts(judge("exists <i> in <item>: int(<i>.<num>) == 8", "a=1,a=7,b=20")) == ["7", "1", "20"]
-    assert texts(judge("|<tail>| == 3 or <key> == 'b'", "a=1;"))[0] == "a"
+    assert texts(measure("exists <i> in <item>: int(<i>.<num>) == 8", "a=1,a=7,b=20")) == ["7", "1", "20"]
+    assert texts(measure("|<tail>| == 3 or <key> == 'b'", "a=1;"))[0] == "a"
 
 
 def test_nothing_is_blamed_when_nothing_fails_or_twice() -> None:
-    assert judge("int(<num>) > 0", "a=1") == Judgement(0.0, ())
-    assert texts(judge("not all(int(<n>) + int(<num>) > 3 for <n> in *<tail>) or <key> == 'b'", "a=1"))[0] == "a"
-    assert texts(judge("not (int(<num>) > 3 and all(<k> == 'a' for <k> in *<key>)) and <tail> == ','", "a=9,a=1;")) == [
-        ";"
-    ]
-    assert texts(judge("int(<num>) > 3 and int(<num>) > 4", "a=1")) == ["1"]
+    assert measure("int(<num>) > 0", "a=1") == Fitness(0.0, ())
+    assert texts(measure("not all(int(<n>) + int(<num>) > 3 for <n> in *<tail>) or <key> == 'b'", "a=1"))[0] == "a"
+    assert texts(
+        measure("not (int(<num>) > 3 and all(<k> == 'a' for <k> in *<key>)) and <tail> == ','", "a=9,a=1;")
+    ) == [";"]
+    assert texts(measure("int(<num>) > 3 and int(<num>) > 4", "a=1")) == ["1"]
 
 
 # --- cost -------------------------------------------------------------------------------------------------------------
 
 
-def test_of_too_many_combinations_some_from_all_over_are_looked_at() -> None:
+def test_of_too_many_combinations_a_sample_from_all_over_is_measured() -> None:
     spec = palaver.loads(ITEMS, constraints=["(<num>, <num>, <num>, <num>) == 0"])
     tree = grammar(ITEMS).parse(",".join(["a=1"] * 300))
-    judgement = judge_of(spec)(tree)
-    assert judgement.distance > 0
-    assert len(judgement.blamed) == 300
+    fitness = measure_of(spec)(tree)
+    assert fitness.distance > 0
+    assert len(fitness.blamed) == 300
 
 
 def test_deep_conditions_are_no_trouble() -> None:

@@ -1,4 +1,4 @@
-"""A watch says, message by message, what the checks say about the whole conversation so far."""
+"""Incremental outcomes equal, message by message, those of the checks on the whole session so far."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import palaver
-from palaver.constraints.check import Check, Failure, compile_check
+from palaver.constraints.checks import Check, Failure, compile_check
 from palaver.constraints.incremental import Watch
 from palaver.trees.node import Node, NonTerminal, OpenNode, Part, Parties
 from palaver.trees.tree import Tree
 
-# --- Conversations, told message by message ---------------------------------------------------------------------------
+# --- Sessions, told message by message ---------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class Stage:
-    """A conversation up to some message: its tree, the message, and the nodes that ended with it."""
+class Snapshot:
+    """A session up to some message: its tree, the message, and the nodes that ended with it."""
 
     root: Tree
     message: Tree | None
@@ -40,8 +40,8 @@ class Times:
     ended: int
 
 
-def stages(whole: Tree, lateness: list[bool]) -> Iterator[Stage]:
-    """The conversation after each message and, at last, after its end.
+def snapshots(whole: Tree, lateness: list[bool]) -> Iterator[Snapshot]:
+    """The session after each message and, at last, after its end.
 
     Some nodes are known to be complete only when the next message is not part of them: `lateness` says which, in turn.
     """
@@ -51,25 +51,25 @@ def stages(whole: Tree, lateness: list[bool]) -> Iterator[Stage]:
         root = Tree(told(whole, number, times))
         message = root.at(paths[number]) if number < len(paths) else None
         ended = [path for path, time in times.items() if time.ended == number and path not in paths]
-        yield Stage(root, message, [root.at(path) for path in ended])
+        yield Snapshot(root, message, [root.at(path) for path in ended])
 
 
 def schedule(whole: Tree, lateness: list[bool]) -> dict[tuple[int, ...], Times]:
     """The times of messages and of the nodes above them, in the order in which they end."""
     times: dict[tuple[int, ...], Times] = {}
-    said = 0
+    count = 0
 
     def visit(tree: Tree) -> Times:
-        nonlocal said
+        nonlocal count
         if tree.sender is not None:
-            said += 1
-            time = Times(said - 1, said - 1)
+            count += 1
+            time = Times(count - 1, count - 1)
         else:
             inner = [visit(child) for child in tree.children if child.is_non_terminal]
             is_late = tree.parent is None or lateness[len(times) % len(lateness)]
-            begun = min((each.begun for each in inner), default=said)
-            ended = max((each.ended for each in inner), default=said)
-            time = Times(begun, max(ended, said) if is_late else ended)
+            begun = min((each.begun for each in inner), default=count)
+            ended = max((each.ended for each in inner), default=count)
+            time = Times(begun, max(ended, count) if is_late else ended)
         times[tree.path] = time
         return time
 
@@ -78,7 +78,7 @@ def schedule(whole: Tree, lateness: list[bool]) -> dict[tuple[int, ...], Times]:
 
 
 def told(tree: Tree, number: int, times: dict[tuple[int, ...], Times]) -> Part:
-    """What is there of a conversation after so many messages."""
+    """The part of a session after so many messages."""
     node = tree.node
     if not isinstance(node, Node) or node.parties is not None:
         return node
@@ -119,7 +119,7 @@ def text_of(talk: str) -> str:
 
 
 @cache
-def conversations(talk: str) -> list[Tree]:
+def sessions(talk: str) -> list[Tree]:
     found = [tree for seed in range(12) for tree in bare(talk).fuzz(3, seed=seed, max_repetitions=4)]
     return [tree for tree in found if len(tree.protocol_msgs()) <= 14]
 
@@ -194,7 +194,7 @@ def cases(draw: st.DrawFn) -> tuple[str, str, int, list[bool]]:
     constraint = draw(formulas(talk, [], draw(st.integers(0, 3))))
     if draw(st.booleans()):
         constraint += f" -> {draw(formulas(talk, [], 1))}"
-    which = draw(st.integers(0, len(conversations(talk)) - 1))
+    which = draw(st.integers(0, len(sessions(talk)) - 1))
     return talk, constraint, which, draw(st.lists(st.booleans(), min_size=1, max_size=5))
 
 
@@ -210,10 +210,10 @@ def begin(spec: palaver.Spec) -> Watch:
     return Watch.begin(checks_of(spec), spec.analysis, spec.namespace.names)
 
 
-def go_on(watch: Watch, stage: Stage) -> tuple[Watch, list[Failure]]:
-    if stage.message is None:
-        return watch.with_end(stage.closed)
-    return watch.with_message(stage.message, stage.closed)
+def extended(monitor: Watch, snapshot: Snapshot) -> tuple[Watch, list[Failure]]:
+    if snapshot.message is None:
+        return monitor.with_end(snapshot.closed)
+    return monitor.with_message(snapshot.message, snapshot.closed)
 
 
 def outline(failure: Failure | None) -> object:
@@ -224,53 +224,57 @@ def outline(failure: Failure | None) -> object:
     return failure.leaf.text, values, {k: str(v) for k, v in (failure.bound or {}).items()}, repr(failure.error)
 
 
-def alone(stage: Stage) -> Stage:
+def alone(snapshot: Snapshot) -> Snapshot:
     """The same with nothing around the new nodes but what they stand in."""
 
     def cut(tree: Tree) -> Tree:
         parent = tree.parent
         return Tree(tree.node, None if parent is None else Tree(OpenNode(parent.nonterminal, ())))
 
-    return Stage(stage.root, None if stage.message is None else cut(stage.message), list(map(cut, stage.closed)))
+    return Snapshot(
+        snapshot.root, None if snapshot.message is None else cut(snapshot.message), list(map(cut, snapshot.closed))
+    )
 
 
 @settings(max_examples=150, deadline=None)
 @given(cases(), st.booleans())
-def test_a_watch_says_what_the_checks_say_about_the_whole_tree(
+def test_incremental_outcomes_equal_those_of_the_checks_on_the_whole_tree(
     case: tuple[str, str, int, list[bool]], can_look_around: bool
 ) -> None:
     talk, constraint, which, lateness = case
     spec = load(talk, [constraint])
     (check,) = checks_of(spec)
-    watch = begin(spec)
+    monitor = begin(spec)
     failures: list[Failure] = []
-    for stage in stages(conversations(talk)[which], lateness):
+    for snapshot in snapshots(sessions(talk)[which], lateness):
         before = failures
-        can_look_around = can_look_around or not watch.is_incremental(check.constraint)
-        watch, failures = go_on(watch, stage if can_look_around else alone(stage))
-        expected = check.failure(stage.root)
+        can_look_around = can_look_around or not monitor.is_incremental(check.constraint)
+        monitor, failures = extended(monitor, snapshot if can_look_around else alone(snapshot))
+        expected = check.failure(snapshot.root)
         assert bool(failures) == (expected is not None)
         # Where nodes of one name are nested, another node may be blamed.
         if expected is not None and talk not in NESTED:
             assert outline(failures[0]) == outline(expected)
         if before and before[0].error is None and not failures:
-            assert watch.can_recover(check.constraint)
+            assert monitor.can_recover(check.constraint)
 
 
 @settings(max_examples=50, deadline=None)
 @given(cases(), st.data())
-def test_what_may_come_next_leaves_no_trace(case: tuple[str, str, int, list[bool]], data: st.DataObject) -> None:
+def test_evaluating_a_possible_next_message_leaves_the_outcomes_unchanged(
+    case: tuple[str, str, int, list[bool]], data: st.DataObject
+) -> None:
     talk, constraint, which, lateness = case
-    watch = begin(load(talk, [constraint]))
-    story = list(stages(conversations(talk)[which], lateness))
+    monitor = begin(load(talk, [constraint]))
+    course = list(snapshots(sessions(talk)[which], lateness))
     outcomes = []
-    watches = [watch]
-    for stage in story:
-        watch, failures = go_on(watch, stage)
-        watches.append(watch)
+    monitors = [monitor]
+    for snapshot in course:
+        monitor, failures = extended(monitor, snapshot)
+        monitors.append(monitor)
         outcomes.append(list(map(outline, failures)))
-    for number in data.draw(st.permutations(range(len(story)))):
-        _, failures = go_on(watches[number], story[number])
+    for number in data.draw(st.permutations(range(len(course)))):
+        _, failures = extended(monitors[number], course[number])
         assert list(map(outline, failures)) == outcomes[number]
 
 
@@ -286,9 +290,9 @@ LOOP = """
 """
 
 
-def exchanges(last_word: str, count: int) -> Iterator[Stage]:
+def exchanges(last_word: str, count: int) -> Iterator[Snapshot]:
     """Questions and answers that carry the same number; the views are as cheap as they can be."""
-    said: tuple[Node, ...] = ()
+    messages: tuple[Node, ...] = ()
     for number in range(count):
         no = Node(NonTerminal("<no>"), (str(number),))
         ask = Node(NonTerminal("<ask>"), (no, ":", Node(NonTerminal("<op>"), ("get",))), (), Parties("C"))
@@ -298,10 +302,10 @@ def exchanges(last_word: str, count: int) -> Iterator[Stage]:
             OpenNode(NonTerminal("<exchange>"), (ask,)),
             Node(NonTerminal("<exchange>"), (ask, answer)),
         ):
-            root = Tree(OpenNode(NonTerminal("<start>"), (*said, node)))
+            root = Tree(OpenNode(NonTerminal("<start>"), (*messages, node)))
             exchange = Tree(node, root, number)
-            yield Stage(root, exchange.children[-1], [] if isinstance(node, OpenNode) else [exchange])
-        said = (*said, node)
+            yield Snapshot(root, exchange.children[-1], [] if isinstance(node, OpenNode) else [exchange])
+        messages = (*messages, node)
 
 
 CROSS_MESSAGE = [
@@ -318,10 +322,10 @@ CROSS_MESSAGE = [
 
 
 @pytest.mark.parametrize("constraint", CROSS_MESSAGE)
-def test_a_message_costs_the_same_however_much_was_said(constraint: str) -> None:
+def test_a_message_costs_the_same_however_long_the_session_is(constraint: str) -> None:
     spec = palaver.loads(LOOP, constraints=[constraint])
-    watch = begin(spec)
-    assert watch.is_incremental(spec.grammar.constraints[0])
+    monitor = begin(spec)
+    assert monitor.is_incremental(spec.grammar.constraints[0])
     costs: list[int] = []
 
     def count(frame: FrameType, event: str, argument: object) -> None:
@@ -329,10 +333,10 @@ def test_a_message_costs_the_same_however_much_was_said(constraint: str) -> None
 
     gc.disable()  # others may want to be called when it runs
     try:
-        for stage in exchanges("ok", 500):
+        for snapshot in exchanges("ok", 500):
             costs.append(0)
             sys.setprofile(count)
-            watch, _ = go_on(watch, stage)
+            monitor, _ = extended(monitor, snapshot)
             sys.setprofile(None)
     finally:
         sys.setprofile(None)
@@ -341,14 +345,14 @@ def test_a_message_costs_the_same_however_much_was_said(constraint: str) -> None
     assert sum(costs[-40:]) <= 1.2 * sum(costs[10:50])
 
 
-def test_code_of_the_spec_is_called_only_for_what_is_new() -> None:
+def test_code_of_the_spec_is_called_only_for_new_nodes() -> None:
     code = "calls = []\ndef seen(*x):\n    calls.append(tuple(map(str, x)))\n    return True\n"
     spec = palaver.loads(code + LOOP, constraints=["seen(<ask>.<no>)", "seen(<ask>.<no>, <answer>.<no>)"])
-    watch = begin(spec)
+    monitor = begin(spec)
     calls = spec.namespace.names["calls"]
-    for number, stage in enumerate(exchanges("ok", 3)):
+    for number, snapshot in enumerate(exchanges("ok", 3)):
         calls.clear()
-        watch, _ = go_on(watch, stage)
+        monitor, _ = extended(monitor, snapshot)
         if number == 4:
             assert calls == [("2",), ("2", "0"), ("2", "1")]
         if number == 5:
@@ -359,22 +363,22 @@ FREE = "<start> ::= (<C:ask> | <S:reply>)*" + WORDS
 
 
 def outcomes(constraint: str, messages: str) -> str:
-    """What a watch says after each message of a free conversation: whether the constraint holds."""
+    """The outcomes after each message of a free session: True where the constraint holds."""
     spec = palaver.loads(FREE, constraints=[constraint])
-    watch, told = begin(spec), ""
-    said: tuple[Node, ...] = ()
+    monitor, told = begin(spec), ""
+    sent: tuple[Node, ...] = ()
     for word in messages.split():
         symbol, party = ("<ask>", "C") if word[0] == "a" else ("<reply>", "S")
         no = Node(NonTerminal("<no>"), (word[1],))
-        said = (*said, Node(NonTerminal(symbol), (word[0], no), (), Parties(party)))
-        root = Tree(OpenNode(NonTerminal("<start>"), said))
-        watch, failures = watch.with_message(root.children[-1])
+        sent = (*sent, Node(NonTerminal(symbol), (word[0], no), (), Parties(party)))
+        root = Tree(OpenNode(NonTerminal("<start>"), sent))
+        monitor, failures = monitor.with_message(root.children[-1])
         assert list(map(outline, failures)) == [outline(checks_of(spec)[0].failure(root))] * len(failures)
         told += "-" if failures else "+"
     return told
 
 
-def test_what_is_missing_may_be_made_up_for() -> None:
+def test_a_missing_node_may_still_come() -> None:
     constraint = "forall <a> in <ask>: exists <r> in <reply>: <a>.<no> == <r>.<no>"
     assert outcomes(constraint, "a0 a1 a2 r0 r2 r1 r0 a1 a0") == "-----++++"
 
@@ -385,21 +389,21 @@ def test_an_index_that_is_wrong_once_stays_wrong() -> None:
     assert outcomes("<ask>[5] != <reply>", "r0 a1 r1 a2") == "+---"
 
 
-def test_exists_may_depend_on_what_is_still_to_come() -> None:
+def test_exists_may_depend_on_later_messages() -> None:
     constraint = "exists <a> in <ask>: |<reply>| == int(<a>.<no>)"
     assert outcomes(constraint, "a1 r0 r0 a2 r1 r1") == "-+-+--"
 
 
-def test_too_many_of_something_is_told_with_the_message_that_is_too_much() -> None:
+def test_an_exceeded_count_is_reported_with_the_message_that_exceeds_it() -> None:
     spec = palaver.loads(LOOP, constraints=["len(*<bad_login>) <= 2"])
-    watch = begin(spec)
+    monitor = begin(spec)
     told = []
-    for stage in exchanges("bad", 3):
-        watch, failures = go_on(watch, stage)
+    for snapshot in exchanges("bad", 3):
+        monitor, failures = extended(monitor, snapshot)
         told.append([failure.describe() for failure in failures])
     assert told[:-1] == [[]] * 5
     assert told[-1] == ["len(*<bad_login>) <= 2 does not hold (*<bad_login> = ['bad', 'bad', 'bad'])"]
-    assert not watch.can_recover(spec.grammar.constraints[0])
+    assert not monitor.can_recover(spec.grammar.constraints[0])
 
 
 @pytest.mark.parametrize(
@@ -418,7 +422,7 @@ def test_too_many_of_something_is_told_with_the_message_that_is_too_much() -> No
         ("len(*<ask>) - len(*<answer>) <= 3", True),
     ],
 )
-def test_a_constraint_tells_whether_it_may_hold_later(constraint: str, can_recover: bool) -> None:
+def test_a_constraint_that_fails_can_recover_or_not(constraint: str, can_recover: bool) -> None:
     spec = palaver.loads(LOOP, constraints=[constraint])
     assert begin(spec).can_recover(spec.grammar.constraints[0]) == can_recover
 

@@ -38,7 +38,7 @@ class Disagreement(Exception):
 
 @dataclass
 class Tally:
-    """What has been done."""
+    """The number of specs, trees and proofs so far."""
 
     cases: int = 0
     satisfiable: int = 0
@@ -130,21 +130,21 @@ class Run:
         try:
             found = list(spec.fuzz(1, seed=number, budget=self.budget))
         except palaver.Unsolvable as unsolvable:
-            said = str(unsolvable)
+            text = str(unsolvable)
         else:
             raise Disagreement(f"{found[0].serialised()!r} is no solution")
-        if ("proved" in said) != is_proved:
-            raise Disagreement(f"it is{'' if is_proved else ' not'} proved, but is told otherwise: {said}")
-        core = named_in(said, world)
+        if ("proved" in text) != is_proved:
+            raise Disagreement(f"it is{'' if is_proved else ' not'} proved, but is told otherwise: {text}")
+        core = named_in(text, world)
         self.tally.cores[len(core)] += 1
         if world.solutions(core):
             if is_proved:
-                raise Disagreement(f"these can be satisfied: {[each.text for each in core]}\n{said}")
-            self.tally.innocent.append(f"case {number}: {said}\n{world.text}")
+                raise Disagreement(f"these can be satisfied: {[each.text for each in core]}\n{text}")
+            self.tally.innocent.append(f"case {number}: {text}\n{world.text}")
         if is_proved:
             rests = [[each for each in core if each is not left_out] for left_out in core]
             if any(rest and not world.solutions(rest) for rest in rests):
-                self.tally.too_large.append(f"case {number}: {said}\n{world.text}")
+                self.tally.too_large.append(f"case {number}: {text}\n{world.text}")
 
     def _shrunk(self, world: World, problem: Exception) -> tuple[World, Exception]:
         """The world without those conditions that the problem does not need."""
@@ -158,9 +158,9 @@ class Run:
         return world, problem
 
 
-def named_in(said: str, world: World) -> list[Formula]:
+def named_in(text: str, world: World) -> list[Formula]:
     """The conditions that a message lists as those to blame; all of them if it lists none."""
-    lines = [int(line) for line in re.findall(r"^  <string>:(\d+):\d+: ", said, re.MULTILINE)]
+    lines = [int(line) for line in re.findall(r"^  <string>:(\d+):\d+: ", text, re.MULTILINE)]
     first = 2 + len(world.grammar)  # an import and the rules come before
     return [world.conditions[line - first] for line in lines] or list(world.conditions)
 

@@ -227,7 +227,7 @@ def derivations(grammar: Grammar, most: int) -> list[Thing] | None:
 
 
 def _amount(part: Part, grammar: Grammar) -> int:
-    """How many derivations a part has."""
+    """The number of derivations of a part."""
     match part:
         case Words(_, words):
             return len(words)
@@ -397,7 +397,7 @@ Formula: TypeAlias = Leaf | Joined | Implies | Quantified
 
 
 def needs_own_line(formula: Formula) -> bool:
-    """Whether a formula can only be a whole constraint: Python cannot read `forall` and `->` inside of something."""
+    """True if a formula can only be a whole constraint: Python cannot read `forall` and `->` inside of something."""
     match formula:
         case Leaf():
             return False
@@ -427,7 +427,7 @@ class World:
 
     @cached_property
     def is_complete(self) -> bool:
-        """Whether `trees` are all."""
+        """True if `trees` are all."""
         stack: list[Part] = list(self.grammar.values())
         while stack:
             match stack.pop():
@@ -776,7 +776,7 @@ class _Author:
         return value.encode() if isinstance(value, str) else value.decode("latin-1")
 
     def _value(self, expression: str, symbol: str) -> Any:
-        """What an expression is worth somewhere."""
+        """The value of an expression at a place."""
         for _ in range(5):
             found = self._random.choice(self._trees).by_symbol.get(symbol)
             if found:

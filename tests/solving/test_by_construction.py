@@ -1,4 +1,4 @@
-"""What is solved without any search: one spec for each form that a condition can take."""
+"""Conditions that are solved without any search: one spec for each form."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ FORMS = {
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_it_is_solved_without_search(form: str) -> None:
+def test_the_condition_is_solved_without_search(form: str) -> None:
     spec = palaver.loads(FRAME, FORMS[form])
     fuzz = spec.fuzz(OUTPUTS, seed=1)
     trees = list(fuzz)

@@ -39,7 +39,7 @@ def test_repetitions_cost_no_more_than_other_outputs() -> None:
     assert calls <= 2 * 3 * 20  # to draw the third of three by chance takes five attempts or so
 
 
-def test_what_always_holds_is_hardly_evaluated() -> None:
+def test_a_condition_that_always_holds_is_hardly_evaluated() -> None:
     _, made, calls = outputs_and_calls(f"{HOLDS}<start> ::= <a>\n<a> ::= r'[a-z]{{5}}'\nwhere g(<a>)\n")
     assert calls <= 3 * made
 
@@ -49,40 +49,40 @@ def test_a_constraint_on_domains_only_calls_nothing() -> None:
     assert (made, calls) == (20, 0)
 
 
-def test_search_does_not_ask_again_what_holds_and_has_not_changed() -> None:
+def test_search_does_not_evaluate_again_a_condition_that_holds_and_has_not_changed() -> None:
     spec = palaver.loads(
         f"{HOLDS}<start> ::= <a> <b> <c>\n<a> ::= r'[a-z]{{3}}'\n<b> ::= r'[A-Z]{{3}}'\n<c> ::= r'[0-9]{{3}}'\n"
         "where g(<a>, *<b>)\n"
     )
     (constraint,) = spec.grammar.constraints
-    judge = compile_distance(constraint, spec.analysis, spec.namespace.names)
+    measure = compile_distance(constraint, spec.analysis, spec.namespace.names)
     tree = spec.matcher(lazy=False)
     tree.finish("abcXYZ123")
     first = palaver.Tree(next(tree.trees()))
     calls = spec.namespace.names["calls"]
-    assert judge(first).distance == 0
+    assert measure(first).distance == 0
     other = spec.read_as("<c>", "456")
     assert other is not None
     changed = first.replaced((2,), other)
     before = len(calls)
-    assert judge(changed).distance == 0
+    assert measure(changed).distance == 0
     assert len(calls) == before
     another = spec.read_as("<b>", "ABC")
     assert another is not None
-    assert judge(first.replaced((1,), another)).distance == 0
+    assert measure(first.replaced((1,), another)).distance == 0
     assert len(calls) > before
 
 
 @pytest.mark.parametrize("condition", ["g(<a>)", "<b> == g(<a>)", "g(<start>)"])
-def test_code_that_always_raises_is_told_once_with_its_place(condition: str) -> None:
+def test_code_that_always_raises_is_reported_once_with_its_place(condition: str) -> None:
     rules = "<start> ::= <a> <b>\n<a> ::= r'[a-z]{5}'\n<b> ::= r'[0-9]{4}'\n"
     spec = palaver.loads(f"{RAISES}{rules}where {condition}\n")
     with pytest.raises(palaver.Unsolvable) as caught:
         list(spec.fuzz(1, seed=1))
-    said = str(caught.value)
-    assert said.count("raised ZeroDivisionError") == 1
-    assert f"<string>:8:7: error: {condition} raised ZeroDivisionError" in said
-    assert "the spec's own code raised each time" in said
+    text = str(caught.value)
+    assert text.count("raised ZeroDivisionError") == 1
+    assert f"<string>:8:7: error: {condition} raised ZeroDivisionError" in text
+    assert "the spec's own code raised each time" in text
     assert len(spec.namespace.names["calls"]) <= 1_000
 
 

@@ -1,4 +1,4 @@
-"""How many nodes there are, and how many different ones, is made to fit at once: nothing is drawn until it fits."""
+"""Counts of nodes, and of different nodes, are constructed at once, not drawn until they fit."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 import palaver
 from palaver.chance import Chance
 from palaver.solving.solver import Solver
-from palaver.solving.workshop import Limits
+from palaver.solving.solving_limits import SolvingLimits
 from palaver.trees.node import Node, NonTerminal, Parties
 from palaver.trees.paths import Path
 from palaver.trees.tree import Tree
@@ -55,7 +55,7 @@ class Answers:
 def answering(question: str, *constraints: str) -> tuple[Solver, Answers]:
     spec = palaver.loads(ANSWERS + "".join(f"where {each}\n" for each in constraints))
     scene, chance = Answers(spec, question), Chance(1)
-    return spec.workshop.solver(spec.grammar.constraints, chance, chance / "fresh", Limits(), scene), scene
+    return spec.workshop.solver(spec.grammar.constraints, chance, chance / "fresh", SolvingLimits(), scene), scene
 
 
 def at_once(solver: Solver) -> list[Tree]:
@@ -91,12 +91,12 @@ def items(tree: Tree, symbol: str = "<item>") -> list[str]:
     ],
 )
 @pytest.mark.parametrize("number", [0, 1, 17, 60])
-def test_there_are_as_many_nodes_as_a_field_says_that_was_said_before(counted: str, number: int) -> None:
+def test_there_are_as_many_nodes_as_a_field_of_an_earlier_message_says(counted: str, number: int) -> None:
     solver, _ = answering(f"{number}:?", f"forall <t> in <talk>: {counted} == int(<t>.<ask>.<n>)")
     assert [len(items(tree)) for tree in at_once(solver)] == [number] * TREES
 
 
-def test_nodes_that_must_stay_count_too() -> None:
+def test_frozen_nodes_count_too() -> None:
     solver, _ = answering("7:1=a2=b3=c?", "forall <t> in <talk>: len(*<t>..<item>) == int(<t>.<ask>.<n>)")
     assert [len(items(tree)) for tree in at_once(solver)] == [4] * TREES
 
@@ -106,12 +106,12 @@ def test_nothing_is_found_where_there_are_too_many_already() -> None:
     assert solver.solve() is None
 
 
-def test_what_is_beside_the_counted_nodes_stays() -> None:
+def test_nodes_beside_the_counted_ones_stay() -> None:
     solver, scene = answering("17:?", "forall <t> in <talk>: len(*<t>.<answer>..<item>) == int(<t>.<ask>.<n>)")
     assert [str(tree)[-9:] for tree in at_once(solver)] == scene.notes
 
 
-def test_as_many_are_different_as_a_field_says_that_was_said_before() -> None:
+def test_as_many_nodes_differ_as_a_field_of_an_earlier_message_says() -> None:
     solver, _ = answering(
         "12:?",
         "forall <t> in <talk>: len(*<t>.<answer>.<list>.<item>) == int(<t>.<ask>.<n>)",
@@ -121,7 +121,7 @@ def test_as_many_are_different_as_a_field_says_that_was_said_before() -> None:
         assert len(items(tree)) == len(set(items(tree, "<id>"))) == 12
 
 
-def test_all_differ_also_from_those_that_must_stay() -> None:
+def test_nodes_also_differ_from_frozen_ones() -> None:
     numbers = [*range(8)]
     said = "".join(f"{number}=a" for number in numbers)
     solver, _ = answering(f"0:{said}?", "len({str(each) for each in *<id>}) == len(*<id>)", "len(*<item>) == 20")
@@ -154,7 +154,7 @@ WHOLE = {
 
 
 @pytest.mark.parametrize("text", WHOLE.values(), ids=WHOLE)
-def test_every_tree_is_made_to_fit(text: str) -> None:
+def test_every_tree_has_the_required_count(text: str) -> None:
     at_once(palaver.loads(text, ITEMS).fuzz(1, seed=1).solver)
 
 
@@ -167,13 +167,13 @@ def test_lists_of_different_items_are_as_long_as_others() -> None:
     assert min(lengths.values()) >= 10
 
 
-def test_more_different_ones_than_there_are_is_told() -> None:
+def test_requiring_more_different_nodes_than_exist_is_reported() -> None:
     spec = palaver.loads("<start> ::= <n>{4}\n<n> ::= r'[0-2]'\nwhere len(set(map(str, *<n>))) == 4")
     with pytest.raises(palaver.Unsolvable, match="off by 1"):
         list(spec.fuzz(1, seed=1, budget=200))
 
 
-def test_bits_that_have_no_value_of_their_own_can_be_told_apart() -> None:
+def test_bits_that_fill_no_bytes_can_be_compared() -> None:
     spec = palaver.loads("<start> ::= <n>{4}\n<n> ::= (0 | 1){4} b'a'\nwhere len({len(n.children) for n in *<n>}) == 2")
     with pytest.raises(palaver.Unsolvable, match=r"\*<n> = \[the bits [01]{12}, "):
         list(spec.fuzz(1, seed=1, budget=200))

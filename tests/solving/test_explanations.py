@@ -1,4 +1,4 @@
-"""What is said when there are no trees, or too few: the whole text, word for word.
+"""Explanations of missing trees: the whole text, word for word.
 
 Only what chance decides is left open: `VALUE` stands for some text or bytes.
 """
@@ -16,8 +16,8 @@ import palaver
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks" / "solving"
 
 
-def said(text: str, *, count: int = 1, budget: int = 500) -> str:
-    """Why there were not more outputs."""
+def explanation(text: str, *, count: int = 1, budget: int = 500) -> str:
+    """The explanation of missing outputs."""
     return said_about(palaver.loads(dedent(text).lstrip()), count, budget)
 
 
@@ -39,9 +39,9 @@ def assert_says(found: str, *lines: str) -> None:
 # --- proved -----------------------------------------------------------------------------------------------------------
 
 
-def test_one_constraint_that_the_grammar_excludes() -> None:
+def test_one_constraint_that_the_grammar_excludes_is_named() -> None:
     assert_says(
-        said("""
+        explanation("""
             <start> ::= <n>
             <n> ::= r'[0-9]{1,2}'
             where int(<n>) > 200
@@ -51,7 +51,7 @@ def test_one_constraint_that_the_grammar_excludes() -> None:
     )
 
 
-def test_two_constraints_that_exclude_each_other_and_no_others() -> None:
+def test_two_constraints_that_exclude_each_other_are_named_and_no_others() -> None:
     assert_says(
         said_about(palaver.load(BENCHMARKS / "15_unsat.fan")),
         "no tree found: it is proved that these constraints exclude each other, no <number> satisfies them all",
@@ -60,7 +60,7 @@ def test_two_constraints_that_exclude_each_other_and_no_others() -> None:
     )
 
 
-def test_an_equation_between_what_never_meets() -> None:
+def test_an_equation_between_disjoint_ranges_is_proved_unsatisfiable() -> None:
     assert_says(
         said_about(palaver.load(BENCHMARKS / "26_unsat2.fan")),
         "no tree found: it is proved that these constraints exclude each other, "
@@ -70,9 +70,9 @@ def test_an_equation_between_what_never_meets() -> None:
     )
 
 
-def test_a_constant() -> None:
+def test_a_constant_condition_that_is_false_is_proved_unsatisfiable() -> None:
     assert_says(
-        said("""
+        explanation("""
             <start> ::= 'a'
             where 1 == 2
         """),
@@ -84,9 +84,9 @@ def test_a_constant() -> None:
 # --- not found --------------------------------------------------------------------------------------------------------
 
 
-def test_one_constraint_with_its_nearest_miss() -> None:
+def test_one_constraint_is_shown_with_its_nearest_miss() -> None:
     assert_says(
-        said("""
+        explanation("""
             <start> ::= <n> <m>
             <n> ::= r'[0-9]'
             <m> ::= r'[0-9]'
@@ -99,7 +99,7 @@ def test_one_constraint_with_its_nearest_miss() -> None:
     )
 
 
-def test_equations_in_a_circle() -> None:
+def test_equations_in_a_cycle_are_named() -> None:
     name = BENCHMARKS / "unsat" / "circle.fan"
     found = said_about(palaver.load(name))
     assert found.startswith("no tree found within 500 steps; the nearest was '")
@@ -110,7 +110,7 @@ def test_equations_in_a_circle() -> None:
     )
 
 
-def test_a_sum_that_its_field_has_no_room_for() -> None:
+def test_a_sum_too_large_for_its_field_is_explained() -> None:
     name = BENCHMARKS / "unsat" / "small_field.fan"
     found = said_about(palaver.load(name))
     assert found.startswith("no tree found within 500 steps; the nearest was '")
@@ -124,7 +124,7 @@ def test_a_sum_that_its_field_has_no_room_for() -> None:
     "file, lines",
     [("crc_zero", ["7:7: bytes(<crc>) == zlib", "8:7: bytes(<crc>) == b"]), ("prime", ["8:7: is_prime", "9:7: int("])],
 )
-def test_only_those_to_blame_are_named(file: str, lines: list[str]) -> None:
+def test_only_constraints_of_the_conflict_are_named(file: str, lines: list[str]) -> None:
     name = BENCHMARKS / "unsat" / f"{file}.fan"
     *_, blamed = said_about(palaver.load(name)).split("but without any one of them they could:\n")
     for line, start in zip(blamed.splitlines(), lines, strict=True):
@@ -146,29 +146,33 @@ def test_only_those_to_blame_are_named(file: str, lines: list[str]) -> None:
         "<start> ::= <n>*\n<n> ::= r'[0-9]'\nwhere len(*<n>) == 3\nwhere len(*<n>) == 4\n",
     ],
 )
-def test_what_was_not_proved_is_never_called_so(text: str) -> None:
-    assert "proved" not in said(text, budget=100)
-    assert said(text, budget=100).startswith("no tree found within 100 steps")
+def test_nothing_is_called_proved_without_a_proof(text: str) -> None:
+    assert "proved" not in explanation(text, budget=100)
+    assert explanation(text, budget=100).startswith("no tree found within 100 steps")
 
 
 # --- too few ----------------------------------------------------------------------------------------------------------
 
 
-def test_too_few_solutions() -> None:
+def test_too_few_solutions_are_explained() -> None:
     text = "<start> ::= <n>\n<n> ::= r'[0-9]'\nwhere int(<n>) > 7\n"
-    assert_says(said(text, count=5), "only 2 of 5 found: with these constraints the grammar seems to have no others")
+    assert_says(
+        explanation(text, count=5), "only 2 of 5 found: with these constraints the grammar seems to have no others"
+    )
 
 
-def test_a_small_language_is_exhausted() -> None:
-    assert_says(said("<start> ::= 'a' | 'b'\n", count=5), "only 2 of 5 found: the grammar seems to have no others")
+def test_an_exhausted_language_is_explained() -> None:
+    assert_says(
+        explanation("<start> ::= 'a' | 'b'\n", count=5), "only 2 of 5 found: the grammar seems to have no others"
+    )
 
 
 # --- the spec's own code ----------------------------------------------------------------------------------------------
 
 
-def test_code_that_always_raises() -> None:
+def test_code_that_always_raises_is_shown() -> None:
     assert_says(
-        said("""
+        explanation("""
             <start> ::= <n>
             <n> ::= r'[a-z]'
             where int(<n>) > 7
@@ -183,5 +187,5 @@ def test_code_that_always_raises() -> None:
 
 
 def test_code_that_raises_at_times_is_not_said_to_do_so_each_time() -> None:
-    found = said("<start> ::= <n>\n<n> ::= r'[a-z0-9]'\nwhere int(<n>) == 17 or int(<n>) == 18\n", budget=200)
+    found = explanation("<start> ::= <n>\n<n> ::= r'[a-z0-9]'\nwhere int(<n>) == 17 or int(<n>) == 18\n", budget=200)
     assert "each time" not in found

@@ -26,7 +26,7 @@ def made(text: str, count: int = 5, seed: int = 1) -> list[str]:
         '<start> ::= <n> ":" <x>{int(<n>)}\n<n> ::= r"[0-9]"\n<x> ::= r"[a-c]"\nwhere int(<n>) > 2 and <x> != "a"\n',
     ],
 )
-def test_what_is_made_satisfies_its_constraints(text: str, seed: int) -> None:
+def test_every_tree_satisfies_its_constraints(text: str, seed: int) -> None:
     spec = palaver.loads(text)
     trees = list(spec.fuzz(1, seed=seed))
     assert len(trees) == 1
@@ -39,7 +39,7 @@ def test_outputs_are_all_different() -> None:
     assert len(set(texts)) == 12
 
 
-def test_too_few_sentences_are_told() -> None:
+def test_too_few_sentences_are_reported() -> None:
     trees = palaver.loads('<start> ::= "a" | "b"\n').fuzz(5, seed=1)
     assert sorted(map(str, trees)) == ["a", "b"]
     assert trees.shortfall == "only 2 of 5 found: the grammar seems to have no others"
@@ -63,7 +63,7 @@ def test_soft_constraints_prefer_but_never_reject() -> None:
     assert large > 2 * small
 
 
-def test_a_generator_makes_the_node_and_keeps_what_it_was_made_from() -> None:
+def test_a_generator_makes_the_node_and_keeps_its_sources() -> None:
     spec = palaver.loads(
         "<start> ::= '[' <packed> ']'\n<packed> ::= r'[0-9a-f]+' := bytes(<plain>).hex()\n"
         "<plain> ::= <word> := bytes.fromhex(str(<packed>))\n<word> ::= r'[a-z]+'\nwhere len(str(<plain>)) > 2\n"
@@ -90,7 +90,7 @@ def test_a_generator_whose_result_never_fits_ends_within_the_budget() -> None:
         list(palaver.loads("<start> ::= r'[0-9]+' := 'x'\n").fuzz(1, seed=1, budget=50))
 
 
-def test_a_generator_that_raises_is_told_with_its_place() -> None:
+def test_a_generator_that_raises_is_reported_with_its_place() -> None:
     with pytest.raises(palaver.SpecCrash, match=r"<string>:1:26: error: the generator of <start> raised ZeroDivision"):
         list(palaver.loads("<start> ::= r'[0-9]+' := 1 // 0\n").fuzz(1))
 

@@ -13,7 +13,7 @@ import palaver
 CASES = 200
 
 
-def test_nothing_is_proved_that_is_not_so_and_what_there_is_is_found() -> None:
+def test_no_false_proof_is_given_and_existing_trees_are_found() -> None:
     run = Run(seed=0, most=60, budget=40, samples=1)
     for number in range(CASES):
         run.case(number)
@@ -67,14 +67,14 @@ def test_nothing_is_proved_that_is_not_so_and_what_there_is_is_found() -> None:
         f"<start> ::= <a>\n<a> ::= '{10**16}'\nwhere int(<a>) + 1 < {float(10**16 + 2)!r}\n",
     ],
 )
-def test_what_can_be_satisfied_is(text: str) -> None:
+def test_constraints_that_can_be_satisfied_are(text: str) -> None:
     spec = palaver.loads(text)
     assert spec.workshop.plan(spec.grammar.constraints).proof is None
     (tree,) = spec.fuzz(1, seed=1)
     assert spec.parse(tree.serialised())
 
 
-def test_a_length_beyond_all_measure_is_not_tried() -> None:
+def test_a_length_beyond_the_limit_is_not_built() -> None:
     spec = palaver.loads(
         "<start> ::= <n> ':' <b>\n<n> ::= r'[0-9]{1,20}'\n<b> ::= r'[ab]*'\nwhere len(str(<b>)) == int(<n>)\n"
         "where int(<n>) > 10**9\n"
@@ -91,7 +91,7 @@ def test_a_part_that_cannot_be_made_is_done_without() -> None:
 # --- the test itself --------------------------------------------------------------------------------------------------
 
 
-def test_every_tree_is_written_down() -> None:
+def test_brute_force_enumerates_every_tree() -> None:
     grammar = {"<start>": Named("<a>"), "<a>": pattern([("ab", 1, 2), ("0", 0, 1)])}
     words = {tree.serialised for tree in derivations(grammar, 100) or []}
     assert words == {body + end for body in ("a", "b", "aa", "ab", "ba", "bb") for end in ("", "0")}
@@ -106,7 +106,7 @@ def test_a_false_proof_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None
         Run(seed=0).check(world)
 
 
-def test_brute_force_that_means_something_else_would_be_noticed() -> None:
+def test_a_wrong_brute_force_would_be_noticed() -> None:
     grammar = {"<start>": Named("<a>"), "<a>": literals("1", "2")}
     world = World(grammar, (Quantified(True, "<x>", "<a>", Leaf("int(<x>) < 2")),), derivations(grammar, 10)[:1] or [])
     Run(seed=0).check(world)

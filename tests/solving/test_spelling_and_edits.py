@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import palaver
 from palaver.chance import Chance
 from palaver.grammar.language import Languages, Unit
-from palaver.solving.construct import shared_out
+from palaver.solving.construction import shared_out
 from palaver.solving.edits import Edits
 from palaver.solving.spelling import Speller
 from palaver.trees.node import Node, NonTerminal, same
@@ -45,13 +45,13 @@ def test_a_word_is_spelled_as_a_matcher_would_read_it(text: str) -> None:
 
 
 @pytest.mark.parametrize("word", ["", "a", "1234-0", "1234-03", "12345-01", "1234-011", "123x-01", "1234+01"])
-def test_what_is_no_word_is_not_spelled(word: str) -> None:
+def test_a_text_that_is_no_word_is_not_spelled(word: str) -> None:
     spec = palaver.loads(ROWS["a date"])
     speller = Speller(spec.grammar.rules, Languages(spec.grammar.rules, binary=False))
     assert speller.node("<x>", word) is None
 
 
-def test_what_a_matcher_has_to_divide_is_left_to_it() -> None:
+def test_a_word_that_lengths_cannot_divide_is_left_to_the_matcher() -> None:
     spec = palaver.loads("<start> ::= <a> <b>\n<a> ::= r'[a-c]+'\n<b> ::= r'[a-c]+'\n")
     speller = Speller(spec.grammar.rules, Languages(spec.grammar.rules, binary=False))
     assert not speller.can_spell("<start>")

@@ -1,8 +1,8 @@
-"""How far a tree is from satisfying a constraint, and which nodes are to blame: advice for search.
+"""Branch distance of formulas (Korel 1990; Tracey et al. 1998), and the nodes to blame: guidance for search.
 
-The distance is 0.0 where the constraint seems satisfied, and smaller where less has to change: conditions that fail add
-up, of alternatives the nearest counts. `Check.failure` alone decides; here, only so many combinations of nodes are
-looked at, and functions of the spec are asked in a rewritten form.
+The distance is 0.0 where the constraint seems satisfied, and smaller where less has to change: the distances of
+conditions that must all hold add up, of alternatives the least counts. `Check.failure` alone decides; here only so many
+combinations of nodes are measured, and functions of the spec run in a rewritten form.
 """
 
 from __future__ import annotations
@@ -12,12 +12,11 @@ import builtins
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from operator import is_
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, assert_never
 
-from palaver.constraints.blame import scope, without_repetition
-from palaver.constraints.graded import NOTHING_TO_CHOOSE, RAISED, GradedLeaf, Raised
-from palaver.constraints.guided import Guide
-from palaver.constraints.select import Bindings, Select, compile_path
+from palaver.constraints.distance_compiler import DistanceCompiler
+from palaver.constraints.leaf_distance import NOTHING_TO_CHOOSE, RAISED, LeafDistance, Raised, scope, without_repetition
+from palaver.constraints.node_selectors import Bindings, Select, compile_path
 from palaver.grammar.analyse import Analysis
 from palaver.grammar.code import SPEC_CODE_RAISES
 from palaver.grammar.ir import expressions_of, paths_of
@@ -26,72 +25,69 @@ from palaver.trees.node import Part
 from palaver.trees.tree import Tree
 
 
-class Judgement(NamedTuple):
-    """How far a tree is from satisfying a constraint, and the nodes that failing conditions looked at.
+class Fitness(NamedTuple):
+    """The distance of a tree from satisfying a constraint, and the nodes that failing conditions looked at.
 
-    They come without repetition, condition by condition; of alternatives, those of the nearest come first.
+    The nodes come without repetition, condition by condition; of alternatives, those of the nearest come first.
     """
 
     distance: float  # 0.0: seems satisfied
     blamed: tuple[Tree, ...]
 
 
-_SATISFIED = Judgement(0.0, ())
+_SATISFIED = Fitness(0.0, ())
 
-# A part of a formula: adds the nodes to blame to the list.
-Evaluate: TypeAlias = Callable[[Tree, Bindings, list[Tree]], float]
-# Several parts, each with what is bound for it, and how they are made into one.
-Parts: TypeAlias = Iterable[tuple[Evaluate, Bindings]]
-Combine: TypeAlias = Callable[[Parts, Tree, Bindings, list[Tree]], float]
+# The distance of a part of a formula; adds the nodes to blame to the list.
+FormulaDistance: TypeAlias = Callable[[Tree, Bindings, list[Tree]], float]
+# Several parts, each with its bindings, and the function that combines their distances.
+BoundParts: TypeAlias = Iterable[tuple[FormulaDistance, Bindings]]
+Combination: TypeAlias = Callable[[BoundParts, Tree, Bindings, list[Tree]], float]
 
 
 def compile_distance(
-    constraint: Constraint,
-    analysis: Analysis,
-    names: dict[str, Any],
-    functions: Mapping[str, ast.FunctionDef] = {},
-) -> Callable[[Tree], Judgement]:
-    """A function that judges trees by `constraint`; compiled when it is first asked.
+    constraint: Constraint, analysis: Analysis, names: dict[str, Any], functions: Mapping[str, ast.FunctionDef] = {}
+) -> Callable[[Tree], Fitness]:
+    """A function that measures trees by `constraint`; compiled when it is first called.
 
-    `names` is the spec's Python namespace, `functions` what the spec itself defines in it (`guided.own_functions`).
-    Trees that differ in nothing that the constraint looks at are not judged again once it is satisfied.
+    `names` is the spec's Python namespace, `functions` the spec's own definitions in it (`functions_defined_in`).
+    Once a tree satisfies the constraint, trees with the same nodes where it looks are not measured again.
     """
-    memory = _Memory(constraint.formula, analysis, names)
+    satisfying = _SatisfyingNodes(constraint.formula, analysis, names)
 
     @cache
-    def compiled() -> Evaluate:
-        return _Compiler(analysis, names, functions).holding(constraint.formula, ())
+    def compiled() -> FormulaDistance:
+        return _FormulaDistanceCompiler(analysis, names, functions).holding(constraint.formula, ())
 
-    def judge(tree: Tree) -> Judgement:
-        if memory.knows(tree):
+    def measure(tree: Tree) -> Fitness:
+        if satisfying.has_nodes_of(tree):
             return _SATISFIED
         blamed: list[Tree] = []
         distance = compiled()(tree, {}, blamed)
         if distance:
-            return Judgement(distance, without_repetition(blamed))
-        memory.keep()
+            return Fitness(distance, without_repetition(blamed))
+        satisfying.keep()
         return _SATISFIED
 
-    return judge
+    return measure
 
 
-class _Memory:
-    """The nodes with which a formula was satisfied the last time.
+class _SatisfyingNodes:
+    """The nodes with which a formula was last satisfied.
 
-    The code of a spec may be slow. Trees never change, so what was not exchanged since is the very same node.
+    The code of a spec may be slow. Trees never change, so a node that was not exchanged since is the very same object.
     """
 
     def __init__(self, formula: Formula, analysis: Analysis, names: Mapping[str, Any]) -> None:
         named = dict.fromkeys(path.base for path in paths_of(formula))
         bases = [base for base in named if base in analysis.grammar.rules]
-        # Whatever is exchanged, the root is another one. And to look at the nodes takes as long as what is builtin.
+        # Every exchange makes a new root. And plain builtins are as fast as this comparison.
         self._is_of_use = analysis.grammar.start not in bases and _calls_code(formula, names)
         self._selects = [compile_path(Path(base), analysis, {}) for base in bases]
         self._held: list[Part] | None = None
         self._seen: list[Part] = []
 
-    def knows(self, tree: Tree) -> bool:
-        """Whether the formula was satisfied with the nodes of this tree."""
+    def has_nodes_of(self, tree: Tree) -> bool:
+        """True if the formula was satisfied with the nodes of this tree."""
         if not self._is_of_use:
             return False
         self._seen = [found.node for select in self._selects for found in select(tree, {})]
@@ -99,24 +95,24 @@ class _Memory:
         return held is not None and len(held) == len(self._seen) and all(map(is_, held, self._seen))
 
     def keep(self) -> None:
-        """The formula is satisfied with the nodes that were looked at last."""
+        """Keep the nodes of the last tree, which satisfies the formula."""
         self._held = self._seen if self._is_of_use else None
 
 
 def _calls_code(formula: Formula, names: Mapping[str, Any]) -> bool:
-    """Whether a formula calls anything but plain builtins."""
+    """True if a formula calls anything but plain builtins."""
     nodes = (node for expression in expressions_of(formula) for node in ast.walk(expression.python))
     called = (node.func for node in nodes if isinstance(node, ast.Call))
     return any(not isinstance(each, ast.Name) or each.id in names or not hasattr(builtins, each.id) for each in called)
 
 
-class _Compiler:
+class _FormulaDistanceCompiler:
     def __init__(self, analysis: Analysis, names: dict[str, Any], functions: Mapping[str, ast.FunctionDef]) -> None:
         self._analysis = analysis
         self._names = names
-        self._guide = Guide(names, functions)
+        self._compiler = DistanceCompiler(names, functions)
 
-    def holding(self, formula: Formula, variables: tuple[str, ...]) -> Evaluate:
+    def holding(self, formula: Formula, variables: tuple[str, ...]) -> FormulaDistance:
         """The distance of a formula from holding."""
         match formula:
             case Leaf(expression):
@@ -130,12 +126,11 @@ class _Compiler:
             case Quantified(every, variable, path, body):
                 inner = self.holding(body, _with(variables, variable))
                 return _settled(_over_bindings(_total if every else _nearest, variable, self._select(path), inner))
+            case _:
+                assert_never(formula)
 
-    def failing(self, formula: Formula, variables: tuple[str, ...]) -> Evaluate:
-        """The distance of a formula from failing, and that without raising.
-
-        These raise `Raised` where it fails because something raised.
-        """
+    def failing(self, formula: Formula, variables: tuple[str, ...]) -> FormulaDistance:
+        """The distance of a formula from failing without an exception; raises `Raised` if it fails by one."""
         match formula:
             case Leaf(expression):
                 return self._leaf(expression, variables, wanted=False).failing
@@ -148,10 +143,13 @@ class _Compiler:
             case Quantified(every, variable, path, body):
                 inner = self.failing(body, _with(variables, variable))
                 return _over_bindings(_nearest if every else _total_of_failures, variable, self._select(path), inner)
+            case _:
+                assert_never(formula)
 
-    def _leaf(self, expression: Expression, variables: tuple[str, ...], *, wanted: bool) -> GradedLeaf:
+    def _leaf(self, expression: Expression, variables: tuple[str, ...], *, wanted: bool) -> LeafDistance:
         selects = tuple(self._select(mention.path) for mention in expression.mentions)
-        return GradedLeaf(expression, selects, variables, self._guide.condition(expression, variables, wanted=wanted))
+        condition = self._compiler.condition(expression, variables, wanted=wanted)
+        return LeafDistance(expression, selects, variables, condition)
 
     def _select(self, path: Path) -> Select:
         return compile_path(path, self._analysis, self._names)
@@ -164,15 +162,15 @@ def _with(variables: tuple[str, ...], variable: str) -> tuple[str, ...]:
 # --- several parts as one ---------------------------------------------------------------------------------------------
 
 
-def _combined(combine: Combine, parts: Sequence[Evaluate]) -> Evaluate:
+def _combined(combine: Combination, parts: Sequence[FormulaDistance]) -> FormulaDistance:
     def evaluate(root: Tree, bound: Bindings, blamed: list[Tree]) -> float:
         return combine(((part, bound) for part in parts), root, bound, blamed)
 
     return evaluate
 
 
-def _over_bindings(combine: Combine, variable: str, select: Select, body: Evaluate) -> Evaluate:
-    """The same part for everything that is selected, whatever that is."""
+def _over_bindings(combine: Combination, variable: str, select: Select, body: FormulaDistance) -> FormulaDistance:
+    """One part, combined over all nodes that are selected."""
 
     def evaluate(root: Tree, bound: Bindings, blamed: list[Tree]) -> float:
         try:
@@ -185,15 +183,15 @@ def _over_bindings(combine: Combine, variable: str, select: Select, body: Evalua
     return evaluate
 
 
-def _total(parts: Parts, root: Tree, bound: Bindings, blamed: list[Tree]) -> float:
+def _total(parts: BoundParts, root: Tree, bound: Bindings, blamed: list[Tree]) -> float:
     total = 0.0
     for part, inner in parts:
         total += part(root, inner, blamed)
     return total
 
 
-def _nearest(parts: Parts, root: Tree, bound: Bindings, blamed: list[Tree]) -> float:
-    """The distance of the nearest part, whose nodes are blamed first. The first that raises decides, if any does."""
+def _nearest(parts: BoundParts, root: Tree, bound: Bindings, blamed: list[Tree]) -> float:
+    """The distance of the nearest part, whose nodes are blamed first. If a part raises, the first that does decides."""
     branches: list[tuple[float, list[Tree]]] = []
     for part, inner in parts:
         of_branch: list[Tree] = []
@@ -214,8 +212,8 @@ def _nearest(parts: Parts, root: Tree, bound: Bindings, blamed: list[Tree]) -> f
     return branches[0][0]
 
 
-def _total_of_failures(parts: Parts, root: Tree, bound: Bindings, blamed: list[Tree]) -> float:
-    """The same as a total. As in a check, the last of alternatives that do not hold decides how all of them fail."""
+def _total_of_failures(parts: BoundParts, root: Tree, bound: Bindings, blamed: list[Tree]) -> float:
+    """The sum of the distances. As in a check, the last of alternatives that fail decides how all of them fail."""
     total, has_raised = 0.0, False
     for part, inner in parts:
         try:
@@ -231,8 +229,8 @@ def _total_of_failures(parts: Parts, root: Tree, bound: Bindings, blamed: list[T
 # --- negations --------------------------------------------------------------------------------------------------------
 
 
-def _settled(inner: Evaluate) -> Evaluate:
-    """The same as a number, also where it raises: what raises is not satisfied, and a negation of it neither."""
+def _settled(inner: FormulaDistance) -> FormulaDistance:
+    """The distance as a number also where it raises: neither a condition that raises nor its negation is satisfied."""
 
     def evaluate(root: Tree, bound: Bindings, blamed: list[Tree]) -> float:
         try:
@@ -243,7 +241,7 @@ def _settled(inner: Evaluate) -> Evaluate:
     return evaluate
 
 
-def _negation_fails(failing: Evaluate, holding: Evaluate) -> Evaluate:
+def _negation_fails(failing: FormulaDistance, holding: FormulaDistance) -> FormulaDistance:
     def evaluate(root: Tree, bound: Bindings, blamed: list[Tree]) -> float:
         of_part: list[Tree] = []
         try:

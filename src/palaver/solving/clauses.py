@@ -1,8 +1,8 @@
-"""Constraints, taken apart as far as that changes nothing: into clauses that must all hold.
+"""Constraints, split into equivalent clauses that must all hold.
 
-`forall <x> in <a>: A and B` is two clauses, each with the quantifier in front. What is left in a clause is a
-condition, an `or`, a `not`, or an `exists`. A clause also knows what its names stand for: which symbol, and whether it
-speaks about every node of that symbol or only about some.
+`forall <x> in <a>: A and B` is two clauses, each with the quantifier in front. The body of a clause is a condition, an
+`or`, a `not`, or an `exists`. A clause also knows which symbols its names refer to, and if it is about every node of a
+symbol.
 """
 
 from __future__ import annotations
@@ -10,13 +10,33 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, assert_never
 
-from palaver.constraints.check import CompiledLeaf, Evaluate, Failure, compile_formula, compile_leaf, looks_inside
-from palaver.constraints.select import Bindings, Select, compile_path
+from palaver.constraints.checks import (
+    CompiledLeaf,
+    Evaluate,
+    Failure,
+    can_bind_open_nodes,
+    compile_formula,
+    compile_leaf,
+)
+from palaver.constraints.node_selectors import Bindings, Select, compile_path
 from palaver.grammar.analyse import Analysis
 from palaver.grammar.code import SPEC_CODE_RAISES
-from palaver.spec.ast import And, Child, Constraint, Descendant, Expression, Formula, Index, Leaf, Path, Quantified
+from palaver.spec.ast import (
+    And,
+    Child,
+    Constraint,
+    Descendant,
+    Expression,
+    Formula,
+    Index,
+    Leaf,
+    Not,
+    Or,
+    Path,
+    Quantified,
+)
 from palaver.trees.tree import Tree
 
 
@@ -39,7 +59,7 @@ class Clause:
     @cached_property
     def leaf(self) -> CompiledLeaf:
         """The condition, compiled."""
-        assert isinstance(self.body, Leaf), "only those who know that there is one ask for it"
+        assert isinstance(self.body, Leaf), "the caller has looked at the expression"
         return compile_leaf(self.body.expression, self.variables, self.analysis, self.names, early=True)
 
     @cached_property
@@ -50,12 +70,12 @@ class Clause:
     @cached_property
     def _selects(self) -> tuple[Select, ...]:
         return tuple(
-            compile_path(each.path, self.analysis, self.names, open_too=looks_inside(each), early=True)
+            compile_path(each.path, self.analysis, self.names, open_too=can_bind_open_nodes(each), early=True)
             for each in self.quantifiers
         )
 
     def bindings(self, root: Tree) -> list[Bindings]:
-        """Everything the quantifiers bind in a tree, in document order; nothing if a computed index fails."""
+        """All bindings of the quantifiers in a tree, in document order; none if a computed index fails."""
         found: list[Bindings] = [{}]
         try:
             for quantifier, select in zip(self.quantifiers, self._selects, strict=True):
@@ -65,19 +85,15 @@ class Clause:
         return found
 
     def select(self, path: Path, root: Tree, bound: Bindings) -> list[Tree]:
-        """What a path inside the body selects; nothing if a computed index fails."""
+        """The nodes that a path inside the body selects; none if a computed index fails."""
         try:
             return compile_path(path, self.analysis, self.names)(root, bound)
         except SPEC_CODE_RAISES:
             return []
 
-    def part(self, body: Formula, variables: tuple[str, ...]) -> Clause:
-        """A part of the body as a clause of its own, inside of which these Python names are bound."""
-        return replace(self, body=body, variables=variables)
-
     @property
     def is_about_one_node(self) -> bool:
-        """Whether the condition is a function of nothing but a node of the symbol that it mentions."""
+        """True if the condition is a function of one node of the symbol that it mentions."""
         expression = self.expression
         if expression is None or self.quantifiers or len(expression.mentions) != 1:
             return False
@@ -91,7 +107,7 @@ class Clause:
         return replace(self.constraint, formula=formula)
 
     def failures(self, root: Tree) -> Iterator[tuple[Bindings, Failure]]:
-        """The bindings for which the body does not hold."""
+        """The bindings for which the body fails."""
         for bound in self.bindings(root):
             if (failure := self.evaluate(root, bound)) is not None:
                 yield bound, failure
@@ -99,7 +115,7 @@ class Clause:
     # --- what names stand for -----------------------------------------------------------------------------------------
 
     def path_of(self, name: str) -> Path:
-        """Where the nodes come from that a name in the condition stands for."""
+        """The path of the nodes that a name in the condition refers to."""
         expression = self.expression
         for mention in expression.mentions if expression is not None else ():
             if mention.name == name:
@@ -118,11 +134,13 @@ class Clause:
                     pass
                 case Index():
                     symbols = frozenset(child for name in symbols for child in self.analysis.children.get(name, ()))
+                case _:
+                    assert_never(step)
         return symbols
 
     @cached_property
     def sought(self) -> frozenset[str]:
-        """The symbols of all nodes that are looked for on the way to the nodes that the condition mentions."""
+        """The symbols of all nodes on the paths to the nodes that the condition mentions."""
         expression = self.expression
         paths = [each.path for each in self.quantifiers]
         paths += [mention.path for mention in expression.mentions] if expression is not None else []
@@ -130,12 +148,12 @@ class Clause:
         return frozenset(symbol for prefix in prefixes for symbol in self.symbols_of(prefix))
 
     def binders_of(self, path: Path) -> frozenset[str]:
-        """What the quantifiers bind on the way to the nodes of a path."""
+        """The variables that quantifiers bind on the way to the nodes of a path."""
         binder = self._binder(path.base)
         return frozenset() if binder is None else self.binders_of(binder.path) | {binder.variable}
 
     def is_everywhere(self, path: Path) -> bool:
-        """Whether a path, with the quantifiers in front, comes to every node of its symbol."""
+        """True if a path, with the quantifiers in front, selects every node of its symbol."""
         binder = self._binder(path.base)
         if binder is not None:
             if not self.is_everywhere(binder.path):
@@ -151,7 +169,7 @@ class Clause:
 
     @cached_property
     def _holders(self) -> dict[str, set[str]]:
-        """For each symbol, those it may stand directly below, or be a source of."""
+        """For each symbol, those it may be a child of, or a source of."""
         found: dict[str, set[str]] = {}
         for edges in (self.analysis.children, self.analysis.arguments):
             for holder, symbols in edges.items():
@@ -174,8 +192,10 @@ def clauses_of(constraint: Constraint, analysis: Analysis, names: dict[str, Any]
                 todo.extend((quantifiers, part) for part in reversed(parts))
             case Quantified(True, _, _, body):
                 todo.append(((*quantifiers, formula), body))
-            case _:
+            case Leaf() | Or() | Not() | Quantified():
                 bound = (each.variable for each in quantifiers)
                 variables = tuple(name for name in bound if not name.startswith("<"))
                 found.append(Clause(constraint, quantifiers, formula, analysis, names, variables))
+            case _:
+                assert_never(formula)
     return found

@@ -1,9 +1,9 @@
-"""What a field may be, as far as conditions that compare it with a constant say.
+"""Domains of fields: the words that satisfy every condition which compares the field with a constant.
 
 A `Domain` is the language of a symbol with limits put on it, one for each such condition (`restrict`): a range, a
-length, a prefix, a few words. Limits are put together before anything is drawn, so five conditions on a field cost no
-more than one. A domain is *exact* if it leaves out nothing that the conditions allow. Only then does an empty one prove
-anything.
+length, a prefix, a few words. Limits are combined before a word is drawn, so five conditions on a field cost no more
+than one. A domain is *exact* if it contains all words that the conditions allow. Only an exact domain proves anything
+by being empty.
 """
 
 from __future__ import annotations
@@ -18,19 +18,11 @@ from palaver.generation.limits import BYTEWISE, InRange, Limit, NoneOf, digits_o
 from palaver.generation.numerals import spelled
 from palaver.generation.words import Words, of_length, possible_lengths
 from palaver.grammar.language import Language
+from palaver.solving.solving_limits import MAX_CACHED_DOMAINS, MAX_DOMAIN_DRAWS, MAX_LEADING_ZEROS
 from palaver.spec.ast import Constraint
 
-# How often a number with some remainder is drawn and spelled before we say that there is none.
-_TRIES = 60
-
-# Of words that are the same number, with more and more zeros in front, so many are taken into account.
-_SPELLINGS = 4
-
-# How often numbers are drawn without more leading zeros than they need.
-_USUAL = 0.9
-
-# Limits that change with every tree are not worth keeping for long.
-_MOST_KNOWN = 64
+# The probability that a number is drawn without more leading zeros than it needs.
+_USUAL_LENGTH = 0.9
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +40,10 @@ class Domain:
     is_exact: bool = True
     reasons: tuple[Constraint, ...] = ()
     spread: int = 20  # how far the lengths of an endless language are drawn beyond the first possible one
-    # What has been found out about words under limits; shared by all domains of a symbol.
+    # Words under limits, counted; shared by all domains of a symbol.
     _known: dict[tuple[Any, ...], Words] = field(default_factory=dict, compare=False, repr=False)
 
-    # --- one limit more -----------------------------------------------------------------------------------------------
+    # --- restriction --------------------------------------------------------------------------------------------------
 
     def one_of(self, words: Iterable[str], *, is_exact: bool = True) -> Domain:
         known = self.words
@@ -73,15 +65,15 @@ class Domain:
     def of_length(self, least: int, most: int | None) -> Domain:
         return replace(self, least=max(self.least, least), most=lower_of(self.most, most))
 
-    # --- what is asked ------------------------------------------------------------------------------------------------
+    # --- the limits ---------------------------------------------------------------------------------------------------
 
     def range_in(self, base: int) -> tuple[int, int | None]:
-        """The range that was asked for of numbers in this base."""
+        """The required range of numbers in this base."""
         return next(((low, high) for known, low, high in self.ranges if known == base), (0, None))
 
     @property
     def is_free(self) -> bool:
-        """Whether nothing is asked of the words."""
+        """True if all words of the language are in the domain."""
         return self.words is None and not self.ranges and not self.limits and self._any_length and self.rest is None
 
     @property
@@ -90,12 +82,12 @@ class Domain:
 
     @property
     def is_single(self) -> bool:
-        """Whether it is one word or one number, so that `draw` always begins with the same word."""
+        """True if the domain is one word or one number, so that `draw` always begins with the same word."""
         return self._single is not None or (self.words is not None and len(self.words) < 2)
 
     @property
     def _single(self) -> tuple[int, int] | None:
-        """The base and the value, if only one number is asked for and nothing else."""
+        """The base and the value, if the only limit is to be one number."""
         if len(self.ranges) == 1 and not self.limits:
             ((base, low, high),) = self.ranges
             return (base, low) if low == high else None
@@ -105,10 +97,10 @@ class Domain:
     def _all_limits(self) -> tuple[Limit, ...]:
         return (*self.limits, *(InRange(base, low, high) for base, low, high in self.ranges))
 
-    # --- which words there are ----------------------------------------------------------------------------------------
+    # --- the words ----------------------------------------------------------------------------------------------------
 
     def allows(self, word: str) -> bool:
-        """Whether a word of the language is in the domain."""
+        """True if a word of the language is in the domain."""
         if len(word) < self.least or (self.most is not None and len(word) > self.most):
             return False
         if self.words is not None and word not in self.words:
@@ -118,24 +110,24 @@ class Domain:
         return all(_keeps(word, limit) for limit in self._all_limits)
 
     def _has_rest(self, word: str) -> bool:
-        assert self.rest is not None, "somebody asked for a remainder"
+        assert self.rest is not None, "a remainder is required"
         base, modulus, allowed = self.rest
         number = int.from_bytes(word.encode("latin-1"), "big") if base == BYTEWISE else int(word, base)
         return number % modulus in allowed
 
     @property
     def is_guess(self) -> bool:
-        """Whether these are merely the words that came to mind."""
+        """True if the domain is a list of words that need not be all."""
         return self.words is not None and not self.is_exact
 
     @property
     def is_hopeless(self) -> bool:
-        """Whether there is no word that could be drawn, though that proves nothing."""
+        """True if no word can be drawn, though that proves nothing."""
         return not self.is_exact and (self._is_contradictory or self._has_no_word_left)
 
     @property
     def is_empty(self) -> bool:
-        """Whether it is proved that there is no such word."""
+        """True if it is proved that the domain is empty."""
         if not self.is_exact:
             return False
         if self._is_contradictory or self._has_no_word_left:
@@ -144,7 +136,7 @@ class Domain:
             return False
         firsts = (word for base, low, _ in self.ranges for word in islice(spelled(self.language, base, low), 3))
         if any(map(self.allows, firsts)):
-            return False  # no need to look any further
+            return False  # found without counting words
         words = self._words()
         return words.is_complete and not words.lengths
 
@@ -159,7 +151,7 @@ class Domain:
         return self.words is not None and not any(map(self.allows, self.words))
 
     def lengths(self) -> tuple[int, int | None]:
-        """The least and the largest length of a word, or limits below and above these; (1, 0) if there is no word."""
+        """The least and the largest length of a word, or bounds on these; (1, 0) if there is no word."""
         if self.words is not None:
             found = sorted(len(word) for word in self.words if self.allows(word))
             return (found[0], found[-1]) if found else (1, 0)
@@ -171,26 +163,26 @@ class Domain:
         return words.lengths[0], words.lengths[-1] if words.is_complete else self.most
 
     def _words(self, *, usual: bool = False) -> Words:
-        """The words; with `usual` only numbers that are no longer than their range makes necessary, if there are."""
+        """The words; with `usual` only numbers that are no longer than their range requires, if there are any."""
         most = lower_of(self.most, self._usual_length if usual else None)
         key = (self._all_limits, self.least, most)
         known = self._known
         if key not in known:
-            if len(known) > _MOST_KNOWN:
+            if len(known) > MAX_CACHED_DOMAINS:
                 known.clear()
             known[key] = Words(self.language, *key, spread=self.spread)
         return known[key] if known[key].lengths or most == self.most else self._words()
 
     @property
     def _usual_length(self) -> int | None:
-        """How many digits the largest allowed number has."""
+        """The number of digits of the largest allowed number."""
         tops = [len(digits_of(high, base)) for base, _, high in self.ranges if high is not None]
         return max(1, *tops) if tops else None
 
     # --- drawing ------------------------------------------------------------------------------------------------------
 
     def draw(self, chance: Chance) -> Iterator[str]:
-        """Words to try, at random; not without end."""
+        """Words to try, at random; finitely many."""
         if self._is_contradictory:
             return
         if self.words is not None:
@@ -206,14 +198,15 @@ class Domain:
                 yield word
         else:
             yield from self._numbers_drawn(chance)
-            for _ in range(_TRIES):
-                word = self._words(usual=chance.random() < _USUAL).draw(chance)
+            for _ in range(MAX_DOMAIN_DRAWS):
+                word = self._words(usual=chance.random() < _USUAL_LENGTH).draw(chance)
                 if word is None:
                     return
                 yield word
+            MAX_DOMAIN_DRAWS.reached()
 
     def _numbers_drawn(self, chance: Chance) -> Iterator[str]:
-        """Words to try, if a range of numbers is all that is asked for: then nothing needs to be counted.
+        """Words to try if the only limit is a range of numbers, which needs no counting.
 
         As with words, the numbers of each length are equally likely. It ends with the first number that is no word.
         """
@@ -222,37 +215,40 @@ class Domain:
             return
         ((base, low, high),) = self.ranges
         if base == 16 or not self.language.shortest:
-            return  # there are more spellings than come to mind
+            return  # there are more spellings than `spelled` gives
         top = base**longest - 1 if high is None else min(high, base**longest - 1)
         is_fixed = self.language.shortest == longest
         lengths = range(max(1, len(digits_of(low, base))), max(1, len(digits_of(top, base))) + 1)
-        for _ in range(_TRIES if low <= top else 0):
+        for _ in range(MAX_DOMAIN_DRAWS if low <= top else 0):
             length = lengths[0] if is_fixed else chance.pick(lengths)
             first = low if is_fixed or length == 1 else max(low, base ** (length - 1))
             last = top if is_fixed else min(top, base**length - 1)
-            words = list(islice(spelled(self.language, base, chance.stream.randint(first, last)), _SPELLINGS))
+            words = list(islice(spelled(self.language, base, chance.stream.randint(first, last)), MAX_LEADING_ZEROS))
             if not words:
                 return
-            yield words[0] if chance.random() < _USUAL else chance.pick(words)
+            yield words[0] if chance.random() < _USUAL_LENGTH else chance.pick(words)
 
     def _with_rest(self, chance: Chance) -> Iterator[str]:
-        assert self.rest is not None, "somebody asked for a remainder"
+        assert self.rest is not None, "a remainder is required"
         base, modulus, allowed = self.rest
         low, high = self.range_in(base)
         longest = max(possible_lengths(self.language).found, default=0)
         top = base**longest - 1 if high is None else min(high, base**longest - 1)
-        for _ in range(_TRIES if allowed and low <= top else 0):
+        if not allowed or low > top:
+            return
+        for _ in range(MAX_DOMAIN_DRAWS):
             number = low + chance.stream.randrange(top - low + 1)
             number += chance.pick(allowed) - number % modulus
             yield from (word for word in spelled(self.language, base, number) if number >= 0 and self.allows(word))
-            # Where few numbers are words, it is easier to come from that side.
+            # Where few numbers are words, a random word is more likely to fit.
             other = self._words().draw(chance)
             if other is not None and self.allows(other):
                 yield other
+        MAX_DOMAIN_DRAWS.reached()
 
 
 def lower_of(one: int | None, other: int | None) -> int | None:
-    """The lower of two upper limits; None is no limit."""
+    """The lower of two upper bounds; None is no bound."""
     if one is None or other is None:
         return other if one is None else one
     return min(one, other)

@@ -1,6 +1,6 @@
-"""Several nodes of one tree exchanged at once, so that what is above them is made anew only once.
+"""Several nodes of one tree exchanged at once, so that the nodes above them are rebuilt only once.
 
-Places are views of one tree, told apart by identity: a node in a tree has one view, and the view above keeps it.
+Places are views of one tree, compared by identity: each node in a tree has one view, which the view above keeps.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from palaver.solving.placing import keeping_parties
+from palaver.solving.placement import keeping_parties, node_of
 from palaver.trees.node import Node, Part
 from palaver.trees.tree import Tree
 
@@ -17,7 +17,7 @@ Write: TypeAlias = tuple[Tree, Node]
 
 
 class Edits:
-    """Nodes that are to be put into a tree. Of two, one inside of the other, the outer one counts."""
+    """Nodes to put into a tree. Of two, one inside of the other, the outer one counts."""
 
     __slots__ = ("_below", "_built", "_new", "_root", "symbols")
 
@@ -25,22 +25,22 @@ class Edits:
         self.symbols: set[str] = set()  # of the nodes that are exchanged
         self._root = root
         self._new: dict[int, Part] = {}
-        self._built: dict[int, Part] = {}  # nodes with everything put into them, as long as that is all
+        self._built: dict[int, Part] = {}  # rebuilt nodes, until another write changes them
         self._below: dict[int, dict[int, Tree]] = {}  # the children of a node that change, by their steps
 
     def __bool__(self) -> bool:
         return bool(self._new)
 
     def add_all(self, writes: Sequence[Write]) -> Tree:
-        """These are to be put into the tree, which stays as it is. Places are no sources, nor inside of sources."""
+        """Add writes, and return the tree, which stays as it is. Places are neither sources nor inside of sources."""
         below, built = self._below, self._built
         for place, node in writes:
             parent = place.parent
-            # It may be a view of what will be there.
+            # The place may be a view of the tree after earlier edits.
             place = self._root if parent is None else parent.children[place.step]
-            assert isinstance(place.node, Node), "only nodes are exchanged"
-            self.symbols.add(place.node.symbol)
-            self._new[id(place)] = keeping_parties(node, place.node)
+            old = node_of(place)
+            self.symbols.add(old.symbol)
+            self._new[id(place)] = keeping_parties(node, old)
             while parent is not None:
                 built.pop(id(parent), None)
                 below.setdefault(id(parent), {})[place.step] = place
@@ -48,18 +48,18 @@ class Edits:
         return self._root
 
     def tree(self, tree: Tree) -> Tree:
-        """A tree as it will be."""
+        """A tree after the edits."""
         if id(tree) not in self._below and id(tree) not in self._new:
             return tree
         return Tree(self._node(tree), tree.parent, tree.step)
 
     def applied(self) -> Tree:
-        """The whole tree with everything put into it."""
+        """The whole tree after the edits."""
         if not self._new:
             return self._root
         changed = Tree(self._node(self._root))
         todo = [(self._root, changed)]
-        while todo:  # what stays as it is need not be serialised again
+        while todo:  # unchanged parts need not be serialised again
             before, after = todo.pop()
             if id(before) in self._below and id(before) not in self._new:
                 pairs = list(zip(before.children, after.children, strict=True))
@@ -77,9 +77,9 @@ class Edits:
         for each in reversed(order):
             if id(each) in new or id(each) in built:
                 continue
-            assert isinstance(each.node, Node), "only nodes have children"
-            children = list(each.node.children)
+            node = node_of(each)
+            children = list(node.children)
             for step, child in below[id(each)].items():
                 children[step] = new[id(child)] if id(child) in new else built[id(child)]
-            built[id(each)] = each.node._replace(children=tuple(children))
+            built[id(each)] = node._replace(children=tuple(children))
         return new[id(tree)] if id(tree) in new else built[id(tree)]

@@ -1,10 +1,10 @@
-"""What is left of a domain if a comparison with a constant is to hold, for each kind of view."""
+"""Restriction of domains to words that satisfy a comparison with a constant: node consistency (Mackworth 1977)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sized
 from dataclasses import replace
-from typing import Any
+from typing import Any, assert_never
 
 from palaver.generation.limits import BYTEWISE, CharAt, Contains, EndsWith, Remainder, StartsWith
 from palaver.generation.numerals import spells_all
@@ -12,7 +12,10 @@ from palaver.generation.words import possible_lengths
 from palaver.grammar.charset import EVERY, CharSet
 from palaver.grammar.language import Language, Unit
 from palaver.solving.domains import Domain
-from palaver.solving.seen import (
+from palaver.solving.invertible_views import View, ViewKind
+from palaver.solving.solving_limits import MAX_LISTED_VALUES, MAX_MODULUS
+from palaver.solving.view_arithmetic import HOLDS, bounds, inverse, is_number
+from palaver.solving.view_values import (
     are_known_numbers,
     base_of,
     is_bytewise,
@@ -22,13 +25,6 @@ from palaver.solving.seen import (
     spellings,
     word_of,
 )
-from palaver.solving.view_arithmetic import HOLDS, bounds, inverse, is_number
-from palaver.solving.views import Kind, View
-
-# Sets of allowed words larger than this stay conditions that are merely checked.
-_MOST_WORDS = 4096
-
-_LARGEST_MODULUS = 100_000
 
 _LAST_CHARACTER = 0x10FFFF
 
@@ -37,25 +33,28 @@ _ORDERED = ("==", "<", "<=", ">", ">=")
 
 
 def restricted(domain: Domain, view: View, operator: str, value: Any) -> Domain | None:
-    """What is left if `view operator value` is to hold; None if that cannot be said in limits."""
+    """The part of a domain for which `view operator value` holds; None if limits cannot express that."""
     if isinstance(value, bool):
         value = int(value)
-    if view.kind is Kind.VALUE and not view.reads_as and isinstance(value, int | float) and operator in HOLDS:
-        view = replace(view, kind=Kind.NUMBER)
+    if view.kind is ViewKind.VALUE and not view.reads_as and isinstance(value, int | float) and operator in HOLDS:
+        view = replace(view, kind=ViewKind.NUMBER)
     match view.kind:
-        case Kind.VALUE if operator in ("in", "not in"):
+        case ViewKind.VALUE if operator in ("in", "not in"):
             return _by_members(domain, view, operator, value)
-        case Kind.VALUE:
+        case ViewKind.VALUE:
             return _by_value(domain, view, operator, value)
-        case Kind.NUMBER:
+        case ViewKind.NUMBER:
             return _by_number(domain, view, operator, value)
-        case Kind.LENGTH:
+        case ViewKind.LENGTH:
             return _by_length(domain, view, operator, value)
-        case Kind.ITEM:
+        case ViewKind.ITEM:
             return _by_item(domain, view, operator, value)
-        case Kind.SLICE:
+        case ViewKind.SLICE:
             return _by_slice(domain, view, operator, value)
-    return None
+        case ViewKind.COUNT | ViewKind.LIST | ViewKind.SUM | ViewKind.DIFFERENT:
+            return None
+        case _:
+            assert_never(view.kind)
 
 
 # --- values -----------------------------------------------------------------------------------------------------------
@@ -77,34 +76,37 @@ def _by_value(domain: Domain, view: View, operator: str, value: Any) -> Domain |
         case "contains":
             return domain.limited(Contains(word))
         case "<" | "<=" | ">" | ">=" if _are_all_as_long_as(domain.language, word):
-            # Bytes of one length come in the order of the numbers they are.
+            # Bytes of one length are ordered like the numbers they spell.
             number = int.from_bytes(word.encode("latin-1"), "big")
             return domain.in_range(BYTEWISE, *bounds(view, operator, number))
     return None
 
 
 def _by_members(domain: Domain, view: View, operator: str, values: Any) -> Domain | None:
-    """One of several, or none of them; of a text it would be a part, so that is something else."""
-    if not isinstance(values, list | tuple | set | frozenset | dict | range) or len(values) > _MOST_WORDS:
+    """One of several values, or none of them; `in` a text is something else."""
+    if not isinstance(values, list | tuple | set | frozenset | dict | range) or not _can_list(values):
         return None
-    if isinstance(values, set | frozenset | dict) and not (view.reads_as or _are_texts(values)):
-        return None  # there, a node is only found as what it hashes as, and that is a text
+    are_texts = all(isinstance(each, str) for each in values)
+    if isinstance(values, set | frozenset | dict) and not (view.reads_as or are_texts):
+        return None  # there, a node is only found by its hash, which is that of a text
     words = [word for each in values if (word := word_of(domain.language, view, each)) is not None]
-    # Text never equals bytes, so what has no word for this reason is not left out.
+    # Text never equals bytes, so a value of the other type excludes no word.
     other = {"str": bytes, "bytes": str}.get(view.reads_as, ())
     is_exact = len(words) == sum(not isinstance(each, other) for each in values)
-    # A set has no order of its own that is the same in every run.
+    # The order of a set is not the same in every run.
     words = sorted(words) if isinstance(values, set | frozenset) else words
     return domain.one_of(words, is_exact=is_exact) if operator == "in" else domain.none_of(words)
 
 
 def _are_all_as_long_as(language: Language, word: str) -> bool:
-    """Whether all words are rows of bytes, of the length of this one."""
+    """True if all words are bytes of the length of this one."""
     return language.unit is Unit.BYTES and language.shortest == language.longest == len(word) > 0
 
 
-def _are_texts(values: Iterable[Any]) -> bool:
-    return all(isinstance(each, str) for each in values)
+def _can_list(values: Sized) -> bool:
+    if len(values) > MAX_LISTED_VALUES:
+        MAX_LISTED_VALUES.reached()
+    return len(values) <= MAX_LISTED_VALUES
 
 
 # --- numbers ----------------------------------------------------------------------------------------------------------
@@ -114,7 +116,7 @@ def _by_number(domain: Domain, view: View, operator: str, value: Any) -> Domain 
     base = base_of(domain.language, view)
     if base is None:
         return None
-    if operator == "in" and isinstance(value, list | tuple | set | frozenset | range) and len(value) <= _MOST_WORDS:
+    if operator == "in" and isinstance(value, list | tuple | set | frozenset | range) and _can_list(value):
         if not all(isinstance(each, int) for each in value):
             return None
         if view.modulus:
@@ -146,13 +148,15 @@ def _one_of_numbers(domain: Domain, view: View, base: int, values: Iterable[Any]
     if len(numbers) == 1 and is_exact and is_largest_first(view):
         return _sized(domain, view).in_range(base, numbers[0], numbers[0])
     words = [word for number in numbers for word in spellings(language, view, base, number)]
-    # Of spellings with signs or prefixes, or with letters large and small, only some come to mind.
+    # Of spellings with signs or prefixes, or in upper and lower case, only some are given.
     return _sized(domain, view).one_of(words, is_exact=is_exact and spells_all(language, base))
 
 
 def _by_remainder(domain: Domain, view: View, base: int, is_wanted: Callable[[int], bool]) -> Domain | None:
     is_known = are_known_numbers(domain.language, view, base) and is_largest_first(view)
-    if not is_known or view.modulus > _LARGEST_MODULUS:
+    if is_known and view.modulus > MAX_MODULUS:
+        MAX_MODULUS.reached()
+    if not is_known or view.modulus > MAX_MODULUS:
         return None
     modulus = view.modulus
     kept = (rest for rest in range(modulus) if is_wanted((view.times * rest**view.power + view.plus) % modulus))
@@ -182,7 +186,7 @@ def _by_length(domain: Domain, view: View, operator: str, value: Any) -> Domain 
         return None
     scale = per_byte(domain.language)
     low, high = bounds(view, operator, value)
-    # Bits that fill no whole bytes have no length in bytes at all, and so satisfy nothing.
+    # Bits that fill no whole bytes have no length in bytes, and so satisfy nothing.
     is_exact = domain.is_exact and (scale == 1 or low == high)
     longer = domain.of_length((low or 0) * scale, None if high is None else high * scale)
     return replace(longer, is_exact=is_exact)
@@ -215,7 +219,7 @@ def _by_character(domain: Domain, index: int, operator: str, value: Any) -> Doma
 
 
 def _by_slice(domain: Domain, view: View, operator: str, value: Any) -> Domain | None:
-    """`str(<x>)[2:5] == "abc"`: each of the characters is what it must be."""
+    """`str(<x>)[2:5] == "abc"`: each of the characters is fixed."""
     word = word_of(domain.language, view, value)
     if operator != "==" or word is None or not word or domain.language.unit is Unit.BITS:
         return None

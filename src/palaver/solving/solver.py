@@ -1,16 +1,16 @@
-"""One tree after the other that satisfies every constraint, by construction where possible, else by search.
+"""The solver: makes trees that satisfy every constraint, by construction where possible, else by search.
 
 How it works
 ============
 
-The plan (`plan`) says what each constraint is good for. Fields with a domain, or with conditions of their own, are made
-to satisfy these when they are made. A fresh tree then goes through `construct`: equations are solved, alternatives made
-true, for some rounds. If a constraint still does not hold, `search` changes the tree step by step.
+The plan (`solving_plan`) classifies the constraints. Fields with a domain, or with conditions of their own, satisfy
+these when they are made. A fresh tree then goes through some rounds of `construction`: equations are solved, and
+alternatives made true. If a constraint still fails, `memetic_search` changes the tree step by step.
 
-How often a fresh tree succeeds, and how often a climb does, is counted, and the better is done more often: of a hash no
-climb comes nearer, and to draw again is cheaper.
+Fresh trees and climbs are the two arms of a bandit: successes per step are counted, and the arm with the better rate is
+taken (greedy, with optimistic initial values; Sutton & Barto 1998). For a hash, say, no climb comes nearer.
 
-Whatever comes out, by whichever way, has passed the unmodified checks.
+Every result has passed the unmodified checks.
 """
 
 from __future__ import annotations
@@ -19,32 +19,30 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from palaver.constraints.check import Check, Failure
+from palaver.constraints.checks import Check, Failure
 from palaver.generation.makers import Discarded
 from palaver.solving.clauses import Clause
-from palaver.solving.construct import Constructor
-from palaver.solving.meter import Meter
-from palaver.solving.plan import Plan
-from palaver.solving.search import Near, Search
+from palaver.solving.construction import Constructor
+from palaver.solving.memetic_search import MemeticSearch, NearMiss
+from palaver.solving.solving_limits import MAX_CONSTRUCTION_ROUNDS
+from palaver.solving.solving_plan import SolvingPlan
+from palaver.solving.step_budget import StepBudget
 from palaver.trees.tree import Tree
 
-# Rounds of construction before a tree is searched or given up; equations in a cycle need several.
-_ROUNDS = 8
-
-# What a further round is worth in steps: equations are solved, checks asked, clauses repaired.
+# The cost of a further round in steps: equations are solved, checks evaluated, clauses repaired.
 _STEPS_OF_A_ROUND = 2
 
-# From this round on equations that still do not hold are repaired like any other clause.
+# From this round on equations that still fail are repaired like any other clause.
 _REPAIR_EQUATIONS_FROM = 2
 
 
-# A step of a climb takes about as long as so many of construction.
-_COST_OF_A_CLIMBS_STEP = 3
+# The duration of a step of a climb, in steps of construction.
+_COST_OF_CLIMB_STEP = 3
 
 
 @dataclass(slots=True)
-class _Tally:
-    """How a way of solving has done so far. At first both are believed to do well."""
+class _SuccessRate:
+    """The successes and costs of one way of solving so far."""
 
     wins: float = 1.0
     steps: float = 1.0
@@ -61,55 +59,55 @@ class Solver:
         self,
         make: Callable[[], Tree],
         checks: Sequence[Check],
-        plan: Plan,
+        plan: SolvingPlan,
         constructor: Constructor,
-        search: Search,
-        meter: Meter,
+        search: MemeticSearch,
+        budget: StepBudget,
     ) -> None:
         self.plan = plan
-        self.meter = meter
-        self.nearest: Near | None = None
-        self.discarded = ""  # why the latest tree could not even be made
-        self.by_search = 0  # how many trees a climb has found
+        self.budget = budget
+        self.nearest: NearMiss | None = None
+        self.discarded = ""  # the reason why the latest tree could not even be made
+        self.by_search = 0  # the number of trees that a climb has found
         self.left_out: frozenset[int] = frozenset()  # checks, by their positions, that need not hold yet
         self._make = make
         self._checks = checks
         self._constructor = constructor
         self._search = search
-        self._fresh, self._climbs = _Tally(), _Tally(1.0, 50.0)
+        self._fresh, self._climbs = _SuccessRate(), _SuccessRate(1.0, 50.0)
         self._generations = 0
 
     @property
     def failure(self) -> Failure | None:
-        """What did not hold in the latest tree that was given up."""
-        return self.meter.failure
+        """The failure in the latest tree that was given up."""
+        return self.budget.failure
 
     def begin(self) -> None:
-        """Another tree is wanted; all steps may be spent on it."""
-        self.meter.spent = 0
+        """Start on another tree, with a full budget."""
+        self.budget.spent = 0
         self._generations = 0
 
     def forget(self) -> None:
-        """The next tree is to stand in another scene: what was tried so far is of no use for it."""
+        """Drop the population, which is of no use for a tree in another context."""
         self._search.population.clear()
         self.nearest = None
 
     @property
     def is_exhausted(self) -> bool:
-        """Whether all steps, or all generations, have been spent on the wanted tree."""
-        return self.meter.is_empty or self._generations >= self._search.rates.max_generations
+        """True if all steps, or all generations, have been spent on the current tree."""
+        return self.budget.is_spent or self._generations >= self._search.rates.max_generations
 
     def solve(self) -> Tree | None:
-        """A tree that satisfies everything; None if this attempt failed, or the meter is empty."""
-        self.meter.spent += 1
+        """A tree that satisfies every check; None if this attempt failed."""
+        self.budget.spent += 1
         try:
             if not self._checks:
                 return self._make()
             if self._climbs.rate > self._fresh.rate:
                 return self._climb()
-            before = self.meter.spent
+            before = self.budget.spent
             tree, is_solved = self._construct(self._make())
-            self._fresh.steps += self.meter.spent - before
+            self._fresh.steps += self.budget.spent - before
         except Discarded as discarded:
             self.discarded = discarded.reason
             self._fresh.steps += 1
@@ -119,13 +117,13 @@ class Solver:
         return tree if is_solved else None
 
     def _construct(self, tree: Tree) -> tuple[Tree, bool]:
-        """The tree after some rounds of construction, and whether it satisfies everything."""
-        for number in range(_ROUNDS):
+        """The tree after some rounds of construction, and True if it satisfies every check."""
+        for number in range(MAX_CONSTRUCTION_ROUNDS):
             derived = self._constructor.derive(tree)
             failing = self._failing(derived)
             if not failing:
                 return derived, True
-            self.meter.spent += _STEPS_OF_A_ROUND if number else 0
+            self.budget.spent += _STEPS_OF_A_ROUND if number else 0
             repaired = self._repaired(derived, failing, number >= _REPAIR_EQUATIONS_FROM)
             if repaired is derived and (derived is tree or number >= _REPAIR_EQUATIONS_FROM):
                 return derived, False
@@ -141,7 +139,7 @@ class Solver:
                 continue
             failure = check.failure(tree)
             if failure is not None:
-                self.meter.failure = failure
+                self.budget.failure = failure
                 failing.append(at)
         return failing
 
@@ -154,12 +152,12 @@ class Solver:
 
     @cached_property
     def _repairable(self) -> list[list[Clause]]:
-        """The clauses of each check that we know something about."""
+        """The clauses of each check that construction can repair."""
         clauses = [clause for clause in self.plan.clauses if self._constructor.can_repair(clause)]
         return [[clause for clause in clauses if clause.constraint == check.constraint] for check in self._checks]
 
     def _climb(self) -> Tree | None:
-        before = self.meter.spent
+        before = self.budget.spent
         self._generations += 1
         tree, is_solved = self._construct(self._search.start(self._make))
         if not is_solved:
@@ -168,12 +166,9 @@ class Solver:
             tree = near.tree
             if not is_solved:
                 self._search.remember(near)
-                self._note(near)
+                if self.nearest is None or near.distance < self.nearest.distance:
+                    self.nearest = near
             self.by_search += is_solved
-        self._climbs.steps += (self.meter.spent - before + 1) * _COST_OF_A_CLIMBS_STEP
+        self._climbs.steps += (self.budget.spent - before + 1) * _COST_OF_CLIMB_STEP
         self._climbs.wins += is_solved
         return tree if is_solved else None
-
-    def _note(self, near: Near) -> None:
-        if self.nearest is None or near.distance < self.nearest.distance:
-            self.nearest = near

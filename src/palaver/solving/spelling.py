@@ -1,24 +1,23 @@
-"""Nodes of words, where their lengths alone tell how a word is divided: `<octet>{4}`, `<day> "." <month>`.
+"""Nodes of words that can be divided by lengths alone, without a parser: `<octet>{4}`, `<day> "." <month>`.
 
-Most fields that equations write are such rows. To build them from the rule takes a fraction of what a matcher needs to
-get ready for a symbol.
+Most fields that equations write are like this. To build them from the rule takes a fraction of the time that a matcher
+needs to get ready for a symbol.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TypeAlias
+from functools import cache
+from typing import TypeAlias, assert_never
 
 from palaver.grammar.language import Language, Languages, Unit
 from palaver.grammar.regex import compile_pattern
-from palaver.spec.ast import Bit, Choice, Expr, Literal, Pattern, Ref, Repeat, Rule, Sequence
+from palaver.solving.solving_limits import MAX_SPELLER_DEPTH
+from palaver.spec.ast import Bit, Choice, Expr, Literal, Pattern, Permutation, Ref, Repeat, Rule, Sequence
 from palaver.trees.node import Leaf, Node, NonTerminal, Part
 
-# Makes parts of a text; None if it is not what it should be.
+# Makes nodes of a text; None if it is no word.
 _Build: TypeAlias = Callable[[str], "tuple[Part, ...] | None"]
-
-# Rules that contain each other deeper than this are left to the matcher.
-_DEEPEST = 20
 
 
 class Speller:
@@ -30,13 +29,13 @@ class Speller:
         self._builders: dict[str, _Build | None] = {}
 
     def can_spell(self, symbol: str) -> bool:
-        """Whether `node` is able to tell what is a word of the symbol, and what is not."""
+        """True if `node` accepts exactly the words of the symbol."""
         return self._builder(symbol) is not None
 
     def node(self, symbol: str, word: str) -> Node | None:
         """The node of a word; None if it is no word of the symbol."""
         build = self._builder(symbol)
-        assert build is not None, "only those who know that it can be told ask"
+        assert build is not None, "the caller has asked `can_spell`"
         found = build(word)
         if found is None:
             return None
@@ -47,7 +46,7 @@ class Speller:
     def _builder(self, symbol: str) -> _Build | None:
         if symbol not in self._builders:
             language = self._languages.of(symbol)
-            # Whether nothing is a leaf is not ours to say.
+            # The empty word is left to the matcher, which knows if it has a leaf.
             is_good = language is not None and language.shortest > 0
             self._builders[symbol] = self._symbol(symbol, language, 0) if language is not None and is_good else None
         return self._builders[symbol]
@@ -62,11 +61,13 @@ class Speller:
             parts = body(text)
             return None if parts is None else (Node(name, parts),)
 
-        # Of single characters there are few, and they come again and again.
-        return _remembering(one) if language.longest == 1 else one
+        if language.longest != 1:
+            return one
+        cached = cache(one)  # there are few single characters, and they come again and again
+        return lambda text: cached(text) if len(text) == 1 else None
 
     def _built(self, expr: Expr, language: Language, depth: int) -> _Build | None:
-        if depth > _DEEPEST:
+        if depth > MAX_SPELLER_DEPTH:
             return None
         unit = language.unit
         match expr:
@@ -83,8 +84,11 @@ class Speller:
             case Sequence(parts):
                 return self._sequence(parts, language, depth)
             case Repeat(body, int(least), most) if most is None or isinstance(most, int):
-                return self._row(body, least, most, language, depth)
-        return None
+                return self._repetition(body, least, most, language, depth)
+            case Ref() | Repeat() | Permutation():
+                return None
+            case _:
+                assert_never(expr)
 
     def _one_of(self, options: tuple[Expr, ...], unit: Unit) -> _Build | None:
         """One of several terminals."""
@@ -100,14 +104,14 @@ class Speller:
                     return None
         return known.get
 
-    def _row(self, body: Expr, least: int, most: int | None, language: Language, depth: int) -> _Build | None:
-        """A repetition of something that is always equally long."""
+    def _repetition(self, body: Expr, least: int, most: int | None, language: Language, depth: int) -> _Build | None:
+        """A repetition of a body of fixed length."""
         lengths, build = self._languages.lengths(body), self._built(body, language, depth + 1)
         if lengths is None or build is None or lengths[0] != lengths[1] or not lengths[0]:
             return None
         once, size = build, lengths[0]
 
-        def row(text: str) -> tuple[Part, ...] | None:
+        def repeated(text: str) -> tuple[Part, ...] | None:
             count, rest = divmod(len(text), size)
             if rest or count < least or (most is not None and count > most):
                 return None
@@ -119,10 +123,10 @@ class Speller:
                 found += parts
             return tuple(found)
 
-        return row
+        return repeated
 
     def _sequence(self, parts: tuple[Expr, ...], language: Language, depth: int) -> _Build | None:
-        """Parts of which at most one is not always equally long."""
+        """A sequence of parts of which at most one has no fixed length."""
         builds: list[tuple[_Build, int | None]] = []
         for part in parts:
             lengths, build = self._languages.lengths(part), self._built(part, language, depth + 1)
@@ -150,19 +154,6 @@ class Speller:
             return tuple(found)
 
         return divided
-
-
-def _remembering(build: _Build) -> _Build:
-    known: dict[str, tuple[Part, ...] | None] = {}
-
-    def remembering(text: str) -> tuple[Part, ...] | None:
-        if len(text) != 1:
-            return None
-        if text not in known:
-            known[text] = build(text)
-        return known[text]
-
-    return remembering
 
 
 def _leaf(text: str, unit: Unit) -> Leaf:

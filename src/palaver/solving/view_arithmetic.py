@@ -1,4 +1,4 @@
-"""The arithmetic of views turned round: which number gives a value, and which numbers keep a bound."""
+"""Inverse arithmetic of views: the number that gives a value, and the numbers that keep a bound."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from typing import Any
 
-from palaver.solving.views import TURNED, View
+from palaver.solving.invertible_views import TURNED, View
 
 HOLDS = {
     "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
@@ -17,7 +17,7 @@ HOLDS = {
 
 
 def is_number(value: Any) -> bool:
-    """Whether one can calculate with it."""
+    """True if a value is an integer or a finite float."""
     return isinstance(value, int) or (isinstance(value, float) and math.isfinite(value))
 
 
@@ -69,7 +69,7 @@ def _floor_root(number: int, power: int) -> int | None:
 
 
 def is_signed(layout: str) -> bool:
-    """Whether numbers in this layout may be negative."""
+    """True if numbers in this layout may be negative."""
     return layout not in ("", "big", "little") and layout[-1].islower()
 
 

@@ -1,67 +1,63 @@
-"""Trees that satisfy constraints by construction: equations are solved, alternatives are chosen and made true.
+"""Construction by local propagation (Sussman & Steele 1980): equations are solved, alternatives chosen and made true.
 
 How it works
 ============
 
 `derive` goes through the equations of a plan in their order. For each instance in the tree (each binding of the
-quantifiers, each combination of nodes) both sides are evaluated; where they do not agree, one side is written: the node
-that its view looks at is exchanged for one that has the wanted value. If that cannot be, the other side is written.
+quantifiers, each combination of nodes) both sides are evaluated; where they differ, one side is written: the node of
+its view is exchanged for one that has the required value. If that is impossible, the other side is written.
 
-A count is written by making anew what holds the nodes, with more of them or fewer, and all else in it as it was. That
-is the innermost node that a path comes through and that may be written: of a conversation, a part of our own message.
+A count is written by regenerating the node around the counted ones, with more of them or fewer, and all else in it as
+it was. That is the innermost node on the path that may be written: in a session, a part of our own message.
 
-`repair` makes a failing clause true where it is no equation: of an `or` one alternative, of an `exists` one node.
+`repair` makes a failing clause true that is no equation: of an `or` one alternative, of an `exists` one node.
 
-Trees never change. What equations write is collected and put into the tree at once; an instance that reads what another
-has written sees it as it will be. Where generators and computed repetitions must be made to fit, each write gives a new
-tree instead, and the nodes that later instances need are found again by their paths.
+Trees never change. The writes of equations are collected and put into the tree at once; an instance that reads what
+another has written sees the new node. Where generators and computed repetitions must be made to fit, each write gives a
+new tree instead, and the nodes that later instances need are found again by their paths.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, assert_never
 
 from palaver.chance import Chance
-from palaver.constraints.check import Value
-from palaver.constraints.select import Bindings
+from palaver.constraints.checks import Value
+from palaver.constraints.node_selectors import Bindings
 from palaver.errors import ConversionError
 from palaver.generation.makers import Discarded
 from palaver.grammar.bounds import last_symbol
 from palaver.grammar.code import SPEC_CODE_RAISES
-from palaver.solving.assign import Assigner, plain
+from palaver.solving.assignment import Assigner, plain
 from palaver.solving.clauses import Clause
 from palaver.solving.edits import Edits, Write
-from palaver.solving.placing import Placing
-from palaver.solving.plan import Direction, Equation, Plan, directions_of
+from palaver.solving.invertible_views import OF_SEVERAL_NODES, View, ViewKind, ViewReader
+from palaver.solving.placement import Placing, node_of
+from palaver.solving.solving_limits import MAX_DISTINCT_DRAWS, MAX_INSTANCES
+from palaver.solving.solving_plan import Direction, Equation, SolvingPlan, directions_of
 from palaver.solving.view_arithmetic import HOLDS, inverse
-from palaver.solving.views import Kind, Reader, View
 from palaver.spec.ast import And, Child, Expression, Formula, Index, Leaf, Not, Or, Quantified, Step
 from palaver.spec.ast import Path as AstPath
 from palaver.trees.node import Node
 from palaver.trees.paths import Path
 from palaver.trees.tree import Tree
 
-# What the quantifiers bind, and what the mentions of a condition stand for.
+# The bindings of the quantifiers, and the values of a condition's mentions.
 _Instance: TypeAlias = tuple[Bindings, tuple[Value, ...]]
-
-# More instances of one equation in one tree are not looked at.
-_MOST_INSTANCES = 10_000
-
-# How often a node is drawn that has to differ from others.
-_TRIES = 20
 
 
 @dataclass(frozen=True)
 class Constructor:
-    """Solves and repairs in trees of one grammar. `is_frozen` tells what must not be touched."""
+    """Solves equations and repairs clauses in trees of one grammar. Frozen nodes are not changed."""
 
-    plan: Plan
+    plan: SolvingPlan
     assigner: Assigner
     placing: Placing
-    reader: Reader
+    reader: ViewReader
     chance: Chance
     is_frozen: Callable[[Path], bool] | None = None
     _repairable: dict[Clause, bool] = field(default_factory=dict, repr=False)
@@ -72,21 +68,21 @@ class Constructor:
     )
 
     def derive(self, root: Tree) -> Tree:
-        """The tree after every equation was solved once, in order."""
+        """The tree after each equation was solved once, in order."""
         if not self.placing.is_simple:
             for equation in self.plan.equations:
                 root = self._solve_in_turn(equation, root)
             return root
         edits = Edits(root)
         for equation in self.plan.equations:
-            if edits and (equation.makes_anew or any(self._looks_into(equation, symbol) for symbol in edits.symbols)):
+            if edits and (equation.regenerates or any(self._looks_into(equation, symbol) for symbol in edits.symbols)):
                 root = edits.applied()
                 edits = Edits(root)
             self._solve(equation, root, edits)
         return edits.applied()
 
     def _looks_into(self, equation: Equation, symbol: str) -> bool:
-        """Whether an equation seeks something inside of nodes of a symbol: then it must see the new ones."""
+        """True if an equation looks inside of nodes of a symbol, and so must see the new ones."""
         key = (equation, symbol)
         if key not in self._inside:
             clause = equation.clause
@@ -96,17 +92,17 @@ class Constructor:
     def _solve(self, equation: Equation, root: Tree, edits: Edits) -> None:
         for bound, values in _instances(equation, root):
             if edits:
-                values = tuple([_as_it_will_be(value, edits) for value in values])
+                values = tuple([_updated(value, edits.tree) for value in values])
             self._written(equation.directions, equation.clause, bound, values, root, edits.add_all)
 
     def _solve_in_turn(self, equation: Equation, root: Tree) -> Tree:
-        """Where to write a node may change others, each instance is looked at in the tree that the last one left."""
+        """The tree after each instance was solved in the tree that the last one left, as a write may change others."""
         before = root
         for bound, values in _instances(equation, root):
             if root is not before and (equation.is_self_dependent or self.placing.dependence.fields):
                 try:
-                    values = tuple([_found_again(value, root) for value in values])
-                    bound = _again(bound, root)
+                    values = tuple([_updated(value, partial(_same_place, root)) for value in values])
+                    bound = _rebound(bound, root)
                 except IndexError:
                     break  # the tree has another shape now; there is another round
             written = self._written(equation.directions, equation.clause, bound, values, root, self._putter(root))
@@ -131,9 +127,9 @@ class Constructor:
         root: Tree,
         apply: Callable[[Sequence[Write]], Tree],
     ) -> Tree | None:
-        """What `apply` gives for writes that let an instance of an equation hold.
+        """The tree that `apply` makes of writes that let an instance of an equation hold.
 
-        None if it does hold, or we cannot help it.
+        None if it holds already, or no such writes are known.
         """
         for direction in directions:
             operator = direction.relation.operator
@@ -154,24 +150,26 @@ class Constructor:
     def _writes(
         self, direction: Direction, target: Value, wanted: Any, clause: Clause, bound: Bindings, root: Tree
     ) -> Sequence[Write] | None:
-        """What to write so that the direction's view shows `wanted`."""
+        """The writes that give the direction's view the value `wanted`."""
         relation = direction.relation
         view = relation.view
-        if view.kind is Kind.COUNT:
-            return self._counted(direction, wanted, clause, bound, root) if relation.operator == "==" else None
-        if view.kind is Kind.LIST:
-            return self._listed(view.element, target, wanted) if relation.operator == "==" else None
-        if view.kind is Kind.SUM:
-            return self._summed(direction, target, wanted) if relation.operator == "==" else None
-        if view.kind is Kind.DIFFERENT:
-            return self._varied(direction, target, wanted, root) if relation.operator == "==" else None
+        if view.kind in OF_SEVERAL_NODES and relation.operator != "==":
+            return None
+        if view.kind is ViewKind.COUNT:
+            return self._counted(direction, wanted, clause, bound, root)
+        if view.kind is ViewKind.LIST:
+            return self._listed(view.element, target, wanted)
+        if view.kind is ViewKind.SUM:
+            return self._summed(direction, target, wanted)
+        if view.kind is ViewKind.DIFFERENT:
+            return self._varied(direction, target, wanted, root)
         if not isinstance(target, Tree) or not self._can_write(target):
             return None
         node = self.assigner.assigned(target, view, relation.operator, wanted, self.chance)
         return None if node is None else ((target, node),)
 
     def _summed(self, direction: Direction, targets: Value, wanted: Any) -> Sequence[Write] | None:
-        """What is missing in a sum, or too much, is shared out among the numbers."""
+        """Writes that share out the difference to a wanted sum among the numbers."""
         view = direction.relation.view
         total = inverse(view, wanted)
         if total is None or not isinstance(targets, list) or not targets or view.element is None:
@@ -184,7 +182,7 @@ class Constructor:
         return None if numbers is None else self._listed(view.element, targets, numbers)
 
     def _listed(self, element: View | None, targets: Value, wanted: Any) -> Sequence[Write] | None:
-        """Each of several nodes gets the value that is at its place in a list."""
+        """Writes that give each of several nodes the value at its place in a list."""
         if not isinstance(wanted, list | tuple) or not isinstance(targets, list) or len(wanted) != len(targets):
             return None
         assert element is not None, "a list is a list of something"
@@ -199,12 +197,12 @@ class Constructor:
         return writes
 
     def _varied(self, direction: Direction, targets: Value, wanted: Any, root: Tree) -> Sequence[Write] | None:
-        """Of several nodes some are exchanged, so that as many are different as wanted."""
+        """Writes that exchange some of several nodes, so that as many are different as wanted."""
         amount = inverse(direction.relation.view, wanted)
         if amount is None or not isinstance(targets, list) or not 0 < amount <= len(targets):
             return None
         groups: dict[Any, list[Tree]] = {}
-        # What must stay as it is comes first, so that it is the others that change.
+        # Nodes that cannot be written come first, so that the others change.
         for tree in sorted(targets, key=self._can_write):
             groups.setdefault(plain(tree), []).append(tree)
         if len(groups) > amount:
@@ -215,24 +213,23 @@ class Constructor:
         return self.placing.can_write(tree, self.is_frozen)
 
     def _made_alike(self, groups: Sequence[list[Tree]], amount: int) -> Sequence[Write] | None:
-        """All become like nodes of the first groups."""
+        """Writes that make all nodes like those of the first groups."""
         writes: list[Write] = []
         for tree in [tree for group in groups[amount:] for tree in group]:
             (model, *_) = groups[self.chance.below(amount)]
-            assert isinstance(model.node, Node), "only nodes are exchanged"
             if not self._can_write(tree) or tree.symbol != model.symbol:
                 return None
-            writes.append((tree, model.node))
+            writes.append((tree, node_of(model)))
         return writes
 
     def _made_different(self, groups: Mapping[Any, list[Tree]], amount: int, root: Tree) -> Sequence[Write] | None:
-        """Nodes that repeat others are drawn anew, until there are enough different ones."""
+        """Writes that replace nodes that repeat others, until there are enough different ones."""
         seen, elsewhere = set(groups), root.size()
         writes: list[Write] = []
         for tree in filter(self._can_write, [tree for group in groups.values() for tree in group[1:]]):
             if len(seen) == amount:
                 break
-            fresh = (self.placing.fresh(tree, elsewhere) for _ in range(_TRIES))
+            fresh = (self.placing.fresh(tree, elsewhere) for _ in range(MAX_DISTINCT_DRAWS))
             node = next((node for node in fresh if plain(Tree(node)) not in seen), None)
             if node is None:
                 return None  # there seem to be no others
@@ -243,7 +240,7 @@ class Constructor:
     def _counted(
         self, direction: Direction, wanted: Any, clause: Clause, bound: Bindings, root: Tree
     ) -> Sequence[Write] | None:
-        """What holds the nodes gets as many more of them as are missing, or fewer."""
+        """The write that regenerates the node around the counted ones, with as many of them as wanted."""
         path = clause.path_of(direction.relation.view.name)
         amount = inverse(direction.relation.view, wanted)
         if amount is None:
@@ -256,9 +253,9 @@ class Constructor:
         return None
 
     def _holders(self, path: AstPath, clause: Clause, bound: Bindings, root: Tree) -> Iterator[Tree]:
-        """What can be made anew so that a path selects more nodes or fewer: the innermost first, it changes the least.
+        """The nodes that can be regenerated so that a path selects more nodes or fewer: the innermost first.
 
-        If the path comes through several nodes side by side, what holds them all is better, as long as that is free.
+        If the path comes through several nodes side by side, the node around them all is better, if it can be written.
         """
         several: list[Tree] = []
         for outer, step in _ways_in(path, clause, bound, root):
@@ -273,7 +270,7 @@ class Constructor:
             yield self.chance.pick(several)
 
     def _outermost_free(self, tree: Tree, symbol: str, clause: Clause) -> list[Tree]:
-        """The tree, or what can be written inside of it, and can have a symbol in it."""
+        """The tree, or the nodes inside of it, that can be written and can contain a symbol."""
         found: list[Tree] = []
         todo = [tree]
         while todo:
@@ -286,17 +283,17 @@ class Constructor:
                 todo += reversed(current.children)
         return found
 
-    # --- what is no equation ------------------------------------------------------------------------------------------
+    # --- repair -------------------------------------------------------------------------------------------------------
 
     def can_repair(self, clause: Clause) -> bool:
-        """Whether there may be anything in a clause that we know how to make true."""
+        """True if there may be a part of a clause that can be made true by writing."""
         if clause not in self._repairable:
             expression = clause.expression
             self._repairable[clause] = expression is None or bool(directions_of(clause, self.reader))
         return self._repairable[clause]
 
     def repair(self, clause: Clause, root: Tree) -> Tree:
-        """The tree after each failing instance of a clause was made true, as far as we know how."""
+        """The tree after each failing instance of a clause was made true, as far as possible."""
         paths = [{name: tree.path for name, tree in bound.items()} for bound, _ in clause.failures(root)]
         for each in paths:
             try:
@@ -316,12 +313,13 @@ class Constructor:
                 return self._leaf_made_true(clause, expression, bound, root)
             case And(parts):
                 for part in parts:
-                    root = self._with(clause, part, _again(bound, root), root)
+                    root = self._with(clause, part, _rebound(bound, root), root)
                 return root
             case Or(parts):
                 for at in _shuffled(len(parts), self.chance):
                     if (made := self._made_true(clause, parts[at], bound, root)) is not None:
                         return made
+                return None
             case Quantified(every, variable, path, body):
                 found = clause.select(path, root, bound)
                 if not every:
@@ -330,24 +328,25 @@ class Constructor:
                     return None
                 paths = [tree.path for tree in found]
                 for each in paths:
-                    inner = {**_again(bound, root), variable: root.at(each)}
+                    inner = {**_rebound(bound, root), variable: root.at(each)}
                     root = self._with(clause, body, inner, root)
                 return root
             case Not():
-                pass
-        return None
+                return None
+            case _:
+                assert_never(formula)
 
     def _leaf_made_true(self, clause: Clause, expression: Expression, bound: Bindings, root: Tree) -> Tree | None:
         variables = tuple(name for name in bound if not name.startswith("<"))
         key = (expression, variables)
         if key not in self._parts:
-            part = clause.part(Leaf(expression), variables)
+            part = replace(clause, body=Leaf(expression), variables=variables)
             self._parts[key] = (part, directions_of(part, self.reader))
         part, directions = self._parts[key]
         made: Tree | None = None
         for values in part.leaf.combinations(root, bound):
             if made is not None:
-                break  # one at a time: the other combinations were looked up in the tree as it was
+                break  # one at a time: the other combinations are of the old tree
             order = [directions[at] for at in _shuffled(len(directions), self.chance)]
             made = self._written(order, part, bound, values, root, self._putter(root))
         return made
@@ -356,9 +355,9 @@ class Constructor:
 def _ways_in(
     path: AstPath, clause: Clause, bound: Bindings, root: Tree
 ) -> Iterator[tuple[Sequence[Tree], Step | None]]:
-    """What a path comes through, from the inside, and the step that leads on from there; None leads anywhere.
+    """The nodes that a path comes through, from the inside, with the step that follows; None leads anywhere.
 
-    An index chooses among the children that there are, so what is around it cannot be made anew.
+    An index selects among the present children, so nodes around it cannot be regenerated.
     """
     for end in range(len(path.steps) - 1, -1, -1):
         if isinstance(path.steps[end], Index):
@@ -369,28 +368,23 @@ def _ways_in(
 
 
 def _instances(equation: Equation, root: Tree) -> list[_Instance]:
-    """What an equation speaks about, in the order in which to look at it."""
-    clause = equation.clause
-    if clause.quantifiers:
-        found = list(islice(_all_instances(clause, root), _MOST_INSTANCES))
-    else:
-        found = [({}, values) for values in islice(_combinations(clause, root, {}), _MOST_INSTANCES)]
+    """The instances of an equation, in the order in which to solve them."""
+    found = list(islice(_all_instances(equation.clause, root), MAX_INSTANCES))
+    if len(found) == MAX_INSTANCES:
+        MAX_INSTANCES.reached()
     if equation.is_self_dependent:
-        found.reverse()  # what is inside comes after what is around it, and has to be right before
+        found.reverse()  # inner nodes come after those around them, and have to be right before
     return found
 
 
 def _all_instances(clause: Clause, root: Tree) -> Iterator[_Instance]:
     for bound in clause.bindings(root):
-        for values in _combinations(clause, root, bound):
+        try:
+            combinations = clause.leaf.combinations(root, bound)
+        except SPEC_CODE_RAISES:  # a computed index
+            continue
+        for values in combinations:
             yield bound, values
-
-
-def _combinations(clause: Clause, root: Tree, bound: Bindings) -> Iterable[tuple[Value, ...]]:
-    try:
-        return clause.leaf.combinations(root, bound)
-    except SPEC_CODE_RAISES:  # a computed index
-        return ()
 
 
 def _holds(direction: Direction, values: Sequence[Value], wanted: Any) -> bool:
@@ -400,26 +394,24 @@ def _holds(direction: Direction, values: Sequence[Value], wanted: Any) -> bool:
         return False
 
 
-def _as_it_will_be(value: Value, edits: Edits) -> Value:
+def _updated(value: Value, update: Callable[[Tree], Tree]) -> Value:
     if isinstance(value, Tree):
-        return edits.tree(value)
-    return [edits.tree(tree) for tree in value] if isinstance(value, list) else value
+        return update(value)
+    return [update(tree) for tree in value] if isinstance(value, list) else value
 
 
-def _found_again(value: Value, root: Tree) -> Value:
-    if isinstance(value, Tree):
-        return root.at(value.path)
-    return [root.at(tree.path) for tree in value] if isinstance(value, list) else value
+def _rebound(bound: Bindings, root: Tree) -> dict[str, Tree]:
+    return {name: _same_place(root, tree) for name, tree in bound.items()}
 
 
-def _again(bound: Bindings, root: Tree) -> dict[str, Tree]:
-    return {name: root.at(tree.path) for name, tree in bound.items()}
+def _same_place(root: Tree, tree: Tree) -> Tree:
+    return root.at(tree.path)
 
 
 def shared_out(
     total: int, numbers: Sequence[int], limits: Sequence[tuple[int, int | None]], chance: Chance
 ) -> list[int] | None:
-    """Numbers within their limits with this sum, each changed by about as much; None if none are found."""
+    """Numbers within their bounds with this sum, each changed by about as much; None if none are found."""
     found = list(numbers)
     open_ones = list(range(len(found)))
     while open_ones and (missing := total - sum(found)):

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import palaver
+from palaver.constraints.code_uses import functions_defined_in
 from palaver.constraints.distance import compile_distance
-from palaver.constraints.guided import own_functions
 from palaver.trees.node import Node, NonTerminal
 from palaver.trees.tree import Tree
 
@@ -128,32 +128,35 @@ def tree_of(text: str) -> Tree:
     return Tree(Node(NonTerminal("<start>"), (text,)))
 
 
-class Judge:
+class DistanceFunction:
     """A constraint on a whole text, with the functions that it calls."""
 
     def __init__(self, code: str, constraint: str) -> None:
         self.spec = palaver.loads(textwrap.dedent(code) + GRAMMAR, constraints=[constraint])
         self.names = self.spec.namespace.names
-        functions = own_functions(self.spec.python)
-        self._judge = compile_distance(self.spec.grammar.constraints[0], self.spec.analysis, self.names, functions)
+        functions = functions_defined_in(self.spec.python)
+        self._measure = compile_distance(self.spec.grammar.constraints[0], self.spec.analysis, self.names, functions)
 
     def __call__(self, text: str) -> float:
-        return self._judge(tree_of(text)).distance
+        return self._measure(tree_of(text)).distance
 
     def passes(self, text: str) -> bool:
         return self.spec.checks[0].failure(tree_of(text)) is None
 
 
-JUDGES = {name: (Judge(PREDICATES, f"{name}(<start>)"), Judge(PREDICATES, f"not {name}(<start>)")) for name in NAMES}
+DISTANCES = {
+    name: (DistanceFunction(PREDICATES, f"{name}(<start>)"), DistanceFunction(PREDICATES, f"not {name}(<start>)"))
+    for name in NAMES
+}
 
 
 @pytest.mark.parametrize("name", NAMES)
 @settings(max_examples=40, deadline=None)
 @given(text=texts)
 def test_a_function_is_at_zero_exactly_where_it_returns_what_is_wanted(name: str, text: str) -> None:
-    for judge in JUDGES[name]:
-        assert (judge(text) == 0.0) is judge.passes(text)
-        assert judge(text) <= 1.0 or judge(text) == 2.0
+    for measure in DISTANCES[name]:
+        assert (measure(text) == 0.0) is measure.passes(text)
+        assert measure(text) <= 1.0 or measure(text) == 2.0
 
 
 @pytest.mark.parametrize(
@@ -172,14 +175,14 @@ def test_a_function_is_at_zero_exactly_where_it_returns_what_is_wanted(name: str
     ],
 )  # fmt: skip
 def test_nearer_is_less(constraint: str, from_far_to_near: list[str]) -> None:
-    judge = Judge(PREDICATES, constraint)
-    found = [judge(text) for text in from_far_to_near]
+    measure = DistanceFunction(PREDICATES, constraint)
+    found = [measure(text) for text in from_far_to_near]
     assert found == sorted(found, reverse=True)
     assert len(set(found)) == len(found)
     assert found[-1] == 0.0
 
 
-def test_what_a_condition_does_is_done_once_and_no_more_than_needed() -> None:
+def test_a_rewritten_condition_evaluates_its_parts_once_and_no_more_than_needed() -> None:
     code = """
         done = []
         def did(what, value):
@@ -190,11 +193,11 @@ def test_what_a_condition_does_is_done_once_and_no_more_than_needed() -> None:
                 return did("e", False) or did("f", str(text)) == "abcd" or did("g", True)
             return did("h", 0)
     """
-    judge = Judge(code, "both(<start>)")
-    done = judge.names["done"]
+    measure = DistanceFunction(code, "both(<start>)")
+    done = measure.names["done"]
     for text, expected in (("abcd", "abcdef"), ("abcx", "abcdefg"), ("ab", "abcdh")):
         done.clear()
-        judge(text)
+        measure(text)
         assert "".join(done) == expected
 
 
@@ -207,20 +210,20 @@ def test_the_globals_of_the_spec_are_used_and_left_as_they_are() -> None:
             calls += 1
             return len(str(text)) < limit
     """
-    judge = Judge(code, "short(<start>)")
-    before = set(judge.names)
-    assert judge("abcd") == pytest.approx(2 / 3)
-    assert judge.names["calls"] == 1
-    assert set(judge.names) == before
-    judge.names["limit"] = 9
-    assert judge("abcd") == 0.0
+    measure = DistanceFunction(code, "short(<start>)")
+    before = set(measure.names)
+    assert measure("abcd") == pytest.approx(2 / 3)
+    assert measure.names["calls"] == 1
+    assert set(measure.names) == before
+    measure.names["limit"] = 9
+    assert measure("abcd") == 0.0
 
 
-def test_a_function_that_is_replaced_is_asked_as_it_is_then() -> None:
-    judge = Judge("def good(text):\n  return str(text) == 'ab'\n", "good(<start>)")
-    assert judge("ac") == 0.5
-    judge.names["good"] = lambda text: str(text) == "ac"
-    assert (judge("ac"), judge("ab")) == (0.0, 1.0)
+def test_a_function_that_is_redefined_is_rewritten_again() -> None:
+    measure = DistanceFunction("def good(text):\n  return str(text) == 'ab'\n", "good(<start>)")
+    assert measure("ac") == 0.5
+    measure.names["good"] = lambda text: str(text) == "ac"
+    assert (measure("ac"), measure("ab")) == (0.0, 1.0)
 
 
 def test_defaults_and_keywords_are_those_of_the_function() -> None:
@@ -229,11 +232,11 @@ def test_defaults_and_keywords_are_those_of_the_function() -> None:
         def near(text, limit: made.append(1) = made.append(2) or 5, *rest, more=2, **options):
             return len(str(text)) <= limit + more
     """
-    judge = Judge(code, "near(<start>)")
-    made_by_definition = list(judge.names["made"])
-    assert (judge("a" * 7), judge("a" * 8)) == (0.0, 0.5)
-    assert judge.names["made"] == made_by_definition
-    assert Judge(code, "near(<start>, 1, more=0)")("ab") == 0.5
+    measure = DistanceFunction(code, "near(<start>)")
+    made_by_definition = list(measure.names["made"])
+    assert (measure("a" * 7), measure("a" * 8)) == (0.0, 0.5)
+    assert measure.names["made"] == made_by_definition
+    assert DistanceFunction(code, "near(<start>, 1, more=0)")("ab") == 0.5
 
 
 @pytest.mark.parametrize(
@@ -264,32 +267,34 @@ def test_defaults_and_keywords_are_those_of_the_function() -> None:
         ("def f(*texts, **more):\n  return all([str(t) == 'a' for t in texts])\n", "a", "b"),
     ],
 )  # fmt: skip
-def test_whatever_the_code_looks_like_it_means_the_same(code: str, good: str, bad: str | None) -> None:
+def test_rewritten_code_of_any_form_means_the_same(code: str, good: str, bad: str | None) -> None:
     for constraint in ("f(<start>)", "not f(<start>)"):
-        judge = Judge(code, constraint)
+        measure = DistanceFunction(code, constraint)
         for text in (good, bad) if bad is not None else (good,):
-            assert judge.passes(text) is ((text == good) is (constraint == "f(<start>)"))
-            assert (judge(text) == 0.0) is judge.passes(text)
+            assert measure.passes(text) is ((text == good) is (constraint == "f(<start>)"))
+            assert (measure(text) == 0.0) is measure.passes(text)
 
 
 def test_elements_after_the_first_failure_may_raise_or_never_end() -> None:
-    judge = Judge("def f(text):\n  return all(1 / (3 - n) < 1 for n in range(9))\n", "f(<start>)")
-    assert judge.passes("") is (judge("") == 0.0) is False
-    judge = Judge("from itertools import count\ndef f(text):\n  return all(n < 3 for n in count())\n", "f(<start>)")
-    assert 0 < judge("") < 1
+    measure = DistanceFunction("def f(text):\n  return all(1 / (3 - n) < 1 for n in range(9))\n", "f(<start>)")
+    assert measure.passes("") is (measure("") == 0.0) is False
+    measure = DistanceFunction(
+        "from itertools import count\ndef f(text):\n  return all(n < 3 for n in count())\n", "f(<start>)"
+    )
+    assert 0 < measure("") < 1
 
 
 def test_recursion_is_followed_only_so_far() -> None:
-    judge = Judge(PREDICATES, "is_recursive(<start>)")
-    assert judge("a" * 500) == 0.0
-    assert 0 < judge("a" * 250 + "b" + "a" * 249) <= 1.0
-    assert judge("a" * 5000) == 2.0 or judge.passes("a" * 5000)
+    measure = DistanceFunction(PREDICATES, "is_recursive(<start>)")
+    assert measure("a" * 500) == 0.0
+    assert 0 < measure("a" * 250 + "b" + "a" * 249) <= 1.0
+    assert measure("a" * 5000) == 2.0 or measure.passes("a" * 5000)
 
 
-def test_code_that_cannot_be_rewritten_tells_zero_or_one() -> None:
+def test_code_that_cannot_be_rewritten_gives_zero_or_one() -> None:
     branches = "".join(f"{'el' if n else ''}if n == {n}: return False\n    " for n in range(300))
-    judge = Judge(f"def f(text):\n    n = len(str(text))\n    {branches}return True\n", "f(<start>)")
-    assert (judge("a"), judge("a" * 300)) == (1.0, 0.0)
+    measure = DistanceFunction(f"def f(text):\n    n = len(str(text))\n    {branches}return True\n", "f(<start>)")
+    assert (measure("a"), measure("a" * 300)) == (1.0, 0.0)
 
 
 def test_functions_are_found_in_the_modules_of_a_spec() -> None:
@@ -297,6 +302,6 @@ def test_functions_are_found_in_the_modules_of_a_spec() -> None:
         ast.parse("def f(): pass\nx = 1\nclass C:\n  def h(self): pass\n"),
         ast.parse("def g(): pass\ndef f(): 1\n"),
     ]
-    found: dict[str, Any] = own_functions(modules)
+    found: dict[str, Any] = functions_defined_in(modules)
     assert sorted(found) == ["f", "g"]
     assert found["f"] is modules[1].body[1]

@@ -1,4 +1,4 @@
-"""Words of a field as a view sees them: as numbers in which base, how long, and what a value is as a word."""
+"""Conversion between the words of a field and the values of a view: texts, lengths and numbers."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from palaver.generation.words import possible_lengths
 from palaver.grammar.charset import ASCII
 from palaver.grammar.language import Language, Unit
 from palaver.solving.domains import Domain, lower_of
+from palaver.solving.invertible_views import View, ViewKind
 from palaver.solving.view_arithmetic import inverse, is_signed, packed
-from palaver.solving.views import Kind, View
 from palaver.trees.tree import Tree
 
 # --- as text or bytes -------------------------------------------------------------------------------------------------
 
 
 def word_of(language: Language, view: View, value: Any) -> str | None:
-    """What a value is as a word of this language; None if that is not for sure."""
+    """A value as a word of this language; None if that is not certain."""
     if isinstance(value, Tree):
         try:
             value = value.serialised()
@@ -49,17 +49,17 @@ def _decoded(data: bytes) -> str | None:
 
 
 def is_bytewise(language: Language) -> bool:
-    """Whether each character of a word becomes one byte, if it is not a bit."""
+    """True if each character of a word becomes one byte, if it is not a bit."""
     return language.unit is not Unit.TEXT or not (language.characters - ASCII)
 
 
 def per_byte(language: Language) -> int:
-    """How many characters of a word a byte is, or a character of the text."""
+    """The number of characters of a word per byte, or per character of the text."""
     return 8 if language.unit is Unit.BITS else 1
 
 
 def lengths_in(domain: Domain, view: View) -> tuple[int, int | None] | None:
-    """Limits of what a length view of the words gives, before its arithmetic; None if we do not know."""
+    """The bounds of a length view of the words, before its arithmetic; None if unknown."""
     if view.reads_as == "bytes" and not is_bytewise(domain.language):
         return None
     scale = per_byte(domain.language)
@@ -71,7 +71,7 @@ def lengths_in(domain: Domain, view: View) -> tuple[int, int | None] | None:
 
 
 def base_of(language: Language, view: View) -> int | None:
-    """The base in which a number is written here; None if this is no way to write numbers."""
+    """The base in which words spell numbers; None if they do not."""
     if language.unit is Unit.BITS:
         as_it_is = not view.reads_as and not view.base
         return 2 if as_it_is or (view.base == BYTEWISE and view.layout == "big") else None
@@ -81,29 +81,29 @@ def base_of(language: Language, view: View) -> int | None:
 
 
 def are_known_numbers(language: Language, view: View, base: int) -> bool:
-    """Whether the words are digits of that base and nothing else, so that we know what number each is."""
+    """True if the words are unsigned digits of that base, so that the number of each is known."""
     return are_digits(language, base) and not language.accepts("") and not is_signed(view.layout)
 
 
 def is_largest_first(view: View) -> bool:
-    """Whether the first digit of a number counts most."""
+    """True if the first digit of a number counts most."""
     return view.layout in ("", "big")
 
 
 def size_of(language: Language, view: View) -> int:
-    """How many characters a word has if `struct` reads a number from it, whose layout says how many; 0: any number."""
+    """The number of characters that a `struct` layout requires; 0 if it may be any."""
     return view.size * per_byte(language)
 
 
 def spellings(language: Language, view: View, base: int, number: int) -> Iterator[str]:
-    """The words that the view sees as this number."""
+    """The words that spell this number for the view."""
     if is_largest_first(view):
         return spelled(language, base, number)
     return packed(view.layout, number, (view.size,) if view.size else possible_lengths(language).found)
 
 
 def numbers_in(domain: Domain, view: View) -> tuple[int, int | None] | None:
-    """Limits of what a number view of the words gives, before its arithmetic; None if we do not know."""
+    """The bounds of a number view of the words, before its arithmetic; None if unknown."""
     base = base_of(domain.language, view)
     if base is None or not are_known_numbers(domain.language, view, base) or view.layout == "little":
         return None
@@ -113,8 +113,8 @@ def numbers_in(domain: Domain, view: View) -> tuple[int, int | None] | None:
 
 
 def simple_base(domain: Domain, view: View) -> int | None:
-    """The base of numbers that `first_spelling` can spell; None if it takes `restricted` to know."""
-    if view.kind is not Kind.NUMBER or view.modulus or not is_largest_first(view):
+    """The base of numbers that `first_spelling` can spell; None if that takes `restricted`."""
+    if view.kind is not ViewKind.NUMBER or view.modulus or not is_largest_first(view):
         return None
     if domain.limits or domain.words is not None or domain.rest is not None:
         return None
@@ -125,7 +125,7 @@ def simple_base(domain: Domain, view: View) -> int | None:
 
 
 def first_spelling(domain: Domain, view: View, base: int, value: int) -> str | None:
-    """The first word that `view == value` allows: what `restricted` and `draw` would give, in one step."""
+    """The first word that `view == value` allows, as `restricted` and `draw` would give it, in one step."""
     number = inverse(view, value)
     if number is None or any(number < low or (high is not None and number > high) for _, low, high in domain.ranges):
         return None

@@ -1,8 +1,8 @@
-"""Putting nodes into trees, so that what comes out is a tree of the grammar still.
+"""Placement of nodes into trees, so that the result is still a tree of the grammar.
 
-Most nodes can simply be exchanged. Three cannot. What a generator made is left as it is; it is made anew as a whole, or
-not at all. What a generator makes it from can be exchanged, and then the generator runs again. And around a field that
-a repetition counts by, everything that counts is made anew, with the wanted field in it.
+Most nodes can simply be exchanged. Parts of a generated node cannot: it is regenerated as a whole, or not at all. When
+a source of a generator is exchanged, the generator runs again. And when a field is exchanged that a repetition counts
+by, everything that counts by it is regenerated, with the new field in it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from palaver.trees.node import Node
 from palaver.trees.paths import Path, replace_at
 from palaver.trees.tree import SliceTree, Tree
 
-# Makes a node of a symbol below the given ones, with some nodes in it given, next to so many nodes elsewhere.
+# Makes a node of a symbol below the given symbols, with some nodes in it given, and a number of nodes elsewhere.
 Make = Callable[[str, tuple[str, ...], Mapping[str, Node], int], Node]
 
 
@@ -24,18 +24,18 @@ class Placing:
     """Puts nodes into trees of one grammar."""
 
     make: Make
-    generate: Callable[[str, tuple[Node, ...]], Node]  # what the generator of a symbol makes of its sources
+    generate: Callable[[str, tuple[Node, ...]], Node]  # runs the generator of a symbol with its sources
     generated: frozenset[str]  # the symbols with generators
     dependence: Dependence
-    is_frozen: Callable[[Path], bool] | None = None  # what must stay as it is, even if something in it is exchanged
+    is_frozen: Callable[[Path], bool] | None = None  # nodes that must stay, even if a part of them is exchanged
 
     @property
     def is_simple(self) -> bool:
-        """Whether any node can be exchanged for another, with no regard to the rest of the tree."""
+        """True if any node can be exchanged for another without changing the rest of the tree."""
         return not self.generated and not self.dependence.fields
 
     def can_write(self, tree: Tree, frozen: Callable[[Path], bool] | None = None) -> bool:
-        """Whether the node may be exchanged: not if a generator made it as a part of something."""
+        """True if the node may be exchanged: it is not frozen, and not part of a generated node."""
         if not isinstance(tree.node, Node) or isinstance(tree, SliceTree) or (frozen and frozen(tree.path)):
             return False
         while self.generated and (parent := tree.parent) is not None:
@@ -45,12 +45,11 @@ class Placing:
         return True
 
     def put(self, root: Tree, target: Tree, node: Node) -> Tree:
-        """`root` with `node` in the place of `target`, and everything made anew that has to fit.
+        """`root` with `node` in the place of `target`, and all that depends on it regenerated.
 
         :raises Discarded: it could not be made to fit this time
         """
-        assert isinstance(target.node, Node), "only nodes are exchanged"
-        node = keeping_parties(node, target.node)
+        node = keeping_parties(node, node_of(target))
         path = target.path
         if min(path, default=0) < 0:
             return self._with_source(root, path, node)
@@ -60,20 +59,20 @@ class Placing:
         return self.remade(root, whole, {node.symbol: node})
 
     def _with_source(self, root: Tree, path: Path, node: Node) -> Tree:
-        """`root` with another source at `path`, or a part of one, and what is generated from it."""
+        """`root` with `node` as a source at `path`, or a part of one, and the node generated from it."""
         at = max(position for position, step in enumerate(path) if step < 0)
         made, step = root.at(path[:at]), ~path[at]
         assert isinstance(made.node, Node), "only nodes have sources"
         source = replace_at(made.node.sources[step], path[at + 1 :], node)
         assert isinstance(source, Node), "a source is a node"
         if len(path) == at + 1:
-            source = source._replace(sources=())  # what it could be made from is what it makes
+            source = source._replace(sources=())  # it could only be made from the node that it makes
         sources = (*made.node.sources[:step], source, *made.node.sources[step + 1 :])
         again = self.generate(made.node.symbol, sources)._replace(sources=sources)
         return self.put(root, made, again)
 
     def renewed(self, root: Tree, target: Tree) -> Tree:
-        """`root` with a fresh node in the place of `target`, or of what is around it.
+        """`root` with a fresh node in the place of `target`, or of the node around it that has to change with it.
 
         :raises Discarded: it could not be made this time
         """
@@ -81,17 +80,15 @@ class Placing:
 
     def remade(self, root: Tree, target: Tree, given: Mapping[str, Node]) -> Tree:
         """`root` with a fresh node in the place of `target`, with some nodes in it given."""
-        assert isinstance(target.node, Node), "only nodes are made"
         fresh = self.fresh(target, root.size() - target.size(), given)
-        return put_at(root, target.path, keeping_parties(fresh, target.node))
+        return put_at(root, target.path, keeping_parties(fresh, node_of(target)))
 
     def fresh(self, target: Tree, elsewhere: int, given: Mapping[str, Node] | None = None) -> Node:
-        """Another node for the place of `target`, next to so many nodes elsewhere.
+        """Another node for the place of `target`; `elsewhere` is the number of nodes in the rest of the tree.
 
         :raises Discarded: it could not be made this time
         """
-        assert isinstance(target.node, Node), "only nodes are made"
-        return self.make(target.node.symbol, _symbols_above(target), given or {}, elsewhere)
+        return self.make(node_of(target).symbol, _symbols_above(target), given or {}, elsewhere)
 
     def movable(self, tree: Tree) -> Tree:
         """`tree`, or the outermost generated node it is inside of (as a part or as a source)."""
@@ -103,16 +100,21 @@ class Placing:
         return found
 
     def _whole(self, tree: Tree) -> Tree:
-        """The node that has to be made anew when `tree` changes: itself, unless a repetition counts by it."""
+        """The node to regenerate when `tree` changes: itself, unless a repetition counts by it."""
         if not self.dependence.fields:
             return tree
-        assert isinstance(tree.node, Node), "only nodes are exchanged"
-        for _ in range(self.dependence.to_remake(tree.node.symbol, reversed(_symbols_above(tree)))):
+        for _ in range(self.dependence.to_remake(node_of(tree).symbol, reversed(_symbols_above(tree)))):
             assert tree.parent is not None, "there is a node for each symbol above"
             if self.is_frozen is not None and self.is_frozen(tree.parent.path):
-                break  # of a conversation only the latest message may change, and what counts by it was not said yet
+                break  # in a session only our next message may change, and nothing counts by it yet
             tree = tree.parent
         return tree
+
+
+def node_of(tree: Tree) -> Node:
+    """The node of a tree that is no leaf."""
+    assert isinstance(tree.node, Node), "leaves are never exchanged, and have no parts"
+    return tree.node
 
 
 def put_at(root: Tree, path: Path, node: Node) -> Tree:
@@ -121,14 +123,13 @@ def put_at(root: Tree, path: Path, node: Node) -> Tree:
 
 
 def keeping_parties(fresh: Node, old: Node) -> Node:
-    """A node that is said by the same party, to the same party, as the one whose place it takes."""
+    """A node with the sender and recipient of the one whose place it takes."""
     return fresh if old.parties == fresh.parties else fresh._replace(parties=old.parties)
 
 
 def _symbols_above(tree: Tree) -> tuple[str, ...]:
     above: list[str] = []
     while (parent := tree.parent) is not None:
-        assert isinstance(parent.node, Node), "only nodes have children"
-        above.append(parent.node.symbol)
+        above.append(node_of(parent).symbol)
         tree = parent
     return tuple(reversed(above))

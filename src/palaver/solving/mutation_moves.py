@@ -1,4 +1,4 @@
-"""Small changes of one field: a number a little larger, another character, two of them exchanged."""
+"""Mutation of one field: a number a little larger, another character, two characters exchanged."""
 
 from __future__ import annotations
 
@@ -7,40 +7,33 @@ import re
 from palaver.chance import Chance
 from palaver.grammar.automaton import State
 from palaver.grammar.language import Language, Unit
-from palaver.solving.assign import Assigner
+from palaver.solving.assignment import Assigner
+from palaver.solving.placement import node_of
+from palaver.solving.solving_limits import MAX_MUTATION_TRIES
 from palaver.trees.node import Node
 from palaver.trees.tree import Tree
 from palaver.trees.values import to_bits
 
-# How many changes are tried until one gives a word of the language.
-_TRIES = 6
-
-# How often a field is drawn anew instead of being changed a little.
-_ANEW = 0.15
+# The probability that a field is drawn anew instead of being mutated.
+_REDRAW = 0.15
 
 _DIGITS = re.compile(r"[0-9]+")
 
 
 def mutated(tree: Tree, assigner: Assigner, chance: Chance) -> Node | None:
-    """A node that differs a little from that of `tree`; None if we know none."""
-    assert isinstance(tree.node, Node), "only nodes are changed"
-    symbol = tree.node.symbol
+    """A node that differs a little from that of `tree`; None if none is known."""
+    symbol = node_of(tree).symbol
     domain = assigner.domain(symbol)
     if domain is None:
         return None
     language, is_limited = domain.language, not domain.is_free
-    word = word_of(tree, language)
-    if word and chance.random() >= _ANEW:
-        for _ in range(_TRIES):
+    word = to_bits(tree.node) if language.unit is Unit.BITS else str(tree)
+    if word and chance.random() >= _REDRAW:
+        for _ in range(MAX_MUTATION_TRIES):
             changed = _changed(word, language, chance)
             if changed != word and (domain.allows(changed) if is_limited else language.accepts(changed)):
                 return assigner.node(symbol, changed)
     return assigner.draw(domain, chance) if is_limited else None
-
-
-def word_of(tree: Tree, language: Language) -> str:
-    """What a tree says, as a word of the language of its symbol."""
-    return to_bits(tree.node) if language.unit is Unit.BITS else str(tree)
 
 
 def _changed(word: str, language: Language, chance: Chance) -> str:

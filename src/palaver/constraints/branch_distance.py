@@ -1,8 +1,8 @@
-"""How far two values are from standing in a relation: 0.0 if they do, else something in (0, 1] that search can follow.
+"""Branch distance of relations between two values (Korel 1990; Tracey et al. 1998), normalised to 0 … 1.
 
-Each function asks Python first whether the relation holds, and only then measures; so what is 0.0 here holds, with
-whatever `==` and `<` the values bring along. What cannot be measured is far, 1.0, and never an exception of its own.
-A tree is measured in the type that it is compared in.
+0.0 means that the relation holds. Each function first evaluates the relation in Python, with whatever `==` and `<` the
+values define, and measures only if it fails. A distance that cannot be measured is 1.0, never an exception. A tree is
+measured in the type that it is compared in.
 """
 
 from __future__ import annotations
@@ -16,17 +16,24 @@ from math import inf, log2
 from numbers import Number
 from typing import Any, TypeAlias
 
+from palaver.constraints.constraints_limits import (
+    MAX_AFTER_FAILURE,
+    MAX_COMPARED_CHARACTERS,
+    MAX_COMPARED_ELEMENTS,
+    MAX_NESTING,
+    MAX_OCCURRENCES,
+)
 from palaver.grammar.code import SPEC_CODE_RAISES
 from palaver.trees.forwarding import Forwarding
 from palaver.trees.tree import Tree
 from palaver.trees.values import Kind, TreeValue, value_of
 
-Compare: TypeAlias = Callable[[Any, Any], float]
-Text: TypeAlias = "str | bytes | bytearray"
+RelationDistance: TypeAlias = Callable[[Any, Any], float]
+AnyText: TypeAlias = "str | bytes | bytearray"
 
 FAR = 1.0
 
-# Tuples, because a union is made anew each time that it is written, and this is where search spends its time.
+# Tuples, because a union is built each time that it is evaluated, and search spends its time here.
 _NUMBERS = (int, float)
 _TEXTS = (str, bytes, bytearray)
 _SEQUENCES = (list, tuple)
@@ -35,26 +42,19 @@ _SETS = (set, frozenset)
 # Smaller than any gap that search could close step by step, and large enough to survive being divided.
 _LEAST = 1e-9
 
-# Up to here `gap / (gap + 1)` tells one step from the next. Beyond, only orders of magnitude matter, and on a
-# logarithmic scale there is always some way down: `gap / (gap + 1)` is flat for numbers of 64 bits.
+# Up to here `gap / (gap + 1)` tells one step from the next. It is flat for numbers of 64 bits, so beyond this the scale
+# is logarithmic.
 _STEPS = 1024
 _STEPS_LOG = 10.0
 
-# What one character too many or too few counts, and what a character counts at most that is another one.
+# The distance of one character too many or too few, and the most that a different character counts.
 _CHARACTER = 64
-
-# So much is measured of where texts differ, and of collections. This bounds the time and leaves the verdict alone.
-_MOST_CHARACTERS = 256
-_MOST_ELEMENTS = 1000
-_MOST_OCCURRENCES = 32
-_MOST_AFTER_FAILURE = 100
-_DEEPEST = 8
 
 
 def normalised(gap: float) -> float:
-    """A gap between 0 and infinity as something between 0 and 1; larger gaps stay larger."""
+    """A gap between 0 and infinity as a number between 0 and 1; larger gaps stay larger."""
     if gap <= _STEPS:
-        # A relation that fails by nothing measurable still fails.
+        # A relation may fail although its gap is 0.
         return max(_LEAST, gap / (gap + 1.0)) if gap > 0 else 0.5
     return 1.0 - 1.0 / ((_STEPS + 1.0) * (1.0 + log2(gap) - _STEPS_LOG)) if gap == gap else FAR
 
@@ -62,7 +62,7 @@ def normalised(gap: float) -> float:
 # --- relations --------------------------------------------------------------------------------------------------------
 
 
-def _measured(holds: Callable[[Any, Any], Any], gap: Compare) -> Compare:
+def _measured(holds: Callable[[Any, Any], Any], gap: RelationDistance) -> RelationDistance:
     def distance(left: Any, right: Any) -> float:
         if holds(left, right):
             return 0.0
@@ -83,7 +83,7 @@ def _isin(left: Any, right: Any) -> bool:
 
 
 def _one_step(left: Any, right: Any) -> float:
-    """What is equal and should not be: any change will do."""
+    """The gap of values that are equal and should not be: any change will do."""
     return 1.0
 
 
@@ -101,16 +101,16 @@ def _equality_gap(left: Any, right: Any, depth: int = 0) -> float:
 
 
 def _excess(left: Any, right: Any, depth: int = 0) -> float:
-    """How far `left` has to come down to be no more than `right`."""
+    """The amount by which `left` is more than `right`."""
     left, right = _comparable(left, right)
     if isinstance(left, _NUMBERS) and isinstance(right, _NUMBERS):
         return left - right
     if isinstance(left, _TEXTS):
         return _text_excess(left, right)
     if isinstance(left, _SEQUENCES):
-        for one, other in islice(zip(left, right, strict=False), _MOST_ELEMENTS):
+        for one, other in islice(zip(left, right, strict=False), MAX_COMPARED_ELEMENTS):
             if one != other:
-                return _excess(one, other, depth + 1) if depth < _DEEPEST else 1.0
+                return _excess(one, other, depth + 1) if depth < MAX_NESTING else 1.0
         return len(left) - len(right)
     if isinstance(left, _SETS):
         return len(left - right)
@@ -148,14 +148,14 @@ def _membership_gap(item: Any, container: Any) -> float:
 
 
 def _occurrences(item: Any, container: Any) -> float:
-    """How often something is where it should not be."""
+    """The number of occurrences of an item that should not occur."""
     if isinstance(container, Forwarding):
         item, container = _comparable(item, container)
     return container.count(item) if isinstance(container, str | bytes | list | tuple) else 1.0
 
 
 # Distance to a comparison being true, and to its being false.
-WANTED: dict[tuple[type[ast.cmpop], bool], Compare] = {
+WANTED: dict[tuple[type[ast.cmpop], bool], RelationDistance] = {
     (ast.Eq, True): _measured(operator.eq, _equality_gap),
     (ast.Eq, False): _measured(_never(operator.eq), _one_step),
     (ast.NotEq, True): _measured(operator.ne, _one_step),
@@ -179,12 +179,12 @@ WANTED: dict[tuple[type[ast.cmpop], bool], Compare] = {
 
 
 def truth(value: Any) -> float:
-    """How far a value is from being true; nothing can be said about what would make it so."""
+    """The distance of a value from being true: 0 or 1, as nothing is known about what would make it so."""
     return 0.0 if value else FAR
 
 
 def untruth(value: Any) -> float:
-    """How far a value is from being false: numbers from 0, collections and text from being empty."""
+    """The distance of a value from being false: of numbers from 0, of collections and text from being empty."""
     if not value:
         return 0.0
     if value is True:
@@ -197,7 +197,7 @@ def untruth(value: Any) -> float:
 def all_of(distances: Iterable[float]) -> float:
     """The distance of `all(…)` by the distances of its elements.
 
-    Python would stop at the first that fails. What comes after it is measured too, but may raise, or never end.
+    Python would stop at the first that fails. Those after it are measured too, but may raise, or never end.
     """
     remaining = iter(distances)
     for distance in remaining:
@@ -209,7 +209,7 @@ def all_of(distances: Iterable[float]) -> float:
 def _total(distances: Iterator[float]) -> float:
     total = 0.0
     try:
-        for distance in islice(distances, _MOST_AFTER_FAILURE):
+        for distance in islice(distances, MAX_AFTER_FAILURE):
             total += distance
     except SPEC_CODE_RAISES:
         pass
@@ -242,11 +242,11 @@ def _affix_distance(subject: Any, arguments: Sequence[Any], cut: Callable[[Any, 
         options = wanted if isinstance(wanted, tuple) else (wanted,)
         pairs = [_comparable(subject, option) for option in options]
         return normalised(min(_text_gap(cut(text, len(affix)), affix) for text, affix in pairs))
-    except SPEC_CODE_RAISES:  # none of the plain kinds of text, or a part of it only
+    except SPEC_CODE_RAISES:  # no plain text, or only a part of it
         return FAR
 
 
-# Methods that ask the same of every character.
+# Methods that test every character.
 CHARACTER_TESTS = frozenset((
     "isalnum", "isalpha", "isascii", "isdecimal", "isdigit",
     "islower", "isnumeric", "isprintable", "isspace", "isupper",
@@ -254,7 +254,7 @@ CHARACTER_TESTS = frozenset((
 
 
 def has_only(name: str) -> Callable[[Any], float]:
-    """The distance of `subject.isdigit()` and the like: how many characters are something else."""
+    """The distance of `subject.isdigit()` and the like: the number of characters that are something else."""
 
     def distance(subject: Any) -> float:
         if getattr(subject, name)():
@@ -273,13 +273,13 @@ def has_only(name: str) -> Callable[[Any], float]:
 # --- text -------------------------------------------------------------------------------------------------------------
 
 
-def _text_gap(one: Text, other: Text) -> float:
-    """Characters too many or too few, and how far those differ that stand between what is common at both ends."""
+def _text_gap(one: AnyText, other: AnyText) -> float:
+    """The gap of characters too many or too few, and of those that differ between a common start and end."""
     excess = abs(len(one) - len(other))
-    if not excess and len(one) <= _MOST_CHARACTERS:
+    if not excess and len(one) <= MAX_COMPARED_CHARACTERS:
         return sum(map(_character_gap, _codes(one), _codes(other)))
     start = _first_difference(one, other)
-    one, other = one[start : start + _MOST_CHARACTERS], other[start : start + _MOST_CHARACTERS]
+    one, other = one[start : start + MAX_COMPARED_CHARACTERS], other[start : start + MAX_COMPARED_CHARACTERS]
     if excess:
         one, other = _without_common_end(one, other)
     return excess * _CHARACTER + sum(map(_character_gap, _codes(one), _codes(other)))
@@ -292,18 +292,18 @@ def _text_excess(one: Any, other: Any) -> float:
     return len(one) - len(other)
 
 
-def _first_difference(one: Text, other: Text) -> int:
-    """The length of what both texts begin with; long stretches are compared at once."""
+def _first_difference(one: AnyText, other: AnyText) -> int:
+    """The length of the common start; long stretches are compared at once."""
     shorter = min(len(one), len(other))
     at = 0
-    while at < shorter and one[at : at + _MOST_CHARACTERS] == other[at : at + _MOST_CHARACTERS]:
-        at += _MOST_CHARACTERS
+    while at < shorter and one[at : at + MAX_COMPARED_CHARACTERS] == other[at : at + MAX_COMPARED_CHARACTERS]:
+        at += MAX_COMPARED_CHARACTERS
     while at < shorter and one[at] == other[at]:
         at += 1
     return min(at, shorter)
 
 
-def _without_common_end(one: Text, other: Text) -> tuple[Text, Text]:
+def _without_common_end(one: AnyText, other: AnyText) -> tuple[AnyText, AnyText]:
     shorter = min(len(one), len(other))
     common = 0
     while common < shorter and one[-1 - common] == other[-1 - common]:
@@ -312,14 +312,14 @@ def _without_common_end(one: Text, other: Text) -> tuple[Text, Text]:
 
 
 def _containing_gap(item: Any, container: Any) -> float:
-    """What is missing of `item` behind the longest beginning of it that `container` has."""
+    """The gap of the rest of `item` behind its longest prefix that is in `container`."""
     if isinstance(item, Forwarding) or isinstance(container, Forwarding):
         item, container = _comparable(item, container)
     known = _longest_beginning(item, container)
     wanted = next(_codes(item[known:]))
     nearest: float = _CHARACTER
     at = container.find(item[:known])
-    for _ in range(max(_MOST_OCCURRENCES, 0 if known else _MOST_CHARACTERS)):
+    for _ in range(max(MAX_OCCURRENCES, 0 if known else MAX_COMPARED_CHARACTERS)):
         if at < 0 or at + known >= len(container):
             break
         nearest = min(nearest, _character_gap(next(_codes(container[at + known : at + known + 1])), wanted))
@@ -343,7 +343,7 @@ def _character_gap(one: int, other: int) -> int:
     return gap if gap < _CHARACTER else _CHARACTER
 
 
-def _codes(text: Text) -> Iterator[int]:
+def _codes(text: AnyText) -> Iterator[int]:
     return map(ord, text) if isinstance(text, str) else iter(text)
 
 
@@ -352,7 +352,7 @@ def _codes(text: Text) -> Iterator[int]:
 
 def _sequence_gap(one: Sequence[Any], other: Sequence[Any], depth: int) -> float:
     gap: float = 2 * abs(len(one) - len(other))
-    for left, right in islice(zip(one, other, strict=False), _MOST_ELEMENTS):
+    for left, right in islice(zip(one, other, strict=False), MAX_COMPARED_ELEMENTS):
         gap += _element_distance(left, right, depth)
     return gap
 
@@ -360,7 +360,7 @@ def _sequence_gap(one: Sequence[Any], other: Sequence[Any], depth: int) -> float
 def _element_distance(one: Any, other: Any, depth: int) -> float:
     if one is other or one == other:
         return 0.0
-    if depth >= _DEEPEST:
+    if depth >= MAX_NESTING:
         return FAR
     try:
         return normalised(_equality_gap(one, other, depth + 1))
@@ -369,13 +369,13 @@ def _element_distance(one: Any, other: Any, depth: int) -> float:
 
 
 def _nearest(item: Any, container: Any) -> float:
-    """The gap to the nearest element. Of a set too large to be looked at as a whole, chance would say which."""
+    """The gap to the nearest element. A set too large to be searched has none: its order is not reproducible."""
     if not isinstance(container, list | tuple | set | frozenset | dict | KeysView | ValuesView):
         return inf
-    if len(container) > _MOST_ELEMENTS and isinstance(container, _SETS):
+    if len(container) > MAX_COMPARED_ELEMENTS and isinstance(container, _SETS):
         return inf
     nearest = inf
-    for element in islice(container, _MOST_ELEMENTS):
+    for element in islice(container, MAX_COMPARED_ELEMENTS):
         try:
             nearest = min(nearest, _equality_gap(item, element))
         except SPEC_CODE_RAISES:  # another kind of value
@@ -433,7 +433,7 @@ def _own(tree: Forwarding) -> str | bytes | int:
 
 
 def _same_kind(left: Any, right: Any) -> bool:
-    """Whether two values can be equal by what they contain."""
+    """True if two values can be equal by what they contain."""
     if isinstance(left, str):
         return isinstance(right, str)
     if isinstance(left, list):

@@ -1,12 +1,12 @@
-"""How much work a search may do, counted in steps: trees that were judged."""
+"""The step budget of a search, counted in trees that were measured."""
 
 from __future__ import annotations
 
-from palaver.constraints.check import Failure
+from palaver.constraints.checks import Failure
 
 
-class Meter:
-    """Steps that were taken, how many may be, and the latest condition that did not hold."""
+class StepBudget:
+    """The steps that were taken, their limit, and the latest condition that failed."""
 
     __slots__ = ("failure", "limit", "spent")
 
@@ -16,5 +16,5 @@ class Meter:
         self.failure: Failure | None = None
 
     @property
-    def is_empty(self) -> bool:
+    def is_spent(self) -> bool:
         return self.spent >= self.limit

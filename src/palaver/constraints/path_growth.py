@@ -1,8 +1,7 @@
-"""What paths from the root have selected so far in a conversation, and what a new message adds to that.
+"""The nodes that paths from the root have selected so far in a session, and those that a new message adds.
 
-What was said never changes. A new message adds nodes at the end of the tree and completes some of the nodes above it,
-so what a path selects only ever grows. Nodes are selected when they are complete; but in a node that is still open,
-what is complete is found.
+A new message adds nodes at the end of the tree and completes some of the nodes above it; nothing else changes, so a
+selection only grows. Nodes are selected once they are complete, also inside of nodes that are still open.
 """
 
 from __future__ import annotations
@@ -11,12 +10,25 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar, assert_never
 
-from palaver.constraints.select import compile_path
+from palaver.constraints.node_selectors import compile_path
 from palaver.grammar.analyse import Analysis, reachable
 from palaver.grammar.ir import refs
-from palaver.spec.ast import Child, Choice, Descendant, Expr, Index, Path, Permutation, Repeat
+from palaver.spec.ast import (
+    Bit,
+    Child,
+    Choice,
+    Descendant,
+    Expr,
+    Index,
+    Literal,
+    Path,
+    Pattern,
+    Permutation,
+    Ref,
+    Repeat,
+)
 from palaver.spec.ast import Sequence as InOrder
 from palaver.trees.node import Node
 from palaver.trees.tree import Tree
@@ -24,16 +36,16 @@ from palaver.trees.tree import Tree
 Item = TypeVar("Item")
 
 
-class Grown(NamedTuple, Generic[Item]):
-    """A sequence that is only ever added to, and shares all but its end with what it was before.
+class AppendOnlyList(NamedTuple, Generic[Item]):
+    """A persistent list that can only be appended to, as blocks merged by the logarithmic method (Bentley & Saxe 1980).
 
-    The blocks get shorter towards the end, by half or more: there are few, and seldom is a long one made anew.
+    Blocks get shorter towards the end, by half or more: there are few, and a long one is seldom copied.
     """
 
     blocks: tuple[tuple[Item, ...], ...] = ()
     length: int = 0
 
-    def plus(self, items: Sequence[Item]) -> Grown[Item]:
+    def plus(self, items: Sequence[Item]) -> AppendOnlyList[Item]:
         if not items:
             return self
         last = tuple(items)
@@ -41,7 +53,7 @@ class Grown(NamedTuple, Generic[Item]):
         while kept and len(self.blocks[kept - 1]) < 2 * len(last):
             kept -= 1
             last = self.blocks[kept] + last
-        return Grown((*self.blocks[:kept], last), self.length + len(items))
+        return AppendOnlyList((*self.blocks[:kept], last), self.length + len(items))
 
     def since(self, start: int) -> list[Item]:
         """The items from a position on."""
@@ -55,38 +67,38 @@ class Grown(NamedTuple, Generic[Item]):
         return list(chain.from_iterable(reversed(wanted)))
 
 
-class Row(NamedTuple):
-    """What a path from the root has selected so far, in the order in which it came.
+class Selection(NamedTuple):
+    """The nodes that a path from the root has selected so far, in the order in which they came.
 
     A path with a wrong index fails for good.
     """
 
-    trees: Grown[Tree] = Grown()
+    trees: AppendOnlyList[Tree] = AppendOnlyList()
     error: BaseException | None = None
 
     def selected(self, start: int = 0) -> list[Tree]:
-        """What was selected, from a position on.
+        """The nodes from a position on.
 
         :raises BaseException: what the path raised
         """
         if self.error is not None:
-            raise self.error.with_traceback(None)  # or else each time makes it longer
+            raise self.error.with_traceback(None)  # or else it grows each time
         return self.trees.since(start)
 
 
-Rows: TypeAlias = tuple[Row, ...]
+Selections: TypeAlias = tuple[Selection, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Watched:
-    """A path from the root, and what it gains from a new node of one symbol."""
+class WatchedPath:
+    """A path from the root; `gain` gives the nodes that it selects because of a new node of one symbol."""
 
     symbol: str
     gain: Callable[[Tree], list[Tree]]
 
 
-class Paths:
-    """The paths from the root that are watched, by number, and which of them can be."""
+class WatchedPaths:
+    """The paths from the root that are watched, by number; tells which paths can be."""
 
     def __init__(self, analysis: Analysis, names: dict[str, Any]) -> None:
         self._analysis = analysis
@@ -95,19 +107,18 @@ class Paths:
         self._numbers: dict[Path, int] = {}
 
     def number(self, path: Path) -> int:
-        """The number of the row of a path."""
+        """The number of a path's selection."""
         return self._numbers.setdefault(path, len(self._numbers))
 
-    def watched(self) -> tuple[Watched, ...]:
+    def watched(self) -> tuple[WatchedPath, ...]:
         """All paths that have a number."""
         return tuple(map(self._watched, self._numbers))
 
     def can_watch(self, path: Path, *, order_matters: bool) -> bool:
-        """Whether new nodes tell all that there is to know; if asked for, also that it comes in the order of the tree.
+        """True if new nodes alone tell what the path gains; with `order_matters`, also that it comes in tree order.
 
-        They do not for an index into a node that is still open, nor for `..` from one if that takes a look at all that
-        is around the new node. Arguments of generators above the messages are left out because nobody tells when they
-        come.
+        They do not for an index into a node that is still open, nor for `..` from one if that depends on all that is
+        around the new node. Arguments of generators above the messages are excluded because they are not announced.
         """
         if path.base in self._may_be_open and path.steps:
             match path.steps[0]:
@@ -115,12 +126,16 @@ class Paths:
                     return False
                 case Descendant(symbol) if not self._is_always_inside(symbol, path.base):
                     return False
+                case Child() | Descendant():
+                    pass
+                case _ as step:
+                    assert_never(step)
         if self._sought(path) in self._in_sources_of_states:
             return False
         return not order_matters or self._comes_in_order(path)
 
     def _is_always_inside(self, symbol: str, base: str) -> bool:
-        """Whether each node of a symbol has exactly one of the name `base` above it, or is one; arguments aside."""
+        """True if each node of a symbol has exactly one of the name `base` above it, or is one; arguments aside."""
         start, children = self._analysis.grammar.start, self._analysis.children
         if self._is_recursive(base) or base in self._in_sources:
             return False
@@ -130,7 +145,7 @@ class Paths:
     def _sought(self, path: Path) -> str:
         """The symbol whose new nodes can be new to the path.
 
-        From a node that may be open, what the first step leads to decides: that must be complete, and from there on
+        From a node that may be open it is the symbol of the first step: that node must be complete, and from there on
         nothing changes.
         """
         if path.base in self._may_be_open and path.steps:
@@ -139,25 +154,25 @@ class Paths:
             return step.symbol
         return path.base
 
-    def _watched(self, path: Path) -> Watched:
+    def _watched(self, path: Path) -> WatchedPath:
         base, steps, analysis = path.base, path.steps, self._analysis
         if not steps:
-            return Watched(base, lambda tree: [tree])
+            return WatchedPath(base, lambda tree: [tree])
         if base not in self._may_be_open:
             select = compile_path(path, analysis, self._names)
-            return Watched(base, lambda tree: select(tree, {base: tree}))
+            return WatchedPath(base, lambda tree: select(tree, {base: tree}))
         times = _is_child_of if isinstance(steps[0], Child) else _is_said
         rest = compile_path(Path(base, steps[1:]), analysis, self._names)
-        return Watched(self._sought(path), lambda tree: times(tree, base) * rest(tree, {base: tree}))
+        return WatchedPath(self._sought(path), lambda tree: times(tree, base) * rest(tree, {base: tree}))
 
     @cached_property
     def _in_sources(self) -> frozenset[str]:
-        """What may be an argument of a generator, or part of one."""
+        """The symbols of arguments of generators, and of parts of these."""
         return self._in_sources_of(frozenset(self._analysis.arguments))
 
     @cached_property
     def _in_sources_of_states(self) -> frozenset[str]:
-        """The same, of generators of nodes above the messages."""
+        """The same, for generators of nodes above the messages."""
         return self._in_sources_of(self._may_be_open)
 
     def _in_sources_of(self, symbols: frozenset[str]) -> frozenset[str]:
@@ -170,7 +185,7 @@ class Paths:
     # --- order --------------------------------------------------------------------------------------------------------
 
     def _comes_in_order(self, path: Path) -> bool:
-        """Whether what the path selects comes in the order of the tree.
+        """True if the path selects nodes in the order of the tree.
 
         Of nested nodes the inner one is complete first, but the outer one comes first in the tree.
         """
@@ -189,12 +204,14 @@ class Paths:
                 return not self._is_recursive(base) and not is_nested
             case Index():
                 return False
+            case _ as step:
+                assert_never(step)
 
     @cached_property
     def _in_and_around_messages(self) -> frozenset[str]:
-        """What can be part of a message, and elsewhere no part of one.
+        """The symbols of nodes that can be inside of messages and outside.
 
-        If nodes of both kinds come with one message, nobody tells which comes first.
+        If nodes of both kinds come with one message, it is unknown which comes first.
         """
         rules, start = self._analysis.grammar.rules, self._analysis.grammar.start
         unsent = {name: [ref.symbol for ref in refs(rule.body) if ref.sender is None] for name, rule in rules.items()}
@@ -207,7 +224,7 @@ class Paths:
         return symbol in self._analysis.below_or_source(symbol)
 
     def _may_follow(self, child: str, base: str) -> bool:
-        """Whether a child of a node named `base` can come after one that holds a further `base`."""
+        """True if a child of a node named `base` can come after one that holds a further `base`."""
         rule = self._analysis.grammar.rules.get(base)
         return rule is not None and self._may_follow_in(rule.body, child, base)
 
@@ -222,39 +239,37 @@ class Paths:
             case Repeat(body, _, most):
                 parts = (body,)
                 pairs = ((each, each) for each in parts if most != 1)
-            case _:
+            case Literal() | Bit() | Pattern() | Ref():
                 return False
-        is_between = any(self._holds(one, base) and self._has_child(other, child) for one, other in pairs)
+            case _:
+                assert_never(expr)
+        is_between = any(
+            self._holds(one, base) and any(ref.symbol == child for ref in refs(other)) for one, other in pairs
+        )
         return is_between or any(self._may_follow_in(part, child, base) for part in parts)
 
     def _holds(self, expr: Expr, base: str) -> bool:
         below = self._analysis.below_or_source
         return any(ref.symbol == base or base in below(ref.symbol) for ref in refs(expr))
 
-    def _has_child(self, expr: Expr, child: str) -> bool:
-        return any(ref.symbol == child for ref in refs(expr))
-
 
 def _above_messages(analysis: Analysis) -> frozenset[str]:
-    """The symbols that may hold messages: the nodes that are open while the conversation goes on."""
+    """The symbols that may hold messages: their nodes are open while the session goes on."""
     rules = analysis.grammar.rules
     direct = {name for name, rule in rules.items() if any(ref.sender is not None for ref in refs(rule.body))}
     return frozenset((*direct, *analysis.above(direct), analysis.grammar.start))
 
 
 def _is_child_of(tree: Tree, symbol: str) -> int:
-    return tree.step >= 0 and tree.parent is not None and _is_named(tree.parent, symbol)
+    above = None if tree.parent is None else tree.parent.node
+    return tree.step >= 0 and isinstance(above, Node) and above.symbol == symbol
 
 
 def _is_said(tree: Tree, symbol: str) -> int:
-    """Whether a node is no part of an argument of a generator: then there is one node of that name around it."""
+    """True if a node is not part of an argument of a generator: then there is one node of that name around it."""
     climber: Tree | None = tree
     while climber is not None and (not isinstance(climber.node, Node) or climber.node.parties is None):
         if climber.step < 0:
             return False
         climber = climber.parent
     return climber is None or climber.step >= 0
-
-
-def _is_named(tree: Tree, symbol: str) -> bool:
-    return isinstance(tree.node, Node) and tree.node.symbol == symbol

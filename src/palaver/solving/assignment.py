@@ -1,4 +1,4 @@
-"""Nodes that have a wanted value: what must `<len>` be, so that `int(<len>) == 17`?"""
+"""Assignment of values to fields: a node of `<len>`, say, for which `int(<len>) == 17` holds."""
 
 from __future__ import annotations
 
@@ -12,30 +12,25 @@ from palaver.generation.measured import Measured
 from palaver.generation.measures import Count, Length, Measure
 from palaver.grammar.language import Languages, Unit
 from palaver.solving.domains import Domain
+from palaver.solving.invertible_views import View, ViewKind
+from palaver.solving.placement import node_of
 from palaver.solving.restrict import restricted
-from palaver.solving.seen import first_spelling, numbers_in, simple_base
+from palaver.solving.solving_limits import MAX_AFFIX_LENGTH, MAX_AMOUNT, MAX_CACHED_ASSIGNMENTS
 from palaver.solving.spelling import Speller
 from palaver.solving.view_arithmetic import inverse
-from palaver.solving.views import Kind, View
+from palaver.solving.view_values import first_spelling, numbers_in, simple_base
 from palaver.trees.node import Node, NonTerminal
 from palaver.trees.tree import Tree
 
-# Larger lengths and counts are not tried: the tree would be larger than any that is asked for.
-_LARGEST_AMOUNT = 10_000
-
-# Longer texts are not made to be part of a field: two that must begin with each other would grow with every step.
+# The operators that make a text part of a field.
 _PARTS = ("startswith", "endswith", "contains")
-_LONGEST_PART = 64
-
-# How many values are remembered with their nodes; then all are forgotten.
-_MOST_ASSIGNED = 4096
 
 
 @dataclass(frozen=True)
 class Assigner:
-    """Makes nodes of one grammar that are what an equation asks for.
+    """Makes nodes of one grammar with the values that equations require.
 
-    `read` reads a value as a symbol, `read_bits` a row of 0 and 1; `measured` makes derivations of a given length or
+    `read` reads a value as a symbol, `read_bits` a string of 0 and 1; `measured` makes derivations of a given length or
     count.
     """
 
@@ -45,18 +40,18 @@ class Assigner:
     read: Callable[[str, Any], Node | None]
     read_bits: Callable[[str, str], Node | None]
     measured: Callable[[Measure], Measured]
-    spread: int  # how far endless fields go beyond their least
+    spread: int  # the growth of unbounded fields beyond their minimum
     _free: dict[str, Domain | None] = field(default_factory=dict, repr=False)
-    # What is remembered about symbols and views. These are told apart by identity, which is kept with the answers: to
-    # hash a view takes as long as many an answer.
+    # Caches by symbol and view. Views are compared by identity, and kept with the answers: to hash one takes as long as
+    # many an answer.
     _bases: dict[tuple[str, int], tuple[View, int | None]] = field(default_factory=dict, repr=False)
-    # Many equations ask for the same few numbers again and again.
+    # Many equations require the same few numbers again and again.
     _assigned: dict[tuple[str, int, Any], tuple[View, Node | None]] = field(default_factory=dict, repr=False)
 
     def node(self, symbol: str, word: str) -> Node | None:
         """The node of a word of the symbol's language."""
         language = self.languages.of(symbol)
-        assert language is not None, "only a language has words"
+        assert language is not None, "a word belongs to a language"
         if self.languages.is_leaf(symbol):
             return Node(NonTerminal(symbol), (language.spell(word),))
         if self.speller.can_spell(symbol):
@@ -69,7 +64,7 @@ class Assigner:
         """A value read as a symbol, without a matcher if that is possible."""
         if isinstance(value, str | bytes) and self.speller.can_spell(symbol):
             language = self.languages.of(symbol)
-            assert language is not None, "what can be spelled is regular"
+            assert language is not None, "a symbol that can be spelled is regular"
             if isinstance(value, bytes) and language.unit is Unit.BYTES:
                 return self.speller.node(symbol, value.decode("latin-1"))
             if isinstance(value, str) and language.unit is Unit.TEXT:
@@ -78,14 +73,11 @@ class Assigner:
 
     def draw(self, domain: Domain, chance: Chance) -> Node | None:
         """A node from a domain; None if there is none."""
-        for word in domain.draw(chance):
-            node = self.node(domain.symbol, word)
-            if node is not None:
-                return node
-        return None
+        nodes = (self.node(domain.symbol, word) for word in domain.draw(chance))
+        return next((node for node in nodes if node is not None), None)
 
     def domain(self, symbol: str) -> Domain | None:
-        """What nodes of a symbol may be; None if that is no regular language."""
+        """The domain of a symbol; None if it is no regular language."""
         if symbol in self.domains:
             return self.domains[symbol]
         if symbol not in self._free:
@@ -94,20 +86,15 @@ class Assigner:
         return self._free[symbol]
 
     def numbers(self, tree: Tree, view: View) -> tuple[int, int | None]:
-        """Limits of the numbers that a node in the place of `tree` can be."""
-        assert isinstance(tree.node, Node), "only nodes are numbers"
-        domain = self.domain(tree.node.symbol)
+        """The bounds of the numbers that a node in the place of `tree` can be."""
+        domain = self.domain(node_of(tree).symbol)
         known = None if domain is None else numbers_in(domain, view)
         return (0, None) if known is None else known
 
     def assigned(self, tree: Tree, view: View, operator: str, value: Any, chance: Chance) -> Node | None:
-        """A node in the place of `tree`, of which `view operator value` holds; None if we know none.
-
-        This is a proposal: it may turn out that it does not hold.
-        """
-        assert isinstance(tree.node, Node), "only nodes are exchanged"
-        symbol = tree.node.symbol
-        if operator in _PARTS and isinstance(part := plain(value), str | bytes) and len(part) > _LONGEST_PART:
+        """A node in the place of `tree`, for which `view operator value` should hold; None if none is known."""
+        symbol = node_of(tree).symbol
+        if operator in _PARTS and isinstance(part := plain(value), str | bytes) and len(part) > MAX_AFFIX_LENGTH:
             return None
         if operator != "==" or type(value) not in (int, str, bytes):
             return self._sought(tree, view, operator, value, chance)[0]
@@ -117,16 +104,15 @@ class Assigner:
             node, is_only = self._sought(tree, view, operator, value, chance)
             if not is_only:
                 return node
-            if len(self._assigned) > _MOST_ASSIGNED:
+            if len(self._assigned) > MAX_CACHED_ASSIGNMENTS:
                 self._assigned.clear()
             known = self._assigned[key] = (view, node)
         return known[1]
 
     def _sought(self, tree: Tree, view: View, operator: str, value: Any, chance: Chance) -> tuple[Node | None, bool]:
-        """The node, and whether it would be the same another time, with whatever tree."""
-        assert isinstance(tree.node, Node), "only nodes are exchanged"
-        symbol = tree.node.symbol
-        if operator == "==" and view.kind is Kind.VALUE and symbol not in self.domains:
+        """The node, and True if it would be the same another time, with any tree."""
+        symbol = node_of(tree).symbol
+        if operator == "==" and view.kind is ViewKind.VALUE and symbol not in self.domains:
             node = self._read(symbol, plain(value))
             if node is not None:
                 return node, True
@@ -145,41 +131,35 @@ class Assigner:
         return self._rewritten(tree, view, operator, value, chance), False
 
     def _rewritten(self, tree: Tree, view: View, operator: str, value: Any, chance: Chance) -> Node | None:
-        """For symbols that are no regular language, or views that are no limit on one."""
-        assert isinstance(tree.node, Node), "only nodes are exchanged"
-        symbol = tree.node.symbol
+        """The node for a symbol that is no regular language, or a view that does not restrict one."""
+        symbol = node_of(tree).symbol
         match view.kind, operator:
-            case Kind.VALUE, "==":
+            case ViewKind.VALUE, "==":
                 return self._read(symbol, plain(value))
-            case Kind.VALUE, "in":
+            case ViewKind.VALUE, "in":
                 options = list(value) if isinstance(value, list | tuple) else []
                 return self._read(symbol, plain(chance.pick(options))) if options else None
-            case Kind.NUMBER, "==" if not view.modulus:
+            case ViewKind.NUMBER, "==" if not view.modulus:
                 return self._number(tree, view, value)
-            case Kind.LENGTH, "==":
+            case ViewKind.LENGTH, "==":
                 amount = inverse(view, value)
                 return None if amount is None else self._of_length(tree, amount, chance)
-            case Kind.ITEM | Kind.SLICE, "==":
+            case ViewKind.ITEM | ViewKind.SLICE, "==":
                 return self._with_part(tree, view, value)
         return None
 
     def counted(self, tree: Tree, symbol: str, more: int, chance: Chance) -> Node | None:
-        """A node in the place of `tree` with so many more nodes of `symbol` in it, or fewer, and the rest as it is."""
-        assert isinstance(tree.node, Node), "only nodes are exchanged"
-        amount = sum(1 for _ in tree.find_subtrees(symbol)) + more
-        if not 0 <= amount <= _LARGEST_AMOUNT:
-            return None
-        return self.measured(Count(symbol)).draw(tree.node.symbol, amount, chance, like=tree.node)
+        """A node in the place of `tree` with `more` nodes of `symbol` in it, or fewer, and the rest as it is."""
+        amount, node = sum(1 for _ in tree.find_subtrees(symbol)) + more, node_of(tree)
+        return self.measured(Count(symbol)).draw(node.symbol, amount, chance, like=node) if _is_built(amount) else None
 
     def _of_length(self, tree: Tree, amount: int, chance: Chance) -> Node | None:
-        assert isinstance(tree.node, Node), "only nodes are exchanged"
-        if not 0 <= amount <= _LARGEST_AMOUNT:
+        if not _is_built(amount):
             return None
-        measured, symbol = self.measured(Length()), tree.node.symbol
+        measured, symbol = self.measured(Length()), node_of(tree).symbol
         return measured.draw(symbol, amount * (8 if measured.unit(symbol) is Unit.BITS else 1), chance)
 
     def _number(self, tree: Tree, view: View, value: Any) -> Node | None:
-        assert isinstance(tree.node, Node), "only nodes are exchanged"
         number = inverse(view, value)
         if number is None:
             return None
@@ -187,20 +167,16 @@ class Assigner:
             size = len(bytes(tree))
         except ConversionError:
             size = 0
-        for spelling in _spellings(number, view, size):
-            node = self._read(tree.node.symbol, spelling)
-            if node is not None:
-                return node
-        return None
+        nodes = (self._read(node_of(tree).symbol, spelling) for spelling in _spellings(number, view, size))
+        return next((node for node in nodes if node is not None), None)
 
     def _with_part(self, tree: Tree, view: View, value: Any) -> Node | None:
-        """The text as it is, but for the part that the view looks at."""
-        assert isinstance(tree.node, Node), "only nodes are exchanged"
+        """The node with the part of its text exchanged that the view looks at."""
         try:
             whole: Any = bytes(tree) if view.reads_as == "bytes" else str(tree)
         except ConversionError:
             return None
-        if view.kind is Kind.ITEM and isinstance(value, int):
+        if view.kind is ViewKind.ITEM and isinstance(value, int):
             number = inverse(view, value)
             if number is None or not 0 <= number < 256:
                 return None
@@ -209,13 +185,20 @@ class Assigner:
             return None
         start = view.start or 0
         start = start if start >= 0 else len(whole) + start
-        stop = start + 1 if view.kind is Kind.ITEM else view.stop
+        stop = start + 1 if view.kind is ViewKind.ITEM else view.stop
         rest = whole[stop:] if stop is not None else whole[:0]
-        return self._read(tree.node.symbol, whole[:start] + value + rest)
+        return self._read(node_of(tree).symbol, whole[:start] + value + rest)
+
+
+def _is_built(amount: int) -> bool:
+    """True if a derivation of this length or count is built."""
+    if amount > MAX_AMOUNT:
+        MAX_AMOUNT.reached()
+    return 0 <= amount <= MAX_AMOUNT
 
 
 def plain(value: Any) -> Any:
-    """A value as it can be read: of a tree its text or bytes."""
+    """A value that can be read as a symbol: of a tree its text or bytes."""
     if isinstance(value, Tree):
         try:
             return value.serialised()

@@ -1,0 +1,292 @@
+"""Constraints, compiled to functions that return the first failure in a tree, or None.
+
+A formula is compiled once. Each leaf is a Python function of the nodes that its mentions select; it must hold for every
+combination, and each textual mention is a variable of its own. Spec code that raises never counts as satisfied: it is
+a failure with the exception.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, TypeAlias, assert_never
+
+from palaver.constraints.constraints_limits import MAX_SHOWN_VALUE
+from palaver.constraints.node_selectors import Bindings, Select, compile_path
+from palaver.errors import ConversionError, Diagnostic
+from palaver.grammar.analyse import Analysis
+from palaver.grammar.code import SPEC_CODE_RAISES, Function, compile_expression, raised
+from palaver.grammar.ir import first_expression
+from palaver.spec.ast import And, Constraint, Expression, Formula, Goal, Index, Leaf, Mention, Not, Or, Path, Quantified
+from palaver.trees.tree import Tree
+from palaver.trees.values import value_of
+
+# The value of a mention in one evaluation: a node, a list of nodes, or their number.
+Value: TypeAlias = "Tree | list[Tree] | int"
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A leaf that does not hold, the values it saw, and the exception if it raised one."""
+
+    leaf: Expression
+    values: tuple[tuple[Mention, Value], ...] = ()
+    bound: Mapping[str, Tree] | None = None
+    error: BaseException | None = None
+
+    def describe(self) -> str:
+        """One sentence for people."""
+        seen = ", ".join(dict.fromkeys(f"{_text_of(self.leaf, mention)} = {_brief(v)}" for mention, v in self.values))
+        if self.error is not None:
+            what = f"{self.leaf.text} {raised(self.error)}"
+        else:
+            what = f"{self.leaf.text} does not hold"
+        return f"{what} ({seen})" if seen else what
+
+    def diagnose(self) -> Diagnostic:
+        """The failure, shown at its place in the spec."""
+        hint = "the spec's own Python code failed here" if self.error is not None else ""
+        return Diagnostic("error", self.describe(), self.leaf.source, self.leaf.span, hint)
+
+    def tell(self) -> str:
+        """The failure in one line, for a report about an input."""
+        line, column = self.leaf.source.place(self.leaf.span.start)
+        place = f"{self.leaf.source.name}:{line}:{column}"
+        if self.error is not None:
+            return f"{self.describe()}, at {place}: this is a failure of the spec, not of the input"
+        return f"{self.describe()}, as demanded at {place}"
+
+
+Evaluate: TypeAlias = Callable[[Tree, Bindings], Failure | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A compiled constraint."""
+
+    constraint: Constraint
+    evaluate: Evaluate
+
+    def failure(self, tree: Tree) -> Failure | None:
+        """The first failure in `tree`; None if it satisfies the constraint."""
+        return self.evaluate(tree, {})
+
+
+def compile_check(constraint: Constraint, analysis: Analysis, names: dict[str, Any], *, early: bool = False) -> Check:
+    """`constraint` as a check; `names` is the spec's Python namespace.
+
+    With `early`, quantifiers bind nodes that are still open, as far as that is safe (`can_bind_open_nodes`).
+    """
+    return Check(constraint, _FormulaCompiler(analysis, names, early=early).formula(constraint.formula, ()))
+
+
+def compile_formula(
+    formula: Formula, variables: tuple[str, ...], analysis: Analysis, names: dict[str, Any], *, early: bool = False
+) -> Evaluate:
+    """A part of a constraint as a function; `variables` are the Python names bound around it. `early` as above."""
+    return _FormulaCompiler(analysis, names, early=early).formula(formula, variables)
+
+
+def compile_leaf(
+    expression: Expression,
+    variables: tuple[str, ...],
+    analysis: Analysis,
+    names: dict[str, Any],
+    *,
+    early: bool = False,
+) -> CompiledLeaf:
+    """A condition; `variables` are the Python names bound around it. `early` as above."""
+    return _FormulaCompiler(analysis, names, early=early).leaf(expression, variables)
+
+
+def compile_objective(goal: Goal, analysis: Analysis, names: dict[str, Any]) -> Callable[[Tree], float]:
+    """The score of a tree by an objective: more is better. An objective that cannot be computed is worth nothing."""
+    leaf = _FormulaCompiler(analysis, names).leaf(goal.expression, ())
+    sign = 1.0 if goal.maximize else -1.0
+
+    def score(tree: Tree) -> float:
+        try:
+            values = [float(leaf.function(*each)) for each in leaf.combinations(tree, {})]
+        except SPEC_CODE_RAISES:  # an objective never rejects
+            return float("-inf")
+        return sign * sum(values) / len(values) if values else 0.0
+
+    return score
+
+
+class _FormulaCompiler:
+    def __init__(self, analysis: Analysis, names: dict[str, Any], *, early: bool = False) -> None:
+        self._analysis = analysis
+        self._names = names
+        self._early = early
+
+    def formula(self, formula: Formula, variables: tuple[str, ...]) -> Evaluate:
+        match formula:
+            case Leaf(expression):
+                return self.leaf(expression, variables).evaluate
+            case And(parts):
+                return _combined(True, [self.formula(part, variables) for part in parts])
+            case Or(parts):
+                return _combined(False, [self.formula(part, variables) for part in parts])
+            case Not(part):
+                return _negated(self.formula(part, variables), first_expression(part))
+            case Quantified(every, variable, path, body):
+                if not variable.startswith("<"):
+                    variables = (*variables, variable)
+                early, open_too = self._early, self._early and can_bind_open_nodes(formula)
+                select = compile_path(path, self._analysis, self._names, open_too=open_too, early=early)
+                inner = self.formula(body, variables)
+                return _quantified(every, variable, select, inner, first_expression(body))
+            case _:
+                assert_never(formula)
+
+    def leaf(self, expression: Expression, variables: tuple[str, ...]) -> CompiledLeaf:
+        # The number of nodes in one that is still open is unknown, so lists do not look there.
+        selects = tuple(
+            compile_path(mention.path, self._analysis, self._names, early=self._early and mention.kind == "each")
+            for mention in expression.mentions
+        )
+        function = compile_expression(expression, self._names, variables)
+        is_simple = not variables and all(mention.kind == "each" for mention in expression.mentions)
+        return CompiledLeaf(expression, selects, function, variables, is_simple)
+
+
+def values_of(mention: Mention, trees: list[Tree]) -> Sequence[Value]:
+    """The values that a mention takes in turn, given the nodes that it selects."""
+    match mention.kind:
+        case "each":
+            return trees
+        case "list":
+            return [trees]
+        case "count":
+            return [len(trees)]
+        case _:
+            assert_never(mention.kind)
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledLeaf:
+    """A compiled condition, to be evaluated for every combination of the nodes that its mentions select."""
+
+    expression: Expression
+    selects: tuple[Select, ...]
+    function: Function
+    variables: tuple[str, ...]
+    is_simple: bool  # it is about single nodes, and nothing else
+
+    def combinations(self, root: Tree, bound: Bindings) -> Iterable[tuple[Value, ...]]:
+        """Every combination of values of the mentions, followed by the Python variables in scope."""
+        found = [select(root, bound) for select in self.selects]
+        if self.is_simple:
+            return product(*found)
+        mentions = zip(self.expression.mentions, found, strict=True)
+        options = (values_of(mention, trees) for mention, trees in mentions)
+        return product(*options, *([bound[name]] for name in self.variables))
+
+    def evaluate(self, root: Tree, bound: Bindings) -> Failure | None:
+        values: tuple[Value, ...] = ()
+        try:
+            for values in self.combinations(root, bound):
+                if not self.function(*values):
+                    return self._failure(values, bound, None)
+        except SPEC_CODE_RAISES as error:  # foreign code: whatever it raises is a failure, never a pass
+            return self._failure(values, bound, error)
+        return None
+
+    def _failure(self, values: tuple[Value, ...], bound: Bindings, error: BaseException | None) -> Failure:
+        seen = tuple(zip(self.expression.mentions, values, strict=False))
+        return Failure(self.expression, seen, dict(bound), error)
+
+
+def _combined(every: bool, parts: list[Evaluate]) -> Evaluate:
+    """`and` if every part must hold, else `or`; the first failure of an `and` counts, and the last of an `or`."""
+
+    def evaluate(root: Tree, bound: Bindings) -> Failure | None:
+        failure = None
+        for part in parts:
+            failure = part(root, bound)
+            if (failure is None) is not every:
+                break
+        return failure
+
+    return evaluate
+
+
+def _negated(part: Evaluate, expression: Expression) -> Evaluate:
+    def evaluate(root: Tree, bound: Bindings) -> Failure | None:
+        failure = part(root, bound)
+        if failure is None:
+            return Failure(expression, bound=dict(bound))
+        return failure if failure.error is not None else None
+
+    return evaluate
+
+
+def _quantified(every: bool, variable: str, select: Select, body: Evaluate, expression: Expression) -> Evaluate:
+    def evaluate(root: Tree, bound: Bindings) -> Failure | None:
+        try:
+            found = select(root, bound)
+        except SPEC_CODE_RAISES as error:  # a computed index in the path
+            return Failure(expression, bound=dict(bound), error=error)
+        failure = None if every else Failure(expression, bound=dict(bound))
+        for tree in found:
+            failure = body(root, {**bound, variable: tree})
+            if (failure is None) is not every:
+                break
+        return failure
+
+    return evaluate
+
+
+def can_bind_open_nodes(formula: Quantified) -> bool:
+    """True if a quantifier can be evaluated for a node that is still open.
+
+    It can if it only compares parts of the node with each other: a part that is complete does not change. It cannot if
+    it looks at the node as a whole, counts parts, or requires one to exist.
+    """
+    if not formula.every or not formula.variable.startswith("<"):
+        return False
+    todo: list[Formula] = [formula.body]
+    while todo:
+        match todo.pop():
+            case Leaf(expression):
+                if any(
+                    each.kind != "each" or not _goes_on(each.path, formula.variable) for each in expression.mentions
+                ):
+                    return False
+            case And(parts) | Or(parts):
+                todo.extend(parts)
+            case Quantified(True, inner, path, body) if inner[0] == "<" and _goes_on(path, formula.variable):
+                todo.append(body)
+            case Quantified() | Not():
+                return False
+            case _ as other:
+                assert_never(other)
+    return True
+
+
+def _goes_on(path: Path, variable: str) -> bool:
+    return path.base != variable or (bool(path.steps) and not isinstance(path.steps[0], Index))
+
+
+def _text_of(leaf: Expression, mention: Mention) -> str:
+    span = mention.path.span
+    return leaf.source.text[span.start : span.end]
+
+
+def _brief_tree(tree: Tree) -> str:
+    try:
+        return repr(value_of(tree.node))
+    except ConversionError:  # bits and text that have no common type
+        return f"the bits {tree.to_bits()}"
+
+
+def _brief(value: Value) -> str:
+    if isinstance(value, Tree):
+        text = _brief_tree(value)
+    elif isinstance(value, list):
+        text = f"[{', '.join(map(_brief, value[:5]))}{', …' if len(value) > 5 else ''}]"
+    else:
+        text = repr(value)
+    return text if len(text) <= MAX_SHOWN_VALUE else f"{text[: MAX_SHOWN_VALUE - 1]}…"

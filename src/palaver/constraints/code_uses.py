@@ -1,0 +1,114 @@
+"""Static analysis of the Python code of conditions: the nodes and names it uses."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Container, Iterable
+from types import CodeType, FunctionType
+from typing import Any
+
+from palaver.spec.ast import Expression, Mention
+
+# The attributes that lead from a node to its surroundings.
+_UPWARDS = frozenset(("parent", "get_root", "get_path"))
+
+# The builtins by which code can assign to names that do not occur in it.
+_HIDDEN = frozenset(("globals", "exec", "eval", "vars"))
+
+
+def sees_surroundings(expression: Expression, names: dict[str, Any]) -> bool:
+    """True if a condition may see more than the nodes it mentions; `is` between nodes counts, as it compares views."""
+    used: list[object] = []
+    for node in ast.walk(expression.python):
+        match node:
+            case ast.Attribute(attr=name) | ast.Constant(str(name)) if name in _UPWARDS:
+                return True
+            case ast.Compare(left, operators, others) if any(
+                isinstance(each, ast.Is | ast.IsNot) for each in operators
+            ):
+                if not any(isinstance(side, ast.Constant) for side in (left, *others)):
+                    return True
+            case ast.Name(name):
+                used.append(names.get(name))
+    return _code_sees_surroundings(used, names)
+
+
+def _code_sees_surroundings(used: list[object], names: dict[str, Any]) -> bool:
+    seen: list[CodeType] = []
+    while used:
+        value = used.pop()
+        value = getattr(value, "__wrapped__", value)
+        if isinstance(value, type):
+            used.extend(vars(value).values())
+            continue
+        code = value.__code__ if isinstance(value, FunctionType) else value
+        if not isinstance(code, CodeType) or code in seen:
+            continue
+        seen.append(code)
+        if not _UPWARDS.isdisjoint(code.co_names) or any(const in _UPWARDS for const in code.co_consts):
+            return True
+        used.extend(names.get(name) for name in code.co_names)
+        used.extend(code.co_consts)
+    return False
+
+
+def takes_only_length(mention: Mention, expression: Expression, names: dict[str, Any]) -> bool:
+    """True if a condition takes only the length of a list."""
+    if mention.kind != "list" or "len" in names:
+        return False
+    uses = measured = 0
+    for node in ast.walk(expression.python):
+        match node:
+            case ast.Name(mention.name):
+                uses += 1
+            case ast.Call(ast.Name("len"), [ast.Name(mention.name)], []):
+                measured += 1
+    return uses == measured
+
+
+def functions_defined_in(modules: Iterable[ast.Module]) -> dict[str, ast.FunctionDef]:
+    """The functions that a spec's own code defines, by name."""
+    statements = (statement for module in modules for statement in module.body)
+    return {statement.name: statement for statement in statements if isinstance(statement, ast.FunctionDef)}
+
+
+def reassigned_globals(modules: Iterable[ast.Module]) -> frozenset[str]:
+    """The global names that functions of a spec assign to: they may change after the spec is loaded."""
+    nodes = (node for module in modules for node in ast.walk(module) if isinstance(node, ast.Global))
+    return frozenset(name for node in nodes for name in node.names)
+
+
+def integer_constants(modules: Iterable[ast.Module], names: dict[str, Any]) -> frozenset[str]:
+    """The names of a spec that always stand for the same integer; none if code may assign in hidden ways."""
+    modules = list(modules)
+    if any(isinstance(node, ast.Name) and node.id in _HIDDEN for module in modules for node in ast.walk(module)):
+        return frozenset()
+    return frozenset(name for name, value in names.items() if type(value) is int) - reassigned_globals(modules)
+
+
+def is_upper_bound(python: ast.expr, constants: Container[str] = ()) -> bool:
+    """True if a condition only bounds counts from above, by a number or one of the constants: it cannot recover."""
+    match python:
+        case ast.Compare(counted, [ast.Lt() | ast.LtE()], [limit]) | ast.Compare(
+            limit, [ast.Gt() | ast.GtE()], [counted]
+        ):
+            pass
+        case _:
+            return False
+    match limit:
+        case ast.Constant(int()):
+            pass
+        case ast.Name(name) if name in constants:
+            pass
+        case _:
+            return False
+    todo = [counted]
+    while todo:
+        match todo.pop():
+            case ast.BinOp(left, ast.Add(), right):
+                todo += [left, right]
+            case ast.Name() | ast.Call(ast.Name("len"), [ast.Name()], []):
+                pass
+            case _:
+                return False
+    return True

@@ -1,0 +1,90 @@
+"""Sources of generated parts, recovered after parsing.
+
+A rule `<s> ::= … := f(<a>)` says that `<s>` is made from `<a>`. When `<s>` was parsed instead, its `<a>` is recovered
+by the inverse, the generator of `<a>`, and stored as the node's source, so that constraints can refer to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from palaver.grammar.analyse import Analysis, generator_arguments
+from palaver.grammar.code import SPEC_CODE_RAISES, Function, raised, shorten
+from palaver.spec.ast import Rule
+from palaver.trees.node import Node, Part
+from palaver.trees.tree import Tree
+
+
+class NoSource(Exception):
+    """A source could not be recovered; the text says which and why."""
+
+
+class Sources:
+    """Recovers sources for one grammar."""
+
+    def __init__(
+        self, analysis: Analysis, functions: Mapping[str, Function], read: Callable[[str, Any], Node | None]
+    ) -> None:
+        """`functions` are the compiled generators by symbol; `read` parses a value as a symbol."""
+        self._rules = analysis.grammar.rules
+        self._functions = functions
+        self._read = read
+        self._made = {
+            name: generator_arguments(rule) for name, rule in self._rules.items() if generator_arguments(rule)
+        }
+        self._below = analysis.below
+
+    def recover(self, node: Node, above: tuple[str, ...] = ()) -> Node:
+        """`node` with the sources of everything in it that a generator makes.
+
+        :raises NoSource: there is no inverse, it raised, or its result does not fit
+        """
+        if not self._made or not self._concerned(node):
+            return node
+        # Rebuilt from the leaves up: each frame is a node, what is above it, and its children done so far.
+        done: list[Part] = []
+        frames: list[tuple[Node, tuple[str, ...], list[Part]]] = [(node, above, [])]
+        while frames:
+            current, over, children = frames[-1]
+            if len(children) < len(current.children):
+                child = current.children[len(children)]
+                if isinstance(child, Node) and self._concerned(child):
+                    frames.append((child, (*over, current.symbol), []))
+                else:
+                    children.append(child)
+                continue
+            frames.pop()
+            rebuilt = current._replace(children=tuple(children), sources=self._sources(current, over))
+            (frames[-1][2] if frames else done).append(rebuilt)
+        (result,) = done
+        assert isinstance(result, Node), "a node was put in"
+        return result
+
+    def _concerned(self, node: Node) -> bool:
+        """True if a generator with arguments made this node or anything in it."""
+        inside = self._below(node.symbol)
+        return node.symbol in self._made or any(symbol in inside for symbol in self._made)
+
+    def _sources(self, node: Node, above: tuple[str, ...]) -> tuple[Node, ...]:
+        arguments = self._made.get(node.symbol, ())
+        # The same rule that stops mutually inverse generators when generating stops them here.
+        if any(symbol in above for symbol in arguments):
+            return ()
+        return tuple(self._source(node, self._rules[symbol], (*above, node.symbol)) for symbol in arguments)
+
+    def _source(self, node: Node, rule: Rule, above: tuple[str, ...]) -> Node:
+        inverse = rule.generator
+        if inverse is None:
+            raise NoSource(f"nothing makes {rule.symbol} from {node.symbol}: its rule has no generator")
+        others = [mention.path.base for mention in inverse.mentions if mention.path.base != node.symbol]
+        if others:
+            raise NoSource(f"the inverse that makes {rule.symbol} also needs {others[0]}, which is not in the input")
+        try:
+            value = self._functions[rule.symbol](*(Tree(node) for _ in inverse.mentions))
+            source = self._read(rule.symbol, value)
+        except SPEC_CODE_RAISES as error:
+            raise NoSource(f"the inverse {inverse.text} {raised(error)}") from error
+        if source is None:
+            raise NoSource(f"the inverse {inverse.text} gives {shorten(value)}, which is no {rule.symbol}")
+        return self.recover(source, above)

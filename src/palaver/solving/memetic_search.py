@@ -1,0 +1,189 @@
+"""Memetic algorithm (Moscato 1989): stochastic hill climbing by branch distance, within an evolving population.
+
+How it works
+============
+
+A tree is measured by its distance from satisfying every constraint; the distance also names nodes to blame. One of
+these is mutated, the equations are solved again, and the result is kept unless it is worse. A field that an equation
+computes passes its blame on to the fields it is computed from, because to change it would be in vain.
+
+A climb ends after many steps without a gain, and its result joins the population. The next climb starts from a fresh
+tree, or from a crossover of two parents chosen by tournament: a part of one in the place of a part with the same symbol
+in the other. This is the paper's evolution, with climbing as its mutation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from palaver.chance import Chance
+from palaver.constraints.distance import Fitness
+from palaver.generation.makers import Discarded
+from palaver.solving.assignment import Assigner
+from palaver.solving.mutation_moves import mutated
+from palaver.solving.placement import Placing, node_of
+from palaver.solving.solving_limits import DEFAULT_RATES, MAX_STEPS_ON_PLATEAU, MAX_STEPS_WITHOUT_GAIN, EvolutionRates
+from palaver.solving.step_budget import StepBudget
+from palaver.trees.node import Node
+from palaver.trees.paths import Path
+from palaver.trees.tree import Tree
+
+# The probabilities that a field computed by an equation is mutated nevertheless, and that a part of a field is.
+_MUTATE_COMPUTED = 0.1
+_MUTATE_PART = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class NearMiss:
+    """The tree that a climb ended with, and its distance."""
+
+    distance: float
+    tree: Tree
+
+
+@dataclass
+class MemeticSearch:
+    """Searches among the trees of one symbol."""
+
+    distances: Sequence[Callable[[Tree], Fitness]]
+    derive: Callable[[Tree], Tree]
+    placing: Placing
+    assigner: Assigner
+    chance: Chance
+    budget: StepBudget
+    passes_blame: Mapping[str, frozenset[str]]  # from a computed field to the symbols it is computed from
+    rates: EvolutionRates = DEFAULT_RATES
+    is_frozen: Callable[[Path], bool] | None = None
+    population: list[NearMiss] = field(default_factory=list)
+
+    def measure(self, tree: Tree) -> Fitness:
+        """The distance of a tree, and the nodes to blame."""
+        self.budget.spent += 1
+        parts = [distance(tree) for distance in self.distances]
+        blamed = [node for part in parts for node in part.blamed]
+        return Fitness(sum(part.distance for part in parts), tuple(blamed))
+
+    def climb(self, tree: Tree) -> NearMiss:
+        """The tree after small changes, none of which made it worse."""
+        tree = self.derive(tree)
+        distance, blamed = self.measure(tree)
+        waited, last, differs = 0, None, False
+        while distance > 0 and not self.budget.is_spent:
+            if waited >= (MAX_STEPS_WITHOUT_GAIN if differs else MAX_STEPS_ON_PLATEAU):
+                break
+            target = self._target(tree, blamed, last)
+            if target is None:
+                break
+            changed = self._changed(tree, target)
+            if changed is None:
+                waited += 3
+                self.budget.spent += 1
+                continue
+            changed = self.derive(changed)
+            now, to_blame = self.measure(changed)
+            differs = differs or now != distance
+            is_better = now < distance
+            waited = 0 if is_better else waited + 1
+            if now <= distance:
+                last = target.path if is_better else last
+                tree, distance, blamed = changed, now, to_blame
+            else:
+                last = None
+        return NearMiss(distance, tree)
+
+    def _target(self, tree: Tree, blamed: Sequence[Tree], last: Path | None) -> Tree | None:
+        """The node to change next: the one that helped last, or one of those to blame."""
+        chance = self.chance
+        if last is not None and chance.random() < 0.5:
+            try:
+                return tree.at(last)
+            except IndexError:
+                pass
+        movable = [node for node in blamed if isinstance(node.node, Node) and not self._is_fixed(node)]
+        if not movable:
+            return None
+        target = chance.pick(movable)
+        computed_from = self.passes_blame.get(node_of(target).symbol)
+        if computed_from and chance.random() >= _MUTATE_COMPUTED:
+            sources = [node for symbol in sorted(computed_from) for node in tree.find_subtrees(symbol)]
+            sources = [node for node in sources if not self._is_fixed(node)]
+            target = chance.pick(sources) if sources else target
+        return self._descended(target)
+
+    def _descended(self, target: Tree) -> Tree:
+        """A field inside of the node if that is no field itself; at times a part of a field."""
+        while True:
+            is_field = self.assigner.languages.of(node_of(target).symbol) is not None
+            if is_field and self.chance.random() >= _MUTATE_PART:
+                return target
+            inner = [child for child in target.children if isinstance(child.node, Node)]
+            if not inner or (not is_field and self.chance.random() < 0.05):
+                return target
+            target = self.chance.pick(inner)
+
+    def _is_fixed(self, tree: Tree) -> bool:
+        return self.is_frozen is not None and self.is_frozen(tree.path)
+
+    def _changed(self, tree: Tree, target: Tree) -> Tree | None:
+        if self._is_fixed(target):
+            return None
+        try:
+            if self.placing.can_write(target, self.is_frozen):
+                node = mutated(target, self.assigner, self.chance)
+                if node is not None:
+                    return self.placing.put(tree, target, node)
+            return self.placing.renewed(tree, target)
+        except Discarded:
+            return None
+
+    # --- evolution ----------------------------------------------------------------------------------------------------
+
+    def remember(self, near: NearMiss) -> None:
+        """Add the end of a climb to the population."""
+        population = self.population
+        population.append(near)
+        population.sort(key=lambda each: each.distance)
+        if len(population) > self.rates.population_size:
+            elite = int(len(population) * self.rates.elitism_rate)
+            del population[elite + self.chance.below(len(population) - elite)]
+
+    def start(self, fresh: Callable[[], Tree]) -> Tree:
+        """The start of the next climb: a crossover of two of the population, or a fresh tree.
+
+        :raises Discarded: a fresh tree could not be made this time
+        """
+        chance, rates = self.chance, self.rates
+        if len(self.population) < 2 or chance.random() < rates.destruction_rate:
+            return fresh()
+        if chance.random() >= rates.crossover_rate:
+            return fresh()
+        crossed = self._crossed(self._parent(), self._parent())
+        if crossed is None:
+            return fresh()
+        if chance.random() < rates.mutation_rate:
+            target = self._descended(crossed)
+            changed = self._changed(crossed, target)
+            return crossed if changed is None else changed
+        return crossed
+
+    def _parent(self) -> Tree:
+        size = max(2, int(len(self.population) * self.rates.tournament_size))
+        # The population is sorted, so the best of several is the first.
+        return self.population[min(self.chance.below(len(self.population)) for _ in range(size))].tree
+
+    def _crossed(self, one: Tree, other: Tree) -> Tree | None:
+        """The crossover: `one` with a part of `other` in the place of a part with the same symbol."""
+        places = [tree for tree in one.flattened()[1:] if isinstance(tree.node, Node)]
+        places = [tree for tree in places if self.placing.can_write(tree, self.is_frozen)]
+        if not places:
+            return None
+        place = self.chance.pick(places)
+        donors = list(other.find_subtrees(node_of(place).symbol))
+        if not donors:
+            return None
+        donor = self.chance.pick(donors)
+        try:
+            return self.placing.put(one, place, node_of(donor))
+        except Discarded:
+            return None

@@ -1,0 +1,122 @@
+"""The stream of distinct trees that satisfy every constraint."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from palaver.errors import ConversionError, Unsolvable
+from palaver.solving.solver import Solver
+from palaver.solving.solving_limits import MAX_CRASHES, MAX_REPEATED_TREES, MAX_SPARE_CANDIDATES
+from palaver.trees.tree import Tree
+
+# With an objective, so many trees are made for each that is emitted. The best of the others are kept.
+_CANDIDATES = 8
+
+
+class Solutions(Iterator[Tree]):
+    """An iterator over trees. If it ends early, `shortfall` tells why."""
+
+    def __init__(
+        self,
+        wanted: int | None,
+        solver: Solver,
+        objectives: Sequence[Callable[[Tree], float]],
+        first: Iterable[Tree],
+        take_turn: Callable[[], None],
+        explain: Callable[[Solutions], str],
+    ) -> None:
+        self.shortfall: str | None = None
+        self.made = 0
+        self.wanted = wanted
+        self.solver = solver
+        self.discarded = ""  # the reason why the latest tree could not be used
+        self._take_turn = take_turn
+        self._objectives = objectives
+        self._explain = explain
+        self._seen: set[str | bytes] = set()
+        self._candidates: list[tuple[float, Tree]] = []
+        self._crashes = 0
+        self._can_do_without_crashing = False
+        self.repeated = False  # the search ended because it only found trees that it had found before
+        self._trees = self._run(iter(first))
+
+    def __iter__(self) -> Iterator[Tree]:
+        return self
+
+    def __next__(self) -> Tree:
+        self._take_turn()  # others may be iterating over trees of the same spec
+        return next(self._trees)
+
+    def _run(self, first: Iterator[Tree]) -> Iterator[Tree]:
+        wanted = self.wanted
+        while wanted is None or self.made < wanted:
+            tree = next(first, None)
+            if tree is None:  # not `or`: the empty text is a tree like any other, and false
+                tree = self._next_new()
+            if tree is None:
+                break
+            if tree.serialised() not in self._seen:
+                self._seen.add(tree.serialised())
+                self.made += 1
+                yield tree
+        if wanted is None or self.made < wanted:
+            self.shortfall = self._explain(self)
+            if not self.made:
+                raise Unsolvable(self.shortfall)
+
+    def _next_new(self) -> Tree | None:
+        """A new tree; None if the budget did not suffice for one."""
+        if self.solver.plan.proof is not None:
+            return None
+        if not self._objectives:
+            return self._found()
+        candidates = self._candidates
+        for _ in range(_CANDIDATES):
+            tree = self._found()
+            if tree is None:
+                break
+            self._seen.add(tree.serialised())
+            candidates.append((sum(objective(tree) for objective in self._objectives), tree))
+        if not candidates:
+            return None
+        candidates.sort(key=lambda candidate: -candidate[0])
+        for _, tree in candidates[MAX_SPARE_CANDIDATES:]:
+            self._seen.discard(tree.serialised())
+        del candidates[MAX_SPARE_CANDIDATES:]
+        best = candidates.pop(0)[1]
+        self._seen.discard(best.serialised())
+        return best
+
+    def _found(self) -> Tree | None:
+        solver, repetitions = self.solver, 0
+        solver.begin()
+        while not solver.is_exhausted and repetitions < MAX_REPEATED_TREES and not self.always_crashes:
+            tree = solver.solve()
+            self._count_crash(tree)
+            if tree is None:
+                continue
+            try:
+                is_known = tree.serialised() in self._seen
+            except ConversionError as error:  # bits that fill no bytes; the next tree may have others
+                self.discarded = str(error)
+                continue
+            if not is_known:
+                return tree
+            repetitions += 1
+        if repetitions >= MAX_REPEATED_TREES:
+            MAX_REPEATED_TREES.reached()
+        self.repeated = repetitions > 0
+        return None
+
+    def _count_crash(self, tree: Tree | None) -> None:
+        if self._can_do_without_crashing:
+            return
+        failure = self.solver.failure
+        if tree is not None or (failure is not None and failure.error is None):
+            self._can_do_without_crashing = True
+        self._crashes += failure is not None
+
+    @property
+    def always_crashes(self) -> bool:
+        """True if the spec's own code raised in every attempt so far, and there were many."""
+        return self._crashes >= MAX_CRASHES and not self._can_do_without_crashing

@@ -1,0 +1,250 @@
+"""The solver factory: all that solving needs to know about one spec, and solvers made from it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property, partial
+from typing import Any, Protocol
+
+from palaver.chance import Chance
+from palaver.constraints.checks import Check, compile_check
+from palaver.constraints.code_uses import functions_defined_in, reassigned_globals
+from palaver.constraints.distance import Fitness, compile_distance
+from palaver.generation.makers import Fields, MakeField, Steering
+from palaver.generation.measured import Measured
+from palaver.generation.measures import Measure
+from palaver.generation.program import Program
+from palaver.grammar.analyse import Analysis
+from palaver.grammar.bounds import Dependence
+from palaver.grammar.language import Languages
+from palaver.solving.assignment import Assigner
+from palaver.solving.constrained_fields import ConstrainedField
+from palaver.solving.construction import Constructor
+from palaver.solving.invertible_views import ViewReader
+from palaver.solving.memetic_search import MemeticSearch
+from palaver.solving.placement import Placing
+from palaver.solving.solutions import Solutions
+from palaver.solving.solver import Solver
+from palaver.solving.solving_limits import MAX_REPETITIONS, MIN_RENEWED_NODES, EvolutionRates, SolvingLimits
+from palaver.solving.solving_plan import ConstraintPlanner, SolvingPlan
+from palaver.solving.spelling import Speller
+from palaver.solving.step_budget import StepBudget
+from palaver.spec.ast import Constraint
+from palaver.trees.node import Node
+from palaver.trees.paths import Path
+from palaver.trees.tree import Tree
+
+# The types of what the factory makes, and of what is made with that, are part of this door.
+__all__ = ["IncompleteTree", "Solutions", "Solver", "SolverFactory", "SolvingPlan"]
+
+
+class IncompleteTree(Protocol):
+    """A tree with a part missing, such as a session before our next message."""
+
+    make: Callable[[str], Node]  # makes nodes of a symbol for it; set by the factory
+    history: tuple[Node, ...]  # the messages that computed repetitions in the part may count by
+
+    def completed(self) -> Tree:
+        """The tree with a fresh part."""
+
+    def is_frozen(self, path: Path) -> bool:
+        """True if the node at `path` must not change."""
+
+
+@dataclass(frozen=True)
+class SolverFactory:
+    """Makes solvers for the constraints of one spec, or for some of them.
+
+    `program` gives the makers of trees, by the number of repetitions and the symbols that are made otherwise;
+    `generate` runs the generator of a symbol; `read` reads a value as a symbol, `read_bits` a string of 0 and 1.
+    """
+
+    analysis: Analysis
+    names: dict[str, Any]
+    python: Sequence[ast.Module]
+    program: Callable[[int, frozenset[str]], Program]
+    generate: Callable[[str, tuple[Node, ...]], Node]
+    read: Callable[[str, Any], Node | None]
+    read_bits: Callable[[str, str], Node | None]
+    _plans: dict[tuple[tuple[Constraint, ...], int], SolvingPlan] = field(default_factory=dict, repr=False)
+    _checks: dict[Constraint, Check] = field(default_factory=dict, repr=False)
+    _distances: dict[Constraint, Callable[[Tree], Fitness]] = field(default_factory=dict, repr=False)
+
+    def plan(self, constraints: Iterable[Constraint], spread: int = MAX_REPETITIONS) -> SolvingPlan:
+        """The plan for these constraints, made once; unbounded fields grow by up to `spread` beyond their minimum."""
+        key = (tuple(constraints), spread)
+        if key not in self._plans:
+            planner = ConstraintPlanner(self.analysis, self.names, self._languages, self._reader, spread)
+            self._plans[key] = planner.plan(key[0])
+        return self._plans[key]
+
+    def solver(
+        self,
+        constraints: Sequence[Constraint],
+        chance: Chance,
+        turn: Chance,
+        limits: SolvingLimits,
+        scene: IncompleteTree | None = None,
+        steering: Steering | None = None,
+    ) -> Solver:
+        """A solver for these constraints. `turn` makes fresh trees, `chance` decides all else.
+
+        With a scene, it is the missing part of that tree that is made. Fresh trees follow the steering.
+        """
+        plan = self.plan(constraints, limits.max_repetitions)
+        budget = StepBudget(limits.budget)
+        drawn = _drawn(plan)
+        program = self._program_for(plan, limits)
+        for equation in plan.equations:
+            equation.compile()
+        fields: dict[str, MakeField] = {}
+        is_frozen = None if scene is None else scene.is_frozen
+        placing = replace(self._placing(program, fields, chance / "mend", limits, scene), is_frozen=is_frozen)
+        measured = self._measured(limits.max_repetitions, program, fields)
+        assigner = Assigner(
+            self._languages, self._speller, plan.domains, self.read, self.read_bits, measured, limits.max_repetitions
+        )
+        constructor = Constructor(plan, assigner, placing, self._reader, chance / "construct", is_frozen)
+        for symbol in drawn:
+            fields[symbol] = ConstrainedField(
+                symbol, plan.domains[symbol], (), (), assigner, None, chance / symbol, budget
+            ).make
+        # A field that is searched for is not made of others that are, or there might be no end.
+        simple = self._placing(program, dict(fields), chance / "fields", limits, scene) if plan.filters else placing
+        for symbol in sorted(plan.filters):
+            fields[symbol] = self._searched(symbol, plan, simple, assigner, chance / symbol, budget, limits.rates).make
+        search = MemeticSearch(
+            [self._distance(constraint) for constraint in constraints],
+            constructor.derive,
+            placing,
+            assigner,
+            chance / "search",
+            budget,
+            {symbol: each.directions[0].read for each in plan.equations for symbol in sorted(each.written)},
+            limits.rates,
+            is_frozen,
+        )
+        if steering is not None:
+            steering.leave_out((*drawn, *sorted(self._generated)))
+        start, nodes = self.analysis.grammar.start, limits.max_nodes
+        fresh: Callable[[], Tree]
+        fresh = partial(program.make_tree, start, turn, nodes=nodes, fields=fields, steering=steering)
+        if scene is not None:
+            scene.make = _making(scene, program, turn, nodes, fields, steering)
+            fresh = scene.completed
+        checks = [self.check(constraint) for constraint in constraints]
+        return Solver(fresh, checks, plan, constructor, search, budget)
+
+    def prepare(self, constraints: Sequence[Constraint], limits: SolvingLimits) -> list[str]:
+        """Compile in advance what the first solver and its steering need; the symbols that values will be read as."""
+        plan = self.plan(constraints, limits.max_repetitions)
+        self._program_for(plan, limits).prepare_steering()
+        for equation in plan.equations:
+            equation.compile()
+        for constraint in constraints:
+            self.check(constraint)
+        return sorted({symbol for equation in plan.equations for symbol in equation.written} | self._generated)
+
+    def _program_for(self, plan: SolvingPlan, limits: SolvingLimits) -> Program:
+        return self.program(limits.max_repetitions, frozenset(_drawn(plan)) | frozenset(plan.filters))
+
+    def check(self, constraint: Constraint) -> Check:
+        """The check of a constraint, also for trees that are not finished; made once."""
+        if constraint not in self._checks:
+            self._checks[constraint] = compile_check(constraint, self.analysis, self.names, early=True)
+        return self._checks[constraint]
+
+    def _distance(self, constraint: Constraint) -> Callable[[Tree], Fitness]:
+        """The distance of trees from satisfying a constraint; compiled when first called, which is often never."""
+
+        def distance(tree: Tree) -> Fitness:
+            if constraint not in self._distances:
+                self._distances[constraint] = compile_distance(constraint, self.analysis, self.names, self._functions)
+            return self._distances[constraint](tree)
+
+        return distance
+
+    def _searched(
+        self,
+        symbol: str,
+        plan: SolvingPlan,
+        placing: Placing,
+        assigner: Assigner,
+        chance: Chance,
+        budget: StepBudget,
+        rates: EvolutionRates,
+    ) -> ConstrainedField:
+        """A field with conditions that its domain does not express."""
+        clauses = plan.filters[symbol]
+        constraints = [clause.as_constraint() for clause in clauses]
+        distances, filters = list(map(self._distance, constraints)), list(map(self.check, constraints))
+        conditions = [clause.leaf.function for clause in clauses if clause.is_about_one_node]
+        search = MemeticSearch(distances, lambda tree: tree, placing, assigner, chance / "search", budget, {}, rates)
+        return ConstrainedField(symbol, plan.domains.get(symbol), filters, conditions, assigner, search, chance, budget)
+
+    def _placing(
+        self, program: Program, fields: Fields, chance: Chance, limits: SolvingLimits, scene: IncompleteTree | None
+    ) -> Placing:
+        def make(symbol: str, above: tuple[str, ...], given: Mapping[str, Node], elsewhere: int) -> Node:
+            # A part that is renewed again and again must not grow each time.
+            nodes = max(MIN_RENEWED_NODES, limits.max_nodes - elsewhere)
+            history = () if scene is None else scene.history
+            return program.make(symbol, chance, nodes=nodes, above=above, history=history, pins=given, fields=fields)
+
+        return Placing(make, self.generate, self._generated, self._dependence)
+
+    def _measured(self, most: int, program: Program, fields: Fields) -> Callable[[Measure], Measured]:
+        """Derivations of a given length or count, whose other parts come from one program."""
+
+        def make(symbol: str, chance: Chance) -> Node:
+            return program.make(symbol, chance, nodes=MIN_RENEWED_NODES, fields=fields)
+
+        @cache
+        def measured(measure: Measure) -> Measured:
+            rules = self.analysis.grammar.rules
+            return Measured(rules, measure, binary=self.analysis.is_binary, most=most, make=make)
+
+        return measured
+
+    # --- analyses shared by all solvers -------------------------------------------------------------------------------
+
+    @cached_property
+    def _languages(self) -> Languages:
+        return Languages(self.analysis.grammar.rules, binary=self.analysis.is_binary)
+
+    @cached_property
+    def _speller(self) -> Speller:
+        return Speller(self.analysis.grammar.rules, self._languages)
+
+    @cached_property
+    def _functions(self) -> Mapping[str, ast.FunctionDef]:
+        return functions_defined_in(self.python)
+
+    @cached_property
+    def _reader(self) -> ViewReader:
+        return ViewReader(self.names, reassigned_globals(self.python))
+
+    @cached_property
+    def _dependence(self) -> Dependence:
+        return Dependence(self.analysis)
+
+    @cached_property
+    def _generated(self) -> frozenset[str]:
+        rules = self.analysis.grammar.rules
+        return frozenset(symbol for symbol, rule in rules.items() if rule.generator is not None)
+
+
+def _making(
+    scene: IncompleteTree, program: Program, chance: Chance, nodes: int, fields: Fields, steering: Steering | None
+) -> Callable[[str], Node]:
+    def make(symbol: str) -> Node:
+        return program.make(symbol, chance, nodes=nodes, history=scene.history, fields=fields, steering=steering)
+
+    return make
+
+
+def _drawn(plan: SolvingPlan) -> list[str]:
+    """The symbols whose fields are drawn from their domains."""
+    return [symbol for symbol in sorted(plan.domains) if symbol not in plan.computed]

@@ -1,0 +1,90 @@
+"""The limits of solving: those a user sets, and the room's cut-offs. This module loads nothing else of the room."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from palaver.limits import Limit
+
+# --- set by users -----------------------------------------------------------------------------------------------------
+
+MAX_NODES = 200  # nodes of a tree; beyond it, every choice takes its shortest alternative
+MAX_REPETITIONS = 20  # rounds of `*` and `+` beyond their minimum
+BUDGET = 5_000  # steps per tree: fresh trees and changes of one; beyond it, the search for a tree ends
+
+
+@dataclass(frozen=True, slots=True)
+class EvolutionRates:
+    """Parameters of the population. Names and meanings are those of the reference implementation where it has them."""
+
+    population_size: int = 100
+    max_generations: int = 500  # climbs for one tree
+    elitism_rate: float = 0.1  # share of the population, the best, that is never replaced
+    crossover_rate: float = 0.4  # share of climbs that start from a crossover
+    mutation_rate: float = 0.2  # share of crossovers that are mutated before they climb
+    tournament_size: float = 0.1  # share of the population that competes to be a parent
+    destruction_rate: float = 0.0  # share of climbs that start from a fresh tree in any case
+
+
+DEFAULT_RATES = EvolutionRates()
+
+
+@dataclass(frozen=True, slots=True)
+class SolvingLimits:
+    """Bounds on the size of trees and on the work spent on each."""
+
+    max_nodes: int = MAX_NODES
+    max_repetitions: int = MAX_REPETITIONS
+    budget: int = BUDGET
+    rates: EvolutionRates = DEFAULT_RATES
+
+
+# --- analysis ---------------------------------------------------------------------------------------------------------
+
+MAX_LISTED_VALUES = Limit(
+    4096, "values in the collection of an `in`", "the condition is checked, but no domain or proof comes from it"
+)
+MAX_MODULUS = Limit(100_000, "as a modulus", "the condition is checked, but no domain or proof comes from it")
+MAX_PROPAGATION_PASSES = Limit(
+    8, "passes of bounds propagation", "domains stay wider, and a contradiction may not be proved"
+)
+MAX_POWER = 8  # exponents of a view; beyond it, the side of a comparison is not inverted
+MAX_DIRECTION_COMBINATIONS = 256  # ways to direct all equations; beyond it, each takes its cheaper direction
+MAX_SPELLER_DEPTH = 20  # rules inside each other; beyond it, words are read by the matcher
+
+# --- construction -----------------------------------------------------------------------------------------------------
+
+MAX_INSTANCES = Limit(10_000, "instances of one equation in one tree", "the others are left to the search")
+MAX_AMOUNT = Limit(10_000, "as a length or count that an equation asks for", "no such part is built")
+MAX_DOMAIN_DRAWS = Limit(60, "draws from one domain", "no value is taken to exist")
+MAX_CONSTRUCTION_ROUNDS = 8  # of solving and repairing one tree; equations in a cycle need several
+MAX_DISTINCT_DRAWS = 20  # of a node that has to differ from others; beyond it, none is taken to exist
+MAX_AFFIX_LENGTH = 64  # of a text that a field must contain: two that must begin with each other would grow for ever
+MAX_LEADING_ZEROS = 4  # spellings of a number, with more and more zeros in front
+MAX_CACHED_ASSIGNMENTS = 4096  # values kept with their nodes; beyond it, all are dropped
+MAX_CACHED_DOMAINS = 64  # word counts kept per symbol; beyond it, all are dropped
+
+# --- search -----------------------------------------------------------------------------------------------------------
+
+MAX_FIELD_DRAWS = 300  # of one field; beyond it, the tree is discarded with that reason
+MAX_FIELD_CLIMBS = 4  # for one field; beyond it, the tree is discarded
+MAX_FIELD_CRASHES = 3  # first draws that all made the spec's code raise; then the tree is discarded
+MAX_FIELD_SPELLINGS = 20  # words of one number, of which one is chosen
+MAX_MUTATION_TRIES = 6  # changes of a word until one is a word of the language; beyond it, the word is drawn anew
+MAX_STEPS_WITHOUT_GAIN = 300  # beyond it, a climb ends
+MAX_STEPS_ON_PLATEAU = 20  # first steps of a climb that all give the same distance; beyond it, the climb ends
+MIN_RENEWED_NODES = 20  # nodes a renewed part may have even in a full tree; with fewer it would not vary
+
+# --- runs and explanations --------------------------------------------------------------------------------------------
+
+MAX_REPEATED_TREES = Limit(
+    # A language with a hundred equally likely sentences is exhausted by then, but for one time in twenty thousand.
+    1_000, "trees in a row that were found before", "the grammar is taken to have no others"
+)  # fmt: skip
+MAX_RELAXATIONS = Limit(
+    12, "constraints left out in turn to find a conflict", "the conflict may name more constraints than necessary"
+)
+MAX_RELAXATION_STEPS = 1_000  # of a search without one of the constraints
+MAX_CRASHES = 100  # attempts that all made the spec's code raise; then it is told that it always does
+MAX_SPARE_CANDIDATES = 64  # best trees kept for later when there is an objective
+MAX_SHOWN_TREE = 120  # characters of a tree in an explanation
