@@ -118,8 +118,8 @@ class Feeding:
         subject = self.subject
         options = {"whole": self.whole, "binary": self.binary, "history": subject.history, "lazy": self.manner.lazy}
         matcher = subject.shape.matcher(**options, reference=reference)
-        # The direct road is given up where it is lost too often. Here it is to be tried each time.
-        matcher._ground._lost = 0
+        # The fast path is given up where it falls back too often. Here it is to be tried each time.
+        matcher._compiled._fallbacks = 0
         return matcher
 
     def __str__(self) -> str:
@@ -246,12 +246,12 @@ def check(feeding: Feeding, reference: Reference) -> str:
             compare_trees(matcher, reference.at(size), f"after {size}", random)
     size = seen[-1][0]
     if manner.ends != "with a piece" and random.random() < 0.5:
-        road = str(matcher.road)
+        road = str(matcher.parser_name)
         compare_trees(matcher, reference.at(size), "in the end", random)
     if manner.ends != "never":
         final = reference.at(len(feeding.data), finished=True)
         finished = matcher.finish(last)
-        road = str(matcher.road)
+        road = str(matcher.parser_name)
         expect("finished", standing(finished, random), final.standing)
         compare_trees(matcher, final, "finished", random)
         expect("finished, again", standing(matcher.finish(), random), final.standing)
@@ -259,7 +259,7 @@ def check(feeding: Feeding, reference: Reference) -> str:
     for earlier, progress in random.sample(seen, len(seen)):
         expect(f"later about {earlier}", standing(progress, random), reference.at(earlier).standing)
     if manner.ends == "never":
-        road = str(matcher.road)
+        road = str(matcher.parser_name)
         compare_trees(matcher, reference.at(size), "in the end", random)
     elif len(feeding.pieces) == 1 and not final.standing.complete_here:
         # Which bounds are tried depends on how much of the input is known then, so this holds for single pieces only.
@@ -391,7 +391,7 @@ class Tally:
     def __str__(self) -> str:
         lines = [f"{'kind':12}{'grammars':>9}{'checks':>9}{'complete':>10}{'direct':>9}{'chart':>9}"]
         for kind in sorted(self.checks):
-            direct, chart = self.roads[kind, "direct"], self.roads[kind, "chart"]
+            direct, chart = self.roads[kind, "fast path"], self.roads[kind, "Earley"]
             counts = f"{self.grammars[kind]:9}{self.checks[kind]:9}{self.complete[kind]:10}{direct:9}{chart:9}"
             lines.append(f"{kind:12}{counts}")
         return "\n".join([*lines, f"{self.total} checks, and all agree"])
@@ -654,7 +654,7 @@ def against_definition(run: Run, subject: Subject, data: Data) -> None:
     except Disagreement as problem:
         raise Failure(f"the chart and the definition\n{problem}\n{feeding}") from problem
     run.tally.checks["definition"] += 1
-    run.tally.roads["definition", "chart"] += 1
+    run.tally.roads["definition", "Earley"] += 1
     run.tally.complete["definition"] += found.complete_here
 
 
@@ -666,7 +666,7 @@ def against_counting(run: Run, subject: Subject, text: str) -> None:
     if found != wanted:
         raise Failure(f"the chart and the definition\n{Disagreement('complete', found, wanted)}\n{feeding}")
     run.tally.checks["counting"] += 1
-    run.tally.roads["counting", "chart"] += 1
+    run.tally.roads["counting", "Earley"] += 1
     run.tally.complete["counting"] += found
 
 

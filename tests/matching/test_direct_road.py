@@ -11,11 +11,11 @@ import pytest
 from test_matcher import rules_of, shape_of
 
 import palaver
-from palaver.matching.lookahead import DEAD, LOST, UNDECIDED, Walks
-from palaver.matching.program import HOT
-from palaver.matching.regular import Regular
+from palaver.matching.lookahead import NO_ALTERNATIVE, UNDECIDABLE, UNDECIDED, Lookahead
+from palaver.matching.matching_limits import CALLS_BEFORE_GENERATING as HOT
+from palaver.matching.regular import RegexRules
 from palaver.matching.steps import Nonterminal
-from palaver.matching.tables import Tables
+from palaver.matching.tables import GrammarTables
 from palaver.trees.lazy import untouched
 from palaver.trees.node import Node
 
@@ -53,7 +53,7 @@ AMBIGUOUS = """
 def road(spec: str, data: str | bytes, *, whole: bool = True) -> str:
     matcher = palaver.loads(spec).matcher(whole=whole)
     matcher.feed(data)
-    return matcher.road
+    return matcher.parser_name
 
 
 @pytest.mark.parametrize(
@@ -61,13 +61,13 @@ def road(spec: str, data: str | bytes, *, whole: bool = True) -> str:
     [(LINES, REPLY), (NESTED, "[a,[b,[]],c]"), (PACKETS, b"\x01\x02ab\x3f\x00")],
 )
 def test_what_can_be_read_in_one_way_only_is_read_directly(spec: str, data: str | bytes) -> None:
-    assert road(spec, data) == "direct"
-    assert road(spec, data[: len(data) // 2]) == "direct"
+    assert road(spec, data) == "fast path"
+    assert road(spec, data[: len(data) // 2]) == "fast path"
 
 
 def test_what_can_be_read_in_several_ways_is_left_to_the_chart() -> None:
-    assert road(AMBIGUOUS, "xx") == "chart"
-    assert road('<start> ::= <start> "a" | "a"', "aaa") == "chart"
+    assert road(AMBIGUOUS, "xx") == "Earley"
+    assert road('<start> ::= <start> "a" | "a"', "aaa") == "Earley"
 
 
 def test_a_road_that_is_lost_again_and_again_is_not_tried_any_more() -> None:
@@ -75,12 +75,12 @@ def test_a_road_that_is_lost_again_and_again_is_not_tried_any_more() -> None:
     for _ in range(5):
         matcher = spec.matcher()
         assert matcher.finish("xx").complete_here
-    assert spec.matcher().road == "chart"
+    assert spec.matcher().parser_name == "Earley"
 
 
 def test_the_reference_takes_no_road() -> None:
     spec = palaver.loads(LINES)
-    assert spec.matcher(reference=True).road == "chart"
+    assert spec.matcher(reference=True).parser_name == "Earley"
     assert spec.parse(REPLY, reference=True) == spec.parse(REPLY)
 
 
@@ -106,7 +106,7 @@ def test_a_function_gives_up_on_half_a_message_and_the_machine_waits() -> None:
     assert matcher.feed("[a,[b").may_go_on
     assert matcher.feed(",[]],c").may_go_on
     assert matcher.feed("]").complete_here
-    assert matcher.road == "direct"
+    assert matcher.parser_name == "fast path"
 
 
 def test_deep_nesting_is_no_problem() -> None:
@@ -115,7 +115,7 @@ def test_deep_nesting_is_no_problem() -> None:
         for _ in range(HOT + 1):
             matcher = spec.matcher()
             assert matcher.finish("[" * depth + "]" * depth).complete_here
-        assert matcher.road == "direct"
+        assert matcher.parser_name == "fast path"
 
 
 def test_a_list_written_with_right_recursion_may_be_long() -> None:
@@ -301,7 +301,7 @@ def test_a_stream_tells_all_lengths_and_leaves_what_follows() -> None:
     spec = palaver.loads('<start> ::= <line>*\n<line> ::= r"[a-z]+" "\\n"\n')
     matcher = spec.matcher(whole=False)
     progress = matcher.feed("ab\ncd\n12")
-    assert matcher.road == "direct"
+    assert matcher.parser_name == "fast path"
     assert (progress.complete, progress.may_go_on, progress.complete_here) == ((0, 3, 6), False, False)
     assert [str(palaver.Tree(node)) for node in matcher.trees(progress.longest)] == ["ab\ncd\n"]
 
@@ -321,18 +321,18 @@ def test_a_character_that_is_none_is_read_too() -> None:
 # --- Look-ahead and lifting, by themselves ----------------------------------------------------------------------------
 
 
-def named(tables: Tables, symbol: str) -> Nonterminal:
+def named(tables: GrammarTables, symbol: str) -> Nonterminal:
     return next(nonterminal for nonterminal in tables.nonterminals if nonterminal.symbol == symbol)
 
 
-def tables_of(spec: str) -> Tables:
-    return Tables(rules_of(spec), "<start>", binary=False, whole=True)
+def tables_of(spec: str) -> GrammarTables:
+    return GrammarTables(rules_of(spec), "<start>", binary=False, whole=True)
 
 
 def way(spec: str, text: str, *, ended: bool = False) -> int:
     """Which alternative of <x> it is."""
     tables = tables_of(spec)
-    outlook = Walks(tables).alternatives(named(tables, "<x>"))
+    outlook = Lookahead(tables).alternatives(named(tables, "<x>"))
     for char in text:
         if outlook.way != UNDECIDED:
             return outlook.way
@@ -345,7 +345,7 @@ def test_look_ahead_reads_as_far_as_it_must_and_no_further() -> None:
     assert way(spec, "d") == 2
     assert way(spec, "a") == UNDECIDED
     assert way(spec, "ac") == 1
-    assert way(spec, "x") == DEAD
+    assert way(spec, "x") == NO_ALTERNATIVE
 
 
 def test_look_ahead_goes_on_behind_the_rule() -> None:
@@ -359,13 +359,13 @@ def test_look_ahead_goes_on_behind_the_rule() -> None:
 def test_look_ahead_that_cannot_end_gives_up() -> None:
     spec = '<start> ::= <x>\n<x> ::= "a"* "b" | "a"* "c"\n'
     assert way(spec, "a" * 150 + "c") == 1
-    assert way(spec, "a" * 300 + "c") == LOST
+    assert way(spec, "a" * 300 + "c") == UNDECIDABLE
 
 
 def lifted(spec: str) -> bool:
     tables = tables_of(spec)
     target = named(tables, "<x>")
-    return Regular(tables).lift(target, Walks(tables).chars_after(target, whole=True)) is not None
+    return RegexRules(tables).pattern_of(target, Lookahead(tables).chars_after(target, whole=True)) is not None
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from differential import KINDS, Run
 from test_matcher import rules_of
 
 import palaver
-from palaver.matching.matcher import Ground, Matcher, compile_matcher
+from palaver.matching.matcher import CompiledInput, Matcher, compile_matcher
 from palaver.spec.ast import Expression
 from palaver.trees.lazy import untouched
 from palaver.trees.node import Node, Part
@@ -42,7 +42,7 @@ def matchers(spec: str, *pieces: str | bytes, whole: bool = True, lazy: bool = T
     for piece in pieces:
         with_tokens.feed(piece)
         alone.feed(piece)
-    assert with_tokens.road == alone.road == "chart"
+    assert with_tokens.parser_name == alone.parser_name == "Earley"
     return with_tokens, alone
 
 
@@ -154,7 +154,7 @@ def test_a_bound_that_depends_on_a_short_text_only_is_computed_once(is_pure: boo
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_chart_with_tokens_agrees_with_the_chart_alone(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Ground, "road", None)  # or it would hardly be asked
+    monkeypatch.setattr(CompiledInput, "road", None)  # or it would hardly be asked
     run = Run(seed=0)
     for number in range(2):
         run.case(kind, number)

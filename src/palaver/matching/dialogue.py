@@ -24,18 +24,10 @@ from collections.abc import Collection, Iterable, Iterator
 from weakref import WeakKeyDictionary, WeakValueDictionary, ref
 
 from palaver.matching.cut import Dialogue, MessageType
+from palaver.matching.matching_limits import MAX_ENDINGS_COMPARED, MAX_KEPT_STATES, MAX_STATES_AHEAD, MOST_HYPOTHESES
 from palaver.matching.positions import AnyFields, Fields, Position, Positions, Route
 from palaver.matching.spine import Growth
 from palaver.matching.tables import BoundEvaluator
-
-# More ways than this to explain one history are not followed.
-MOST_HYPOTHESES = 64
-# How many futures are remembered that nobody holds.
-_MOST_KEPT = 20_000
-# How many are looked at to see what is ahead, and before a dialogue is held. Those of most protocols are fewer.
-_MOST_AHEAD = 300
-# How far it is looked whether one future comes to another by ending.
-_MOST_ENDS = 4
 
 
 class Future:
@@ -50,10 +42,10 @@ class Future:
         # Once known, unless the future is asking:
         self.moves: tuple[MessageType, ...] | None = None
         self.can_end = False
-        self.steps: dict[MessageType, tuple[Step, ...]] = {}
+        self.steps: dict[MessageType, tuple[MessageTransition, ...]] = {}
 
 
-class Step:
+class MessageTransition:
     """A message from some future on: some positions end, then a route is taken.
 
     With `then`, the position ends as `ending` says, and that is the step to take from there. In the end `route` is
@@ -70,7 +62,7 @@ class Step:
         *,
         closing: tuple[Growth, ...] | None = None,
         ending: tuple[Growth, ...] = (),
-        then: Step | None = None,
+        then: MessageTransition | None = None,
     ) -> None:
         self.level = level  # where the route begins
         self.route = route
@@ -81,7 +73,7 @@ class Step:
         self.then = then
 
 
-class CompiledDialogue:
+class DialogueAutomaton:
     """All that can be known of a dialogue before it is held. It grows as more is asked, and all sessions share it.
 
     `distinguished` symbols are those whose nodes matter: histories that differ in them are kept apart even if they can
@@ -92,7 +84,7 @@ class CompiledDialogue:
         self.positions = Positions(dialogue, bound, distinguished)
         self._order = {move: number for number, move in enumerate(dialogue.messages)}
         self._futures: WeakValueDictionary[tuple[Position, Future | None], Future] = WeakValueDictionary()
-        self._kept: deque[Future] = deque(maxlen=_MOST_KEPT)
+        self._kept: deque[Future] = deque(maxlen=MAX_KEPT_STATES)
         self._ahead: WeakKeyDictionary[Future, frozenset[str]] = WeakKeyDictionary()
         self.beginning = self._future(self.positions.beginning, None)
 
@@ -134,11 +126,11 @@ class CompiledDialogue:
             self._find_out(future)
         return future.can_end
 
-    def steps(self, future: Future, move: MessageType, fields: Fields | None) -> tuple[Step, ...]:
+    def steps(self, future: Future, move: MessageType, fields: Fields | None) -> tuple[MessageTransition, ...]:
         """All ways to say a message now, the preferred first."""
         if not future.is_asking:
             return self._known_steps(future, move)
-        found: tuple[Step, ...] = ()
+        found: tuple[MessageTransition, ...] = ()
         for level in reversed(list(self._levels(future, fields))):
             if level.is_asking:
                 routes = self.positions.routes(level.position, fields).get(move, [])
@@ -147,7 +139,7 @@ class CompiledDialogue:
                 found = self._known_steps(level, move)
         return found
 
-    def future_after(self, step: Step) -> Future:
+    def future_after(self, step: MessageTransition) -> Future:
         """Where a step leads."""
         future = step.future()
         return future if future is not None else self.lead(step.level, step.route)
@@ -155,7 +147,7 @@ class CompiledDialogue:
     def covers(self, one: Future, other: Future) -> bool:
         """Whether `one` can go on in all ways that `other` can, because it can become `other` by ending."""
         future: Future | None = one
-        for _ in range(_MOST_ENDS):
+        for _ in range(MAX_ENDINGS_COMPARED):
             if future is other:
                 return True
             if future is None or future.is_asking or future.position.ending is None:
@@ -181,7 +173,7 @@ class CompiledDialogue:
                 for step in self.steps(here, move, fields):
                     after = self.future_after(step)
                     if after not in found:
-                        if len(found) == _MOST_AHEAD:
+                        if len(found) == MAX_STATES_AHEAD:
                             return frozenset(move.symbol for move in self._order)
                         found[after] = None
                         todo.append(after)
@@ -202,7 +194,7 @@ class CompiledDialogue:
             more = () if following is None else following.moves or ()
             level.moves = self.in_order((*self.positions.routes(level.position, None), *more))
 
-    def _known_steps(self, future: Future, move: MessageType) -> tuple[Step, ...]:
+    def _known_steps(self, future: Future, move: MessageType) -> tuple[MessageTransition, ...]:
         levels: list[Future] = []
         level: Future | None = future
         while level is not None and move not in level.steps and move in self.moves(level, None):
@@ -236,27 +228,36 @@ class CompiledDialogue:
         return tuple(sorted(dict.fromkeys(moves), key=self._order.__getitem__))
 
     def _merged(
-        self, level: Future, routes: list[Route], ending: tuple[Growth, ...] | None, later: tuple[Step, ...]
-    ) -> tuple[Step, ...]:
+        self,
+        level: Future,
+        routes: list[Route],
+        ending: tuple[Growth, ...] | None,
+        later: tuple[MessageTransition, ...],
+    ) -> tuple[MessageTransition, ...]:
         """The steps by the routes of a level, and those after its end, without those that nobody needs."""
         found = [(self.lead(level, route), self._step(level, route)) for route in routes]
         if ending is not None:
             for then in later:
                 future = self.future_after(then)
                 found.append(
-                    (future, Step(then.level, then.route, future, closing=then.closing, ending=ending, then=then))
+                    (
+                        future,
+                        MessageTransition(
+                            then.level, then.route, future, closing=then.closing, ending=ending, then=then
+                        ),
+                    )
                 )
         if not self.positions.distinguished:
-            kept: list[tuple[Future, Step]] = []
+            kept: list[tuple[Future, MessageTransition]] = []
             for future, step in found:
                 if not any(self.covers(other, future) for other, _ in kept):
                     kept.append((future, step))
             found = kept
         return tuple(step for _, step in found[:MOST_HYPOTHESES])
 
-    def _step(self, level: Future, route: Route) -> Step:
+    def _step(self, level: Future, route: Route) -> MessageTransition:
         closing = route.after.ending if route.after.is_over else None
-        return Step(level, route, self.lead(level, route), closing=closing)
+        return MessageTransition(level, route, self.lead(level, route), closing=closing)
 
     def lead(self, level: Future, route: Route) -> Future:
         """The future at the end of a route."""

@@ -24,15 +24,16 @@ from typing import NamedTuple
 from palaver.grammar.analyse import reachable
 from palaver.grammar.ir import refs
 from palaver.matching.cut import MessageType, cut_at_messages
-from palaver.matching.dialogue import MOST_HYPOTHESES, CompiledDialogue, Future, Step
+from palaver.matching.dialogue import DialogueAutomaton, Future, MessageTransition
+from palaver.matching.matching_limits import MOST_HYPOTHESES
 from palaver.matching.nearby import nearby
 from palaver.matching.positions import Fields
 from palaver.matching.spine import (
     Adding,
-    Done,
-    Finished,
+    ClosedNodes,
+    ClosedSubtree,
     Growth,
-    Open,
+    OpenEdge,
     closed,
     extended,
     grown,
@@ -43,7 +44,7 @@ from palaver.matching.spine import (
     symbols_around,
 )
 from palaver.matching.tables import BoundEvaluator
-from palaver.matching.trails import NO_TRAIL, Trail, Trails
+from palaver.matching.trails import NO_PATH_STATE, PathState, Trails
 from palaver.spec.ast import Expr
 from palaver.trees.node import Node, NonTerminal, Part, Parties
 from palaver.trees.paths import Path
@@ -82,10 +83,10 @@ class Forecaster:
     ) -> None:
         self.start = NonTerminal(start)
         self.dialogue = cut_at_messages(rules, start)
-        self.compiled = CompiledDialogue(self.dialogue, bound, distinguish)
+        self.compiled = DialogueAutomaton(self.dialogue, bound, distinguish)
         self.positions = self.compiled.positions
         # The messages in which a bound may find its field, and the states that are one.
-        counted = {path.names[-1] for path in self.positions.trails.paths}
+        counted = {path.names[-1] for path in self.positions.bound_paths.paths}
         children = {name: [ref.symbol for ref in refs(body)] for name, body in rules.items()}
         said = (move.symbol for move in self.messages)
         self.holding = frozenset(symbol for symbol in said if counted & reachable(symbol, children).keys())
@@ -105,7 +106,7 @@ class Forecaster:
         """The forecast when nothing has been said."""
         fields = None
         if self.positions.has_computed_loops:
-            fields = Fields(self.positions, (None,) * len(self.positions.trails.paths))
+            fields = Fields(self.positions, (None,) * len(self.positions.bound_paths.paths))
         edge = root(self.start)
         return Forecast(self, (Hypothesis(self, self.compiled.beginning, fields, edge, edge, [], 0),))
 
@@ -120,9 +121,9 @@ class Hypothesis:
         forecaster: Forecaster,
         future: Future,
         fields: Fields | None,
-        edge: Open,
-        said: Open,
-        done: Done,
+        edge: OpenEdge,
+        said: OpenEdge,
+        done: ClosedNodes,
         group: int,
     ) -> None:
         self._forecaster = forecaster
@@ -196,7 +197,7 @@ class Hypothesis:
         if self._said.children is None:
             raise ValueError("nothing has been said yet")
         before, _ = self._said.children
-        return next_path(Open(self._said.place, before))
+        return next_path(OpenEdge(self._said.place, before))
 
     def tree(self) -> Node:
         """The tree of what was said, in which all nodes are open that may go on.
@@ -221,7 +222,7 @@ class Hypothesis:
         """
         if not self.can_end:
             raise ValueError("the dialogue cannot end here")
-        done: Done = []
+        done: ClosedNodes = []
         edge = self._edge
         level = self._future
         while True:
@@ -246,11 +247,11 @@ class Hypothesis:
 
     # --- Steps --------------------------------------------------------------------------------------------------------
 
-    def _steps(self, move: MessageType) -> tuple[Step, ...]:
+    def _steps(self, move: MessageType) -> tuple[MessageTransition, ...]:
         return self._forecaster.compiled.steps(self._future, move, self._fields)
 
-    def _after(self, step: Step, future: Future, node: Node, groups: dict[object, int]) -> Hypothesis:
-        done: Done = []
+    def _after(self, step: MessageTransition, future: Future, node: Node, groups: dict[object, int]) -> Hypothesis:
+        done: ClosedNodes = []
         edge = self._edge if step.then is None else _left(self._edge, step, done)
         edge = grown(edge, step.route.growth, done)
         group = self._next_group(edge, step, groups) if self._forecaster.positions.distinguished else 0
@@ -264,7 +265,7 @@ class Hypothesis:
         hypothesis._closing = closing
         return hypothesis
 
-    def _next_group(self, edge: Open, step: Step, groups: dict[object, int]) -> int:
+    def _next_group(self, edge: OpenEdge, step: MessageTransition, groups: dict[object, int]) -> int:
         """The number of all that agree in the past and in this step."""
         marks_of = self._forecaster.positions.marks_of
         marks = [marks for ending in _endings(step) if (marks := marks_of(ending))] if step.then is not None else ()
@@ -272,24 +273,24 @@ class Hypothesis:
         key = (self._group, edge.place.level, step.route.marks, *marks)
         return groups.setdefault(key, len(groups))
 
-    def _next_fields(self, fields: Fields, said: Open, node: Node, done: Done) -> Fields:
+    def _next_fields(self, fields: Fields, said: OpenEdge, node: Node, done: ClosedNodes) -> Fields:
         """The fields, with those that are new."""
-        trails = self._forecaster.positions.trails
+        bound_paths = self._forecaster.positions.bound_paths
         found: dict[int, Node] = {}
         if self._forecaster.counts_states:
             for state in _nodes_of(done):
-                found |= dict.fromkeys(trails.descend(NO_TRAIL, state.symbol)[1], state)
+                found |= dict.fromkeys(bound_paths.descend(NO_PATH_STATE, state.symbol)[1], state)
         if node.symbol in self._forecaster.holding:
-            found |= _selected(node, said.place.trail, trails)
+            found |= _selected(node, said.place.path_state, bound_paths)
         if not found:
             return fields
         nodes = tuple(found.get(path, known) for path, known in enumerate(fields.nodes))
         return Fields(self._forecaster.positions, nodes)
 
 
-def _nodes_of(done: Done) -> Iterator[Node]:
+def _nodes_of(done: ClosedNodes) -> Iterator[Node]:
     for item in done:
-        yield from item.nodes if isinstance(item, Finished) else (item,)
+        yield from item.nodes if isinstance(item, ClosedSubtree) else (item,)
 
 
 def _parts_added(closing: tuple[Growth, ...] | None) -> tuple[Part, ...] | None:
@@ -299,7 +300,7 @@ def _parts_added(closing: tuple[Growth, ...] | None) -> tuple[Part, ...] | None:
     return tuple(part for growth in closing if isinstance(growth, Adding) for part in growth.parts)
 
 
-def _left(edge: Open, step: Step, done: Done) -> Open:
+def _left(edge: OpenEdge, step: MessageTransition, done: ClosedNodes) -> OpenEdge:
     """The edge after all has ended that ends before the route of a step is taken."""
     for ending in _endings(step):
         edge, finished = closed(grown(edge, ending, done))
@@ -307,21 +308,21 @@ def _left(edge: Open, step: Step, done: Done) -> Open:
     return edge
 
 
-def _endings(step: Step) -> Iterator[tuple[Growth, ...]]:
+def _endings(step: MessageTransition) -> Iterator[tuple[Growth, ...]]:
     """How positions end before the route of a step is taken, the innermost first."""
     while step.then is not None:
         yield step.ending
         step = step.then
 
 
-def _selected(node: Node, trail: Trail, trails: Trails) -> dict[int, Node]:
+def _selected(node: Node, path_state: PathState, bound_paths: Trails) -> dict[int, Node]:
     """By the number of each path, the last node that it selects in a message."""
     found: dict[int, Node] = {}
-    todo = [(node, trail)]
+    todo = [(node, path_state)]
     while todo:
         # From the end to the beginning, so what is found first is the last.
-        here, trail = todo.pop()
-        below, selected = trails.descend(trail, here.symbol)
+        here, path_state = todo.pop()
+        below, selected = bound_paths.descend(path_state, here.symbol)
         for path in selected:
             found.setdefault(path, here)
         todo += [(child, below) for child in here.children if isinstance(child, Node)]

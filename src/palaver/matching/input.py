@@ -5,7 +5,7 @@ from __future__ import annotations
 from codecs import IncrementalDecoder, getincrementaldecoder
 
 
-class Input:
+class DecodedInput:
     """What has been fed, and how its units relate to the characters in the buffer.
 
     Text that comes as bytes is decoded as UTF-8 (bytes that are none become lone surrogates, as everywhere in

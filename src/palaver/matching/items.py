@@ -162,12 +162,12 @@ def computed_loops(item: Item) -> Iterator[ComputedLoop]:
 
 # --- Emptiness --------------------------------------------------------------------------------------------------------
 
-Rounds: TypeAlias = tuple[int, int | None]
+LoopBounds: TypeAlias = tuple[int, int | None]
 # How many rounds a computed loop makes; None if that is not known.
-Ask: TypeAlias = Callable[[ComputedLoop], Rounds | None]
+LoopBoundsOf: TypeAlias = Callable[[ComputedLoop], LoopBounds | None]
 
 
-def nothing(item: Item, empty: Mapping[NonTerminal, Node], ask: Ask) -> tuple[Part, ...] | None:
+def nothing(item: Item, empty: Mapping[NonTerminal, Node], ask: LoopBoundsOf) -> tuple[Part, ...] | None:
     """The parts that an item is if nothing is said, given the empty trees of symbols; None if it must talk."""
     match item:
         case Put(part=part):
@@ -196,7 +196,7 @@ def _times(parts: tuple[Part, ...] | None, times: int) -> tuple[Part, ...] | Non
 
 
 def empty_trees(
-    rules: Mapping[NonTerminal, Item], ask: Ask, known: Mapping[NonTerminal, Node] | None = None
+    rules: Mapping[NonTerminal, Item], ask: LoopBoundsOf, known: Mapping[NonTerminal, Node] | None = None
 ) -> dict[NonTerminal, Node]:
     """For each symbol that can be empty its smallest such tree, or the first of those; and those that are known."""
     found = dict(known or {})
@@ -215,11 +215,11 @@ def empty_trees(
 
 
 # Symbols that can begin with each other, for each that can begin with itself.
-Circle: TypeAlias = tuple[NonTerminal, ...]
-Circles: TypeAlias = dict[NonTerminal, Circle]
+RecursiveGroup: TypeAlias = tuple[NonTerminal, ...]
+RecursiveGroups: TypeAlias = dict[NonTerminal, RecursiveGroup]
 
 
-def circles(rules: Mapping[NonTerminal, Item], can_be_empty: Mapping[NonTerminal, Node]) -> Circles:
+def circles(rules: Mapping[NonTerminal, Item], can_be_empty: Mapping[NonTerminal, Node]) -> RecursiveGroups:
     """The symbols that can begin with each other."""
 
     def is_empty(item: Item) -> bool:

@@ -20,182 +20,179 @@ from typing import Final, NamedTuple, TypeAlias
 
 from palaver.grammar.automaton import State
 from palaver.grammar.charset import EVERY, CharSet
-from palaver.matching.steps import BIT, CALL, HEAD, LITERAL, REPETITION, Nonterminal, Step
-from palaver.matching.tables import Tables
-
-# Farther than this nobody needs to look; whoever does is better served by the chart.
-_FARTHEST = 200
-# The same for how many calls a walk holds open, and for how much there is to do for one character.
-_DEEPEST = 50
-_MOST_MOVES = 3_000
+from palaver.matching.matching_limits import MAX_LOOKAHEAD_CALLS, MAX_LOOKAHEAD_CHARACTERS, MAX_LOOKAHEAD_MOVES
+from palaver.matching.steps import BIT, CALL, HEAD, LITERAL, REPETITION, GrammarSlot, Nonterminal
+from palaver.matching.tables import GrammarTables
 
 # What an outlook says in place of the number of a way.
 UNDECIDED: Final = -1
-DEAD: Final = -2
-LOST: Final = -3
+NO_ALTERNATIVE: Final = -2
+UNDECIDABLE: Final = -3
 
 # The calls to return to, innermost first: (calling step, rounds finished in what it called, the calls around it).
 # Rounds are counted only as far as limits go; -1: they are not known. None: whoever called.
-Calls: TypeAlias = "tuple[Step, int, Calls] | None"
+CallStack: TypeAlias = "tuple[GrammarSlot, int, CallStack] | None"
 
 
-class Place(NamedTuple):
+class LookaheadItem(NamedTuple):
     """Where a walk stands: in a terminal, or without a step where the input may end."""
 
     way: int
-    step: Step | None
+    slot: GrammarSlot | None
     state: State | int  # of a pattern; of a literal, how many characters have been seen; of the end, 1 if of all
-    calls: Calls
+    calls: CallStack
 
 
-class Outlook(dict[str, "Outlook"]):
-    """All places after some characters. `outlook[char]` is the next; `way` is the decision, or one of the above."""
+class LookaheadState(dict[str, "LookaheadState"]):
+    """All places after some characters. `lookahead_state[char]` is the next; `way` is the decision, or one of the above."""
 
-    __slots__ = ("_depth", "_places", "_walks", "may_be_last", "way", "way_at_end")
+    __slots__ = ("_depth", "_items", "_lookahead", "may_be_last", "way", "way_at_end")
 
-    def __init__(self, walks: Walks, places: frozenset[Place], depth: int) -> None:
-        self._walks = walks
-        self._places = places
+    def __init__(self, lookahead: Lookahead, items: frozenset[LookaheadItem], depth: int) -> None:
+        self._lookahead = lookahead
+        self._items = items
         self._depth = depth
-        self.way = _only({place.way for place in places}, otherwise=UNDECIDED)
-        if self.way == UNDECIDED and depth > _FARTHEST:
-            self.way = LOST
+        self.way = _only({item.way for item in items}, otherwise=UNDECIDED)
+        if self.way == UNDECIDED and depth > MAX_LOOKAHEAD_CHARACTERS:
+            self.way = UNDECIDABLE
         # The decision if the input ends here.
-        self.way_at_end = _only({place.way for place in places if place.step is None}, otherwise=LOST)
+        self.way_at_end = _only({item.way for item in items if item.slot is None}, otherwise=UNDECIDABLE)
         # Whether all may have been read, so that whatever comes belongs to somebody else.
-        self.may_be_last = any(place.step is None and place.state for place in places)
+        self.may_be_last = any(item.slot is None and item.state for item in items)
 
-    def __missing__(self, char: str) -> Outlook:
-        following = self[char] = self._walks.after(self._places, char, self._depth + 1)
+    def __missing__(self, char: str) -> LookaheadState:
+        following = self[char] = self._lookahead.after(self._items, char, self._depth + 1)
         return following
 
 
 def _only(ways: set[int], *, otherwise: int) -> int:
-    return ways.pop() if len(ways) == 1 else otherwise if ways else DEAD
+    return ways.pop() if len(ways) == 1 else otherwise if ways else NO_ALTERNATIVE
 
 
-class _TooMuch(Exception):
+class _TooComplex(Exception):
     """Left recursion, or something as hard to look through."""
 
 
-class _Lost(Outlook):
+class _Undecidable(LookaheadState):
     """The outlook of those who see too much."""
 
     __slots__ = ()
 
-    def __init__(self, walks: Walks) -> None:
-        super().__init__(walks, frozenset(), 0)
-        self.way = self.way_at_end = LOST
+    def __init__(self, lookahead: Lookahead) -> None:
+        super().__init__(lookahead, frozenset(), 0)
+        self.way = self.way_at_end = UNDECIDABLE
 
 
 # What is to be done on the way to the next terminals: arrive at a step, go into it, leave it behind, or leave a
 # nonterminal.
 _AT, _INTO, _BEHIND, _DONE = range(4)
-_Move: TypeAlias = tuple[int, int, Step | Nonterminal, Calls]  # what, on which way, where
+_ClosureStep: TypeAlias = tuple[int, int, GrammarSlot | Nonterminal, CallStack]  # what, on which way, where
 
 
-class Walks:
+class Lookahead:
     """Looks ahead in one grammar. `in_bits`: the input is a row of 0 and 1 that stand for single bits."""
 
-    def __init__(self, tables: Tables, *, in_bits: bool = False) -> None:
+    def __init__(self, tables: GrammarTables, *, in_bits: bool = False) -> None:
         self._in_bits = in_bits
         self._start = tables.start
-        self._callers: dict[Nonterminal, list[Step]] = {}
+        self._callers: dict[Nonterminal, list[GrammarSlot]] = {}
         for nonterminal in tables.nonterminals:
-            for step in nonterminal.steps():
-                if step.target is not None:
-                    self._callers.setdefault(step.target, []).append(step)
-        self._lost = _Lost(self)
+            for slot in nonterminal.slots():
+                if slot.target is not None:
+                    self._callers.setdefault(slot.target, []).append(slot)
+        self._undecidable = _Undecidable(self)
 
     # --- Decisions --------------------------------------------------------------------------------------------------
 
-    def alternatives(self, nonterminal: Nonterminal) -> Outlook:
+    def alternatives(self, nonterminal: Nonterminal) -> LookaheadState:
         """Which alternative of a nonterminal it is, by its number."""
-        return self._outlook([(_AT, way, start, None) for way, start in enumerate(nonterminal.alternatives)], 0)
+        return self._lookahead_state([(_AT, way, start, None) for way, start in enumerate(nonterminal.alternatives)], 0)
 
-    def another_round(self, repetition: Nonterminal) -> Outlook:
+    def another_round(self, repetition: Nonterminal) -> LookaheadState:
         """Whether a repetition goes on (way 0) or is done (way 1), where its limits allow for both."""
-        return self._outlook([(_INTO, 0, repetition.alternatives[0], None), (_DONE, 1, repetition, None)], 0)
+        return self._lookahead_state([(_INTO, 0, repetition.alternatives[0], None), (_DONE, 1, repetition, None)], 0)
 
     def chars_after(self, nonterminal: Nonterminal, *, whole: bool) -> CharSet:
         """What can come right behind a nonterminal; everything, if it can be the last of an input that may go on."""
         try:
-            places = self._spread([(_DONE, 0, nonterminal, None)])
-        except _TooMuch:
+            items = self._spread([(_DONE, 0, nonterminal, None)])
+        except _TooComplex:
             return EVERY
         chars = CharSet()
-        for place in places:
-            if place.step is not None:
-                chars |= _next_chars(place.step, place.state)
-            elif place.state and not whole:
+        for item in items:
+            if item.slot is not None:
+                chars |= _next_chars(item.slot, item.state)
+            elif item.state and not whole:
                 return EVERY
         return chars
 
-    def _outlook(self, moves: list[_Move], depth: int, places: Iterable[Place] = ()) -> Outlook:
+    def _lookahead_state(
+        self, moves: list[_ClosureStep], depth: int, items: Iterable[LookaheadItem] = ()
+    ) -> LookaheadState:
         try:
-            return Outlook(self, frozenset(self._spread(moves).union(places)), depth)
-        except _TooMuch:
-            return self._lost
+            return LookaheadState(self, frozenset(self._spread(moves).union(items)), depth)
+        except _TooComplex:
+            return self._undecidable
 
     # --- Walking ----------------------------------------------------------------------------------------------------
 
-    def after(self, places: frozenset[Place], char: str, depth: int) -> Outlook:
-        """The outlook from `places` behind one more character."""
-        stay: list[Place] = []
-        moves: list[_Move] = []
-        bits: list[Place] = []
-        for place in places:
-            way, step, state, calls = place
-            if step is None:
+    def after(self, items: frozenset[LookaheadItem], char: str, depth: int) -> LookaheadState:
+        """The outlook from `items` behind one more character."""
+        stay: list[LookaheadItem] = []
+        moves: list[_ClosureStep] = []
+        bits: list[LookaheadItem] = []
+        for item in items:
+            way, slot, state, calls = item
+            if slot is None:
                 continue
-            if step.kind == BIT:
-                bits.append(place)
-            elif step.kind == LITERAL:
+            if slot.kind == BIT:
+                bits.append(item)
+            elif slot.kind == LITERAL:
                 assert isinstance(state, int)  # what literals have
-                if step.text[state] != char:
+                if slot.text[state] != char:
                     continue
-                if state + 1 == len(step.text):
-                    moves.append((_BEHIND, way, step, calls))
+                if state + 1 == len(slot.text):
+                    moves.append((_BEHIND, way, slot, calls))
                 else:
-                    stay.append(Place(way, step, state + 1, calls))
+                    stay.append(LookaheadItem(way, slot, state + 1, calls))
             else:
                 assert isinstance(state, State)  # what patterns have
                 following = state[char]
                 if following is not None:
                     if following.can_go_on:
-                        stay.append(Place(way, step, following, calls))
+                        stay.append(LookaheadItem(way, slot, following, calls))
                     if following.accepts:
-                        moves.append((_BEHIND, way, step, calls))
+                        moves.append((_BEHIND, way, slot, calls))
         try:
             stay += self._over_bits(bits, char)
-        except _TooMuch:
-            return self._lost
-        return self._outlook(moves, depth, stay)
+        except _TooComplex:
+            return self._undecidable
+        return self._lookahead_state(moves, depth, stay)
 
-    def _over_bits(self, places: list[Place], char: str) -> list[Place]:
+    def _over_bits(self, items: list[LookaheadItem], char: str) -> list[LookaheadItem]:
         digits = char if self._in_bits else f"{ord(char):08b}"
         if len(digits) > 8:
             return []  # no byte
         for digit in digits:
             # Whole characters stand at byte borders only, so whoever wants one inside a byte is left behind.
-            moves: list[_Move] = [
-                (_BEHIND, place.way, place.step, place.calls)
-                for place in places
-                if place.step is not None and place.step.kind == BIT and "01"[place.step.bit] == digit
+            moves: list[_ClosureStep] = [
+                (_BEHIND, item.way, item.slot, item.calls)
+                for item in items
+                if item.slot is not None and item.slot.kind == BIT and "01"[item.slot.bit] == digit
             ]
-            places = list(self._spread(moves))
-        return places
+            items = list(self._spread(moves))
+        return items
 
-    def _spread(self, moves: list[_Move]) -> set[Place]:
+    def _spread(self, moves: list[_ClosureStep]) -> set[LookaheadItem]:
         """The terminals, and the ends, that are reached without reading anything."""
         seen = set(moves)
-        found: set[Place] = set()
+        found: set[LookaheadItem] = set()
         while moves:
             what, way, where, calls = moves.pop()
             if isinstance(where, Nonterminal):
                 following = self._leave(way, where, calls)
                 if calls is None:
-                    found.add(Place(way, None, int(where is self._start), None))
+                    found.add(LookaheadItem(way, None, int(where is self._start), None))
             elif what == _AT:
                 following = _arrive(way, where, calls)
             elif what == _BEHIND:
@@ -209,62 +206,62 @@ class Walks:
                 state = where.start
                 is_empty = state.accepts if state is not None else where.kind == LITERAL and not where.text
                 if state.can_go_on if state is not None else not is_empty:
-                    found.add(Place(way, where, state if state is not None else 0, calls))
+                    found.add(LookaheadItem(way, where, state if state is not None else 0, calls))
                 following = [(_BEHIND, way, where, calls)] if is_empty else []
             for move in following:
                 if move not in seen:
                     seen.add(move)
                     moves.append(move)
-            if len(seen) > _MOST_MOVES:
-                raise _TooMuch
+            if len(seen) > MAX_LOOKAHEAD_MOVES:
+                raise _TooComplex
         return found
 
-    def _leave(self, way: int, nonterminal: Nonterminal, calls: Calls) -> list[_Move]:
+    def _leave(self, way: int, nonterminal: Nonterminal, calls: CallStack) -> list[_ClosureStep]:
         if calls is not None:
             return [(_BEHIND, way, calls[0], calls[2])]
         return [(_BEHIND, way, caller, None) for caller in self._callers.get(nonterminal, ())]
 
 
-def _arrive(way: int, step: Step, calls: Calls) -> list[_Move]:
-    if step.mode != REPETITION:
-        return [(_INTO, way, step, calls)]
+def _arrive(way: int, slot: GrammarSlot, calls: CallStack) -> list[_ClosureStep]:
+    if slot.mode != REPETITION:
+        return [(_INTO, way, slot, calls)]
     rounds = -1 if calls is None else calls[1]
-    moves: list[_Move] = []
-    least, most = step.owner.bounds or (0, None)
+    moves: list[_ClosureStep] = []
+    least, most = slot.owner.bounds or (0, None)
     if rounds < 0 or rounds >= least:
-        moves.append((_DONE, way, step.owner, calls))
+        moves.append((_DONE, way, slot.owner, calls))
     if rounds < 0 or most is None or rounds < most:
-        moves.append((_INTO, way, step, calls))
+        moves.append((_INTO, way, slot, calls))
     return moves
 
 
-def _leave_behind(way: int, step: Step, calls: Calls) -> list[_Move]:
-    if step.following is None:
-        return [(_DONE, way, step.owner, calls)]
-    if step.mode == REPETITION and calls is not None and calls[1] >= 0:
+def _leave_behind(way: int, slot: GrammarSlot, calls: CallStack) -> list[_ClosureStep]:
+    if slot.following is None:
+        return [(_DONE, way, slot.owner, calls)]
+    if slot.mode == REPETITION and calls is not None and calls[1] >= 0:
         caller, rounds, around = calls
-        least, most = step.owner.bounds or (0, None)
+        least, most = slot.owner.bounds or (0, None)
         # Without an upper limit there is nothing to count once the lower one is reached.
         calls = caller, min(rounds + 1, least) if most is None else rounds + 1, around
-    return [(_AT, way, step.following, calls)]
+    return [(_AT, way, slot.following, calls)]
 
 
-def _call(way: int, step: Step, calls: Calls) -> list[_Move]:
-    target = step.target
+def _call(way: int, slot: GrammarSlot, calls: CallStack) -> list[_ClosureStep]:
+    target = slot.target
     assert target is not None  # what CALL means
     depth, around = 0, calls
     while around is not None:
         depth, around = depth + 1, around[2]
-    if depth > _DEEPEST:
-        raise _TooMuch
-    inner = (step, -1 if target.bounds is None else 0, calls)
+    if depth > MAX_LOOKAHEAD_CALLS:
+        raise _TooComplex
+    inner = (slot, -1 if target.bounds is None else 0, calls)
     return [(_AT, way, start, inner) for start in target.alternatives]
 
 
-def _next_chars(step: Step, state: State | int) -> CharSet:
+def _next_chars(slot: GrammarSlot, state: State | int) -> CharSet:
     """What a terminal goes on with."""
     if isinstance(state, State):
         return state.next_chars()
-    if step.kind == BIT:
-        return CharSet((0x80, 0x100)) if step.bit else CharSet((0, 0x80))
-    return CharSet.of(step.text[state : state + 1])
+    if slot.kind == BIT:
+        return CharSet((0x80, 0x100)) if slot.bit else CharSet((0, 0x80))
+    return CharSet.of(slot.text[state : state + 1])

@@ -9,7 +9,7 @@
 What a matcher says never depends on how the data was cut.
 
 Behind the door there are two roads. The *direct* road (`direct`) reads what can be read in one way only, at the speed
-of a hand-written parser. Where it is not certain, the *chart* (`chart`) takes over with all that has been fed, and
+of a hand-written parser. Where it is not certain, the *chart* (`parser`) takes over with all that has been fed, and
 reads at once what is certain all the same (`tokens`). The chart is general, and without tokens it is the definition of
 what is right: the reference that all else is compared with, and the witness to be asked what was expected.
 """
@@ -20,14 +20,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from palaver.grammar.ir import bodies_below, computed_bounds, uses_binary
-from palaver.matching.chart import Chart
-from palaver.matching.direct import DONE, LOST, WAITING, Machine
+from palaver.matching.chart import EarleyParser
+from palaver.matching.direct import DONE, FALL_BACK, WAITING, FastPathMachine
 from palaver.matching.forest import first_tree, partial_trees, trees
-from palaver.matching.input import Input
-from palaver.matching.road import Road
+from palaver.matching.input import DecodedInput
+from palaver.matching.matching_limits import MAX_FALLBACKS
+from palaver.matching.road import FastPath
 from palaver.matching.steps import Nonterminal
-from palaver.matching.tables import BoundEvaluator, Tables
-from palaver.matching.tokens import Tokens
+from palaver.matching.tables import BoundEvaluator, GrammarTables
+from palaver.matching.tokens import TokenTable
 from palaver.matching.trails import Trails, UnsupportedBound
 from palaver.spec.ast import Expr, Expression
 from palaver.trees.node import Node
@@ -41,9 +42,6 @@ __all__ = [
     "compile_matcher",
 ]
 
-# After so many messages that the direct road could not read, the chart is asked at once.
-_MOST_LOST = 3
-
 
 class Progress:
     """Where a matcher stands. All offsets and lengths count units of the input: bytes of bytes, characters of a str.
@@ -55,29 +53,29 @@ class Progress:
     complete_here   whether all the input so far is a complete message
     """
 
-    __slots__ = ("_count", "_lengths", "_obituary", "complete_here", "may_go_on")
+    __slots__ = ("_count", "_failure", "_lengths", "complete_here", "may_go_on")
 
     def __init__(
         self,
         lengths: Sequence[int],
         complete_here: bool,
         may_go_on: bool,
-        obituary: Callable[[], tuple[int, tuple[str, ...]]] | None = None,
+        failure: Callable[[], tuple[int, tuple[str, ...]]] | None = None,
     ) -> None:
         # The list is shared with the matcher and only grows, so that a piece costs nothing for the pieces before it.
         self._lengths = lengths
         self._count = len(lengths)
         self.complete_here = complete_here
         self.may_go_on = may_go_on
-        self._obituary = obituary
+        self._failure = failure
 
     @property
     def dead_at(self) -> int | None:
-        return None if self._obituary is None else self._obituary()[0]
+        return None if self._failure is None else self._failure()[0]
 
     @property
     def expected(self) -> tuple[str, ...]:
-        return () if self._obituary is None else self._obituary()[1]
+        return () if self._failure is None else self._failure()[1]
 
     @property
     def complete(self) -> tuple[int, ...]:
@@ -114,7 +112,7 @@ class CompiledShape:
         self.is_binary = uses_binary(rules, start)
         self._rules = rules
         self._bounds = bound, is_pure
-        self._grounds: dict[tuple[bool, bool], Ground] = {}
+        self._compiled_inputs: dict[tuple[bool, bool], CompiledInput] = {}
 
     def matcher(
         self,
@@ -135,13 +133,13 @@ class CompiledShape:
         off only to test that its shortcuts do not matter.
         """
         key = self.is_binary if binary is None else binary, whole
-        ground = self._grounds.get(key)
-        if ground is None:
-            ground = self._grounds[key] = Ground(self._rules, self.start, *self._bounds, *key)
-        return Matcher(ground, Input(key[0]), history, prune and not reference, lazy, prune)
+        compiled = self._compiled_inputs.get(key)
+        if compiled is None:
+            compiled = self._compiled_inputs[key] = CompiledInput(self._rules, self.start, *self._bounds, *key)
+        return Matcher(compiled, DecodedInput(key[0]), history, prune and not reference, lazy, prune)
 
 
-class Ground:
+class CompiledInput:
     """What matchers for one kind of input share."""
 
     def __init__(
@@ -153,41 +151,43 @@ class Ground:
         binary: bool,
         whole: bool,
     ) -> None:
-        self.tables = Tables(rules, start, binary=binary, whole=whole, is_pure=is_pure)
+        self.tables = GrammarTables(rules, start, binary=binary, whole=whole, is_pure=is_pure)
         self.bound = bound
         self.whole = whole
         self._is_pure = is_pure
         self._rules = rules
-        self._lost = 0
-        self._rest: dict[Nonterminal, Tables] = {}
+        self._fallbacks = 0
+        self._rest: dict[Nonterminal, GrammarTables] = {}
 
     @cached_property
-    def road(self) -> Road | None:
+    def fast_path(self) -> FastPath | None:
         """The direct road, unless the grammar is such that it always gets lost."""
-        return None if self.tables.edges.is_left_recursive else self._any_road
+        return None if self.tables.first_follow.is_left_recursive else self._built_fast_path
 
     @cached_property
-    def tokens(self) -> Tokens:
+    def tokens(self) -> TokenTable:
         """What the chart may read at once."""
-        return Tokens(self.tables, self._any_road.regular, self._any_road)
+        return TokenTable(self.tables, self._built_fast_path.regex_rules, self._built_fast_path)
 
     @cached_property
-    def _any_road(self) -> Road:
-        return Road(self.tables, self.bound, self._is_pure, self._read_by_chart, whole=self.whole)
+    def _built_fast_path(self) -> FastPath:
+        return FastPath(self.tables, self.bound, self._is_pure, self._read_by_earley, whole=self.whole)
 
-    def note_lost(self) -> None:
+    def note_fallback(self) -> None:
         """Hear that the road was lost. If that happens often, it is not worth to be tried again."""
-        self._lost += 1
-        if self._lost >= _MOST_LOST:
-            self.road = None
+        self._fallbacks += 1
+        if self._fallbacks >= MAX_FALLBACKS:
+            self.fast_path = None
 
-    def _read_by_chart(self, nonterminal: Nonterminal, text: str) -> Node:
+    def _read_by_earley(self, nonterminal: Nonterminal, text: str) -> Node:
         if nonterminal not in self._rest:
             assert nonterminal.symbol is not None  # only rules are read by themselves
-            self._rest[nonterminal] = Tables(self._rules, nonterminal.symbol, binary=self.tables.binary, whole=True)
-        chart = Chart(self._rest[nonterminal], self.bound, first_tree)
-        chart.extend(text)
-        return first_tree(chart, chart.ends[chart.limit][0])
+            self._rest[nonterminal] = GrammarTables(
+                self._rules, nonterminal.symbol, binary=self.tables.binary, whole=True
+            )
+        parser = EarleyParser(self._rest[nonterminal], self.bound, first_tree)
+        parser.extend(text)
+        return first_tree(parser, parser.ends[parser.limit][0])
 
 
 def compile_matcher(
@@ -206,10 +206,10 @@ def compile_matcher(
 
     :raises UnsupportedBound: a bound cannot be followed
     """
-    trails = Trails()  # only to hear of such a bound now, not with the first input
+    bound_paths = Trails()  # only to hear of such a bound now, not with the first input
     for body in bodies_below(rules, start).values():
         for expression in computed_bounds(body):
-            trails.track(expression)
+            bound_paths.track(expression)
     return CompiledShape(rules, start, bound, is_pure)
 
 
@@ -218,54 +218,60 @@ class Matcher:
 
     _has_ended = False
     _told = 0  # how many of the ends that are known have been put into `_lengths`
-    _epitaph: tuple[int, tuple[str, ...]] | None = None  # once dead: where, and what was expected
+    _cached_failure: tuple[int, tuple[str, ...]] | None = None  # once dead: where, and what was expected
     # What reads is made when it is needed.
-    _machine: Machine | None = None
-    _made_chart: Chart | None = None  # by which the input is read when the machine is lost
-    _made_witness: Chart | None = None
+    _machine: FastPathMachine | None = None
+    _cached_parser: EarleyParser | None = None  # by which the input is read when the machine is lost
+    _cached_reference: EarleyParser | None = None
     # Of a message that was read in one step.
     _root: Node | None = None
     _text = ""
 
     def __init__(
-        self, ground: Ground, source: Input, history: Sequence[Node], is_fast: bool, is_lazy: bool, prune: bool
+        self,
+        compiled: CompiledInput,
+        source: DecodedInput,
+        history: Sequence[Node],
+        is_fast: bool,
+        is_lazy: bool,
+        prune: bool,
     ) -> None:
-        self._ground = ground
+        self._compiled = compiled
         self._is_fast = is_fast
         self._is_lazy = is_lazy
         self._history = history
         self._prune = prune
-        self._whole = ground.whole
+        self._whole = compiled.whole
         self.source = source
         self._lengths: list[int] = []
-        self._road = ground.road if is_fast else None  # None: the chart reads
+        self._fast_path = compiled.fast_path if is_fast else None  # None: the chart reads
 
     @property
     def binary(self) -> bool:
         """Whether leaves are bytes."""
-        return self._ground.tables.binary
+        return self._compiled.tables.binary
 
     @property
     def _unit(self) -> int:
         """Into how many parts the chart divides a character."""
-        return self._ground.tables.unit
+        return self._compiled.tables.unit
 
     def prepare(self) -> None:
         """Work out now what would be worked out when the first message is read, for all matchers of this shape."""
-        if self._road is not None:
-            self._road.prepare()
+        if self._fast_path is not None:
+            self._fast_path.prepare()
 
     @property
-    def road(self) -> str:
-        """Who does the reading: "direct" or "chart"."""
-        return "chart" if self._road is None else "direct"
+    def parser_name(self) -> str:
+        """The parser that reads: "fast path" or "Earley"."""
+        return "Earley" if self._fast_path is None else "fast path"
 
     @property
     def crashes(self) -> list[str]:
         """What went wrong in computed bounds."""
-        if self._road is not None or not self._chart.crashes:
+        if self._fast_path is not None or not self._parser.crashes:
             return []
-        return self._witness.crashes  # which knows in which order they come
+        return self._reference_parser.crashes  # which knows in which order they come
 
     @property
     def length(self) -> int:
@@ -299,12 +305,12 @@ class Matcher:
             if last:
                 raise ValueError("the end of the input has been told already")
             return self.progress
-        source, road = self.source, self._road
+        source, fast_path = self.source, self._fast_path
         is_whole = self._whole and not source.length
         text = source.take(last, is_last=True) if last else source.finish()
         self._has_ended = True
-        if is_whole and road is not None and not self._history:
-            self._root, self._text = road.read_whole(text, self._is_lazy), text
+        if is_whole and fast_path is not None and not self._history:
+            self._root, self._text = fast_path.read_whole(text, self._is_lazy), text
             if self._root is not None:
                 self._machine = None  # which has not read anything
                 return self._all_read()
@@ -326,11 +332,11 @@ class Matcher:
         characters = self.source.characters(length)
         if characters is None or (self._whole and length != self.length):
             return iter(())
-        if self._road is not None:
-            node = self._only_tree(self._road, characters)
-            if self._road is not None:
+        if self._fast_path is not None:
+            node = self._only_tree(self._fast_path, characters)
+            if self._fast_path is not None:
                 return iter(() if node is None else (node,))
-        return trees(self._chart, self._chart.ends.get(characters * self._unit, []))
+        return trees(self._parser, self._parser.ends.get(characters * self._unit, []))
 
     def partial_trees(self) -> Iterator[Node]:
         """All derivations of which the input is the beginning, as far as it goes.
@@ -341,20 +347,20 @@ class Matcher:
         about to begin with does.
         """
         yield from self.trees()
-        chart = self._witness
-        if self.source.is_read_by(chart.limit // self._unit):
-            yield from partial_trees(chart)
+        parser = self._reference_parser
+        if self.source.is_read_by(parser.limit // self._unit):
+            yield from partial_trees(parser)
 
     def _read(self, text: str) -> Progress:
         """Go on with more of the input, or with its end."""
         if self._root is not None:
             return self._all_read()
-        if self._road is not None:
-            progress = self._read_directly(self._machine or self._new_machine(self._road), text)
+        if self._fast_path is not None:
+            progress = self._read_by_fast_path(self._machine or self._new_machine(self._fast_path), text)
             if progress is not None:
                 return progress
             text = ""  # the chart has seen it by now
-        return self._read_by_chart(text)
+        return self._read_by_earley(text)
 
     # --- The direct road --------------------------------------------------------------------------------------------
 
@@ -362,19 +368,19 @@ class Matcher:
         """Where a matcher stands that has read the message in one step."""
         return Progress((self.source.length,), True, False)
 
-    def _new_machine(self, road: Road) -> Machine:
-        machine = self._machine = road.machine(lazy=self._is_lazy)
+    def _new_machine(self, fast_path: FastPath) -> FastPathMachine:
+        machine = self._machine = fast_path.machine(lazy=self._is_lazy)
         if self._history:
             machine.remember(self._history)
         return machine
 
-    def _read_directly(self, machine: Machine, text: str) -> Progress | None:
+    def _read_by_fast_path(self, machine: FastPathMachine, text: str) -> Progress | None:
         """None: the machine is lost."""
         status = machine.read(text, ended=self._has_ended)
         size = machine.size
         complete_here = machine.would_be_done() if status == WAITING else status == DONE and machine.at == size
-        if machine.status == LOST:
-            self._leave_road()
+        if machine.status == FALL_BACK:
+            self._leave_fast_path()
             return None
         is_read = self.source.is_read_by(size)
         if self._whole:
@@ -386,62 +392,62 @@ class Matcher:
             if complete_here and size not in machine.lengths[-1:]:
                 lengths = [*lengths, self.source.offset(size)]
             complete_here = is_read and self.length in lengths[-1:]
-        obituary = None if status == WAITING or complete_here else self._obituary
-        return Progress(lengths, complete_here, status == WAITING, obituary)
+        failure = None if status == WAITING or complete_here else self._failure
+        return Progress(lengths, complete_here, status == WAITING, failure)
 
-    def _only_tree(self, road: Road, size: int) -> Node | None:
+    def _only_tree(self, fast_path: FastPath, size: int) -> Node | None:
         """The tree of the first `size` characters, if there is one. Whether it can be known is known afterwards."""
-        machine = reader = self._machine or self._new_machine(road)
+        machine = reader = self._machine or self._new_machine(fast_path)
         if machine.status != DONE or machine.at != size:
-            reader = self._new_machine(road)
+            reader = self._new_machine(fast_path)
             self._machine = machine
             reader.read(machine.buffer[:size], ended=True)
-        if reader.status == LOST:
-            self._leave_road()
+        if reader.status == FALL_BACK:
+            self._leave_fast_path()
         return reader.root if reader.status == DONE and reader.at == size else None
 
-    def _leave_road(self) -> None:
+    def _leave_fast_path(self) -> None:
         """From here on the chart reads."""
-        assert self._chart  # which takes over what the machine has read
-        self._road = self._machine = None
-        self._ground.note_lost()
+        assert self._parser  # which takes over what the machine has read
+        self._fast_path = self._machine = None
+        self._compiled.note_fallback()
         self._lengths = []
         self._told = 0
 
     # --- The chart --------------------------------------------------------------------------------------------------
 
     @property
-    def _chart(self) -> Chart:
+    def _parser(self) -> EarleyParser:
         """The chart of all the input so far. Made when the direct road is left, or was never taken."""
-        chart = self._made_chart
-        if chart is None:
-            tokens = self._ground.tokens if self._is_fast else None
-            chart = self._made_chart = self._new_chart(tokens)
+        parser = self._cached_parser
+        if parser is None:
+            tokens = self._compiled.tokens if self._is_fast else None
+            parser = self._cached_parser = self._new_parser(tokens)
             if self._machine is not None:
-                chart.extend(self._machine.buffer)
-        return chart
+                parser.extend(self._machine.buffer)
+        return parser
 
     @property
-    def _witness(self) -> Chart:
+    def _reference_parser(self) -> EarleyParser:
         """A chart of all the input so far that knows what is open, and what was expected."""
-        if self._road is None and self._chart.knows_all:
-            return self._chart
-        chart = self._made_witness
-        if chart is None:
-            chart = self._made_witness = self._new_chart()
-        read = self._text if self._road is not None else self._chart.buffer
+        if self._fast_path is None and self._parser.tracks_expected:
+            return self._parser
+        parser = self._cached_reference
+        if parser is None:
+            parser = self._cached_reference = self._new_parser()
+        read = self._text if self._fast_path is not None else self._parser.buffer
         if self._machine is not None:
             read = self._machine.buffer
         # What comes after the place of death changes nothing.
-        if chart.is_alive:
-            chart.extend(read[len(chart.buffer) :])
-        return chart
+        if parser.is_alive:
+            parser.extend(read[len(parser.buffer) :])
+        return parser
 
-    def _new_chart(self, tokens: Tokens | None = None) -> Chart:
-        ground = self._ground
-        return Chart(
-            ground.tables,
-            ground.bound,
+    def _new_parser(self, tokens: TokenTable | None = None) -> EarleyParser:
+        compiled = self._compiled
+        return EarleyParser(
+            compiled.tables,
+            compiled.bound,
             first_tree,
             self._history,
             prune=self._prune,
@@ -449,20 +455,20 @@ class Matcher:
             lazy=self._is_lazy,
         )
 
-    def _read_by_chart(self, text: str) -> Progress:
-        chart = self._chart
-        if chart.is_alive:
-            chart.extend(text)
-        self._tell_lengths(chart.end_positions, self._unit)
-        complete_here = chart.limit in chart.ends and self.source.is_read_by(chart.limit // self._unit)
+    def _read_by_earley(self, text: str) -> Progress:
+        parser = self._parser
+        if parser.is_alive:
+            parser.extend(text)
+        self._tell_lengths(parser.end_positions, self._unit)
+        complete_here = parser.limit in parser.ends and self.source.is_read_by(parser.limit // self._unit)
         lengths = self._lengths
         if self._whole:
             lengths = [self.length] if complete_here else []
-        may_go_on = chart.is_alive and not self._has_ended
+        may_go_on = parser.is_alive and not self._has_ended
         if self._has_ended and complete_here:
-            chart.let_go()
-        obituary = None if may_go_on or complete_here else self._obituary
-        return Progress(lengths, complete_here, may_go_on, obituary)
+            parser.release()
+        failure = None if may_go_on or complete_here else self._failure
+        return Progress(lengths, complete_here, may_go_on, failure)
 
     def _tell_lengths(self, ends: list[int], unit: int = 1) -> None:
         """Take over the ends that have been found since, in parts of characters if need be."""
@@ -471,16 +477,16 @@ class Matcher:
                 self._lengths.append(self.source.offset(end // unit))
         self._told = len(ends)
 
-    def _obituary(self) -> tuple[int, tuple[str, ...]]:
+    def _failure(self) -> tuple[int, tuple[str, ...]]:
         """Where the reading ended for good, and what was expected there."""
-        if self._epitaph is None:
-            chart = self._witness
-            if chart.is_alive:
-                position, steps, is_end = chart.limit, [item.step for item in chart.frontier], False
-                steps.sort(key=lambda step: step.order)
+        if self._cached_failure is None:
+            parser = self._reference_parser
+            if parser.is_alive:
+                position, slots, is_end = parser.limit, [item.slot for item in parser.frontier], False
+                slots.sort(key=lambda slot: slot.order)
             else:
-                position = chart.furthest
-                steps, is_end = chart.expected_at_furthest()
-            names = [step.shown for step in steps] + (["end of input"] if is_end else [])
-            self._epitaph = self.source.offset(position // self._unit), tuple(dict.fromkeys(names))
-        return self._epitaph
+                position = parser.furthest
+                slots, is_end = parser.expected_at_furthest()
+            names = [slot.shown for slot in slots] + (["end of input"] if is_end else [])
+            self._cached_failure = self.source.offset(position // self._unit), tuple(dict.fromkeys(names))
+        return self._cached_failure

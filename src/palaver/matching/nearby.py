@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from palaver.matching.spine import Finished, Open
+from palaver.matching.matching_limits import RECENT_DEPTH, RECENT_WIDTH
+from palaver.matching.spine import ClosedSubtree, OpenEdge
 from palaver.trees.node import Node, NonTerminal, OpenNode, Part, new
 from palaver.trees.paths import Path
 
-# So many of the open nodes around the latest message are kept, and so many of the finished ones in each. Constraints
-# are asked about all of them for each message that we make: with more, message 100 is much dearer than message 10.
-_DEPTH = 8
-_WIDTH = 8
 
-
-def nearby(edge: Open, start: NonTerminal, closing: Sequence[Part] | None) -> tuple[Node, Path]:
+def nearby(edge: OpenEdge, start: NonTerminal, closing: Sequence[Part] | None) -> tuple[Node, Path]:
     """A tree with the latest message and what was said just before, and where the message stands in it.
 
     `closing` are the empty parts that come after the message if it completes the node it stands in; None if it does
@@ -29,7 +25,7 @@ def nearby(edge: Open, start: NonTerminal, closing: Sequence[Part] | None) -> tu
     depth = 0
     is_complete = closing is not None
     parts += closing or ()
-    while depth < _DEPTH or edge.place.level:
+    while depth < RECENT_DEPTH or edge.place.level:
         parent = edge.place.parent
         if parent is None:
             break
@@ -54,12 +50,12 @@ def nearby(edge: Open, start: NonTerminal, closing: Sequence[Part] | None) -> tu
     return tree, tuple(path)
 
 
-def _latest(edge: Open) -> list[Part]:
+def _latest(edge: OpenEdge) -> list[Part]:
     """The latest children of an open node; all of them inside of one that matters."""
     found: list[Part] = []
     children = edge.children
-    while children is not None and (edge.place.level or len(found) < _WIDTH):
+    while children is not None and (edge.place.level or len(found) < RECENT_WIDTH):
         children, item = children
-        found.append(item.part if isinstance(item, Finished) else item)
+        found.append(item.part if isinstance(item, ClosedSubtree) else item)
     found.reverse()
     return found

@@ -21,7 +21,7 @@ rule that can begin with this symbol, of which it then is the first child, or it
 Computed repetition. How often `{int(<n>)}` goes round is known when it is reached. Routes from positions where that
 may happen before the next message depend on the fields said so far, so they are found anew when those change. Which
 rules can begin with which may depend on them, too. There the fields count as they are when the tree begins to grow, so
-what it may grow into (`Growing`) is found out then, and stays with it.
+what it may grow into (`LeftCornerTable`) is found out then, and stays with it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,6 @@ from palaver.grammar.code import SPEC_CODE_RAISES, raised
 from palaver.matching.cut import Dialogue, MessageType
 from palaver.matching.items import (
     All,
-    Circle,
     ComputedLoop,
     End,
     Enter,
@@ -43,9 +42,10 @@ from palaver.matching.items import (
     Grown,
     Item,
     Loop,
+    LoopBounds,
     Mark,
     Put,
-    Rounds,
+    RecursiveGroup,
     Row,
     Say,
     circles,
@@ -55,15 +55,12 @@ from palaver.matching.items import (
     nothing,
     start_item,
 )
+from palaver.matching.matching_limits import MAX_CLOSURE_PLACES
 from palaver.matching.spine import Adding, Closing, Growth, Opening, Wrapping
 from palaver.matching.tables import BoundEvaluator
 from palaver.matching.trails import Trails
 from palaver.spec.ast import Bound
 from palaver.trees.node import Node, NonTerminal, Part
-
-# How many places are looked at on the way to the next message. Only rules that begin with each other in thousands of
-# ways come near that, and such a dialogue has more hypotheses than are kept anyway.
-_MOST_VISITS = 20_000
 
 _MARK = Mark()
 _CLOSING = Closing()
@@ -80,8 +77,8 @@ class Position:
         self.is_over = is_over  # whether nothing can be said here any more
         self.parts = parts  # what is added if nothing is said; None if something must be
         self.ending: tuple[Growth, ...] | None = None if parts is None else _added(parts)
-        self.found: Found | None = None
-        self.growing: Growing | None = None  # of a `Grown`: what the tree may grow into
+        self.found: ClosureResult | None = None
+        self.growing: LeftCornerTable | None = None  # of a `Grown`: what the tree may grow into
 
 
 class Route(NamedTuple):
@@ -94,7 +91,7 @@ class Route(NamedTuple):
     marks: tuple[str, ...]  # the symbols that matter in the growth
 
 
-class Corner(NamedTuple):
+class LeftCorner(NamedTuple):
     """That the rule of `outer` can begin with a `symbol` of its circle."""
 
     symbol: NonTerminal
@@ -103,22 +100,22 @@ class Corner(NamedTuple):
     after: Position
 
 
-class Growing:
+class LeftCornerTable:
     """What the trees of a circle may grow into: all its corners, as the fields have them when the first tree begins."""
 
-    def __init__(self, circle: Circle, corners: tuple[Corner, ...], *, is_asking: bool = False) -> None:
+    def __init__(self, group: RecursiveGroup, corners: tuple[LeftCorner, ...], *, is_asking: bool = False) -> None:
         self.is_asking = is_asking  # whether there may be others that only the fields tell
-        self._corners: dict[str, list[Corner]] = {name: [] for name in circle}
+        self._corners: dict[str, list[LeftCorner]] = {name: [] for name in group}
         for corner in corners:
             self._corners[corner.symbol].append(corner)
-        self._circle = circle
+        self._group = group
         self._seeds: dict[NonTerminal, tuple[NonTerminal, ...]] = {}
 
-    def corners(self, symbol: NonTerminal) -> list[Corner]:
+    def corners(self, symbol: NonTerminal) -> list[LeftCorner]:
         """The rules that can begin with `symbol`."""
         return self._corners[symbol]
 
-    def corners_towards(self, goal: NonTerminal, symbol: NonTerminal) -> list[Corner]:
+    def corners_towards(self, goal: NonTerminal, symbol: NonTerminal) -> list[LeftCorner]:
         """Those of them from whose trees one of `goal` can grow."""
         seeds = self.seeds(goal)
         return [corner for corner in self._corners[symbol] if corner.outer in seeds]
@@ -127,17 +124,17 @@ class Growing:
         """The symbols from whose trees one of `goal` can grow, itself first."""
         if goal not in self._seeds:
             edges = {name: [corner.outer for corner in corners] for name, corners in self._corners.items()}
-            others = (name for name in self._circle if name != goal and goal in reachable(name, edges))
+            others = (name for name in self._group if name != goal and goal in reachable(name, edges))
             self._seeds[goal] = (goal, *others)
         return self._seeds[goal]
 
 
-class Found(NamedTuple):
+class ClosureResult(NamedTuple):
     """All routes from a position, the preferred first, and whether there are more that only the fields tell."""
 
     routes: dict[MessageType, list[Route]]
     is_asking: bool
-    corners: tuple[Corner, ...]
+    corners: tuple[LeftCorner, ...]
 
 
 class Fields:
@@ -147,9 +144,9 @@ class Fields:
         self._positions = positions
         self.nodes = nodes  # by the numbers of the paths that bounds follow
         self.crashes: list[str] = []  # what bounds raised
-        self.found: dict[Position, Found] = {}
-        self.growing: dict[Circle, Growing] = {}
-        self._rounds: dict[ComputedLoop, Rounds | None] = {}
+        self.found: dict[Position, ClosureResult] = {}
+        self.growing: dict[RecursiveGroup, LeftCornerTable] = {}
+        self._rounds: dict[ComputedLoop, LoopBounds | None] = {}
         self._empty: dict[NonTerminal, Node] | None = None
 
     @property
@@ -159,13 +156,13 @@ class Fields:
             self._empty = empty_trees(self._positions.perhaps_empty, self.rounds, self._positions.empty)
         return self._empty
 
-    def rounds(self, loop: ComputedLoop) -> Rounds | None:
+    def rounds(self, loop: ComputedLoop) -> LoopBounds | None:
         """How many rounds a loop makes that is reached now; None: it cannot be passed."""
         if loop not in self._rounds:
             self._rounds[loop] = self._evaluate(loop)
         return self._rounds[loop]
 
-    def _evaluate(self, loop: ComputedLoop) -> Rounds | None:
+    def _evaluate(self, loop: ComputedLoop) -> LoopBounds | None:
         least = self._value(loop.least)
         if least is None or loop.most is None:
             return None if least is None else (least, None)
@@ -175,7 +172,7 @@ class Fields:
     def _value(self, bound: Bound) -> int | None:
         if isinstance(bound, int):
             return bound
-        path = self._positions.trails.track(bound)
+        path = self._positions.bound_paths.track(bound)
         node = None if path is None else self.nodes[path]
         if path is not None and node is None:
             return None
@@ -190,13 +187,13 @@ class AnyFields(Fields):
     """Fields with which a computed repetition goes round as often as one likes, for whoever asks what is possible."""
 
     def __init__(self, positions: Positions) -> None:
-        super().__init__(positions, (None,) * len(positions.trails.paths))
+        super().__init__(positions, (None,) * len(positions.bound_paths.paths))
 
     @property
     def empty(self) -> dict[NonTerminal, Node]:
         return self._positions.empty_perhaps
 
-    def rounds(self, loop: ComputedLoop) -> Rounds | None:
+    def rounds(self, loop: ComputedLoop) -> LoopBounds | None:
         return 0, None
 
 
@@ -206,15 +203,15 @@ class Positions:
     def __init__(self, dialogue: Dialogue, bound: BoundEvaluator, distinguished: Collection[str]) -> None:
         self.bound = bound
         self.rules = items_of(dialogue)
-        self.trails = Trails()
+        self.bound_paths = Trails()
         loops = [loop for item in self.rules.values() for loop in computed_loops(item)]
         self.has_computed_loops = bool(loops)
         for loop in loops:
             for limit in (loop.least, loop.most):
                 if limit is not None and not isinstance(limit, int):
-                    self.trails.track(limit)
+                    self.bound_paths.track(limit)
         # Where a bound looks for its field must be the same in histories that are taken for one.
-        looked_at = {name for path in self.trails.paths for name in path.names}
+        looked_at = {name for path in self.bound_paths.paths for name in path.names}
         self.distinguished = frozenset(distinguished) | frozenset(name for name in self.rules if name in looked_at)
         self.empty = empty_trees(self.rules, lambda _: None)
         self.empty_perhaps = empty_trees(self.rules, lambda _: (0, None)) if loops else self.empty
@@ -224,9 +221,9 @@ class Positions:
         self._positions: dict[tuple[Item, Position], Position] = {}
         self._counters: dict[tuple[Item, int, int | None], Loop] = {}
         self._permutations: dict[tuple[Item, ...], All] = {}
-        self._grown: dict[tuple[Growing, NonTerminal, NonTerminal], Position] = {}
-        self._growing: dict[Circle, Growing] = {}
-        self._growing_by_fields: dict[tuple[Circle, tuple[Corner, ...]], Growing] = {}
+        self._grown: dict[tuple[LeftCornerTable, NonTerminal, NonTerminal], Position] = {}
+        self._growing: dict[RecursiveGroup, LeftCornerTable] = {}
+        self._growing_by_fields: dict[tuple[RecursiveGroup, tuple[LeftCorner, ...]], LeftCornerTable] = {}
         self._end = Position(End(), None, is_over=True, parts=())
         # Nothing ends together with the whole, so its end stays on the stack.
         self.beginning = self.at(start_item(dialogue), Position(End(), None, is_over=False, parts=()))
@@ -260,7 +257,7 @@ class Positions:
         """A loop after one round."""
         return self.loop(loop.body, (max(0, loop.least - 1), None if loop.most is None else loop.most - 1))
 
-    def loop(self, body: Item, rounds: Rounds) -> Loop:
+    def loop(self, body: Item, rounds: LoopBounds) -> Loop:
         key = (body, *rounds)
         if key not in self._counters:
             self._counters[key] = Loop(*key)
@@ -275,7 +272,7 @@ class Positions:
             self._permutations[parts] = All(parts)
         return self._permutations[parts]
 
-    def grown(self, growing: Growing, goal: NonTerminal, symbol: NonTerminal) -> Position:
+    def grown(self, growing: LeftCornerTable, goal: NonTerminal, symbol: NonTerminal) -> Position:
         """Where a tree of `symbol` has been finished on the way to one of `goal`."""
         key = (growing, goal, symbol)
         if key not in self._grown:
@@ -286,7 +283,9 @@ class Positions:
             self._grown[key] = position
         return self._grown[key]
 
-    def _growth_to_goal(self, growing: Growing, item: Grown, fields: Fields | None) -> tuple[Growth, ...] | None:
+    def _growth_to_goal(
+        self, growing: LeftCornerTable, item: Grown, fields: Fields | None
+    ) -> tuple[Growth, ...] | None:
         """What makes a tree of the goal of a finished one if nothing is said in between; None if nothing does."""
         growths: dict[NonTerminal, tuple[Growth, ...]] = {item.symbol: ()}
         todo = deque([item.symbol])
@@ -299,40 +298,40 @@ class Positions:
                     todo.append(corner.outer)
         return growths.get(item.goal)
 
-    def growing(self, circle: Circle, fields: Fields | None) -> Growing:
+    def growing(self, group: RecursiveGroup, fields: Fields | None) -> LeftCornerTable:
         """What trees of a circle may grow into that begin now."""
-        if circle not in self._growing:
-            found = self._explored(circle, None)
+        if group not in self._growing:
+            found = self._explored(group, None)
             is_asking = any(each.is_asking for each in found)
-            self._growing[circle] = Growing(circle, _corners_of(found), is_asking=is_asking)
-        always = self._growing[circle]
+            self._growing[group] = LeftCornerTable(group, _corners_of(found), is_asking=is_asking)
+        always = self._growing[group]
         if fields is None or not always.is_asking:
             return always
-        if circle not in fields.growing:
-            corners = _corners_of(self._explored(circle, fields))
+        if group not in fields.growing:
+            corners = _corners_of(self._explored(group, fields))
             # What may grow into the same is the same, so that histories with different fields can be taken for one.
-            growing = self._growing_by_fields.setdefault((circle, corners), Growing(circle, corners))
-            fields.growing[circle] = growing
-        return fields.growing[circle]
+            growing = self._growing_by_fields.setdefault((group, corners), LeftCornerTable(group, corners))
+            fields.growing[group] = growing
+        return fields.growing[group]
 
-    def _explored(self, circle: Circle, fields: Fields | None) -> list[Found]:
-        return [_Exploration(self, fields).run(self.body(name), name) for name in circle]
+    def _explored(self, group: RecursiveGroup, fields: Fields | None) -> list[ClosureResult]:
+        return [_PredictionClosure(self, fields).run(self.body(name), name) for name in group]
 
     def routes(self, position: Position, fields: Fields | None) -> dict[MessageType, list[Route]]:
         """All routes from a position, the preferred first."""
         if fields is None or not self.is_asking(position):
             return self._found(position).routes
         if position not in fields.found:
-            fields.found[position] = _Exploration(self, fields).run(position)
+            fields.found[position] = _PredictionClosure(self, fields).run(position)
         return fields.found[position].routes
 
     def is_asking(self, position: Position) -> bool:
         """Whether the next message, or that there is none, may depend on fields."""
         return self.has_computed_loops and self._found(position).is_asking
 
-    def _found(self, position: Position) -> Found:
+    def _found(self, position: Position) -> ClosureResult:
         if position.found is None:
-            position.found = _Exploration(self, None).run(position)
+            position.found = _PredictionClosure(self, None).run(position)
         return position.found
 
     def ending(self, position: Position, fields: Fields | None) -> tuple[Growth, ...] | None:
@@ -357,13 +356,13 @@ class Positions:
         """A node is opened, or a place where one will grow from the bottom."""
         symbol = goal if is_node else None
         is_marked = symbol in self.distinguished
-        trails = self.trails if self.has_computed_loops else None
-        return Opening(symbol, goal, is_last=is_last, tail=tail or (), is_marked=is_marked, trails=trails)
+        bound_paths = self.bound_paths if self.has_computed_loops else None
+        return Opening(symbol, goal, is_last=is_last, tail=tail or (), is_marked=is_marked, bound_paths=bound_paths)
 
-    def wrapping(self, corner: Corner) -> Wrapping:
+    def wrapping(self, corner: LeftCorner) -> Wrapping:
         return Wrapping(self.opening(corner.outer), Adding(corner.before))
 
-    def wrapped(self, corner: Corner, ending: tuple[Growth, ...]) -> tuple[Growth, ...]:
+    def wrapped(self, corner: LeftCorner, ending: tuple[Growth, ...]) -> tuple[Growth, ...]:
         """A tree put into another one that ends at once."""
         return (self.wrapping(corner), *ending, _CLOSING)
 
@@ -389,7 +388,7 @@ class Positions:
                         todo += part.children
 
 
-def _corners_of(found: Iterable[Found]) -> tuple[Corner, ...]:
+def _corners_of(found: Iterable[ClosureResult]) -> tuple[LeftCorner, ...]:
     return tuple(corner for each in found for corner in each.corners)
 
 
@@ -406,7 +405,7 @@ def _opened(growth: tuple[Growth, ...]) -> tuple[NonTerminal, ...]:
 # --- Routes -----------------------------------------------------------------------------------------------------------
 
 
-class _Frame:
+class _RuleFrame:
     """A rule on the way: what is below it on the stack, and its symbol if it was entered on this way."""
 
     __slots__ = ("pushed", "symbol")
@@ -416,18 +415,18 @@ class _Frame:
         self.symbol = symbol
 
 
-class _Way(NamedTuple):
+class _ClosurePath(NamedTuple):
     """A place on the way to a message."""
 
     position: Position
-    frame: _Frame
+    frame: _RuleFrame
     growth: tuple[Growth, ...] = ()
     marks: tuple[str, ...] = ()
     # Ends of rounds that began on this way, and finished trees that were put into others on it: not to be met again.
     blocked: tuple[Position, ...] = ()
 
 
-class _Exploration:
+class _PredictionClosure:
     """Finds all routes from one position."""
 
     def __init__(self, positions: Positions, fields: Fields | None) -> None:
@@ -435,15 +434,15 @@ class _Exploration:
         self._fields = fields
         self._empty = positions.empty if fields is None else fields.empty
         self._routes: dict[tuple[object, ...], Route] = {}
-        self._corners: list[Corner] = []
+        self._corners: list[LeftCorner] = []
         self._is_asking = False
 
-    def run(self, start: Position, symbol: NonTerminal | None = None) -> Found:
+    def run(self, start: Position, symbol: NonTerminal | None = None) -> ClosureResult:
         """Explore; from the beginning of the rule of `symbol`, if that is given."""
-        first = _Frame((), symbol)
-        todo = [_Way(start, first)]
-        visited: set[tuple[Position, _Frame, tuple[str, ...]]] = set()
-        while todo and len(visited) < _MOST_VISITS:
+        first = _RuleFrame((), symbol)
+        todo = [_ClosurePath(start, first)]
+        visited: set[tuple[Position, _RuleFrame, tuple[str, ...]]] = set()
+        while todo and len(visited) < MAX_CLOSURE_PLACES:
             way = todo.pop()
             key = (way.position, way.frame, way.marks)
             if way.position not in way.blocked and key not in visited:
@@ -452,9 +451,9 @@ class _Exploration:
         routes: dict[MessageType, list[Route]] = {}
         for route in self._routes.values():
             routes.setdefault(route.move, []).append(route)
-        return Found(routes, self._is_asking, tuple(self._corners))
+        return ClosureResult(routes, self._is_asking, tuple(self._corners))
 
-    def _ways_from(self, way: _Way, *, is_first: bool) -> Iterator[_Way]:
+    def _ways_from(self, way: _ClosurePath, *, is_first: bool) -> Iterator[_ClosurePath]:
         at = self._positions.at
         rest = way.position.rest
         if isinstance(way.position.item, Grown) and way.position.growing is not None:
@@ -492,12 +491,12 @@ class _Exploration:
                         yield from self._passed(way, (part,), at(self._positions.without(every, number), rest))
                 yield from self._passed(way, items, rest)
 
-    def _round(self, way: _Way, body: Item, then: Position) -> _Way:
+    def _round(self, way: _ClosurePath, body: Item, then: Position) -> _ClosurePath:
         """Into a part that must say something before the rest is done."""
         mark = self._positions.at(_MARK, then)
         return way._replace(position=self._positions.at(body, mark), blocked=(*way.blocked, mark))
 
-    def _passed(self, way: _Way, items: tuple[Item, ...], rest: Position) -> Iterator[_Way]:
+    def _passed(self, way: _ClosurePath, items: tuple[Item, ...], rest: Position) -> Iterator[_ClosurePath]:
         """Past items in which nothing is said, if that is possible."""
         parts = nothing(Row(items), self._empty, self._rounds)
         if parts is not None:
@@ -505,44 +504,46 @@ class _Exploration:
         elif self._fields is None and not self._is_asking:
             self._is_asking = self._positions.is_perhaps_empty(Row(items))
 
-    def _rounds(self, loop: ComputedLoop) -> Rounds | None:
+    def _rounds(self, loop: ComputedLoop) -> LoopBounds | None:
         return None if self._fields is None else self._fields.rounds(loop)
 
-    def _added(self, way: _Way, parts: tuple[Part, ...], rest: Position) -> _Way:
+    def _added(self, way: _ClosurePath, parts: tuple[Part, ...], rest: Position) -> _ClosurePath:
         return self._grown(way, _added(parts))._replace(position=rest)
 
-    def _grown(self, way: _Way, growth: tuple[Growth, ...]) -> _Way:
+    def _grown(self, way: _ClosurePath, growth: tuple[Growth, ...]) -> _ClosurePath:
         if not growth:
             return way
         return way._replace(growth=way.growth + growth, marks=way.marks + self._positions.marks_of(growth))
 
-    def _entered(self, way: _Way, item: Enter, rest: Position, *, is_first: bool) -> Iterator[_Way]:
+    def _entered(self, way: _ClosurePath, item: Enter, rest: Position, *, is_first: bool) -> Iterator[_ClosurePath]:
         symbol = item.symbol
         if not item.can_talk:
             return
         positions = self._positions
-        circle = positions.circles.get(symbol, ())
-        if way.frame.symbol in circle:
+        group = positions.circles.get(symbol, ())
+        if way.frame.symbol in group:
             # A rule that begins with its own circle: it is come to from the other side, when that has been finished.
             if is_first and way.frame.symbol is not None:
                 before = [part for growth in way.growth if isinstance(growth, Adding) for part in growth.parts]
-                self._corners.append(Corner(symbol, way.frame.symbol, tuple(before), rest))
+                self._corners.append(LeftCorner(symbol, way.frame.symbol, tuple(before), rest))
             return
         pushed = way.frame.pushed if rest.is_over else (*way.frame.pushed, rest)
         tail = rest.parts if rest.is_over else ()
-        if not circle:
+        if not group:
             opening = positions.opening(symbol, is_last=rest.is_over, tail=tail)
-            yield self._grown(way, (opening,))._replace(position=positions.body(symbol), frame=_Frame(pushed, symbol))
+            yield self._grown(way, (opening,))._replace(
+                position=positions.body(symbol), frame=_RuleFrame(pushed, symbol)
+            )
             return
         place = positions.opening(symbol, is_node=False, is_last=rest.is_over, tail=tail)
-        growing = positions.growing(circle, self._fields)
+        growing = positions.growing(group, self._fields)
         self._is_asking = self._is_asking or growing.is_asking
         for seed in growing.seeds(symbol):
-            frame = _Frame((*pushed, positions.grown(growing, symbol, seed)), seed)
+            frame = _RuleFrame((*pushed, positions.grown(growing, symbol, seed)), seed)
             entered = self._grown(way, (place, positions.opening(seed)))
             yield entered._replace(position=positions.body(seed), frame=frame)
 
-    def _wrapped(self, way: _Way, item: Grown, growing: Growing) -> Iterator[_Way]:
+    def _wrapped(self, way: _ClosurePath, item: Grown, growing: LeftCornerTable) -> Iterator[_ClosurePath]:
         """On with the rules that can begin with what has been finished."""
         positions = self._positions
         blocked = (*way.blocked, way.position)
@@ -550,7 +551,7 @@ class _Exploration:
             outer = positions.grown(growing, item.goal, corner.outer)
             inside = self._grown(way, (positions.wrapping(corner),))
             yield inside._replace(
-                position=corner.after, frame=_Frame((*way.frame.pushed, outer), None), blocked=blocked
+                position=corner.after, frame=_RuleFrame((*way.frame.pushed, outer), None), blocked=blocked
             )
             ending = positions.ending(corner.after, self._fields)
             if ending is not None:

@@ -26,30 +26,30 @@ from typing import TypeAlias
 from palaver.grammar.automaton import Automaton, State
 from palaver.grammar.charset import BYTES, END_OF_UNICODE, EVERY, CharSet
 from palaver.grammar.outline import NOTHING, Chars, Fork, Loop, Outline, Series, can_be_empty
-from palaver.matching.steps import BIT, LITERAL, PLAIN, Nonterminal, Step
-from palaver.matching.tables import Tables
+from palaver.matching.matching_limits import (
+    MAX_ALTERNATIVES_COMPARED,
+    MAX_AUTOMATON_STATES,
+    MAX_REGEX_LENGTH,
+    MAX_STATE_PAIRS,
+)
+from palaver.matching.steps import BIT, LITERAL, PLAIN, GrammarSlot, Nonterminal
+from palaver.matching.tables import GrammarTables
 
 # Stands for the end of the input in sets of characters. It is no character of any script, and an input that has it
 # nevertheless is not for us.
 END_MARK = chr(END_OF_UNICODE - 1)
 END = CharSet.of(END_MARK)
-# Larger things are left alone: it would take longer to prove them regular than to read them.
-_MOST_STATES = 300
-_MOST_PAIRS = 2_000
-_MOST_OPTIONS = 100  # each is compared with each
-_LONGEST = 20_000
-_MOST_OPTIONS = 100
 
 
 MatchText: TypeAlias = Callable[[str, int], "re.Match[str] | None"]
 
 
-class Irregular(Exception):
+class NotRegular(Exception):
     """Not something that one pattern can read."""
 
 
 @dataclass(frozen=True)
-class Lifted:
+class RulePattern:
     """A nonterminal as a pattern."""
 
     pattern: re.Pattern[str]
@@ -78,43 +78,43 @@ class Lifted:
         return Automaton(self.outline).start
 
 
-class Regular:
+class RegexRules:
     """The regular parts of one grammar."""
 
-    def __init__(self, tables: Tables) -> None:
+    def __init__(self, tables: GrammarTables) -> None:
         self.alphabet = tables.alphabet - END
         self._outlines: dict[Nonterminal, Outline | None] = {}
         self._bits: dict[Nonterminal, tuple[Outline, int] | None] = {}
 
-    def lift(self, nonterminal: Nonterminal, following: CharSet) -> Lifted | None:
+    def pattern_of(self, nonterminal: Nonterminal, following: CharSet) -> RulePattern | None:
         """The pattern of a nonterminal that is followed by one of these characters or the end; None if it has none."""
         try:
-            return _lifted(self._outline_of(nonterminal), following)
-        except (Irregular, RecursionError):
+            return _rule_pattern(self._outline_of(nonterminal), following)
+        except (NotRegular, RecursionError):
             return None
 
-    def lift_steps(self, steps: Sequence[Step]) -> Lifted | None:
+    def pattern_of_slots(self, slots: Sequence[GrammarSlot]) -> RulePattern | None:
         """The same for bits in a row, whose number is always the same."""
         try:
-            return _lifted(_packed(self._row(steps)), CharSet())
-        except (Irregular, RecursionError):
+            return _rule_pattern(_packed(self._row(slots)), CharSet())
+        except (NotRegular, RecursionError):
             return None
 
-    def lift_terminal(self, step: Step) -> Lifted | None:
+    def pattern_of_terminal(self, slot: GrammarSlot) -> RulePattern | None:
         """The same for a terminal."""
         try:
-            return _lifted(self._step(step), step.follow.chars)
-        except (Irregular, RecursionError):
+            return _rule_pattern(self._slot(slot), slot.follow.chars)
+        except (NotRegular, RecursionError):
             return None
 
-    def lift_rounds(self, repetition: Nonterminal, following: CharSet) -> MatchText | None:
+    def pattern_of_rounds(self, repetition: Nonterminal, following: CharSet) -> MatchText | None:
         """What matches as many rounds of a repetition as there are; where the input ends, maybe half of one."""
         try:
             body = self._series([repetition.alternatives[0]])
             if can_be_empty(body):
                 return None
             return re.compile(_write(Loop(body, 0, None), Chars(following | END))).match
-        except (Irregular, RecursionError):
+        except (NotRegular, RecursionError):
             return None
 
     def width(self, nonterminal: Nonterminal) -> int | None:
@@ -127,75 +127,75 @@ class Regular:
     def _outline_of(self, nonterminal: Nonterminal) -> Outline:
         if nonterminal not in self._outlines:
             self._outlines[nonterminal] = None  # whoever comes back here is recursive
-            with suppress(Irregular):
+            with suppress(NotRegular):
                 self._outlines[nonterminal] = self._outline(nonterminal)
         outline = self._outlines[nonterminal]
         if outline is None:
-            raise Irregular
+            raise NotRegular
         return outline
 
     def _outline(self, nonterminal: Nonterminal) -> Outline:
         if nonterminal.parts:
-            raise Irregular
+            raise NotRegular
         if nonterminal.is_repetition:
             return _loop(self._series([nonterminal.alternatives[0]]), nonterminal)
         chains = [chain(start) for start in nonterminal.alternatives]
-        rounds = [steps[:-1] for steps in chains if steps[-1].target is nonterminal]
-        ends = [self._series(steps) for steps in chains if steps[-1].target is not nonterminal]
-        return _fork(ends) if not rounds else _right_linear([self._series(steps) for steps in rounds], ends)
+        rounds = [slots[:-1] for slots in chains if slots[-1].target is nonterminal]
+        ends = [self._series(slots) for slots in chains if slots[-1].target is not nonterminal]
+        return _fork(ends) if not rounds else _right_linear([self._series(slots) for slots in rounds], ends)
 
-    def _series(self, steps: Sequence[Step]) -> Outline:
+    def _series(self, slots: Sequence[GrammarSlot]) -> Outline:
         parts: list[Outline] = []
-        for run in self.runs(steps):
-            if any(step.target is not None and step.target.symbol and step.target.is_tracked for step in run):
-                raise Irregular  # somebody will ask where it was
-            parts.append(self._step(run[0]) if self.bits(run[0]) is None else _packed(self._row(run)))
+        for run in self.runs(slots):
+            if any(slot.target is not None and slot.target.symbol and slot.target.is_tracked for slot in run):
+                raise NotRegular  # somebody will ask where it was
+            parts.append(self._slot(run[0]) if self.bits(run[0]) is None else _packed(self._row(run)))
         return _series(parts)
 
-    def _row(self, steps: Sequence[Step]) -> Outline:
+    def _row(self, slots: Sequence[GrammarSlot]) -> Outline:
         """Steps over bits as digits 0 and 1."""
-        return _series([bits[0] for step in steps if (bits := self.bits(step)) is not None])
+        return _series([bits[0] for slot in slots if (bits := self.bits(slot)) is not None])
 
-    def _step(self, step: Step) -> Outline:
-        if step.target is not None:
-            return self._outline_of(step.target)
-        if step.kind == LITERAL:
-            return _literal(step.text)
-        if step.regex is None or not step.regex.is_plain:
-            raise Irregular
-        outline = step.regex.outline(BYTES if isinstance(step.regex.source, bytes) else self.alphabet)
+    def _slot(self, slot: GrammarSlot) -> Outline:
+        if slot.target is not None:
+            return self._outline_of(slot.target)
+        if slot.kind == LITERAL:
+            return _literal(slot.text)
+        if slot.regex is None or not slot.regex.is_plain:
+            raise NotRegular
+        outline = slot.regex.outline(BYTES if isinstance(slot.regex.source, bytes) else self.alphabet)
         if outline is None:
-            raise Irregular
+            raise NotRegular
         return outline
 
     # --- Bits -------------------------------------------------------------------------------------------------------
 
-    def runs(self, steps: Sequence[Step]) -> list[list[Step]]:
+    def runs(self, slots: Sequence[GrammarSlot]) -> list[list[GrammarSlot]]:
         """Steps grouped so that each group fills whole characters: one step, or several with bits.
 
         :raises Irregular: they cannot be grouped so
         """
-        groups: list[list[Step]] = []
+        groups: list[list[GrammarSlot]] = []
         width = 0
-        for step in steps:
-            bits = self.bits(step)
+        for slot in slots:
+            bits = self.bits(slot)
             if width % 8 == 0:
-                groups.append([step])
+                groups.append([slot])
                 width = 0
             elif bits is None:
-                raise Irregular
+                raise NotRegular
             else:
-                groups[-1].append(step)
+                groups[-1].append(slot)
             width += bits[1] if bits is not None else 0
         if width % 8:
-            raise Irregular
+            raise NotRegular
         return groups
 
-    def bits(self, step: Step) -> tuple[Outline, int] | None:
+    def bits(self, slot: GrammarSlot) -> tuple[Outline, int] | None:
         """What a step wants, as digits 0 and 1, and how many; None if it is not a fixed number of bits."""
-        if step.target is None:
-            return (_literal("01"[step.bit]), 1) if step.kind == BIT else None
-        return self._bits_in(step.target)
+        if slot.target is None:
+            return (_literal("01"[slot.bit]), 1) if slot.kind == BIT else None
+        return self._bits_in(slot.target)
 
     def _bits_in(self, nonterminal: Nonterminal) -> tuple[Outline, int] | None:
         if nonterminal not in self._bits:
@@ -209,7 +209,7 @@ class Regular:
         options: list[Outline] = []
         widths: set[int] = set()
         for start in nonterminal.alternatives:
-            found = [self.bits(step) for step in chain(start)]
+            found = [self.bits(slot) for slot in chain(start)]
             known = [one for one in found if one is not None]
             if len(known) < len(found):
                 return None
@@ -224,12 +224,12 @@ class Regular:
         return (Loop(outline, least, most), width * least) if least == most and least else None
 
 
-def chain(start: Step) -> list[Step]:
+def chain(start: GrammarSlot) -> list[GrammarSlot]:
     """The steps of an alternative; of a repetition, that of one round."""
-    steps = [start]
-    while steps[-1].mode == PLAIN and steps[-1].following is not None:
-        steps.append(steps[-1].following)
-    return steps
+    slots = [start]
+    while slots[-1].mode == PLAIN and slots[-1].following is not None:
+        slots.append(slots[-1].following)
+    return slots
 
 
 def _literal(text: str) -> Outline:
@@ -249,10 +249,10 @@ def _fork(options: Sequence[Outline]) -> Outline:
 
 def _loop(body: Outline, repetition: Nonterminal) -> Outline:
     if repetition.bounds is None or can_be_empty(body):
-        raise Irregular
+        raise NotRegular
     least, most = repetition.bounds
     if most is not None and most < max(least, 1):
-        raise Irregular
+        raise NotRegular
     return Loop(body, least, most)
 
 
@@ -265,10 +265,10 @@ def _right_linear(rounds: list[Outline], ends: list[Outline]) -> Outline:
         if then[: len(first)] == first:
             again = _series([*then[len(first) :], end])
             if can_be_empty(again):
-                raise Irregular
+                raise NotRegular
             return _series([end, Loop(again, 0, None)])
     if not ends or can_be_empty(_fork(rounds)):
-        raise Irregular
+        raise NotRegular
     return _series([Loop(_fork(rounds), 0, None), _fork(ends)])
 
 
@@ -283,8 +283,8 @@ def _packed(bits: Outline) -> Outline:
         if state in ways:
             continue
         ways[state] = {}
-        if len(ways) > _MOST_STATES:
-            raise Irregular
+        if len(ways) > MAX_AUTOMATON_STATES:
+            raise NotRegular
         for byte in range(256) if not state.accepts else ():
             after: State | None = state
             for digit in f"{byte:08b}":
@@ -310,17 +310,17 @@ def _bytes_from(state: State, ways: dict[State, dict[State, list[int]]], known: 
 # --- Patterns ---------------------------------------------------------------------------------------------------------
 
 
-def _lifted(outline: Outline, following: CharSet) -> Lifted:
+def _rule_pattern(outline: Outline, following: CharSet) -> RulePattern:
     least, most = _lengths(outline)
     text = _write(outline, Chars(following | END))
-    if len(text) > _LONGEST:
-        raise Irregular
+    if len(text) > MAX_REGEX_LENGTH:
+        raise NotRegular
     # What always has the same length is never the beginning of something longer.
     is_open = least != most and _is_open(outline)
     if is_open:
         # Without the rest of the input a round or an option may look as if it were absent.
         text += _look(following)
-    return Lifted(re.compile(text), not is_open, least, most, _first(outline), outline)
+    return RulePattern(re.compile(text), not is_open, least, most, _first(outline), outline)
 
 
 def _write(outline: Outline, rest: Outline) -> str:
@@ -341,7 +341,7 @@ def _write(outline: Outline, rest: Outline) -> str:
             return _write_fork(options, rest)
         case Loop(body, least, most):
             if least != most and _first(body) & _first(rest) and not _are_apart(body, rest):
-                raise Irregular
+                raise NotRegular
             text = _write(body, _series([Loop(body, 0, None), rest]))
             limits = f"{{{least},{'' if most is None else most}}}" if (least, most) != (0, None) else "*"
             return f"(?:{text}){limits}+"
@@ -359,8 +359,8 @@ def write_chars(chars: CharSet) -> str:
 
 
 def _write_fork(options: Sequence[Outline], rest: Outline) -> str:
-    if len(options) > _MOST_OPTIONS:
-        raise Irregular
+    if len(options) > MAX_ALTERNATIVES_COMPARED:
+        raise NotRegular
     options = sorted(options, key=can_be_empty)  # what can be empty would always do, so it comes last
     texts = [_write(option, rest) for option in options]
     firsts = [_first(_series([option, rest])) for option in options]
@@ -370,7 +370,7 @@ def _write_fork(options: Sequence[Outline], rest: Outline) -> str:
         return f"(?:{'|'.join(texts)})"
     following = _first(rest)
     if not all(_are_apart(*pair) for pair in combinations([_series([o, Chars(following)]) for o in options], 2)):
-        raise Irregular
+        raise NotRegular
     return f"(?:{'|'.join(text + _look(following) for text in texts)})"
 
 
@@ -436,7 +436,7 @@ def _is_open(outline: Outline) -> bool:
             if after is not None and after not in seen:
                 seen.add(after)
                 states.append(after)
-        if len(seen) > _MOST_STATES:
+        if len(seen) > MAX_AUTOMATON_STATES:
             return True  # nobody knows
     return False
 
@@ -483,7 +483,7 @@ def _are_apart(one: Outline, two: Outline) -> bool:
             if after is not None and other is not None and (after, other) not in seen:
                 seen.add((after, other))
                 pairs.append((after, other))
-        if len(seen) > _MOST_PAIRS:
+        if len(seen) > MAX_STATE_PAIRS:
             return False
     return True
 

@@ -3,12 +3,12 @@
 How it works
 ============
 
-An `Open` is a node whose end has not been seen, with the children it has so far. It points to its parent as that was
+An `OpenEdge` is a node whose end has not been seen, with the children it has so far. It points to its parent as that was
 when the node was opened; the parent gets the node as a child only when it is closed. Nothing is ever changed: a
-child more is another `Open` of the same `Place`, so old edges stay as they were and share all they can.
+child more is another `OpenEdge` of the same `OpenPlace`, so old edges stay as they were and share all they can.
 
 A node that is the last one of its parent is closed together with it, and with all above it that end there as well.
-That takes one step whatever their number: a `Finished` remembers the edge, and makes nodes of it when somebody asks.
+That takes one step whatever their number: a `ClosedSubtree` remembers the edge, and makes nodes of it when somebody asks.
 
 Not every place is that of a node. Where a left-recursive symbol is wanted, its tree grows from the bottom: there stands
 a place without a symbol, only with the symbol that is its goal. It holds the one node there is so far, and whatever
@@ -21,28 +21,38 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TypeAlias
 
-from palaver.matching.trails import NO_TRAIL, Trail, Trails
+from palaver.matching.trails import NO_PATH_STATE, PathState, Trails
 from palaver.trees.node import Node, NonTerminal, OpenNode, Part, new
 from palaver.trees.paths import Path
 
 
-class Place:
+class OpenPlace:
     """Where an open node stands."""
 
     __slots__ = (
-        "goal", "height", "is_last", "level", "names", "parent", "shape", "survivor", "symbol", "tail", "trail"
+        "goal",
+        "height",
+        "is_last",
+        "level",
+        "names",
+        "parent",
+        "path_state",
+        "shape",
+        "survivor",
+        "symbol",
+        "tail"
     )  # fmt: skip
 
     def __init__(
         self,
         symbol: NonTerminal | None,
-        parent: Open | None,
+        parent: OpenEdge | None,
         goal: NonTerminal,
         *,
         is_last: bool = False,
         tail: tuple[Part, ...] = (),
         is_marked: bool = False,
-        trail: Trail = NO_TRAIL,
+        path_state: PathState = NO_PATH_STATE,
     ) -> None:
         self.symbol = symbol
         self.parent = parent
@@ -51,7 +61,7 @@ class Place:
         self.is_last = is_last
         self.tail = tail
         # The nearest above that stays open when this is closed.
-        self.survivor: Open | None = parent.place.survivor if is_last and parent is not None else parent
+        self.survivor: OpenEdge | None = parent.place.survivor if is_last and parent is not None else parent
         above = None if parent is None else parent.place
         # How many times something has to be closed until all is.
         self.height: int = (above.height if above else 0) + (not is_last)
@@ -61,27 +71,27 @@ class Place:
         self.shape: int = above.shape if above else 0
         if is_marked:
             self.shape = hash((self.shape, self.height))
-        self.trail = trail  # how far the paths of computed bounds have been followed
+        self.path_state = path_state  # how far the paths of computed bounds have been followed
         self.names: tuple[NonTerminal, ...] | None = None  # of the nodes that are open here, once somebody asks
 
 
-class Open:
+class OpenEdge:
     """An open node, and its children so far: the latest one, and those before."""
 
     __slots__ = ("children", "place")
 
-    def __init__(self, place: Place, children: Children) -> None:
+    def __init__(self, place: OpenPlace, children: ChildList) -> None:
         self.place = place
         self.children = children
 
 
-class Finished:
+class ClosedSubtree:
     """What stands at `edge`, closed, with all above it that is closed by that."""
 
     __slots__ = ("_edge", "_made", "_part")
 
-    def __init__(self, edge: Open) -> None:
-        self._edge: Open | None = edge
+    def __init__(self, edge: OpenEdge) -> None:
+        self._edge: OpenEdge | None = edge
         self._part: Part | None = None
         self._made: tuple[Node, ...] = ()
 
@@ -100,15 +110,15 @@ class Finished:
             _finish(self)
         return self._made
 
-    def waits_for(self) -> list[Finished]:
+    def waits_for(self) -> list[ClosedSubtree]:
         """What must be made before this can be."""
-        found: list[Finished] = []
+        found: list[ClosedSubtree] = []
         edge = self._edge
         while edge is not None:
             children = edge.children
             while children is not None:
                 children, item = children
-                if isinstance(item, Finished) and item._edge is not None:
+                if isinstance(item, ClosedSubtree) and item._edge is not None:
                     found.append(item)
             edge = edge.place.parent if edge.place.is_last else None
         return found
@@ -135,29 +145,29 @@ class Finished:
         self._edge = None
 
 
-Item: TypeAlias = Part | Finished
-Children: TypeAlias = "tuple[Children, Item] | None"
+EdgeItem: TypeAlias = Part | ClosedSubtree
+ChildList: TypeAlias = "tuple[ChildList, EdgeItem] | None"
 
 
-def root(start: NonTerminal) -> Open:
+def root(start: NonTerminal) -> OpenEdge:
     """The edge of a tree of which there is nothing yet."""
-    return Open(Place(None, None, start), None)
+    return OpenEdge(OpenPlace(None, None, start), None)
 
 
-def extended(edge: Open, item: Item) -> Open:
+def extended(edge: OpenEdge, item: EdgeItem) -> OpenEdge:
     """The same with one child more."""
-    return Open(edge.place, (edge.children, item))
+    return OpenEdge(edge.place, (edge.children, item))
 
 
-def closed(edge: Open) -> tuple[Open, Finished]:
+def closed(edge: OpenEdge) -> tuple[OpenEdge, ClosedSubtree]:
     """What is open once the innermost node is closed, and what that finished."""
     survivor = edge.place.survivor
     assert survivor is not None, "the root is never closed"
-    finished = Finished(edge)
-    return Open(survivor.place, (survivor.children, finished)), finished
+    finished = ClosedSubtree(edge)
+    return OpenEdge(survivor.place, (survivor.children, finished)), finished
 
 
-def _finish(finished: Finished) -> None:
+def _finish(finished: ClosedSubtree) -> None:
     todo = [finished]
     while todo:
         waits_for = todo[-1].waits_for()
@@ -167,8 +177,8 @@ def _finish(finished: Finished) -> None:
             todo.pop().make()
 
 
-def items_of(children: Children) -> list[Item]:
-    items: list[Item] = []
+def items_of(children: ChildList) -> list[EdgeItem]:
+    items: list[EdgeItem] = []
     while children is not None:
         children, item = children
         items.append(item)
@@ -176,11 +186,11 @@ def items_of(children: Children) -> list[Item]:
     return items
 
 
-def parts_of(children: Children) -> list[Part]:
-    return [item.part if isinstance(item, Finished) else item for item in items_of(children)]
+def parts_of(children: ChildList) -> list[Part]:
+    return [item.part if isinstance(item, ClosedSubtree) else item for item in items_of(children)]
 
 
-def partial_tree(edge: Open) -> Node:
+def partial_tree(edge: OpenEdge) -> Node:
     """The tree with all that is open as open nodes."""
     parts = parts_of(edge.children)
     while True:
@@ -200,7 +210,7 @@ def _is_reached(goal: NonTerminal, parts: list[Part]) -> bool:
     return bool(parts) and isinstance(parts[0], Node) and parts[0].symbol == goal
 
 
-def next_path(edge: Open) -> Path:
+def next_path(edge: OpenEdge) -> Path:
     """Where in the tree the next child of the innermost node will stand."""
     steps: list[int] = []
     step = _count(edge.children)
@@ -219,7 +229,7 @@ def next_path(edge: Open) -> Path:
     return tuple(steps)
 
 
-def _count(children: Children) -> int:
+def _count(children: ChildList) -> int:
     count = 0
     while children is not None:
         children, _ = children
@@ -227,10 +237,10 @@ def _count(children: Children) -> int:
     return count
 
 
-def symbols_around(edge: Open) -> tuple[NonTerminal, ...]:
+def symbols_around(edge: OpenEdge) -> tuple[NonTerminal, ...]:
     """The symbols of the open nodes, the innermost first."""
-    places: list[Place] = []
-    place: Place | None = edge.place
+    places: list[OpenPlace] = []
+    place: OpenPlace | None = edge.place
     while place is not None and place.names is None:
         places.append(place)
         place = place.parent.place if place.parent is not None else None
@@ -244,13 +254,13 @@ def symbols_around(edge: Open) -> tuple[NonTerminal, ...]:
 # What happens to an edge between two messages. Each `apply` returns the edge after it, and adds to `done` what it
 # finished.
 
-Done: TypeAlias = list["Finished | Node"]
+ClosedNodes: TypeAlias = list["ClosedSubtree | Node"]
 
 
 class Opening:
     """A node is opened, or, without a symbol, a place where a tree grows from the bottom."""
 
-    __slots__ = ("goal", "is_last", "is_marked", "symbol", "tail", "trails")
+    __slots__ = ("bound_paths", "goal", "is_last", "is_marked", "symbol", "tail")
 
     def __init__(
         self,
@@ -260,22 +270,24 @@ class Opening:
         is_last: bool,
         tail: tuple[Part, ...],
         is_marked: bool,
-        trails: Trails | None,
+        bound_paths: Trails | None,
     ) -> None:
         self.symbol = symbol
         self.goal = goal
         self.is_last = is_last
         self.tail = tail
         self.is_marked = is_marked
-        self.trails = trails
+        self.bound_paths = bound_paths
 
-    def apply(self, edge: Open, done: Done) -> Open:
-        trail = edge.place.trail
-        if self.trails is not None and self.symbol is not None:
-            trail = self.trails.descend(trail, self.symbol)[0]
+    def apply(self, edge: OpenEdge, done: ClosedNodes) -> OpenEdge:
+        path_state = edge.place.path_state
+        if self.bound_paths is not None and self.symbol is not None:
+            path_state = self.bound_paths.descend(path_state, self.symbol)[0]
         is_last, is_marked = self.is_last, self.is_marked
-        place = Place(self.symbol, edge, self.goal, is_last=is_last, tail=self.tail, is_marked=is_marked, trail=trail)
-        return Open(place, None)
+        place = OpenPlace(
+            self.symbol, edge, self.goal, is_last=is_last, tail=self.tail, is_marked=is_marked, path_state=path_state
+        )
+        return OpenEdge(place, None)
 
 
 class Adding:
@@ -287,12 +299,12 @@ class Adding:
         self.parts = parts
         self.nodes = [part for part in parts if isinstance(part, Node)]
 
-    def apply(self, edge: Open, done: Done) -> Open:
+    def apply(self, edge: OpenEdge, done: ClosedNodes) -> OpenEdge:
         children = edge.children
         for part in self.parts:
             children = (children, part)
         done += self.nodes
-        return Open(edge.place, children)
+        return OpenEdge(edge.place, children)
 
 
 class Wrapping:
@@ -304,10 +316,10 @@ class Wrapping:
         self.opening = opening
         self.before = before
 
-    def apply(self, edge: Open, done: Done) -> Open:
+    def apply(self, edge: OpenEdge, done: ClosedNodes) -> OpenEdge:
         assert edge.children is not None, "there is something to wrap"
         _, wrapped = edge.children
-        inner = self.opening.apply(Open(edge.place, None), done)
+        inner = self.opening.apply(OpenEdge(edge.place, None), done)
         return extended(self.before.apply(inner, done), wrapped)
 
 
@@ -316,7 +328,7 @@ class Closing:
 
     __slots__ = ()
 
-    def apply(self, edge: Open, done: Done) -> Open:
+    def apply(self, edge: OpenEdge, done: ClosedNodes) -> OpenEdge:
         outer, finished = closed(edge)
         done.append(finished)
         return outer
@@ -325,7 +337,7 @@ class Closing:
 Growth: TypeAlias = Opening | Adding | Wrapping | Closing
 
 
-def grown(edge: Open, growth: Iterable[Growth], done: Done) -> Open:
+def grown(edge: OpenEdge, growth: Iterable[Growth], done: ClosedNodes) -> OpenEdge:
     """The edge after all of this."""
     for each in growth:
         edge = each.apply(edge, done)

@@ -3,14 +3,14 @@
 How it works
 ------------
 Every rule becomes a `Nonterminal`, and so does every group, repetition and permutation inside a rule; these have no
-name and leave no node in a tree. A `Step` is a place in a right-hand side: what must come next there, and where that
+name and leave no node in a tree. A `GrammarSlot` is a place in a right-hand side: what must come next there, and where that
 leads. There are three shapes of nonterminals, told apart by the *mode* of their steps:
 
 plain        alternatives, each a chain of steps
 repetition   one step that leads back to itself; the chart counts how often
 permutation  a head, and one step per part that leads back to the head; the chart keeps a bit set of used parts
 
-Beside the steps stands what analyses found out about them (`edges`, `tables`).
+Beside the steps stands what analyses found out about them (`first_follow`, `tables`).
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from typing import TypeAlias
 from palaver.grammar.automaton import State
 from palaver.grammar.charset import EVERY, CharSet
 from palaver.grammar.regex import Regex
+from palaver.matching.matching_limits import VISITS_BEFORE_COMPILING
 from palaver.spec.ast import Expression
 from palaver.trees.node import Leaf, NonTerminal, Parties
 
@@ -31,27 +32,24 @@ CALL, LITERAL, PATTERN, BIT, HEAD = range(5)
 # Modes of steps: where it leads.
 PLAIN, REPETITION, PERMUTATION = range(3)
 
-# A pattern's state that has gone round this often gets a compiled way to run ahead; compiling costs about as much as
-# a few hundred single moves.
-HOT = 200
 
 # What comes next in the input: a character, a bit inside a byte, or None: not known yet.
-Key: TypeAlias = str | int | None
+NextInput: TypeAlias = str | int | None
 
 
 @dataclass(slots=True, eq=False)
-class Step:
+class GrammarSlot:
     """A place in a right-hand side. What the fields of other kinds hold does not matter."""
 
     kind: int
     owner: Nonterminal
     mode: int = PLAIN
-    following: Step | None = None  # None: the alternative is complete after this step
+    following: GrammarSlot | None = None  # None: the alternative is complete after this step
     is_last: bool = False  # whether it is the last of an alternative
     is_opening: bool = False  # whether it is the first of several in one
     is_tail: bool = False  # whether it is, a call, and computed bounds have nothing to do with it
     order: int = 0  # among all steps, in the order of the spec
-    fits: Mapping[Key, bool] = field(init=False)  # whether it can be worth to be here, by what comes next
+    fits: Mapping[NextInput, bool] = field(init=False)  # whether it can be worth to be here, by what comes next
     # CALL
     target: Nonterminal | None = None
     parties: Parties | None = None
@@ -73,7 +71,7 @@ class Step:
         run = self.ahead.get(state)
         if run is None:
             state.visits += 1
-            if state.visits < HOT:
+            if state.visits < VISITS_BEFORE_COMPILING:
                 return at
             chars = state.loop_chars()
             if state.accepts:
@@ -100,37 +98,37 @@ class Nonterminal:
     """A rule (`symbol` is its name), or a part of one that leaves no node (`symbol` is None)."""
 
     symbol: NonTerminal | None
-    alternatives: list[Step] = field(default_factory=list)  # the first step of each
-    parts: list[Step] = field(default_factory=list)  # of a permutation
+    alternatives: list[GrammarSlot] = field(default_factory=list)  # the first step of each
+    parts: list[GrammarSlot] = field(default_factory=list)  # of a permutation
     is_repetition: bool = False
     least: int | Computed = 1  # of a repetition; if it has to be computed once, `least` and `most` are one object
     most: int | Computed | None = 1
     bounds: tuple[int, int | None] | None = (1, 1)  # the same, if they are fixed
-    # Analyses. Sets of terminals are bit sets over `Edges.terminals`.
+    # Analyses. Sets of terminals are bit sets over `FirstFollow.terminals`.
     can_be_empty: bool = False
-    leading: int = 0
-    surely_leading: int = 0  # the same without what stands below computed repetitions
+    first_set: int = 0
+    certain_first_set: int = 0  # the same without what stands below computed repetitions
     is_static: bool = True  # whether no computed repetition can come first in it
     following: int = 0
     is_cyclic: bool = False  # whether it can contain itself and nothing else
     is_tracked: bool = False  # whether anything in it reads or sets what computed bounds look at
     is_short: bool = False  # whether it is not, is plain, and has no alternative of more than two steps
-    starts: Mapping[Key, tuple[Step, ...]] = field(init=False)  # the alternatives that fit what comes next
-    may_end: Mapping[Key, bool] = field(init=False)  # whether what comes next can follow
+    starts: Mapping[NextInput, tuple[GrammarSlot, ...]] = field(init=False)  # the alternatives that fit what comes next
+    may_end: Mapping[NextInput, bool] = field(init=False)  # whether what comes next can follow
 
-    def steps(self) -> Iterator[Step]:
+    def slots(self) -> Iterator[GrammarSlot]:
         """All places in it."""
         yield from self.parts
         for start in self.alternatives:
             yield from chain(start)
 
 
-def chain(start: Step) -> Iterator[Step]:
+def chain(start: GrammarSlot) -> Iterator[GrammarSlot]:
     """The steps of an alternative, as far as they follow each other."""
-    step: Step | None = start
-    while step is not None:
-        yield step
-        step = step.following if step.mode == PLAIN else None
+    slot: GrammarSlot | None = start
+    while slot is not None:
+        yield slot
+        slot = slot.following if slot.mode == PLAIN else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -24,7 +24,7 @@ class UnsupportedBound(Exception):
         super().__init__(f"the bound {{{expression.text}}} {reason}")
 
 
-class Followed(NamedTuple):
+class PathPrefix(NamedTuple):
     """That the first `matched` names of a path are found among the ancestors of a place.
 
     If `anywhere`, the next name may be any number of levels further down, otherwise it must be the next level.
@@ -35,8 +35,8 @@ class Followed(NamedTuple):
     anywhere: bool
 
 
-Trail: TypeAlias = tuple[Followed, ...]
-NO_TRAIL: Trail = ()
+PathState: TypeAlias = tuple[PathPrefix, ...]
+NO_PATH_STATE: PathState = ()
 
 
 class TrackedPath(NamedTuple):
@@ -51,7 +51,7 @@ class Trails:
 
     def __init__(self) -> None:
         self.paths: list[TrackedPath] = []
-        self._steps: dict[tuple[Trail, str], tuple[Trail, tuple[int, ...]]] = {}
+        self._steps: dict[tuple[PathState, str], tuple[PathState, tuple[int, ...]]] = {}
 
     def track(self, expression: Expression) -> int | None:
         """The number of the path in `expression`, None if it has none.
@@ -70,18 +70,18 @@ class Trails:
             self.paths.append(path)
         return self.paths.index(path)
 
-    def descend(self, trail: Trail, symbol: str) -> tuple[Trail, tuple[int, ...]]:
-        """The trail below a node named `symbol` that stands at `trail`, and the paths that select this very node."""
-        key = trail, symbol
+    def descend(self, path_state: PathState, symbol: str) -> tuple[PathState, tuple[int, ...]]:
+        """The trail below a node named `symbol` that stands at `path_state`, and the paths that select this very node."""
+        key = path_state, symbol
         if key not in self._steps:
-            self._steps[key] = self._descend(trail, symbol)
+            self._steps[key] = self._descend(path_state, symbol)
         return self._steps[key]
 
-    def _descend(self, trail: Trail, symbol: str) -> tuple[Trail, tuple[int, ...]]:
-        below = {followed for followed in trail if followed.anywhere}
+    def _descend(self, path_state: PathState, symbol: str) -> tuple[PathState, tuple[int, ...]]:
+        below = {prefix for prefix in path_state if prefix.anywhere}
         selected = []
         for number, (names, anywhere) in enumerate(self.paths):
-            reached = {0} | {followed.matched for followed in trail if followed.path == number}
+            reached = {0} | {prefix.matched for prefix in path_state if prefix.path == number}
             found = {matched + 1 for matched in reached if names[matched] == symbol}
             # `..<b>` includes the node it starts from.
             for matched in range(1, len(names)):
@@ -89,20 +89,20 @@ class Trails:
                     found.add(matched + 1)
             if len(names) in found:
                 selected.append(number)
-            below |= {Followed(number, matched, anywhere[matched]) for matched in found if matched < len(names)}
+            below |= {PathPrefix(number, matched, anywhere[matched]) for matched in found if matched < len(names)}
         return tuple(sorted(below)), tuple(selected)
 
     def selected_in(self, node: Node) -> Iterator[tuple[int, Node]]:
         """Every (path, selected node) in a whole tree, in the order in which the nodes end."""
-        stack: list[tuple[Node, Trail, tuple[int, ...] | None]] = [(node, NO_TRAIL, None)]
+        stack: list[tuple[Node, PathState, tuple[int, ...] | None]] = [(node, NO_PATH_STATE, None)]
         while stack:
-            here, trail, selected = stack.pop()
+            here, path_state, selected = stack.pop()
             if selected is not None:
                 for path in selected:
                     yield path, here
                 continue
-            below, selected = self.descend(trail, here.symbol)
-            stack.append((here, trail, selected))
+            below, selected = self.descend(path_state, here.symbol)
+            stack.append((here, path_state, selected))
             stack.extend((child, below, None) for child in reversed(here.children) if isinstance(child, Node))
 
 
