@@ -154,7 +154,7 @@ def test_a_bound_that_depends_on_a_short_text_only_is_computed_once(is_pure: boo
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_chart_with_tokens_agrees_with_the_chart_alone(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(CompiledInput, "road", None)  # or it would hardly be asked
+    monkeypatch.setattr(CompiledInput, "fast_path", None)  # or it would hardly be asked
     run = Run(seed=0)
     for number in range(2):
         run.case(kind, number)

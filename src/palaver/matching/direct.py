@@ -25,8 +25,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from palaver.grammar.automaton import State
+from palaver.matching.bound_paths import NO_PATH_STATE, PathState
 from palaver.matching.collector import CollectorPaused
-from palaver.matching.generated import GaveUp
+from palaver.matching.generated_lookups import GaveUp
 from palaver.matching.lookahead import NO_ALTERNATIVE, UNDECIDABLE, UNDECIDED
 from palaver.matching.matching_limits import (
     MAX_NESTED_TRIALS,
@@ -52,9 +53,8 @@ from palaver.matching.program import (
     Instruction,
     Unsupported,
 )
-from palaver.matching.regular import END_MARK
+from palaver.matching.rule_regexes import END_MARK
 from palaver.matching.steps import GrammarSlot
-from palaver.matching.trails import NO_PATH_STATE, PathState
 from palaver.trees.lazy import LazyNode
 from palaver.trees.node import Node, Part, new
 

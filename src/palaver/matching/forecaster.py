@@ -4,7 +4,7 @@ How it works
 ============
 
 The grammar is cut at its messages (`cut.py`): a message is a letter here, and what it consists of is up to others. A
-*hypothesis* is one way to explain the history: what may follow it is a `Future` (`dialogue.py`), and its tree is
+*hypothesis* is one way to explain the history: what may follow it is a `DialogueState` (`dialogue.py`), and its tree is
 the right edge with all that is finished below (`spine.py`). A *forecast* is all hypotheses at one point of the
 dialogue. It never changes; saying a message makes another one, so many continuations can be tried from the same point.
 
@@ -23,17 +23,17 @@ from typing import NamedTuple
 
 from palaver.grammar.analyse import reachable
 from palaver.grammar.ir import refs
-from palaver.matching.cut import MessageType, cut_at_messages
-from palaver.matching.dialogue import DialogueAutomaton, Future, MessageTransition
+from palaver.matching.bound_paths import NO_PATH_STATE, BoundPaths, PathState
+from palaver.matching.dialogue_automaton import DialogueAutomaton, DialogueState, MessageTransition
+from palaver.matching.dialogue_grammar import MessageType, cut_at_messages
+from palaver.matching.dialogue_rules import Fields
 from palaver.matching.matching_limits import MOST_HYPOTHESES
-from palaver.matching.nearby import nearby
-from palaver.matching.positions import Fields
-from palaver.matching.spine import (
-    Adding,
+from palaver.matching.open_tree import (
+    AddAction,
     ClosedNodes,
     ClosedSubtree,
-    Growth,
     OpenEdge,
+    TreeAction,
     closed,
     extended,
     grown,
@@ -43,8 +43,8 @@ from palaver.matching.spine import (
     root,
     symbols_around,
 )
+from palaver.matching.recent_tree import nearby
 from palaver.matching.tables import BoundEvaluator
-from palaver.matching.trails import NO_PATH_STATE, PathState, Trails
 from palaver.spec.ast import Expr
 from palaver.trees.node import Node, NonTerminal, Part, Parties
 from palaver.trees.paths import Path
@@ -119,7 +119,7 @@ class Hypothesis:
     def __init__(
         self,
         forecaster: Forecaster,
-        future: Future,
+        future: DialogueState,
         fields: Fields | None,
         edge: OpenEdge,
         said: OpenEdge,
@@ -132,7 +132,7 @@ class Hypothesis:
         self._edge = edge
         self._said = said  # the edge when the latest message had been added, before anything was closed by it
         self._done = done
-        self._closing: tuple[Growth, ...] | None = None  # how the node ends in which the message is the last
+        self._closing: tuple[TreeAction, ...] | None = None  # how the node ends in which the message is the last
         self._group = group  # the same for those that agree in all symbols that matter
         self.origin = 0  # of which hypothesis, by its place in the forecast before, this one is the continuation
 
@@ -147,7 +147,7 @@ class Hypothesis:
         return self._forecaster.compiled.can_end(self._future, self._fields)
 
     @property
-    def future(self) -> Future:
+    def future(self) -> DialogueState:
         """What may follow, as a key: it is the same for hypotheses that can go on in the same ways.
 
         Where computed repetitions are ahead, the fields said so far decide as well.
@@ -250,7 +250,9 @@ class Hypothesis:
     def _steps(self, move: MessageType) -> tuple[MessageTransition, ...]:
         return self._forecaster.compiled.steps(self._future, move, self._fields)
 
-    def _after(self, step: MessageTransition, future: Future, node: Node, groups: dict[object, int]) -> Hypothesis:
+    def _after(
+        self, step: MessageTransition, future: DialogueState, node: Node, groups: dict[object, int]
+    ) -> Hypothesis:
         done: ClosedNodes = []
         edge = self._edge if step.then is None else _left(self._edge, step, done)
         edge = grown(edge, step.route.growth, done)
@@ -293,11 +295,11 @@ def _nodes_of(done: ClosedNodes) -> Iterator[Node]:
         yield from item.nodes if isinstance(item, ClosedSubtree) else (item,)
 
 
-def _parts_added(closing: tuple[Growth, ...] | None) -> tuple[Part, ...] | None:
+def _parts_added(closing: tuple[TreeAction, ...] | None) -> tuple[Part, ...] | None:
     """The empty parts with which a node ends; None if it does not end, or grows into another one."""
-    if closing is None or not all(isinstance(growth, Adding) for growth in closing):
+    if closing is None or not all(isinstance(growth, AddAction) for growth in closing):
         return None
-    return tuple(part for growth in closing if isinstance(growth, Adding) for part in growth.parts)
+    return tuple(part for growth in closing if isinstance(growth, AddAction) for part in growth.parts)
 
 
 def _left(edge: OpenEdge, step: MessageTransition, done: ClosedNodes) -> OpenEdge:
@@ -308,14 +310,14 @@ def _left(edge: OpenEdge, step: MessageTransition, done: ClosedNodes) -> OpenEdg
     return edge
 
 
-def _endings(step: MessageTransition) -> Iterator[tuple[Growth, ...]]:
+def _endings(step: MessageTransition) -> Iterator[tuple[TreeAction, ...]]:
     """How positions end before the route of a step is taken, the innermost first."""
     while step.then is not None:
         yield step.ending
         step = step.then
 
 
-def _selected(node: Node, path_state: PathState, bound_paths: Trails) -> dict[int, Node]:
+def _selected(node: Node, path_state: PathState, bound_paths: BoundPaths) -> dict[int, Node]:
     """By the number of each path, the last node that it selects in a message."""
     found: dict[int, Node] = {}
     todo = [(node, path_state)]
@@ -384,7 +386,7 @@ class Forecast:
     def _after(self, move: MessageType, node: Node) -> list[Hypothesis]:
         compiled = self._forecaster.compiled
         is_merging = not compiled.positions.distinguished
-        found: dict[tuple[int, int, Future], Hypothesis] = {}
+        found: dict[tuple[int, int, DialogueState], Hypothesis] = {}
         groups: dict[object, int] = {}
         for origin, hypothesis in enumerate(self.hypotheses):
             for step in hypothesis._steps(move):

@@ -24,13 +24,20 @@ nothing before it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import chain
-from operator import attrgetter
 from typing import Any, Final, TypeAlias
 
-from palaver.matching.chart import NO_CHILD, CompletedGoal, EarleyItem, EarleyParser, Environment, ItemChild, ParseGoal
+from palaver.matching.chart import EarleyParser
 from palaver.matching.collector import CollectorPaused
-from palaver.matching.steps import BIT, LITERAL, PLAIN, GrammarSlot
+from palaver.matching.earley_items import NO_CHILD, CompletedGoal, EarleyItem, ItemChild, ParseGoal
+from palaver.matching.forest_graph import (
+    Continuation,
+    ForwardGraph,
+    environment_key,
+    path_key,
+    reversed_links,
+)
+from palaver.matching.open_forest import OpenForest
+from palaver.matching.steps import BIT, LITERAL, GrammarSlot
 from palaver.trees.node import Leaf, Node, OpenNode, Part, Parties, new
 
 # Kinds of work.
@@ -45,36 +52,12 @@ _PartList: TypeAlias = tuple[Part, Any] | None
 _Chain: TypeAlias = tuple[Any, Any] | None
 
 
-# A way that does not fork: its last item, and the child after it.
-_SinglePath: TypeAlias = tuple[EarleyItem, ItemChild]
-
-# A way on from an item: the next item; or, at the end, the last child. Or else all the way from beginning to end.
-_Continuation: TypeAlias = EarleyItem | ItemChild | ParseGoal | _SinglePath
-
-
-class _ForwardGraph:
-    """The items of one nonterminal, from its beginning to its end or ends."""
-
-    __slots__ = ("_ways", "ordered", "starts")
-
-    def __init__(self, starts: list[EarleyItem], ways: dict[EarleyItem, list[_Continuation]]) -> None:
-        self.starts = starts
-        self._ways = ways
-        self.ordered: dict[EarleyItem, list[_Continuation]] = {}  # the same in the stated order, where someone has been
-
-    def ways_on(self, item: EarleyItem) -> list[_Continuation]:
-        ways = self.ordered.get(item)
-        if ways is None:
-            ways = self.ordered[item] = _in_order(self._ways[item])
-        return ways
-
-
 # A way through the graph of a result, or of a context that is open: (graph, result or context, what it stands in).
 # There is no graph if the way is a line.
-_GraphWalk: TypeAlias = tuple[_ForwardGraph | None, CompletedGoal | ParseGoal, _Chain]
+_GraphWalk: TypeAlias = tuple[ForwardGraph | None, CompletedGoal | ParseGoal, _Chain]
 
 # What the machine could also have done: (ways on, from which on, from which item, the walk, the work after it, parts).
-_ChoicePoint: TypeAlias = tuple[Sequence[_Continuation], int, EarleyItem | None, _GraphWalk, _Task, _PartList]
+_ChoicePoint: TypeAlias = tuple[Sequence[Continuation], int, EarleyItem | None, _GraphWalk, _Task, _PartList]
 
 
 def first_tree(parser: EarleyParser, result: CompletedGoal) -> Node:
@@ -84,7 +67,7 @@ def first_tree(parser: EarleyParser, result: CompletedGoal) -> Node:
 
 def trees(parser: EarleyParser, results: list[CompletedGoal]) -> Iterator[Node]:
     """All trees of some results with the same span."""
-    for result in sorted(results, key=lambda result: _environment_key(result.env)):
+    for result in sorted(results, key=lambda result: environment_key(result.env)):
         yield from _TreeBuilder(parser, None).run((_EXPAND, result, None, None, None))
 
 
@@ -93,7 +76,7 @@ def partial_trees(parser: EarleyParser) -> Iterator[Node]:
     unfinished = parser.unfinished
     if not unfinished:
         return
-    open_forest = _OpenForest(parser, unfinished)
+    open_forest = OpenForest(parser, unfinished)
     root = parser.root
     if root.pos == parser.limit and (beginning := open_forest.beginning(root)).children:
         yield beginning
@@ -105,105 +88,10 @@ def partial_trees(parser: EarleyParser) -> Iterator[Node]:
         yield OpenNode(symbol, ())
 
 
-class _OpenForest:
-    """Which contexts are open at the end of the input, and what is open in them."""
-
-    def __init__(self, parser: EarleyParser, unfinished: list[EarleyItem]) -> None:
-        self.open_items: dict[ParseGoal, dict[EarleyItem, ParseGoal | None]] = {}
-        self.nothing: dict[ParseGoal, None] = {}  # those that can be open without any finished part
-        self.something: dict[ParseGoal, None] = {}  # those that can be open with one
-        self._graphs: dict[ParseGoal, _ForwardGraph] = {}
-        self._limit = limit = parser.limit
-        self._find_open(_distinct(unfinished, limit))
-        nothing = [goal for goal in self.open_items if goal.pos == limit]
-        something = []
-        for goal, items in self.open_items.items():
-            if goal.pos < limit:
-                for item, inner in items.items():
-                    has_part = not _begins_goal(item) or (inner is None and item.pos < limit)
-                    if has_part:
-                        something.append(goal)
-                    elif inner is None:
-                        nothing.append(goal)
-        self._spread(nothing, self.nothing, limit)
-        self._spread(something, self.something, limit)
-        # Nothing at all has been read, so even the root is bare.
-        if parser.root.pos == limit:
-            self.nothing[parser.root] = None
-
-    def _find_open(self, unfinished: list[EarleyItem]) -> None:
-        stack: list[tuple[EarleyItem, ParseGoal | None]] = [(item, None) for item in unfinished]
-        while stack:
-            item, inner = stack.pop()
-            goal = item.goal
-            if goal not in self.open_items:
-                self.open_items[goal] = {}
-                stack.extend((waiter, goal) for waiter in goal.waiters)
-                stack.extend((waiter, goal) for waiter in goal.tails)
-            self.open_items[goal][item] = inner
-
-    def _spread(self, goals: list[ParseGoal], found: dict[ParseGoal, None], limit: int) -> None:
-        """What holds for a context holds for those around it that have nothing before it."""
-        while goals:
-            goal = goals.pop()
-            if goal not in found:
-                found[goal] = None
-                waiters = chain(goal.waiters, goal.tails)
-                goals += [item.goal for item in waiters if item.goal.pos < limit and _begins_goal(item)]
-
-    def beginning(self, root: ParseGoal) -> OpenNode:
-        """The symbols that are open before anything has been read, down to the terminal declared first."""
-        opened: dict[ParseGoal, Parties | None] = {}
-        goal: ParseGoal | None = root
-        parties = None
-        while goal is not None:
-            opened[goal] = parties
-            items = sorted(self.open_items[goal].items(), key=lambda pair: pair[0].slot.order)
-            item, goal = next(((item, inner) for item, inner in items if inner not in opened), (None, None))
-            parties = item.slot.parties if item is not None else None
-        children: tuple[OpenNode, ...] = ()
-        for goal, parties in reversed(opened.items()):
-            if goal.nonterminal.symbol is not None:
-                children = (OpenNode(goal.nonterminal.symbol, children, (), parties),)
-        return children[0]
-
-    def graph(self, goal: ParseGoal) -> _ForwardGraph:
-        if goal not in self._graphs:
-            items = self.open_items[goal]
-            graph = _reversed_links([(item, None) for item in items])
-            for item, inner in items.items():
-                ways: list[_Continuation] = []
-                if inner is not None and inner in self.something:
-                    ways.append(inner)
-                if inner is None and item.pos < self._limit:
-                    ways.append(None)  # the terminal that has been seen in part
-                elif (inner is None or inner in self.nothing) and not _begins_goal(item):
-                    ways.append(NO_CHILD)
-                graph.ordered[item] = ways + [way for way in graph.ways_on(item) if isinstance(way, EarleyItem)]
-            self._graphs[goal] = graph
-        return self._graphs[goal]
-
-
-def _distinct(unfinished: list[EarleyItem], limit: int) -> list[EarleyItem]:
-    """Without the terminals seen in part whose leaf would be the same as that of one before them."""
-    places: dict[object, EarleyItem] = {}
-    for item in unfinished:
-        place = (item.goal, item.pos) if item.pos < limit and _begins_goal(item) else item
-        places.setdefault(place, item)
-    return list(places.values())
-
-
-def _begins_goal(item: EarleyItem) -> bool:
-    """Whether no part comes before `item` in its nonterminal."""
-    while item.prev is not None and item.child is NO_CHILD:
-        item = item.prev
-    return item.prev is None
-
-
 class _TreeBuilder:
     """Makes trees: a list of work, the parts finished so far, and the choices to come back to."""
 
-    def __init__(self, parser: EarleyParser, open_forest: _OpenForest | None) -> None:
+    def __init__(self, parser: EarleyParser, open_forest: OpenForest | None) -> None:
         self._parser = parser
         self._shared = parser.shared
         self._buffer = parser.buffer
@@ -286,10 +174,10 @@ class _TreeBuilder:
                 if task is not _FORKED:
                     return task
                 ways = [(result.prev, result.child)]
-            graph = result.graph = sorted(ways, key=_line_key) if nonterminal.is_short else _reversed_links(ways)
+            graph = result.graph = sorted(ways, key=path_key) if nonterminal.is_short else reversed_links(ways)
         if isinstance(graph, list):
             return self._choose(graph, 0, None, (None, result, inner), rest, parts)
-        assert isinstance(graph, _ForwardGraph)  # nobody else puts anything there
+        assert isinstance(graph, ForwardGraph)  # nobody else puts anything there
         starts = graph.starts
         if len(starts) == 1:
             return self._choose(graph.ways_on(starts[0]), 0, starts[0], (graph, result, inner), rest, parts)
@@ -325,7 +213,7 @@ class _TreeBuilder:
 
     def _choose(
         self,
-        options: Sequence[_Continuation],
+        options: Sequence[Continuation],
         number: int,
         item: EarleyItem | None,
         walk: _GraphWalk,
@@ -426,71 +314,11 @@ def _parts_since(mark: _PartList, parts: _PartList) -> tuple[Part, ...]:
     return tuple(found)
 
 
-def _reversed_links(ends: list[tuple[EarleyItem, ItemChild]]) -> _ForwardGraph:
-    """The graph of all items from which some end can be reached. An end is its last item and the child after it."""
-    ways: dict[EarleyItem, list[_Continuation]] = {}
-    starts: list[EarleyItem] = []
-    stack: list[EarleyItem] = []
-    for item, child in ends:
-        if item in ways:
-            ways[item].append(child)
-        else:
-            ways[item] = [child]
-            stack.append(item)
-    for item in stack:  # which grows
-        before = item.prev
-        if before is None:
-            starts.append(item)
-            continue
-        if before in ways:
-            ways[before].append(item)
-        else:
-            ways[before] = [item]
-            stack.append(before)
-        if item.more is not None:
-            for before, _ in item.more:
-                if before in ways:
-                    ways[before].append(item)
-                else:
-                    ways[before] = [item]
-                    stack.append(before)
-    starts.sort(key=lambda item: item.slot.order)
-    return _ForwardGraph(starts, ways)
-
-
 def _child_between(item: EarleyItem | None, following: EarleyItem) -> ItemChild:
     """What leads from an item to the next. There is only one: children that end there differ in their environment."""
     if following.prev is item:
         return following.child
     return next(child for before, child in following.more or () if before is item)
-
-
-def _in_order(ways: list[_Continuation]) -> list[_Continuation]:
-    if len(ways) == 1:
-        return ways
-    first = ways[0]
-    if isinstance(first, EarleyItem) and first.slot.mode == PLAIN and not first.env:
-        return sorted(ways, key=_position, reverse=True)  # mostly, and ten times faster
-    return sorted(ways, key=_way_key)
-
-
-_position = attrgetter("pos")
-
-
-def _line_key(line: _SinglePath) -> tuple[int, int]:
-    """Lines of the same alternative have the same last step."""
-    item = line[0]
-    return item.slot.order, -item.pos
-
-
-def _way_key(way: _Continuation) -> tuple[Any, ...]:
-    if isinstance(way, EarleyItem):
-        return -way.pos, way.slot.order, _environment_key(way.env)
-    return (-way.end, -1, _environment_key(way.env)) if isinstance(way, CompletedGoal) else (0, -1, ())
-
-
-def _environment_key(env: Environment) -> tuple[tuple[int, int], ...]:
-    return tuple([(-1, -1) if binding is None else (-binding.end, binding.start) for binding in env]) if env else ()
 
 
 def _around(chain: _Chain, result: CompletedGoal, child: CompletedGoal) -> _Chain:

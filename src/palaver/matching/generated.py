@@ -18,8 +18,8 @@ While source is written, what is read becomes *fragments*, pieces of the source 
 holds a node or a leaf, or with a star one that holds several, `p` a tuple and `r` a list of rounds.
 
 Where the next characters, or the text of a token, say what the answer is, it is looked up in a dictionary that finds it
-out when it is first asked: the way to go (`_NextCharacterTable`), the node of a token that is short (`_TokenPeeks`) or has come before
-(`MessageNodeCache`), the nodes of a row of characters (`_RunCache`). None of them grows for ever.
+out when it is first asked: the way to go (`NextCharacterTable`), the node of a token that is short (`TokenPeeks`) or has come before
+(`MessageNodeCache`), the nodes of a row of characters (`RunCache`). None of them grows for ever.
 """
 
 from __future__ import annotations
@@ -27,16 +27,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias
 
-from palaver.grammar.automaton import State
+from palaver.matching.generated_lookups import (
+    GaveUp,
+    NextCharacterTable,
+    RunCache,
+    TokenPeeks,
+    settle_in_stream,
+    settle_or_wait,
+    settle_to_end,
+)
 from palaver.matching.lookahead import UNDECIDED, LookaheadState
 from palaver.matching.matching_limits import (
     MAX_FUNCTION_LINES,
     MAX_INLINED_RULES,
-    MAX_KEPT_RUN,
-    MAX_KEPT_RUNS,
     MAX_KEPT_TEXT,
     MAX_SHARED_TEXT,
-    MAX_TOKEN_PEEKS,
     TOKEN_PEEK_CHARACTERS,
 )
 from palaver.matching.program import (
@@ -54,8 +59,6 @@ from palaver.matching.program import (
     FastPathProgram,
     FieldValue,
     Instruction,
-    MatchText,
-    NodeCache,
     ReadFunction,
     Unsupported,
 )
@@ -64,92 +67,6 @@ from palaver.trees.lazy import LazyNode
 from palaver.trees.node import Node, new
 
 LimitsOf: TypeAlias = Callable[[Instruction, Sequence[FieldValue | None]], tuple[int, int | None] | int]
-
-
-class GaveUp(Exception):
-    """The machine has to do it."""
-
-
-def _settle(lookahead_state: LookaheadState, text: str, at: int, size: int) -> int:
-    """The way to go from `lookahead_state`, which stands before the character number `at`, in a text that goes on."""
-    while lookahead_state.way == UNDECIDED and at < size:
-        lookahead_state = lookahead_state[text[at]]
-        at += 1
-    return lookahead_state.way
-
-
-def _settle_to_end(lookahead_state: LookaheadState, text: str, at: int, size: int) -> int:
-    """The same in a text that ends."""
-    while lookahead_state.way == UNDECIDED:
-        if at == size:
-            return lookahead_state.way_at_end
-        lookahead_state = lookahead_state[text[at]]
-        at += 1
-    return lookahead_state.way
-
-
-def _settle_in_stream(lookahead_state: LookaheadState, text: str, at: int, size: int) -> int:
-    """The same, to the end or not, where a way that has come to its end may be followed by anything."""
-    while lookahead_state.way == UNDECIDED and at < size:
-        lookahead_state = lookahead_state[text[at]]
-        at += 1
-        if lookahead_state.may_be_last:
-            return UNDECIDED
-    return lookahead_state.way
-
-
-class _NextCharacterTable(dict[str, int]):
-    """The way to go by the next character alone; negative if that is not enough."""
-
-    def __init__(self, lookahead_state: LookaheadState) -> None:
-        self._lookahead_state = lookahead_state
-
-    def __missing__(self, char: str) -> int:
-        way = self[char] = self._lookahead_state[char].way
-        return way
-
-
-class _TokenPeeks(dict[str, tuple[Node | None, int]]):
-    """The node and the length of a token that begins with these two characters, or with all that are left.
-
-    The node is None if they do not tell where the token ends.
-    """
-
-    def __init__(self, op: Instruction, *, ended: bool) -> None:
-        self._op = op
-        self._ended = ended
-
-    def __missing__(self, ahead: str) -> tuple[Node | None, int]:
-        state: State | None = self._op.rule_pattern.start
-        for char in ahead:
-            state = None if state is None else state[char]
-        # If no token goes on behind them, it does not matter what comes there.
-        is_enough = state is None or (self._ended and len(ahead) < TOKEN_PEEK_CHARACTERS)
-        match = self._op.match(ahead, 0) if is_enough else None
-        if len(self) >= MAX_TOKEN_PEEKS:
-            self.clear()
-        glimpse = self[ahead] = (None, 0) if match is None else (self._op.known[match[0]], match.end())
-        return glimpse
-
-
-class _RunCache(dict[str, tuple[Node, ...]]):
-    """The nodes of repetitions over single characters; short ones come again and again, and are kept."""
-
-    def __init__(self, known: NodeCache, match: MatchText | None) -> None:
-        self._known = known
-        self._match = match
-
-    def __missing__(self, text: str) -> tuple[Node, ...]:
-        if self._match is not None:
-            match = self._match(text, 0)
-            if match is None or match.end() < len(text):
-                raise GaveUp
-        nodes = tuple(map(self._known.__getitem__, text))
-        if len(text) <= MAX_KEPT_RUN:
-            if len(self) >= MAX_KEPT_RUNS:
-                self.clear()
-            self[text] = nodes
-        return nodes
 
 
 class FunctionLibrary:
@@ -202,7 +119,7 @@ class _FunctionWriter:
         self._indent = 1
         self._variables = 0
         self._calls: list[Nonterminal] = []
-        settle = _settle_in_stream if not self._program.is_whole else _settle_to_end if library.ended else _settle
+        settle = settle_in_stream if not self._program.is_whole else settle_to_end if library.ended else settle_or_wait
         self._names: dict[str, Any] = {
             "GaveUp": GaveUp, "settle": settle, "limits": self._limits_now, "run_end": self._run_end, "new": new,
             "Node": Node, "LazyNode": LazyNode, "MAX_SHARED_TEXT": MAX_SHARED_TEXT,
@@ -312,7 +229,7 @@ class _FunctionWriter:
         way, look, ways = (
             self._fresh("w"),
             self._name(lookahead_state),
-            self._name(_NextCharacterTable(lookahead_state)),
+            self._name(NextCharacterTable(lookahead_state)),
         )
         self._line("if at < size:")
         self._line(f" {way} = {ways}[text[at]]")
@@ -397,7 +314,7 @@ class _FunctionWriter:
         # What may be empty mostly is, or has one character; then a glance at what comes next is enough.
         is_glanced_at = op.shortest == 0 <= op.short and not op.is_tracked
         if is_glanced_at:
-            glimpses, length = self._name(_TokenPeeks(op, ended=self._ended)), self._fresh("e")
+            glimpses, length = self._name(TokenPeeks(op, ended=self._ended)), self._fresh("e")
             self._line(f"{node}, {length} = {glimpses}[text[at:at + {TOKEN_PEEK_CHARACTERS}]]")
             self._line(f"if {node}: at += {length}")
             self._line("else:")
@@ -503,7 +420,7 @@ class _FunctionWriter:
     def _run(self, op: Instruction) -> str:
         least, most = self._limits(op)
         parts, end = self._fresh("p"), self._fresh("e")
-        runs = self._name(_RunCache(op.known, None if op.takes_all else op.match))
+        runs = self._name(RunCache(op.known, None if op.takes_all else op.match))
         if op.least == op.most:
             self._line(f"{end} = at + {least}")
             self._give_up_if(f"{end} > size")

@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from palaver.grammar.ir import bodies_below, computed_bounds, uses_binary
+from palaver.matching.bound_paths import BoundPaths, UnsupportedBound
 from palaver.matching.chart import EarleyParser
 from palaver.matching.direct import DONE, FALL_BACK, WAITING, FastPathMachine
 from palaver.matching.forest import first_tree, partial_trees, trees
@@ -29,7 +30,6 @@ from palaver.matching.road import FastPath
 from palaver.matching.steps import Nonterminal
 from palaver.matching.tables import BoundEvaluator, GrammarTables
 from palaver.matching.tokens import TokenTable
-from palaver.matching.trails import Trails, UnsupportedBound
 from palaver.spec.ast import Expr, Expression
 from palaver.trees.node import Node
 
@@ -206,7 +206,7 @@ def compile_matcher(
 
     :raises UnsupportedBound: a bound cannot be followed
     """
-    bound_paths = Trails()  # only to hear of such a bound now, not with the first input
+    bound_paths = BoundPaths()  # only to hear of such a bound now, not with the first input
     for body in bodies_below(rules, start).values():
         for expression in computed_bounds(body):
             bound_paths.track(expression)

@@ -23,6 +23,7 @@ from enum import Enum
 from typing import Any, Protocol, TypeAlias
 
 from palaver.grammar.charset import CharSet
+from palaver.matching.bound_paths import NO_PATH_STATE
 from palaver.matching.lookahead import Lookahead, LookaheadState
 from palaver.matching.matching_limits import (
     CALLS_BEFORE_GENERATING,
@@ -31,10 +32,10 @@ from palaver.matching.matching_limits import (
     MAX_SHARED_NODES,
     MAX_SHARED_TEXT,
 )
-from palaver.matching.regular import NotRegular, RegexRules, RulePattern, chain, write_chars
+from palaver.matching.regular import RegexRules, chain
+from palaver.matching.rule_regexes import MatchText, NotRegular, RulePattern, write_chars
 from palaver.matching.steps import BIT, Computed, FollowTest, GrammarSlot, Nonterminal
 from palaver.matching.tables import GrammarTables
-from palaver.matching.trails import NO_PATH_STATE
 from palaver.spec.ast import Expression
 from palaver.trees.node import Leaf, Node, NonTerminal, Part, Parties, new
 
@@ -42,7 +43,6 @@ from palaver.trees.node import Leaf, Node, NonTerminal, Part, Parties, new
 TOKEN, TEXT, CHOOSE, CALL, END, RUN, SWEEP, PATTERN, BEGIN, AGAIN, BITS, STOP, UNKNOWN = range(13)
 
 
-MatchText: TypeAlias = Callable[..., "re.Match[str] | None"]
 # A node that a computed bound may look at, and its text if it is short.
 FieldValue: TypeAlias = tuple[Node, str | None]
 # See `generated`: what reads all of a rule from a text, from a place on, or gives up.

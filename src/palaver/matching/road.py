@@ -11,7 +11,8 @@ from typing import Final
 
 from palaver.grammar.code import SPEC_CODE_RAISES
 from palaver.matching.direct import DONE, FAILED, FALL_BACK, FastPathMachine
-from palaver.matching.generated import FunctionLibrary, GaveUp
+from palaver.matching.generated import FunctionLibrary
+from palaver.matching.generated_lookups import GaveUp
 from palaver.matching.lookahead import Lookahead
 from palaver.matching.matching_limits import CALLS_BEFORE_GENERATING, MAX_KEPT_TEXT, MIN_CHARACTERS_TO_PAUSE_COLLECTOR
 from palaver.matching.program import (
@@ -27,7 +28,8 @@ from palaver.matching.program import (
     ReadFunction,
     Unsupported,
 )
-from palaver.matching.regular import END_MARK, RegexRules
+from palaver.matching.regular import RegexRules
+from palaver.matching.rule_regexes import END_MARK
 from palaver.matching.steps import Computed, GrammarSlot, Nonterminal
 from palaver.matching.tables import BoundEvaluator, GrammarTables
 from palaver.spec.ast import Expression

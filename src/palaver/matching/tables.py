@@ -10,6 +10,7 @@ from palaver.grammar.charset import BYTES, EVERY
 from palaver.grammar.ir import bodies_below, computed_bounds
 from palaver.grammar.regex import compile_pattern
 from palaver.grammar.show import show_pattern
+from palaver.matching.bound_paths import BoundPaths
 from palaver.matching.edges import FirstFollow, reach_of
 from palaver.matching.steps import (
     BIT,
@@ -23,7 +24,6 @@ from palaver.matching.steps import (
     GrammarSlot,
     Nonterminal,
 )
-from palaver.matching.trails import Trails
 from palaver.spec.ast import Bit, Choice, Expr, Expression, Literal, Pattern, Permutation, Ref, Repeat, Sequence
 from palaver.trees.node import Node, NonTerminal, Parties
 
@@ -50,7 +50,7 @@ class GrammarTables:
         self.binary = binary
         self._is_pure = is_pure
         self.alphabet = BYTES if binary else EVERY
-        self.bound_paths = Trails()
+        self.bound_paths = BoundPaths()
         self.terminals: list[GrammarSlot] = []
         self.nonterminals: list[Nonterminal] = []
         self._slots = 0

@@ -20,8 +20,9 @@ import re
 from typing import Final
 
 from palaver.matching.matching_limits import MAX_SHARED_TEXT
-from palaver.matching.program import Dialect, Expander, Expansion, MatchText, NodeCache
-from palaver.matching.regular import RegexRules, RulePattern
+from palaver.matching.program import Dialect, Expander, Expansion, NodeCache
+from palaver.matching.regular import RegexRules
+from palaver.matching.rule_regexes import MatchText, RulePattern
 from palaver.matching.steps import Nonterminal
 from palaver.matching.tables import GrammarTables
 from palaver.trees.lazy import LazyNode

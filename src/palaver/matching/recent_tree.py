@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from palaver.matching.matching_limits import RECENT_DEPTH, RECENT_WIDTH
-from palaver.matching.spine import ClosedSubtree, OpenEdge
+from palaver.matching.open_tree import ClosedSubtree, OpenEdge
 from palaver.trees.node import Node, NonTerminal, OpenNode, Part, new
 from palaver.trees.paths import Path
 

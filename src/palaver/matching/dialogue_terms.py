@@ -1,0 +1,260 @@
+"""The rules of a dialogue as items: what is said, entered, repeated; and which of them can be empty or begin with what.
+
+Items are compared by identity, and those that count down are made from others while a dialogue goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TypeAlias
+
+from palaver.grammar import cycles
+from palaver.matching.dialogue_grammar import DialogueGrammar, MessageType
+from palaver.spec.ast import Bound, Choice, Expr, Literal, Permutation, Ref, Repeat, Sequence
+from palaver.trees.node import Node, NonTerminal, Part
+
+
+class MessageTerm:
+    """A message."""
+
+    can_talk = True
+
+    def __init__(self, move: MessageType) -> None:
+        self.move = move
+
+
+class StateTerm:
+    """A state, or a symbol that is always empty."""
+
+    def __init__(self, symbol: NonTerminal, *, can_talk: bool) -> None:
+        self.symbol = symbol
+        self.can_talk: bool = can_talk
+
+
+class EmptyTextTerm:
+    """Text of no length."""
+
+    can_talk = False
+
+    def __init__(self, part: Part) -> None:
+        self.part = part
+
+
+class SequenceTerm:
+    """One item after the other."""
+
+    def __init__(self, items: tuple[DialogueTerm, ...]) -> None:
+        self.items = items
+        self.can_talk: bool = any(item.can_talk for item in items)
+
+
+class ChoiceTerm:
+    """One of several items."""
+
+    def __init__(self, options: tuple[DialogueTerm, ...]) -> None:
+        self.options = options
+        self.can_talk: bool = any(option.can_talk for option in options)
+
+
+class LoopTerm:
+    """So many rounds more."""
+
+    def __init__(self, body: DialogueTerm, least: int, most: int | None) -> None:
+        self.body = body
+        self.least = least
+        self.most = most
+        self.can_talk: bool = most != 0 and body.can_talk
+
+
+class ComputedLoopTerm:
+    """As many rounds as the fields tell when this is reached."""
+
+    def __init__(self, body: DialogueTerm, least: Bound, most: Bound | None) -> None:
+        self.body = body
+        self.least = least
+        self.most = most
+        self.can_talk: bool = body.can_talk
+
+
+class PermutationTerm:
+    """Each item once, in any order."""
+
+    def __init__(self, items: tuple[DialogueTerm, ...]) -> None:
+        self.items = items
+        self.can_talk: bool = any(item.can_talk for item in items)
+
+
+class RoundEndTerm:
+    """The end of a round: since its beginning, something must have been said."""
+
+    can_talk = False
+
+
+class LeftCornerTerm:
+    """A tree of `symbol` has been finished on the way to one of `goal`."""
+
+    can_talk = True
+
+    def __init__(self, goal: NonTerminal, symbol: NonTerminal) -> None:
+        self.goal = goal
+        self.symbol = symbol
+
+
+class RuleEndTerm:
+    """The end of a rule."""
+
+    can_talk = False
+
+
+DialogueTerm: TypeAlias = (
+    MessageTerm
+    | StateTerm
+    | EmptyTextTerm
+    | SequenceTerm
+    | ChoiceTerm
+    | LoopTerm
+    | ComputedLoopTerm
+    | PermutationTerm
+    | RoundEndTerm
+    | LeftCornerTerm
+    | RuleEndTerm
+)
+
+
+def items_of(dialogue: DialogueGrammar) -> dict[NonTerminal, DialogueTerm]:
+    """What the rules of all states and of all empty symbols consist of."""
+    translation = _Translation(dialogue)
+    rules = {**dialogue.states, **dialogue.silent}
+    return {NonTerminal(name): translation.item(body) for name, body in rules.items()}
+
+
+def start_item(dialogue: DialogueGrammar) -> DialogueTerm:
+    """What the whole dialogue is."""
+    return _Translation(dialogue).item(dialogue.start)
+
+
+class _Translation:
+    def __init__(self, dialogue: DialogueGrammar) -> None:
+        self._dialogue = dialogue
+
+    def item(self, expr: Expr) -> DialogueTerm:
+        match expr:
+            case Ref(symbol, None):
+                return StateTerm(NonTerminal(symbol), can_talk=symbol in self._dialogue.states)
+            case Ref(symbol, str(sender), recipient):
+                return MessageTerm(MessageType(symbol, sender, recipient))
+            case Sequence(parts):
+                return SequenceTerm(tuple(map(self.item, parts)))
+            case Choice(options):
+                return ChoiceTerm(tuple(map(self.item, options)))
+            case Permutation(parts):
+                return PermutationTerm(tuple(map(self.item, parts)))
+            case Repeat(body, int(least), None | int() as most):
+                return LoopTerm(self.item(body), least, most)
+            case Repeat(body, least, most):
+                return ComputedLoopTerm(self.item(body), least, most)
+            case Literal(value):
+                return EmptyTextTerm(value)
+            case _:
+                raise AssertionError(f"the cut leaves no {type(expr).__name__}")
+
+
+def computed_loops(item: DialogueTerm) -> Iterator[ComputedLoopTerm]:
+    """The computed loops inside an item."""
+    match item:
+        case SequenceTerm(items=items) | ChoiceTerm(options=items) | PermutationTerm(items=items):
+            for each in items:
+                yield from computed_loops(each)
+        case LoopTerm(body=body):
+            yield from computed_loops(body)
+        case ComputedLoopTerm(body=body):
+            yield item
+            yield from computed_loops(body)
+
+
+# --- Emptiness --------------------------------------------------------------------------------------------------------
+
+LoopBounds: TypeAlias = tuple[int, int | None]
+# How many rounds a computed loop makes; None if that is not known.
+LoopBoundsOf: TypeAlias = Callable[[ComputedLoopTerm], LoopBounds | None]
+
+
+def nothing(item: DialogueTerm, empty: Mapping[NonTerminal, Node], ask: LoopBoundsOf) -> tuple[Part, ...] | None:
+    """The parts that an item is if nothing is said, given the empty trees of symbols; None if it must talk."""
+    match item:
+        case EmptyTextTerm(part=part):
+            return (part,)
+        case StateTerm(symbol=symbol):
+            return (empty[symbol],) if symbol in empty else None
+        case SequenceTerm(items=items) | PermutationTerm(items=items):
+            rows = [nothing(each, empty, ask) for each in items]
+            return None if None in rows else tuple(part for row in rows if row is not None for part in row)
+        case ChoiceTerm(options=options):
+            ways = (nothing(option, empty, ask) for option in options)
+            return next((way for way in ways if way is not None), None)
+        case LoopTerm(body=body, least=least):
+            return () if not least else _times(nothing(body, empty, ask), least)
+        case ComputedLoopTerm(body=body):
+            rounds = ask(item)
+            return None if rounds is None else () if not rounds[0] else _times(nothing(body, empty, ask), rounds[0])
+        case RoundEndTerm() | RuleEndTerm():
+            return ()
+        case MessageTerm() | LeftCornerTerm():
+            return None
+
+
+def _times(parts: tuple[Part, ...] | None, times: int) -> tuple[Part, ...] | None:
+    return None if parts is None else parts * times
+
+
+def empty_trees(
+    rules: Mapping[NonTerminal, DialogueTerm], ask: LoopBoundsOf, known: Mapping[NonTerminal, Node] | None = None
+) -> dict[NonTerminal, Node]:
+    """For each symbol that can be empty its smallest such tree, or the first of those; and those that are known."""
+    found = dict(known or {})
+    while True:
+        fresh = {
+            name: Node(name, parts)
+            for name, item in rules.items()
+            if name not in found and (parts := nothing(item, found, ask)) is not None
+        }
+        if not fresh:
+            return found
+        found |= fresh
+
+
+# --- Beginnings -------------------------------------------------------------------------------------------------------
+
+
+# Symbols that can begin with each other, for each that can begin with itself.
+RecursiveGroup: TypeAlias = tuple[NonTerminal, ...]
+RecursiveGroups: TypeAlias = dict[NonTerminal, RecursiveGroup]
+
+
+def circles(rules: Mapping[NonTerminal, DialogueTerm], can_be_empty: Mapping[NonTerminal, Node]) -> RecursiveGroups:
+    """The symbols that can begin with each other."""
+
+    def is_empty(item: DialogueTerm) -> bool:
+        return nothing(item, can_be_empty, lambda _: (0, None)) is not None
+
+    edges: dict[str, tuple[NonTerminal, ...]] = {
+        name: tuple(dict.fromkeys(_beginnings(item, is_empty))) for name, item in rules.items()
+    }
+    return cycles.circles(edges, rules)
+
+
+def _beginnings(item: DialogueTerm, is_empty: Callable[[DialogueTerm], bool]) -> Iterator[NonTerminal]:
+    """The symbols that `item` can begin with, nothing being said before them."""
+    match item:
+        case StateTerm(symbol=symbol):
+            yield symbol
+        case SequenceTerm(items=items):
+            for each in items:
+                yield from _beginnings(each, is_empty)
+                if not is_empty(each):
+                    break
+        case ChoiceTerm(options=items) | PermutationTerm(items=items):
+            for each in items:
+                yield from _beginnings(each, is_empty)
+        case LoopTerm(body=body) | ComputedLoopTerm(body=body):
+            yield from _beginnings(body, is_empty)

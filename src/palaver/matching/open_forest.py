@@ -1,0 +1,105 @@
+"""The open part of a parse forest: goals that are not complete at the end of the input, and their open items."""
+
+from __future__ import annotations
+
+from itertools import chain
+
+from palaver.matching.chart import EarleyParser
+from palaver.matching.earley_items import NO_CHILD, EarleyItem, ParseGoal
+from palaver.matching.forest_graph import Continuation, ForwardGraph, reversed_links
+from palaver.trees.node import OpenNode, Parties
+
+
+class OpenForest:
+    """Which contexts are open at the end of the input, and what is open in them."""
+
+    def __init__(self, parser: EarleyParser, unfinished: list[EarleyItem]) -> None:
+        self.open_items: dict[ParseGoal, dict[EarleyItem, ParseGoal | None]] = {}
+        self.nothing: dict[ParseGoal, None] = {}  # those that can be open without any finished part
+        self.something: dict[ParseGoal, None] = {}  # those that can be open with one
+        self._graphs: dict[ParseGoal, ForwardGraph] = {}
+        self._limit = limit = parser.limit
+        self._find_open(_distinct(unfinished, limit))
+        nothing = [goal for goal in self.open_items if goal.pos == limit]
+        something = []
+        for goal, items in self.open_items.items():
+            if goal.pos < limit:
+                for item, inner in items.items():
+                    has_part = not _begins_goal(item) or (inner is None and item.pos < limit)
+                    if has_part:
+                        something.append(goal)
+                    elif inner is None:
+                        nothing.append(goal)
+        self._spread(nothing, self.nothing, limit)
+        self._spread(something, self.something, limit)
+        # Nothing at all has been read, so even the root is bare.
+        if parser.root.pos == limit:
+            self.nothing[parser.root] = None
+
+    def _find_open(self, unfinished: list[EarleyItem]) -> None:
+        stack: list[tuple[EarleyItem, ParseGoal | None]] = [(item, None) for item in unfinished]
+        while stack:
+            item, inner = stack.pop()
+            goal = item.goal
+            if goal not in self.open_items:
+                self.open_items[goal] = {}
+                stack.extend((waiter, goal) for waiter in goal.waiters)
+                stack.extend((waiter, goal) for waiter in goal.tails)
+            self.open_items[goal][item] = inner
+
+    def _spread(self, goals: list[ParseGoal], found: dict[ParseGoal, None], limit: int) -> None:
+        """What holds for a context holds for those around it that have nothing before it."""
+        while goals:
+            goal = goals.pop()
+            if goal not in found:
+                found[goal] = None
+                waiters = chain(goal.waiters, goal.tails)
+                goals += [item.goal for item in waiters if item.goal.pos < limit and _begins_goal(item)]
+
+    def beginning(self, root: ParseGoal) -> OpenNode:
+        """The symbols that are open before anything has been read, down to the terminal declared first."""
+        opened: dict[ParseGoal, Parties | None] = {}
+        goal: ParseGoal | None = root
+        parties = None
+        while goal is not None:
+            opened[goal] = parties
+            items = sorted(self.open_items[goal].items(), key=lambda pair: pair[0].slot.order)
+            item, goal = next(((item, inner) for item, inner in items if inner not in opened), (None, None))
+            parties = item.slot.parties if item is not None else None
+        children: tuple[OpenNode, ...] = ()
+        for goal, parties in reversed(opened.items()):
+            if goal.nonterminal.symbol is not None:
+                children = (OpenNode(goal.nonterminal.symbol, children, (), parties),)
+        return children[0]
+
+    def graph(self, goal: ParseGoal) -> ForwardGraph:
+        if goal not in self._graphs:
+            items = self.open_items[goal]
+            graph = reversed_links([(item, None) for item in items])
+            for item, inner in items.items():
+                ways: list[Continuation] = []
+                if inner is not None and inner in self.something:
+                    ways.append(inner)
+                if inner is None and item.pos < self._limit:
+                    ways.append(None)  # the terminal that has been seen in part
+                elif (inner is None or inner in self.nothing) and not _begins_goal(item):
+                    ways.append(NO_CHILD)
+                graph.ordered[item] = ways + [way for way in graph.ways_on(item) if isinstance(way, EarleyItem)]
+            self._graphs[goal] = graph
+        return self._graphs[goal]
+
+
+def _distinct(unfinished: list[EarleyItem], limit: int) -> list[EarleyItem]:
+    """Without the terminals seen in part whose leaf would be the same as that of one before them."""
+    places: dict[object, EarleyItem] = {}
+    for item in unfinished:
+        place = (item.goal, item.pos) if item.pos < limit and _begins_goal(item) else item
+        places.setdefault(place, item)
+    return list(places.values())
+
+
+def _begins_goal(item: EarleyItem) -> bool:
+    """Whether no part comes before `item` in its nonterminal."""
+    while item.prev is not None and item.child is NO_CHILD:
+        item = item.prev
+    return item.prev is None
