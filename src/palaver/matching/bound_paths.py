@@ -1,22 +1,21 @@
-"""Which nodes the computed bounds of repetitions look at, decided on the way down.
+"""Paths of computed bounds, matched against the ancestors of a node on the way down, like a path automaton.
 
-A bound such as `{int(<head>.<count>)}` speaks of the last node that its path selects and that was finished before the
-repetition. Whether a node is selected depends on the names of its ancestors only, so it can be known before the
-node is matched: a *trail* says how far each path has been followed by the ancestors of a place, and going
-down one level is one look-up.
+A bound such as `{int(<head>.<count>)}` refers to the last node that its path selects before the repetition. That
+depends on the names of the ancestors only, so it is known before the node is matched: a *path state* tells how far each
+path has been followed by the ancestors of a place, and going down one level is one look-up.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, assert_never
 
 from palaver.spec.ast import Child, Descendant, Expression, Index, Path
 from palaver.trees.node import Node
 
 
 class UnsupportedBound(Exception):
-    """A computed bound that cannot be followed while matching."""
+    """Raised for a computed bound whose path cannot be followed while parsing."""
 
     def __init__(self, expression: Expression, reason: str) -> None:
         self.expression = expression
@@ -25,9 +24,9 @@ class UnsupportedBound(Exception):
 
 
 class PathPrefix(NamedTuple):
-    """That the first `matched` names of a path are found among the ancestors of a place.
+    """The first `matched` names of a path are found among the ancestors of a place.
 
-    If `anywhere`, the next name may be any number of levels further down, otherwise it must be the next level.
+    If `anywhere`, the next name may be any number of levels further down, otherwise it must be on the next level.
     """
 
     path: int
@@ -40,7 +39,7 @@ NO_PATH_STATE: PathState = ()
 
 
 class TrackedPath(NamedTuple):
-    """Names from the outside in, and for each whether it may stand any number of levels below the one before."""
+    """Names from the outside in; each may be any number of levels below the one before where `anywhere` is True."""
 
     names: tuple[str, ...]
     anywhere: tuple[bool, ...]
@@ -71,7 +70,7 @@ class BoundPaths:
         return self.paths.index(path)
 
     def descend(self, path_state: PathState, symbol: str) -> tuple[PathState, tuple[int, ...]]:
-        """The trail below a node named `symbol` that stands at `path_state`, and the paths that select this very node."""
+        """The path state below a node named `symbol` at `path_state`, and the paths that select this very node."""
         key = path_state, symbol
         if key not in self._steps:
             self._steps[key] = self._descend(path_state, symbol)
@@ -108,7 +107,7 @@ class BoundPaths:
 
 def _tracked(path: Path, expression: Expression) -> TrackedPath:
     steps = list(path.steps)
-    # Whoever evaluates the bound applies trailing indices to the node it is given.
+    # The evaluator of the bound applies trailing indices to the node it is given.
     while steps and isinstance(steps[-1], Index):
         steps.pop()
     names, anywhere = [path.base], [True]
@@ -122,4 +121,6 @@ def _tracked(path: Path, expression: Expression) -> TrackedPath:
                 anywhere.append(True)
             case Index():
                 raise UnsupportedBound(expression, "has an index in the middle of a path")
+            case _:
+                assert_never(step)
     return TrackedPath(tuple(names), tuple(anywhere))

@@ -1,4 +1,4 @@
-"""Incremental Earley parser (Earley 1970), with one character of lookahead and links to read a parse forest (Scott 2008).
+"""Incremental Earley parser (Earley 1970) with one character of lookahead, and links for a parse forest (Scott 2008).
 
 How it works
 ------------
@@ -77,7 +77,7 @@ class EarleyParser(EarleyScanner):
         self.ends: dict[int, list[CompletedGoal]] = {}  # by position, where the start symbol is complete
         self.end_positions: list[int] = []  # the keys of `ends`, rising
         self.tokens = tokens
-        self.tracks_expected = tokens is None  # with tokens, neither open nodes nor expected terminals are known
+        self.tracks_expected = tokens is None  # with tokens it knows neither open nodes nor expected terminals
         self.lazy = lazy  # True if the nodes of tokens may make their children later
         self._bounds = ComputedBounds(tables, bound, first_tree)
         self._state_sets: dict[int, StateSet] = {}

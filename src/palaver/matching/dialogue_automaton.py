@@ -1,20 +1,18 @@
-"""What may follow in a dialogue: stacks of positions, and the steps from one to the next.
+"""Dialogue automaton: a nondeterministic pushdown automaton over messages, with shared stacks (Tomita 1985).
 
-How it works
-============
+A *state* is a dotted rule on top of the state that follows it. Equal states are one object: two histories that can go
+on in the same way are compared by identity, and answers about a state serve all histories and sessions. A dotted rule
+in which no message can come is never on the stack, so the stack of a right-recursive dialogue does not grow.
 
-A *future* is a position on top of the future that follows it. Equal futures are one object: to ask whether two
-histories can go on in the same way is to compare two pointers, and what was found out about a future is found out for
-all histories and all sessions. A position with nothing left to say is never on the stack, so that of a
-right-recursive dialogue does not grow.
+A *transition* from a state is a route of its dotted rule or, if that can end without another message, a transition from
+the state that follows. Each state caches the answers of the following one as its own, so every question costs the same
+at any stack height. Only a state that is *asking*, because a computed repetition may be reached from it before the next
+message, is looked at anew for each history, with those that it can become when rules end.
 
-A *step* from a future is a route from its position, or, if the position can end without another message, a step from
-the future that follows. Each future takes the answers of the following one as its own, so every question costs the same
-however high the stack is. Only a future that is *asking*, because a computed repetition may be reached from it before
-the next message, is looked at anew for each history: its own position, and those that it can come to by ending.
+A transition is dropped if another one leads to a state that can become its own by ending: whatever may follow the one
+may follow the other. Where symbols are distinguished, the difference may matter, and all transitions are kept.
 
-A step is not needed if another one leads to a future that can become this one's by ending: whatever may follow this
-one may follow that one too. Where symbols are distinguished, the difference may matter, and all steps are kept.
+This module is a door of the room: it also exports the dotted rules, terms and tree actions of the automaton.
 """
 
 from __future__ import annotations
@@ -26,14 +24,24 @@ from weakref import WeakKeyDictionary, WeakValueDictionary, ref
 from palaver.matching.dialogue_grammar import DialogueGrammar, MessageType
 from palaver.matching.dialogue_rules import AnyFields, DialogueRules, Fields
 from palaver.matching.dialogue_terms import (
-    ChoiceTerm, ComputedLoopTerm, DialogueTerm, EmptyTextTerm, LeftCornerTerm, LoopTerm, MessageTerm, PermutationTerm,
-    RoundEndTerm, RuleEndTerm, SequenceTerm, StateTerm, computed_loops,
+    ChoiceTerm,
+    ComputedLoopTerm,
+    DialogueTerm,
+    EmptyTextTerm,
+    LeftCornerTerm,
+    LoopTerm,
+    MessageTerm,
+    PermutationTerm,
+    RoundEndTerm,
+    RuleEndTerm,
+    SequenceTerm,
+    StateTerm,
+    computed_loops,
 )  # fmt: skip
 from palaver.matching.dotted_rules import DottedRule, Route
 from palaver.matching.matching_limits import MAX_ENDINGS_COMPARED, MAX_KEPT_STATES, MAX_STATES_AHEAD, MOST_HYPOTHESES
 from palaver.matching.open_tree import AddAction, CloseAction, OpenAction, TreeAction, WrapAction
 from palaver.matching.tables import BoundEvaluator
-
 
 __all__ = [
     "AddAction", "AnyFields", "ChoiceTerm", "CloseAction", "ComputedLoopTerm", "DialogueAutomaton", "DialogueRules",
@@ -44,7 +52,7 @@ __all__ = [
 
 
 class DialogueState:
-    """A position, and what follows it (None: nothing, and the position is that of the whole dialogue)."""
+    """A stack: a dotted rule on top of the state that follows (None: the rule is that of the whole dialogue)."""
 
     __slots__ = ("__weakref__", "can_end", "following", "is_asking", "moves", "position", "steps")
 
@@ -52,17 +60,17 @@ class DialogueState:
         self.position = position
         self.following = following
         self.is_asking = is_asking
-        # Once known, unless the future is asking:
+        # Cached, unless the state is asking:
         self.moves: tuple[MessageType, ...] | None = None
         self.can_end = False
         self.steps: dict[MessageType, tuple[MessageTransition, ...]] = {}
 
 
 class MessageTransition:
-    """A message from some future on: some positions end, then a route is taken.
+    """A transition by a message: some dotted rules end, then a route is taken.
 
-    With `then`, the position ends as `ending` says, and that is the step to take from there. In the end `route` is
-    taken from `level`, and `closing` is how its rule ends if the message is the last of it.
+    With `then`, the dotted rule on top ends by `ending`, and `then` is the transition from there. In the end `route` is
+    taken from `level`; `closing` ends its rule if the message is the last of it.
     """
 
     __slots__ = ("closing", "ending", "future", "level", "route", "then")
@@ -77,9 +85,9 @@ class MessageTransition:
         ending: tuple[TreeAction, ...] = (),
         then: MessageTransition | None = None,
     ) -> None:
-        self.level = level  # where the route begins
+        self.level = level  # the state where the route begins
         self.route = route
-        # Only a hint: futures know their steps, so a step that held its future would hold all there ever were.
+        # A weak reference: states cache their transitions, so a strong one would keep all states alive.
         self.future = ref(future)
         self.closing = closing
         self.ending = ending
@@ -87,7 +95,7 @@ class MessageTransition:
 
 
 class DialogueAutomaton:
-    """All that can be known of a dialogue before it is held. It grows as more is asked, and all sessions share it.
+    """The automaton of a dialogue grammar, built as it is asked and shared by all sessions.
 
     `distinguished` symbols are those whose nodes matter: histories that differ in them are kept apart even if they can
     go on in the same way.
@@ -115,13 +123,13 @@ class DialogueAutomaton:
         return future
 
     def prepare(self) -> None:
-        """Find out now what would be found out when it is first asked, about all that is not too far ahead."""
+        """Build the states that are not too far ahead now."""
         self.ahead(self.beginning)
 
     # --- Questions ----------------------------------------------------------------------------------------------------
 
     def moves(self, future: DialogueState, fields: Fields | None) -> tuple[MessageType, ...]:
-        """What may be said next, in the order of the spec."""
+        """The message types that may come next, in the order of the spec."""
         if future.is_asking:
             return self.in_order(
                 move for level in self._levels(future, fields) for move in self._moves_at(level, fields)
@@ -131,7 +139,7 @@ class DialogueAutomaton:
         return future.moves or ()
 
     def can_end(self, future: DialogueState, fields: Fields | None) -> bool:
-        """Whether the dialogue may be over."""
+        """Return True if the session may end here."""
         if future.is_asking:
             *_, last = self._levels(future, fields)
             if last.is_asking:
@@ -142,7 +150,7 @@ class DialogueAutomaton:
         return future.can_end
 
     def steps(self, future: DialogueState, move: MessageType, fields: Fields | None) -> tuple[MessageTransition, ...]:
-        """All ways to say a message now, the preferred first."""
+        """All transitions by a message, the preferred first."""
         if not future.is_asking:
             return self._known_steps(future, move)
         found: tuple[MessageTransition, ...] = ()
@@ -155,12 +163,12 @@ class DialogueAutomaton:
         return found
 
     def future_after(self, step: MessageTransition) -> DialogueState:
-        """Where a step leads."""
+        """The state after a transition."""
         future = step.future()
         return future if future is not None else self.lead(step.level, step.route)
 
     def covers(self, one: DialogueState, other: DialogueState) -> bool:
-        """Whether `one` can go on in all ways that `other` can, because it can become `other` by ending."""
+        """Return True if `one` can go on in all ways that `other` can, because it becomes `other` when rules end."""
         future: DialogueState | None = one
         for _ in range(MAX_ENDINGS_COMPARED):
             if future is other:
@@ -171,7 +179,7 @@ class DialogueAutomaton:
         return False
 
     def ahead(self, future: DialogueState) -> frozenset[str]:
-        """The symbols of the messages that may still come; of all there are, if there is too much to look at."""
+        """The symbols of the messages that may still come; of all messages, if there are too many states ahead."""
         ahead = self._ahead.get(future)
         if ahead is None:
             ahead = self._ahead[future] = self._look_ahead(future)
@@ -188,16 +196,17 @@ class DialogueAutomaton:
                 for step in self.steps(here, move, fields):
                     after = self.future_after(step)
                     if after not in found:
-                        if len(found) == MAX_STATES_AHEAD:
+                        if len(found) >= MAX_STATES_AHEAD:
+                            MAX_STATES_AHEAD.reached()
                             return frozenset(move.symbol for move in self._order)
                         found[after] = None
                         todo.append(after)
         return frozenset(symbols)
 
-    # --- Futures that are not asking ----------------------------------------------------------------------------------
+    # --- States that are not asking -----------------------------------------------------------------------------------
 
     def _find_out(self, future: DialogueState) -> None:
-        """The moves from a future and whether it can end, after those of all that it comes to by ending."""
+        """Cache the moves from a state and whether it can end, after those of all that it becomes when rules end."""
         levels: list[DialogueState] = []
         level: DialogueState | None = future
         while level is not None and level.moves is None:
@@ -221,10 +230,10 @@ class DialogueAutomaton:
             level.steps[move] = self._merged(level, routes, level.position.ending, later)
         return future.steps.get(move, ())
 
-    # --- Futures that are asking --------------------------------------------------------------------------------------
+    # --- States that are asking ---------------------------------------------------------------------------------------
 
     def _levels(self, future: DialogueState, fields: Fields | None) -> Iterator[DialogueState]:
-        """This future, and those it comes to by ending, up to the first that is not asking."""
+        """This state, and those it becomes when rules end, up to the first that is not asking."""
         level: DialogueState | None = future
         while level is not None:
             yield level
@@ -233,10 +242,10 @@ class DialogueAutomaton:
             level = level.following
 
     def _moves_at(self, level: DialogueState, fields: Fields | None) -> Iterable[MessageType]:
-        """From this very level; if it is not asking, also from all below it."""
+        """The moves of this level alone; if it is not asking, also of all below it."""
         return self.positions.routes(level.position, fields) if level.is_asking else self.moves(level, None)
 
-    # --- Steps --------------------------------------------------------------------------------------------------------
+    # --- Transitions --------------------------------------------------------------------------------------------------
 
     def in_order(self, moves: Iterable[MessageType]) -> tuple[MessageType, ...]:
         """Each once, in the order of the spec."""
@@ -249,7 +258,7 @@ class DialogueAutomaton:
         ending: tuple[TreeAction, ...] | None,
         later: tuple[MessageTransition, ...],
     ) -> tuple[MessageTransition, ...]:
-        """The steps by the routes of a level, and those after its end, without those that nobody needs."""
+        """The transitions by the routes of a level, and after its end, without those that others cover."""
         found = [(self.lead(level, route), self._step(level, route)) for route in routes]
         if ending is not None:
             for then in later:
@@ -268,6 +277,8 @@ class DialogueAutomaton:
                 if not any(self.covers(other, future) for other, _ in kept):
                     kept.append((future, step))
             found = kept
+        if len(found) > MOST_HYPOTHESES:
+            MOST_HYPOTHESES.reached()
         return tuple(step for _, step in found[:MOST_HYPOTHESES])
 
     def _step(self, level: DialogueState, route: Route) -> MessageTransition:
@@ -275,7 +286,7 @@ class DialogueAutomaton:
         return MessageTransition(level, route, self.lead(level, route), closing=closing)
 
     def lead(self, level: DialogueState, route: Route) -> DialogueState:
-        """The future at the end of a route."""
+        """The state at the end of a route."""
         future = level.following
         for position in route.pushed:
             future = self._state(position, future)

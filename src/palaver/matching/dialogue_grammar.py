@@ -1,15 +1,15 @@
-"""A grammar cut off at its messages: what is above the cut is a grammar of its own, and its letters are messages.
+"""Dialogue grammars: a grammar cut off at its messages, which become its terminals.
 
-A rule that leads to a message is a *state*. What stands beside messages in a state without a sender, and leads to none,
-is said by the party `StdOut`: each symbol is a message of its own, and so is each terminal, for which a symbol is made
-up. Only what can be nothing but empty is no message; it is a part of the tree and nothing else.
+A rule that leads to a message is a *state*. Symbols and terminals that stand beside messages in a state without a
+sender, and lead to no message, are messages of the party `StdOut`; for terminals a symbol is made up. A symbol that can
+only be empty is no message; it is just a part of the tree.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import NamedTuple, assert_never
 
 from palaver.grammar.analyse import reachable
 from palaver.grammar.ir import refs, walk
@@ -20,7 +20,7 @@ STDOUT = "StdOut"
 
 
 class MessageType(NamedTuple):
-    """What may be said: a symbol, by whom, and to whom if the spec tells."""
+    """A symbol with its sender, and its recipient if the spec names one."""
 
     symbol: str
     sender: str
@@ -29,17 +29,17 @@ class MessageType(NamedTuple):
 
 @dataclass(frozen=True)
 class DialogueGrammar:
-    """The states of a grammar."""
+    """The rules of a grammar above its messages."""
 
     start: Ref  # a message of StdOut if there is no other
-    states: Mapping[str, Expr]  # in which every reference is a state, or a message, or empty
+    states: Mapping[str, Expr]  # every reference in them is a state, a message, or empty
     silent: Mapping[str, Expr]  # the rules that the empty ones consist of
-    texts: Mapping[str, Expr]  # what the symbols made up for terminals stand for
+    texts: Mapping[str, Expr]  # the expressions of symbols made up for terminals
     messages: tuple[MessageType, ...]  # each once, in the order of the spec
 
 
 def cut_at_messages(rules: Mapping[str, Expr], start: str) -> DialogueGrammar:
-    """The dialogue that `start` is."""
+    """The dialogue grammar of `start`."""
     unprefixed = {
         name: tuple(ref.symbol for ref in refs(body) if ref.sender is None and ref.symbol in rules)
         for name, body in rules.items()
@@ -47,7 +47,7 @@ def cut_at_messages(rules: Mapping[str, Expr], start: str) -> DialogueGrammar:
     order = list(reachable(start, unprefixed))
     says = {name for name in order if any(ref.sender is not None for ref in refs(rules[name]))}
     talking = _leading_to(says, order, unprefixed)
-    sounding = _leading_to({name for name in order if any(map(_is_sound, walk(rules[name])))}, order, unprefixed)
+    sounding = _leading_to({name for name in order if any(map(_is_text, walk(rules[name])))}, order, unprefixed)
     cutter = _Cutter(talking, {name for name in order if name not in talking and name not in sounding})
     first = cutter.cut(Ref(start))
     assert isinstance(first, Ref), "a reference stays one"
@@ -68,13 +68,13 @@ def _leading_to(found: set[str], order: list[str], edges: Mapping[str, tuple[str
     for name in order:
         for symbol in edges[name]:
             users.setdefault(symbol, []).append(name)
-    everywhere = ""  # a node of its own, from which all that was found is reached at once
+    everywhere = ""  # an extra node that leads to all of `found`
     users[everywhere] = [name for name in order if name in found]
     return set(reachable(everywhere, users)) - {everywhere}
 
 
-def _is_sound(expr: Expr) -> bool:
-    """Whether this is a terminal, and not the empty one."""
+def _is_text(expr: Expr) -> bool:
+    """Return True for a terminal that is not empty."""
     return isinstance(expr, Bit | Pattern) or (isinstance(expr, Literal) and bool(expr.value))
 
 
@@ -90,7 +90,7 @@ class _Cutter:
         self.texts: dict[str, Expr] = {}
 
     def cut(self, expr: Expr) -> Expr:
-        """`expr` with a sender wherever something is said."""
+        """`expr` with a sender at every message."""
         match expr:
             case Ref(symbol, None):
                 is_said = symbol not in self.talking and symbol not in self.silent
@@ -101,9 +101,11 @@ class _Cutter:
                 return replace(expr, options=tuple(map(self.cut, options)))
             case Repeat(body):
                 return replace(expr, body=self.cut(body))
-            case _ if _is_sound(expr):
+            case Literal() | Bit() | Pattern() if _is_text(expr):
                 symbol = f"<{show_expr(expr)}>"
                 self.texts[symbol] = expr
                 return Ref(symbol, STDOUT, span=expr.span)
-            case _:
+            case Ref() | Literal() | Bit() | Pattern():
                 return expr
+            case _:
+                assert_never(expr)

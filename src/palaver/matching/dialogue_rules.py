@@ -1,33 +1,29 @@
-"""Positions in the rules of a dialogue, and the ways from there to the next message.
+"""Dotted rules of a dialogue grammar and routes to the next message; left corners (Rosenkrantz and Lewis 1970).
 
-How it works
-============
+A *dotted rule* is the rest of a rule, a linked list of terms. Moving the dot replaces a term by what it consists of:
+`<x>{2,5}` becomes `<x>`, then `<x>{1,4}`, as in partial derivatives of regular expressions (Antimirov 1996). So a
+counter is just another term, and an endless loop comes back to the same dotted rule.
 
-A *position* is what is left to do of a rule: a list of items. Lists share their ends, and equal ones are one object.
-Working on an item replaces it by what it consists of: `<x>{2,5}` becomes `<x>`, then `<x>{1,4}`. So a counter is just
-another item, and an endless loop comes back to the same position.
+A *route* leads from a dotted rule to the next message (`prediction_closure`): the rules entered on the way go onto a
+stack, and the tree actions on the way are noted. No rule entered on a route can end on it: it would have no message,
+and for that there is one empty tree per symbol. The same holds for the rounds of a loop. A dotted rule in which no
+message can come is not put on the stack; its node is closed together with the one that was entered last.
 
-*Routes* lead from a position to the next message inside its rule: the rules entered on the way go onto a stack, and
-the *growth* on the way (nodes opened, empty parts added) is noted for the tree. No rule that is entered on a route can
-end on it: it would have said nothing, and for that there is one empty tree per symbol, put in place whole. The same
-holds for the rounds of a loop. A position with nothing left to say is not put on the stack; its node is closed
-together with the one that was entered last.
+Left recursion. Symbols that can begin with each other form a *recursive group*. When one of them is wanted, its tree
+grows from the bottom: the route enters the rule of any symbol of the group, as far as it does not begin with another
+one, above a `LeftCornerTerm(goal, symbol)` on the stack. When the symbol ends, that term goes on with a rule that can
+begin with the symbol, or ends itself if the symbol is the goal.
 
-Left recursion. Symbols that can begin with each other form a *circle*. When one of them is wanted, it grows from
-the bottom: the route enters the rule of any symbol of the circle, as far as it does not begin with another one, and
-below it on the stack is the position `LeftCornerTerm(goal, symbol)`. When the symbol ends, that position either goes on with a
-rule that can begin with this symbol, of which it then is the first child, or it ends itself if this is the goal.
-
-Computed repetition. How often `{int(<n>)}` goes round is known when it is reached. Routes from positions where that
-may happen before the next message depend on the fields said so far, so they are found anew when those change. Which
-rules can begin with which may depend on them, too. There the fields count as they are when the tree begins to grow, so
-what it may grow into (`LeftCornerTable`) is found out then, and stays with it.
+Computed repetition. The bounds of `{int(<n>)}` are known when the loop is reached. Routes on which that may happen
+before the next message depend on the fields so far, and so may the left corners. There the fields count as they are
+when the tree begins to grow, and its `LeftCornerTable` stays with it.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator
+from typing import assert_never
 
 from palaver.grammar.code import SPEC_CODE_RAISES, raised
 from palaver.matching.bound_paths import BoundPaths
@@ -42,10 +38,10 @@ from palaver.matching.dialogue_terms import (
     RecursiveGroup,
     RuleEndTerm,
     SequenceTerm,
-    circles,
     computed_loops,
     empty_trees,
     items_of,
+    left_recursive_groups,
     nothing,
     start_item,
 )
@@ -60,12 +56,12 @@ _CLOSE = CloseAction()
 
 
 class Fields:
-    """The fields that computed loops count by, as one history has them, and what follows from them."""
+    """The fields of computed loops in one history, and what follows from them."""
 
     def __init__(self, positions: DialogueRules, nodes: tuple[Node | None, ...]) -> None:
         self._positions = positions
-        self.nodes = nodes  # by the numbers of the paths that bounds follow
-        self.crashes: list[str] = []  # what bounds raised
+        self.nodes = nodes  # by the numbers of the paths of bounds
+        self.crashes: list[str] = []  # errors of bounds
         self.found: dict[DottedRule, ClosureResult] = {}
         self.growing: dict[RecursiveGroup, LeftCornerTable] = {}
         self._rounds: dict[ComputedLoopTerm, LoopBounds | None] = {}
@@ -79,7 +75,7 @@ class Fields:
         return self._empty
 
     def rounds(self, loop: ComputedLoopTerm) -> LoopBounds | None:
-        """How many rounds a loop makes that is reached now; None: it cannot be passed."""
+        """The bounds of a loop that is reached now; None if it cannot be passed."""
         if loop not in self._rounds:
             self._rounds[loop] = self._evaluate(loop)
         return self._rounds[loop]
@@ -106,7 +102,7 @@ class Fields:
 
 
 class AnyFields(Fields):
-    """Fields with which a computed repetition goes round as often as one likes, for whoever asks what is possible."""
+    """Fields with which a computed loop has any number of rounds, to ask what is possible."""
 
     def __init__(self, positions: DialogueRules) -> None:
         super().__init__(positions, (None,) * len(positions.bound_paths.paths))
@@ -120,7 +116,7 @@ class AnyFields(Fields):
 
 
 class DialogueRules:
-    """All positions of a dialogue. There are more of them as more are asked for."""
+    """All dotted rules of a dialogue grammar, made when they are asked for. Equal ones are one object."""
 
     def __init__(self, dialogue: DialogueGrammar, bound: BoundEvaluator, distinguished: Collection[str]) -> None:
         self.bound = bound
@@ -132,14 +128,14 @@ class DialogueRules:
             for limit in (loop.least, loop.most):
                 if limit is not None and not isinstance(limit, int):
                     self.bound_paths.track(limit)
-        # Where a bound looks for its field must be the same in histories that are taken for one.
+        # Histories that are merged must agree in where a bound looks for its field.
         looked_at = {name for path in self.bound_paths.paths for name in path.names}
         self.distinguished = frozenset(distinguished) | frozenset(name for name in self.rules if name in looked_at)
         self.empty = empty_trees(self.rules, lambda _: None)
         self.empty_perhaps = empty_trees(self.rules, lambda _: (0, None)) if loops else self.empty
         # The rules that can be empty if the fields are right.
         self.perhaps_empty = {name: self.rules[name] for name in self.empty_perhaps if name not in self.empty}
-        self.circles = circles(self.rules, self.empty_perhaps)
+        self.circles = left_recursive_groups(self.rules, self.empty_perhaps)
         self._positions: dict[tuple[DialogueTerm, DottedRule], DottedRule] = {}
         self._counters: dict[tuple[DialogueTerm, int, int | None], LoopTerm] = {}
         self._permutations: dict[tuple[DialogueTerm, ...], PermutationTerm] = {}
@@ -147,11 +143,11 @@ class DialogueRules:
         self._growing: dict[RecursiveGroup, LeftCornerTable] = {}
         self._growing_by_fields: dict[tuple[RecursiveGroup, tuple[LeftCorner, ...]], LeftCornerTable] = {}
         self._end = DottedRule(RuleEndTerm(), None, is_over=True, parts=())
-        # Nothing ends together with the whole, so its end stays on the stack.
+        # The end of the whole dialogue stays on the stack.
         self.beginning = self.at(start_item(dialogue), DottedRule(RuleEndTerm(), None, is_over=False, parts=()))
 
     def at(self, item: DialogueTerm, rest: DottedRule) -> DottedRule:
-        """The position with one item more to do before the rest."""
+        """The dotted rule with one term before the rest."""
         match item:
             case SequenceTerm(items=items):
                 for each in reversed(items):
@@ -168,7 +164,7 @@ class DialogueRules:
         return self._positions[key]
 
     def is_perhaps_empty(self, item: DialogueTerm) -> bool:
-        """Whether there may be fields with which nothing has to be said."""
+        """Return True if there may be fields with which no message has to come."""
         return self.has_computed_loops and nothing(item, self.empty_perhaps, lambda _: (0, None)) is not None
 
     def body(self, symbol: NonTerminal) -> DottedRule:
@@ -195,7 +191,7 @@ class DialogueRules:
         return self._permutations[parts]
 
     def grown(self, growing: LeftCornerTable, goal: NonTerminal, symbol: NonTerminal) -> DottedRule:
-        """Where a tree of `symbol` has been finished on the way to one of `goal`."""
+        """The dotted rule after a complete tree of `symbol`, on the way to one of `goal`."""
         key = (growing, goal, symbol)
         if key not in self._grown:
             item = LeftCornerTerm(goal, symbol)
@@ -208,7 +204,7 @@ class DialogueRules:
     def _growth_to_goal(
         self, growing: LeftCornerTable, item: LeftCornerTerm, fields: Fields | None
     ) -> tuple[TreeAction, ...] | None:
-        """What makes a tree of the goal of a finished one if nothing is said in between; None if nothing does."""
+        """The actions that make a tree of the goal without a message in between; None if there are none."""
         growths: dict[NonTerminal, tuple[TreeAction, ...]] = {item.symbol: ()}
         todo = deque([item.symbol])
         while todo and item.goal not in growths:
@@ -221,7 +217,7 @@ class DialogueRules:
         return growths.get(item.goal)
 
     def growing(self, group: RecursiveGroup, fields: Fields | None) -> LeftCornerTable:
-        """What trees of a circle may grow into that begin now."""
+        """The left corners of trees of a recursive group that begin now."""
         if group not in self._growing:
             found = self._explored(group, None)
             is_asking = any(each.is_asking for each in found)
@@ -231,7 +227,7 @@ class DialogueRules:
             return always
         if group not in fields.growing:
             corners = _corners_of(self._explored(group, fields))
-            # What may grow into the same is the same, so that histories with different fields can be taken for one.
+            # Equal left corners are one table, so that histories with different fields can be merged.
             growing = self._growing_by_fields.setdefault((group, corners), LeftCornerTable(group, corners))
             fields.growing[group] = growing
         return fields.growing[group]
@@ -240,7 +236,7 @@ class DialogueRules:
         return [PredictionClosure(self, fields).run(self.body(name), name) for name in group]
 
     def routes(self, position: DottedRule, fields: Fields | None) -> dict[MessageType, list[Route]]:
-        """All routes from a position, the preferred first."""
+        """All routes from a dotted rule, the preferred first."""
         if fields is None or not self.is_asking(position):
             return self._found(position).routes
         if position not in fields.found:
@@ -248,7 +244,7 @@ class DialogueRules:
         return fields.found[position].routes
 
     def is_asking(self, position: DottedRule) -> bool:
-        """Whether the next message, or that there is none, may depend on fields."""
+        """Return True if the next message, or the end, may depend on fields."""
         return self.has_computed_loops and self._found(position).is_asking
 
     def _found(self, position: DottedRule) -> ClosureResult:
@@ -257,7 +253,7 @@ class DialogueRules:
         return position.found
 
     def ending(self, position: DottedRule, fields: Fields | None) -> tuple[TreeAction, ...] | None:
-        """How a position ends if nothing is said any more; None if something must be."""
+        """The actions that end a dotted rule without a message; None if one must come."""
         if fields is None or not self.is_asking(position):
             return position.ending
         if isinstance(position.item, LeftCornerTerm) and position.growing is not None:
@@ -275,7 +271,7 @@ class DialogueRules:
     def opening(
         self, goal: NonTerminal, *, is_node: bool = True, is_last: bool = False, tail: tuple[Part, ...] | None = ()
     ) -> OpenAction:
-        """A node is opened, or a place where one will grow from the bottom."""
+        """The action that opens a node, or a place where one will grow from the bottom."""
         symbol = goal if is_node else None
         is_marked = symbol in self.distinguished
         bound_paths = self.bound_paths if self.has_computed_loops else None
@@ -285,11 +281,11 @@ class DialogueRules:
         return WrapAction(self.opening(corner.outer), AddAction(corner.before))
 
     def wrapped(self, corner: LeftCorner, ending: tuple[TreeAction, ...]) -> tuple[TreeAction, ...]:
-        """A tree put into another one that ends at once."""
+        """The actions that wrap a tree into another one, which ends at once."""
         return (self.wrapping(corner), *ending, _CLOSE)
 
     def marks_of(self, growth: Iterable[TreeAction]) -> tuple[str, ...]:
-        """The symbols that matter of what grows."""
+        """The symbols that matter in some actions."""
         return tuple(mark for each in growth for mark in self._marks(each)) if self.distinguished else ()
 
     def _marks(self, growth: TreeAction) -> Iterator[str]:
@@ -308,6 +304,10 @@ class DialogueRules:
                         if part.symbol in self.distinguished:
                             yield f"empty: {part.symbol}"
                         todo += part.children
+            case OpenAction() | CloseAction():
+                pass
+            case _:
+                assert_never(growth)
 
 
 def _corners_of(found: Iterable[ClosureResult]) -> tuple[LeftCorner, ...]:

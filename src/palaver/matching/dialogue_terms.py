@@ -1,16 +1,16 @@
-"""The rules of a dialogue as items: what is said, entered, repeated; and which of them can be empty or begin with what.
+"""Terms of dialogue rules: messages, states, sequences, loops; which can be empty, and which symbols they begin with.
 
-Items are compared by identity, and those that count down are made from others while a dialogue goes on.
+Terms are compared by identity. Loops that count down are made from others while a session goes on.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TypeAlias
+from typing import TypeAlias, assert_never
 
 from palaver.grammar import cycles
 from palaver.matching.dialogue_grammar import DialogueGrammar, MessageType
-from palaver.spec.ast import Bound, Choice, Expr, Literal, Permutation, Ref, Repeat, Sequence
+from palaver.spec.ast import Bit, Bound, Choice, Expr, Literal, Pattern, Permutation, Ref, Repeat, Sequence
 from palaver.trees.node import Node, NonTerminal, Part
 
 
@@ -41,7 +41,7 @@ class EmptyTextTerm:
 
 
 class SequenceTerm:
-    """One item after the other."""
+    """One term after the other."""
 
     def __init__(self, items: tuple[DialogueTerm, ...]) -> None:
         self.items = items
@@ -49,7 +49,7 @@ class SequenceTerm:
 
 
 class ChoiceTerm:
-    """One of several items."""
+    """One of several terms."""
 
     def __init__(self, options: tuple[DialogueTerm, ...]) -> None:
         self.options = options
@@ -57,7 +57,7 @@ class ChoiceTerm:
 
 
 class LoopTerm:
-    """So many rounds more."""
+    """A repetition with the rounds that are left."""
 
     def __init__(self, body: DialogueTerm, least: int, most: int | None) -> None:
         self.body = body
@@ -67,7 +67,7 @@ class LoopTerm:
 
 
 class ComputedLoopTerm:
-    """As many rounds as the fields tell when this is reached."""
+    """A repetition whose bounds are computed from fields when it is reached."""
 
     def __init__(self, body: DialogueTerm, least: Bound, most: Bound | None) -> None:
         self.body = body
@@ -77,7 +77,7 @@ class ComputedLoopTerm:
 
 
 class PermutationTerm:
-    """Each item once, in any order."""
+    """Each term once, in any order."""
 
     def __init__(self, items: tuple[DialogueTerm, ...]) -> None:
         self.items = items
@@ -85,13 +85,13 @@ class PermutationTerm:
 
 
 class RoundEndTerm:
-    """The end of a round: since its beginning, something must have been said."""
+    """The end of a round, in which a message must have come."""
 
     can_talk = False
 
 
 class LeftCornerTerm:
-    """A tree of `symbol` has been finished on the way to one of `goal`."""
+    """A tree of `symbol` is complete, as a left corner on the way to a tree of `goal`."""
 
     can_talk = True
 
@@ -122,14 +122,14 @@ DialogueTerm: TypeAlias = (
 
 
 def items_of(dialogue: DialogueGrammar) -> dict[NonTerminal, DialogueTerm]:
-    """What the rules of all states and of all empty symbols consist of."""
+    """The terms of the rules of all states and of all empty symbols."""
     translation = _Translation(dialogue)
     rules = {**dialogue.states, **dialogue.silent}
     return {NonTerminal(name): translation.item(body) for name, body in rules.items()}
 
 
 def start_item(dialogue: DialogueGrammar) -> DialogueTerm:
-    """What the whole dialogue is."""
+    """The term of the whole dialogue."""
     return _Translation(dialogue).item(dialogue.start)
 
 
@@ -155,12 +155,14 @@ class _Translation:
                 return ComputedLoopTerm(self.item(body), least, most)
             case Literal(value):
                 return EmptyTextTerm(value)
+            case Ref() | Bit() | Pattern():
+                raise AssertionError(f"a dialogue grammar has no {type(expr).__name__}")
             case _:
-                raise AssertionError(f"the cut leaves no {type(expr).__name__}")
+                assert_never(expr)
 
 
 def computed_loops(item: DialogueTerm) -> Iterator[ComputedLoopTerm]:
-    """The computed loops inside an item."""
+    """The computed loops inside a term."""
     match item:
         case SequenceTerm(items=items) | ChoiceTerm(options=items) | PermutationTerm(items=items):
             for each in items:
@@ -170,17 +172,21 @@ def computed_loops(item: DialogueTerm) -> Iterator[ComputedLoopTerm]:
         case ComputedLoopTerm(body=body):
             yield item
             yield from computed_loops(body)
+        case MessageTerm() | StateTerm() | EmptyTextTerm() | RoundEndTerm() | LeftCornerTerm() | RuleEndTerm():
+            pass
+        case _:
+            assert_never(item)
 
 
 # --- Emptiness --------------------------------------------------------------------------------------------------------
 
 LoopBounds: TypeAlias = tuple[int, int | None]
-# How many rounds a computed loop makes; None if that is not known.
+# Gives the bounds of a computed loop; None if they are not known.
 LoopBoundsOf: TypeAlias = Callable[[ComputedLoopTerm], LoopBounds | None]
 
 
 def nothing(item: DialogueTerm, empty: Mapping[NonTerminal, Node], ask: LoopBoundsOf) -> tuple[Part, ...] | None:
-    """The parts that an item is if nothing is said, given the empty trees of symbols; None if it must talk."""
+    """The parts of a term without messages, given the empty trees of symbols; None if it needs a message."""
     match item:
         case EmptyTextTerm(part=part):
             return (part,)
@@ -201,6 +207,8 @@ def nothing(item: DialogueTerm, empty: Mapping[NonTerminal, Node], ask: LoopBoun
             return ()
         case MessageTerm() | LeftCornerTerm():
             return None
+        case _:
+            assert_never(item)
 
 
 def _times(parts: tuple[Part, ...] | None, times: int) -> tuple[Part, ...] | None:
@@ -210,7 +218,7 @@ def _times(parts: tuple[Part, ...] | None, times: int) -> tuple[Part, ...] | Non
 def empty_trees(
     rules: Mapping[NonTerminal, DialogueTerm], ask: LoopBoundsOf, known: Mapping[NonTerminal, Node] | None = None
 ) -> dict[NonTerminal, Node]:
-    """For each symbol that can be empty its smallest such tree, or the first of those; and those that are known."""
+    """The smallest empty tree of each symbol that has one, the first of those of equal size; and those known."""
     found = dict(known or {})
     while True:
         fresh = {
@@ -223,16 +231,18 @@ def empty_trees(
         found |= fresh
 
 
-# --- Beginnings -------------------------------------------------------------------------------------------------------
+# --- Left corners -----------------------------------------------------------------------------------------------------
 
 
-# Symbols that can begin with each other, for each that can begin with itself.
+# Symbols that can begin with each other: a strongly connected component of the left-corner relation.
 RecursiveGroup: TypeAlias = tuple[NonTerminal, ...]
 RecursiveGroups: TypeAlias = dict[NonTerminal, RecursiveGroup]
 
 
-def circles(rules: Mapping[NonTerminal, DialogueTerm], can_be_empty: Mapping[NonTerminal, Node]) -> RecursiveGroups:
-    """The symbols that can begin with each other."""
+def left_recursive_groups(
+    rules: Mapping[NonTerminal, DialogueTerm], can_be_empty: Mapping[NonTerminal, Node]
+) -> RecursiveGroups:
+    """For each left-recursive symbol, the symbols that can begin with each other."""
 
     def is_empty(item: DialogueTerm) -> bool:
         return nothing(item, can_be_empty, lambda _: (0, None)) is not None
@@ -244,7 +254,7 @@ def circles(rules: Mapping[NonTerminal, DialogueTerm], can_be_empty: Mapping[Non
 
 
 def _beginnings(item: DialogueTerm, is_empty: Callable[[DialogueTerm], bool]) -> Iterator[NonTerminal]:
-    """The symbols that `item` can begin with, nothing being said before them."""
+    """The symbols that a term can begin with, no message coming before them."""
     match item:
         case StateTerm(symbol=symbol):
             yield symbol
@@ -258,3 +268,7 @@ def _beginnings(item: DialogueTerm, is_empty: Callable[[DialogueTerm], bool]) ->
                 yield from _beginnings(each, is_empty)
         case LoopTerm(body=body) | ComputedLoopTerm(body=body):
             yield from _beginnings(body, is_empty)
+        case MessageTerm() | EmptyTextTerm() | RoundEndTerm() | LeftCornerTerm() | RuleEndTerm():
+            pass
+        case _:
+            assert_never(item)

@@ -1,22 +1,19 @@
-"""The direct road: reads what can be read in one way only, without ever taking anything back.
+"""Fast path: a deterministic recursive-descent machine with lookahead (LL) that reads what has only one derivation.
 
 How it works
 ------------
-A machine runs the instructions of a `FastPathProgram` over the buffer. It has a position, the parts of the node it is in, and
-the calls it has to return to. At every choice it looks ahead (`lookahead`) until one way is left; it never
-guesses. So whatever it reads is the only derivation there is, and there is exactly one tree. When it cannot be sure,
-it is *lost*: then the chart reads the input from the beginning, and the answer is the chart's.
+The machine runs the instructions of a `FastPathProgram` over the buffer. It has a position, the parts of the current
+node, and the calls to return to. At every choice it looks ahead (`lookahead`) until one option is left; it never
+guesses, so what it reads has exactly one tree. When it cannot decide, its status is FALL_BACK: the Earley parser reads
+the input from the beginning.
 
-Where a rule is regular, one pattern reads all of it (`regex_rules`), and its node is *lazy*: it knows its text, and what
-it is made of is worked out by another machine when someone looks. If the pattern does not see the end because the
-rest has not come yet, the rule is called after all, and read as far as it goes.
+Where a rule is regular, one regex reads all of it (`regex_rules`), and its node is *lazy*: it knows its text, and its
+children are made by another machine when someone asks. If the regex does not see the end because the rest has not come
+yet, the rule is called after all.
 
-Data comes in pieces. At the end of the buffer the machine stops where it is, in the middle of a terminal or of a
-decision if need be, and goes on there when more comes. Calls form a linked list that is never changed, so what would
-happen if the input ended here can be tried out and forgotten.
-
-If anything may follow the message (the input is not *whole*), the machine goes on for as long as it can, and notes
-every length at which it could have stopped.
+At the end of the buffer the machine stops where it is, in the middle of a terminal or a decision if need be, and goes
+on there when more comes. Calls form an immutable linked list, so trials of how the input may end cost nothing to undo.
+If anything may follow the message (the input is not *whole*), the machine notes every length at which it could stop.
 """
 
 from __future__ import annotations
@@ -24,18 +21,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from palaver.grammar.automaton import State
 from palaver.matching.bound_paths import NO_PATH_STATE, PathState
 from palaver.matching.collector import CollectorPaused
+from palaver.matching.fast_path_scanner import DONE, FAILED, FALL_BACK, WAITING, FastPathScanner
 from palaver.matching.generated_lookups import GaveUp
-from palaver.matching.lookahead import NO_ALTERNATIVE, UNDECIDABLE, UNDECIDED
-from palaver.matching.matching_limits import (
-    MAX_NESTED_TRIALS,
-    MAX_SHARED_TEXT,
-    MAX_TOKEN_READ_AGAIN,
-    MIN_CHARACTERS_TO_PAUSE_COLLECTOR,
-)
-from palaver.matching.program import (
+from palaver.matching.instructions import (
     AGAIN,
     BEGIN,
     BITS,
@@ -48,52 +38,46 @@ from palaver.matching.program import (
     TEXT,
     TOKEN,
     UNKNOWN,
-    FastPathProgram,
-    FieldValue,
     Instruction,
     Unsupported,
 )
+from palaver.matching.lookahead import NO_ALTERNATIVE, UNDECIDABLE, UNDECIDED
+from palaver.matching.matching_limits import MAX_NESTED_TRIALS, MAX_SHARED_TEXT, MIN_CHARACTERS_TO_PAUSE_COLLECTOR
+from palaver.matching.program import FastPathProgram
 from palaver.matching.rule_regexes import END_MARK
-from palaver.matching.steps import GrammarSlot
 from palaver.trees.lazy import LazyNode
 from palaver.trees.node import Node, Part, new
 
 if TYPE_CHECKING:
     from palaver.matching.road import FastPath
 
-# How a machine stands: it waits for more, has read a message to its end, cannot go on, or does not know.
-WAITING, DONE, FAILED, FALL_BACK = range(4)
-
-# A call: its instruction, the parts, frame and trail of the caller, and the paths that select the node.
+# A call: its instruction; the parts, frame and path state of the caller; the paths that select the node.
 CallFrame: TypeAlias = tuple[Instruction, list[Part], Any, PathState, tuple[int, ...]] | None
 # Of each repetition that is counted, innermost first: (rounds, least, most, the others)
 LoopCounters: TypeAlias = tuple[int, int, int | None, Any] | None
 
 
-class FastPathMachine:
-    """One reading. Feed it with `read`, and look at `status`, `at`, `lengths` and `parts`.
+class FastPathMachine(FastPathScanner):
+    """Parses one message. Feed it with `read`, and look at `status`, `at`, `lengths` and `parts`.
 
-    What has been read is not needed any more, so only the rest is kept at hand: a *window* that begins at `_base`.
+    Only the part of the input that has not been parsed is kept at hand: a *window* that begins at `_base`.
     """
 
-    # What a fresh machine starts with; most messages are read before any of it changes.
+    # Class attributes as defaults: most messages are read before any of them changes.
     status = WAITING
     _window = ""
     _base = 0
-    _place = 0  # in the window; all before is read
+    _place = 0  # in the window; all before is parsed
     _frame: CallFrame = None
     _counters: LoopCounters = None
     _path_state: PathState = NO_PATH_STATE
-    _scan: tuple[Any, int] | None = None  # where a terminal, a decision or a run was interrupted, and what it knows
-    _trials = 0  # how many machines try something out for others, this one included
-    is_fast = True  # whether functions may do what they can
+    _trials = 0  # nested trials that this machine is one of
+    is_fast = True  # False once a generated function has hit the recursion limit
 
     def __init__(self, fast_path: FastPath, program: FastPathProgram, start: Instruction) -> None:
-        self.fast_path = fast_path
+        super().__init__(fast_path)
         self._program = program
         self._op = start
-        # For each path that computed bounds follow, the node it selected last, and its text if that is short.
-        self._env: list[FieldValue | None] = [None] * fast_path.paths
         self.parts: list[Part] = []  # of the node that the machine is in; when done, of the outermost
         self.lengths: list[int] = []  # at which the message is complete, but may go on
         self._pieces: list[str] = []  # all the input
@@ -106,7 +90,7 @@ class FastPathMachine:
                 self._env[path] = node, None
 
     def read(self, text: str, *, ended: bool = False) -> int:
-        """Read a further piece; if `ended`, the last. Returns the status."""
+        """Read a further piece, the last one if `ended`; return the status."""
         if text:
             self._take(text)
         if self.status == WAITING:
@@ -132,12 +116,12 @@ class FastPathMachine:
 
     @property
     def at(self) -> int:
-        """How many characters have been read."""
+        """The number of characters parsed."""
         return self._base + self._place
 
     @property
     def size(self) -> int:
-        """How many characters there are."""
+        """The number of characters fed."""
         return self._base + len(self._window)
 
     @property
@@ -149,7 +133,7 @@ class FastPathMachine:
 
     @property
     def root(self) -> Node:
-        """The tree of what was read."""
+        """The tree of the message."""
         (node,) = self.parts
         assert isinstance(node, Node)  # the start symbol is a rule
         return (
@@ -157,7 +141,7 @@ class FastPathMachine:
         )
 
     def would_be_done(self) -> bool:
-        """Whether all is read if nothing more comes, asked while waiting. May turn out to be lost."""
+        """Return True if a waiting machine has read a whole message; the status may become FALL_BACK."""
         op, rest = self._op, ""
         if op.kind in (CHOOSE, AGAIN):
             rest = self._window[self._place :]
@@ -182,14 +166,18 @@ class FastPathMachine:
     def _can_end(
         self, op: Instruction, rest: str, frame: CallFrame, counters: LoopCounters, path_state: PathState
     ) -> bool:
-        """Whether the message can end behind `rest`, from `op` on."""
+        """Return True if the message can end after `rest`, from `op` on."""
         result = self._try(op, rest, frame, counters, path_state, ended=True)
         if result == FALL_BACK:
             self.status = FALL_BACK
         return result == DONE
 
     def _run(self, buffer: str, *, ended: bool, trial: bool) -> int:
-        """Go on until something is decided. What is only tried must leave the parts of others alone."""
+        """Run until the status is decided. A trial leaves the parts of its caller alone.
+
+        The hot loop: one branch per instruction, all state in local variables. It is one function because a call per
+        instruction, with that state passed in and out, would slow down every message.
+        """
         op, at, parts, frame, counters, path_state = (
             self._op, self._place, self.parts, self._frame, self._counters, self._path_state
         )  # fmt: skip
@@ -279,7 +267,7 @@ class FastPathMachine:
                 node = new(Node, (op.symbol, tuple(parts), (), op.parties))
                 if selected:
                     if trial:
-                        return FALL_BACK  # what it is made of is not known here
+                        return FALL_BACK  # its parts are not known in a trial
                     self._select(selected, node, None)
                 parts = [] if trial else outer_parts
                 parts.append(node)
@@ -347,7 +335,7 @@ class FastPathMachine:
         return status
 
     def _read_at_once(self, op: Instruction, buffer: str, at: int, *, ended: bool) -> tuple[int, Node] | None:
-        """Where a rule ends and its node, if it is worth a function and that does not give up."""
+        """The end and node of a rule, if a generated function can read it."""
         read = op.reads[ended]
         if read is None:
             op.patience -= 1
@@ -368,7 +356,7 @@ class FastPathMachine:
         return end, new(Node, (op.symbol, children, (), op.parties))
 
     def _bits(self, op: Instruction, text: str, path_state: PathState) -> tuple[Part, ...] | None:
-        """What a row of bits is made of; None if only the chart knows."""
+        """The parts of a row of bits; None if only the Earley parser can tell."""
         try:
             found = op.expand.children(text)
         except Unsupported:
@@ -391,7 +379,7 @@ class FastPathMachine:
         ended: bool,
         trial: bool,
     ) -> int:
-        """Which way it is. If what there is does not tell, how far it was looked at is kept."""
+        """The number of the option to take, or a negative answer; an interrupted lookahead is kept in `_scan`."""
         lookahead_state, ahead = op.lookahead_state, at
         if self._scan is not None:
             lookahead_state, ahead = self._scan
@@ -407,7 +395,7 @@ class FastPathMachine:
                 ahead += 1
                 way = lookahead_state.way
                 if way == UNDECIDED and lookahead_state.may_be_last and not self.fast_path.whole:
-                    return UNDECIDABLE  # one way ends here, the other goes on
+                    return UNDECIDABLE  # one option ends here, another goes on
             elif ended:
                 return lookahead_state.way_at_end
             else:
@@ -420,9 +408,9 @@ class FastPathMachine:
     def _way_ahead(
         self, op: Instruction, rest: str, frame: CallFrame, counters: LoopCounters, path_state: PathState
     ) -> int:
-        """Which way it is, as far as `rest` tells, which is all there is.
+        """The option to take, as far as `rest` tells, which is all the input there is.
 
-        Look-ahead knows neither who called nor what has been counted, so a way that looks possible may not be.
+        Lookahead knows neither the callers nor the loop counters, so trials may rule out what it finds possible.
         """
         possible = []
         for way, option in enumerate(op.options):
@@ -448,7 +436,7 @@ class FastPathMachine:
         *,
         ended: bool,
     ) -> int:
-        """What would become of `rest`, from `op` on."""
+        """The status after reading `rest` from `op` on."""
         trial = FastPathMachine(self.fast_path, self._program, op)
         trial._frame, trial._counters, trial._path_state = frame, counters, path_state
         trial._env = list(self._env)
@@ -468,73 +456,6 @@ class FastPathMachine:
     def _sweep(self, op: Instruction, texts: list[str]) -> list[Node]:
         """The nodes of many rounds."""
         return [op.known[text] if len(text) <= MAX_SHARED_TEXT else self.fast_path.node(op, text) for text in texts]
-
-    def _is_worth_waiting_for(self, op: Instruction, buffer: str, at: int) -> bool:
-        """Whether a token is waited for. A long one, or one that bounds look at, is read as far as it goes."""
-        is_near = op.call is None or (len(buffer) - at < MAX_TOKEN_READ_AGAIN and not op.is_tracked)
-        return is_near and self._is_standing(op, buffer, at)
-
-    def _is_standing(self, op: Instruction, buffer: str, at: int) -> bool:
-        """Whether a token that the buffer ends in may go on; then its state is kept."""
-        state: State | None
-        state, reached = self._scan if self._scan is not None else (op.rule_pattern.start, at)
-        self._scan = None
-        while state is not None and reached < len(buffer):
-            state = state[buffer[reached]]
-            reached += 1
-        if state is None or not state.can_go_on:
-            return False
-        self._scan = state, reached
-        return True
-
-    # --- Terminals that are not seen at a glance. A negative end is the complement of a status. -----------------------
-
-    def _pattern_end(self, slot: GrammarSlot, buffer: str, at: int, *, ended: bool) -> int:
-        """Where a pattern ends: at the only place where it can and what comes then can follow."""
-        here, place = self._scan if self._scan is not None else (slot.start, at)
-        assert isinstance(here, State)  # every pattern has its automaton
-        self._scan = None
-        found = -1
-        size = len(buffer)
-        while True:
-            if here.accepts:
-                may_end = slot.follow[buffer[place]] if place < size else ended or not here.can_go_on
-                if may_end and (slot.verify is None or slot.verify(buffer[at:place])):
-                    if found >= 0:
-                        return ~FALL_BACK
-                    found = place
-            if place == size:
-                if ended or not here.can_go_on:
-                    break
-                if found >= 0:
-                    return ~FALL_BACK
-                self._scan = here, place
-                return ~WAITING
-            following = here[buffer[place]]
-            if following is None:
-                break
-            if following is here:
-                place = max(place + 1, slot.run_ahead(here, buffer, place))
-            else:
-                place, here = place + 1, following
-        return found if found >= 0 else ~FAILED
-
-    def _run_end(self, op: Instruction, buffer: str, at: int, *, ended: bool) -> int:
-        """Where a repetition of single characters ends."""
-        limits, checked = self._scan if self._scan is not None else (self.fast_path.limits(op, self._env), at)
-        self._scan = None
-        if isinstance(limits, int):
-            return ~limits
-        least, most = limits
-        last = len(buffer) if most is None else min(len(buffer), at + most)
-        match = None if op.takes_all else op.match(buffer, checked, last)
-        end = last if match is None else match.end()
-        if end == last and (most is None or end - at < most) and not ended:
-            self._scan = limits, end
-            return ~WAITING
-        return end if end - at >= least else ~FAILED
-
-    # --- Computed repetition ----------------------------------------------------------------------------------------
 
     def _select(self, paths: tuple[int, ...], node: Node, text: str | None) -> None:
         for path in paths:

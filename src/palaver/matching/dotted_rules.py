@@ -12,7 +12,7 @@ from palaver.trees.node import NonTerminal, Part
 
 
 class DottedRule:
-    """What is left to do of a rule."""
+    """The rest of a rule after the dot: a term, and the rest after it."""
 
     __slots__ = ("ending", "found", "growing", "is_over", "item", "parts", "rest")
 
@@ -21,25 +21,25 @@ class DottedRule:
     ) -> None:
         self.item = item
         self.rest = rest  # None: this is the end, or a `LeftCornerTerm`
-        self.is_over = is_over  # whether nothing can be said here any more
-        self.parts = parts  # what is added if nothing is said; None if something must be
+        self.is_over = is_over  # True if no message can come here any more
+        self.parts = parts  # added if no message comes; None if one must
         self.ending: tuple[TreeAction, ...] | None = None if parts is None else adding(parts)
         self.found: ClosureResult | None = None
-        self.growing: LeftCornerTable | None = None  # of a `LeftCornerTerm`: what the tree may grow into
+        self.growing: LeftCornerTable | None = None  # of a `LeftCornerTerm`: the rules that can begin with its tree
 
 
 class Route(NamedTuple):
-    """A way to a message."""
+    """A way from a dotted rule to a message."""
 
     move: MessageType
-    pushed: tuple[DottedRule, ...]  # what comes onto the stack instead of the position, the outermost first
-    after: DottedRule  # in the innermost rule, once this is said
+    pushed: tuple[DottedRule, ...]  # put on the stack instead of the dotted rule, the outermost first
+    after: DottedRule  # in the innermost rule, after the message
     growth: tuple[TreeAction, ...]
     marks: tuple[str, ...]  # the symbols that matter in the growth
 
 
 class LeftCorner(NamedTuple):
-    """That the rule of `outer` can begin with a `symbol` of its circle."""
+    """The rule of `outer` can begin with `symbol`, which is left-recursive with it."""
 
     symbol: NonTerminal
     outer: NonTerminal
@@ -48,10 +48,10 @@ class LeftCorner(NamedTuple):
 
 
 class LeftCornerTable:
-    """What the trees of a circle may grow into: all its corners, as the fields have them when the first tree begins."""
+    """The left corners of a recursive group, as the fields have them when the first tree begins."""
 
     def __init__(self, group: RecursiveGroup, corners: tuple[LeftCorner, ...], *, is_asking: bool = False) -> None:
-        self.is_asking = is_asking  # whether there may be others that only the fields tell
+        self.is_asking = is_asking  # True if fields may add others
         self._corners: dict[str, list[LeftCorner]] = {name: [] for name in group}
         for corner in corners:
             self._corners[corner.symbol].append(corner)
@@ -63,12 +63,12 @@ class LeftCornerTable:
         return self._corners[symbol]
 
     def corners_towards(self, goal: NonTerminal, symbol: NonTerminal) -> list[LeftCorner]:
-        """Those of them from whose trees one of `goal` can grow."""
+        """Those of them from which `goal` can be reached."""
         seeds = self.seeds(goal)
         return [corner for corner in self._corners[symbol] if corner.outer in seeds]
 
     def seeds(self, goal: NonTerminal) -> tuple[NonTerminal, ...]:
-        """The symbols from whose trees one of `goal` can grow, itself first."""
+        """The symbols from which `goal` can be reached by left corners, itself first."""
         if goal not in self._seeds:
             edges = {name: [corner.outer for corner in corners] for name, corners in self._corners.items()}
             others = (name for name in self._group if name != goal and goal in reachable(name, edges))
@@ -77,7 +77,7 @@ class LeftCornerTable:
 
 
 class ClosureResult(NamedTuple):
-    """All routes from a position, the preferred first, and whether there are more that only the fields tell."""
+    """All routes from a dotted rule, the preferred first; `is_asking` if fields may add others."""
 
     routes: dict[MessageType, list[Route]]
     is_asking: bool

@@ -27,10 +27,7 @@ class ComputedBounds:
     # The parser is passed to each call, not kept: a reference cycle would delay when Python frees it.
 
     def __init__(
-        self,
-        tables: GrammarTables,
-        bound: BoundEvaluator,
-        first_tree: Callable[[EarleyParser, CompletedGoal], Node],
+        self, tables: GrammarTables, bound: BoundEvaluator, first_tree: Callable[[EarleyParser, CompletedGoal], Node]
     ) -> None:
         self.crashes: list[str] = []
         self._tables = tables

@@ -1,9 +1,6 @@
-"""What the parts of a grammar can begin with, whether they can be empty, and what can follow: it keeps the chart small.
+"""FIRST and FOLLOW sets (Aho, Sethi and Ullman 1986), also of single bits; they keep the parser's state sets small.
 
-How it works
-------------
-Sets of terminals are bit sets. Rules refer to each other, so what they can begin with, and then what can follow them,
-is refined for all of them again and again, until nothing changes. The answers may say too much, never too little.
+Sets of terminals are bit sets. They may be too large, never too small.
 """
 
 from __future__ import annotations
@@ -26,10 +23,7 @@ from palaver.matching.steps import (
 
 
 class FirstFollow:
-    """The edges of everything in a grammar.
-
-    `whole`: the start symbol is all there is, so it is followed by the end and not by anything.
-    """
+    """The FIRST and FOLLOW sets of a grammar. `whole`: the start symbol is followed by the end, not by anything."""
 
     def __init__(
         self,
@@ -47,12 +41,12 @@ class FirstFollow:
         self._first = [_first_chars(slot) & alphabet for slot in terminals]
         self._until_stable(self._refine)
         self.anything = 1 << len(terminals)  # a bit that stands for no terminal in particular
-        start.following = 0 if whole else self.anything  # no character fits the end
+        start.follow_set = 0 if whole else self.anything  # no character fits the end
         self._until_stable(self._spread_following)
         self._note_answers()
 
     def _note_answers(self) -> None:
-        """Let all parts of the grammar know what they are asked for most."""
+        """Store the answers asked for most in slots and nonterminals."""
         for nonterminal in self._nonterminals:
             nonterminal.starts = _Starts(self, nonterminal)
             nonterminal.may_end = _MayEnd(self, nonterminal)
@@ -76,11 +70,11 @@ class FirstFollow:
             mask ^= lowest
 
     def chars_after(self, nonterminal: Nonterminal) -> CharSet:
-        """What can come right behind a nonterminal; everything, if it can be the last of an input that may go on."""
-        return self._chars(nonterminal.following)
+        """The characters that can follow a nonterminal; all, if it can be the last of an input that may go on."""
+        return self._chars(nonterminal.follow_set)
 
     def _chars(self, mask: int) -> CharSet:
-        """What the terminals of a bit set can begin with."""
+        """The characters that the terminals of a bit set can begin with."""
         if mask & self.anything:
             return self._alphabet
         chars = NO_CHARS
@@ -89,13 +83,13 @@ class FirstFollow:
         return chars
 
     def can_come(self, first_set: int, can_be_empty: bool, owner: Nonterminal, key: NextInput) -> bool:
-        """Whether what comes next fits something that begins so; or, if it can be empty, what follows its owner."""
+        """Return True if the next input fits a FIRST set or, if that can be empty, the FOLLOW set of its owner."""
         if key is None or self.any_begins(first_set, key):
             return True
         return can_be_empty and owner.may_end[key]
 
     def any_begins(self, mask: int, key: str | int) -> bool:
-        """Whether a non-empty match of any of these terminals can begin with a character, or a bit inside a byte."""
+        """Return True if a match of one of these terminals can begin with a character, or a bit inside a byte."""
         return any(self._can_begin(slot, key) for slot in self.members(mask))
 
     def _can_begin(self, slot: GrammarSlot, key: str | int) -> bool:
@@ -104,7 +98,7 @@ class FirstFollow:
         return key in self._first[self._place[slot]]
 
     def of_slot(self, slot: GrammarSlot) -> tuple[bool, int]:
-        """Whether what `slot` asks for can be empty, and the terminals it can begin with."""
+        """True if the element of `slot` can be empty, and its FIRST set."""
         if slot.kind == HEAD:
             return _combine_permutation([self.of_slot(part) for part in slot.owner.parts])
         if slot.target is not None:
@@ -112,7 +106,7 @@ class FirstFollow:
         return _terminal_can_be_empty(slot), 1 << self._place[slot]
 
     def of_chain(self, start: GrammarSlot) -> tuple[bool, int]:
-        """The same for `start` and all that follows it in its alternative."""
+        """The same for `start` and all slots after it in its alternative."""
         slot: GrammarSlot | None = start
         first_set = 0
         if start.mode == REPETITION or start.kind == HEAD:
@@ -129,17 +123,14 @@ class FirstFollow:
 
     @cached_property
     def is_left_recursive(self) -> bool:
-        """Whether something can begin with itself."""
+        """True if some nonterminal can begin with itself."""
         reach = reach_of(self._nonterminals, self._possibly_first)
         return any(row >> number & 1 for number, row in enumerate(reach))
 
-    # --- Until nothing changes --------------------------------------------------------------------------------------
+    # --- Fixed points ------------------------------------------------------------------------------------------------
 
     def _until_stable(self, refine: Callable[[Nonterminal], bool]) -> None:
-        """Refine all, again and again, until nothing changes.
-
-        Forwards and backwards in turn: then a long chain of rules takes few rounds, whichever way it was written.
-        """
+        """Iterate to the fixed point, forwards and backwards in turn: then a long chain of rules takes few rounds."""
         nonterminals = list(self._nonterminals)
         while sum(map(refine, nonterminals)):
             nonterminals.reverse()
@@ -165,7 +156,7 @@ class FirstFollow:
                 nonterminal.is_static &= slot.target.is_static
 
     def _left_edge(self, start: GrammarSlot) -> Iterator[GrammarSlot]:
-        """The steps of an alternative that can come first."""
+        """The slots of an alternative that can come first."""
         if start.kind == HEAD:
             yield from start.owner.parts
             return
@@ -184,35 +175,35 @@ class FirstFollow:
         changed = False
         for slot, following in self._steps_and_rests(nonterminal):
             target = slot.target
-            if target is not None and following & ~target.following:
-                target.following |= following
+            if target is not None and following & ~target.follow_set:
+                target.follow_set |= following
                 changed = True
         return changed
 
     def _steps_and_rests(self, nonterminal: Nonterminal) -> Iterator[tuple[GrammarSlot, int]]:
-        """Each step of a nonterminal with the terminals that can come right after it."""
+        """Each slot of a nonterminal with the terminals that can come right after it."""
         for start in nonterminal.alternatives:
             if start.kind == HEAD:
-                everything = nonterminal.following | self.of_slot(start)[1]
+                everything = nonterminal.follow_set | self.of_slot(start)[1]
                 yield from ((part, everything) for part in nonterminal.parts)
             elif start.mode == REPETITION:
-                yield start, nonterminal.following | self.of_slot(start)[1]
+                yield start, nonterminal.follow_set | self.of_slot(start)[1]
             else:
                 for slot in chain(start):
                     can_be_empty, first_set = self.of_chain(slot.following) if slot.following else (True, 0)
-                    yield slot, first_set | (nonterminal.following if can_be_empty else 0)
+                    yield slot, first_set | (nonterminal.follow_set if can_be_empty else 0)
 
-    # --- What leads where -------------------------------------------------------------------------------------------
+    # --- Relations ---------------------------------------------------------------------------------------------------
 
     def _possibly_first(self, nonterminal: Nonterminal) -> Iterator[Nonterminal]:
-        """What a nonterminal can begin with."""
+        """The nonterminals that one can begin with."""
         for start in nonterminal.alternatives:
             for slot in self._left_edge(start):
                 if slot.target is not None:
                     yield slot.target
 
     def _possibly_alone(self, nonterminal: Nonterminal) -> Iterator[Nonterminal]:
-        """What can be all there is of a nonterminal."""
+        """The nonterminals that can be the whole of one."""
         for start in nonterminal.alternatives:
             slots = nonterminal.parts if start.kind == HEAD else list(chain(start))
             solid = [slot for slot in slots if not self.of_slot(slot)[0]]
@@ -224,7 +215,7 @@ class FirstFollow:
 def reach_of(
     nonterminals: Sequence[Nonterminal], leads_to: Callable[[Nonterminal], Iterable[Nonterminal]]
 ) -> list[int]:
-    """For each nonterminal, where it leads, directly or through others, as a bit set of their numbers."""
+    """The transitive closure (Warshall 1962) of `leads_to`: for each nonterminal a bit set of numbers."""
     numbers = {nonterminal: number for number, nonterminal in enumerate(nonterminals)}
     reach = [0] * len(numbers)
     for nonterminal, number in numbers.items():
@@ -238,11 +229,11 @@ def reach_of(
     return reach
 
 
-# --- Answers, kept by what comes next ---------------------------------------------------------------------------------
+# --- Answers, cached by next input ------------------------------------------------------------------------------------
 
 
 class _Fits(dict[NextInput, bool]):
-    """Whether a step, or what comes after it if it can be empty, can begin with what comes next."""
+    """True where a slot, or what comes after it if it can be empty, can begin with the next input."""
 
     def __init__(self, first_follow: FirstFollow, slot: GrammarSlot) -> None:
         self._first_follow = first_follow
@@ -257,14 +248,14 @@ class _Fits(dict[NextInput, bool]):
 
 
 class _MayEnd(dict[NextInput, bool]):
-    """Whether a nonterminal can be followed by what comes next."""
+    """True where a nonterminal can be followed by the next input."""
 
     def __init__(self, first_follow: FirstFollow, nonterminal: Nonterminal) -> None:
         self._first_follow = first_follow
         self._nonterminal = nonterminal
 
     def __missing__(self, key: NextInput) -> bool:
-        following = self._nonterminal.following
+        following = self._nonterminal.follow_set
         answer = (
             key is None
             or bool(following & self._first_follow.anything)
@@ -275,7 +266,7 @@ class _MayEnd(dict[NextInput, bool]):
 
 
 class _Starts(dict[NextInput, "tuple[GrammarSlot, ...]"]):
-    """The alternatives of a nonterminal that fit what comes next."""
+    """The alternatives of a nonterminal that fit the next input."""
 
     def __init__(self, first_follow: FirstFollow, nonterminal: Nonterminal) -> None:
         self._first_follow = first_follow

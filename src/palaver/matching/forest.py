@@ -1,23 +1,21 @@
-"""From the links of a chart to trees: all of them, one at a time, in a stated order.
+"""Shared packed parse forest (Scott 2008): all trees of an Earley parse, one at a time, in a stated order.
 
 How it works
 ------------
-Trees come out in this order: of two trees that differ, look at the outermost, leftmost place where they differ. If they
-chose different alternatives there, the one declared first comes first; if they divide the text differently, the one
-whose earlier part is longer comes first. In partial trees a part that is still open is longer than any other, and
-a derivation that leaves something open comes before the one that leaves it out.
+Of two trees that differ, look at the outermost, leftmost place where they differ. If they chose different alternatives
+there, the one declared first comes first; if they divide the text differently, the one whose earlier part is longer
+comes first. In partial trees an open part is longer than any other, and a derivation that leaves something open comes
+before the one that leaves it out.
 
-The links of the chart point backwards, from an end to its beginnings. Where there is one way only, they are simply
-followed. Where there are several, all items on the way are turned round into a graph that points forwards, and the ways
-on from an item are put in the order above when someone comes there. But where no alternative has more than two steps,
-every way is a line that is known by its last item, and it is enough to put these in order.
+Where the parser's links leave one way only, they are followed from the end to the beginning. Where there are several
+ways, they are turned round (`forest_graph`). Where no alternative has more than two slots, a way is known by its last
+item, and it is enough to sort these.
 
-A tree is made by a small machine with a list of work and a list of finished parts, both linked lists that are never
-changed. So a choice is remembered by keeping what the machine was about to do, and the next tree is found by going
-back to the last choice that has something left. Nothing recurses: a tree may be as deep as it likes.
+Trees are made by backtracking over tasks and finished parts, both immutable linked lists: a choice point keeps the
+tasks that were about to be done. Nothing recurses, so a tree may have any depth.
 
-A nonterminal that contains itself over the same text could do so any number of times. Such rounds are left
-out: a symbol is never expanded inside itself over the same span, and never open inside itself at the same position with
+A nonterminal that contains itself over the same text could do so any number of times. Such cycles are left out: a
+symbol is never expanded inside itself over the same span, and never open inside itself at the same position with
 nothing before it.
 """
 
@@ -29,44 +27,37 @@ from typing import Any, Final, TypeAlias
 from palaver.matching.chart import EarleyParser
 from palaver.matching.collector import CollectorPaused
 from palaver.matching.earley_items import NO_CHILD, CompletedGoal, EarleyItem, ItemChild, ParseGoal
-from palaver.matching.forest_graph import (
-    Continuation,
-    ForwardGraph,
-    environment_key,
-    path_key,
-    reversed_links,
-)
+from palaver.matching.forest_graph import Continuation, ForwardGraph, environment_key, path_key, reversed_links
 from palaver.matching.open_forest import OpenForest
 from palaver.matching.steps import BIT, LITERAL, GrammarSlot
 from palaver.trees.node import Leaf, Node, OpenNode, Part, Parties, new
 
-# Kinds of work.
+# Kinds of tasks.
 _EXPAND, _REDUCE, _ADD, _WALK, _OPEN, _REDUCE_OPEN = range(6)
-# In place of work: there is not only one way to do it.
+# In place of a task: there is more than one way to do it.
 _FORKED: Final = (-1,)
 
-# (kind, ..., the work after it), and (part, the parts before it).
+# (kind, ..., the task after it), and (part, the parts before it).
 _Task: TypeAlias = tuple[Any, ...] | None
 _PartList: TypeAlias = tuple[Part, Any] | None
-# The symbols (as results) around a place that have its span, innermost first; or all open contexts around it.
+# The completed goals around a place that have its span, innermost first; or all open goals around it.
 _Chain: TypeAlias = tuple[Any, Any] | None
 
 
-# A way through the graph of a result, or of a context that is open: (graph, result or context, what it stands in).
-# There is no graph if the way is a line.
+# A walk through the graph of a completed or open goal: (graph, goal, the goals around it). A single path has no graph.
 _GraphWalk: TypeAlias = tuple[ForwardGraph | None, CompletedGoal | ParseGoal, _Chain]
 
-# What the machine could also have done: (ways on, from which on, from which item, the walk, the work after it, parts).
+# A choice to come back to: (ways on, from which on, from which item, the walk, the task after it, the parts so far).
 _ChoicePoint: TypeAlias = tuple[Sequence[Continuation], int, EarleyItem | None, _GraphWalk, _Task, _PartList]
 
 
 def first_tree(parser: EarleyParser, result: CompletedGoal) -> Node:
-    """The tree of a result that comes first in the stated order."""
+    """The first tree of a completed goal, in the stated order."""
     return next(trees(parser, [result]))
 
 
 def trees(parser: EarleyParser, results: list[CompletedGoal]) -> Iterator[Node]:
-    """All trees of some results with the same span."""
+    """All trees of completed goals with the same span."""
     for result in sorted(results, key=lambda result: environment_key(result.env)):
         yield from _TreeBuilder(parser, None).run((_EXPAND, result, None, None, None))
 
@@ -89,7 +80,7 @@ def partial_trees(parser: EarleyParser) -> Iterator[Node]:
 
 
 class _TreeBuilder:
-    """Makes trees: a list of work, the parts finished so far, and the choices to come back to."""
+    """Makes trees by a list of tasks, the parts finished so far, and the choices to come back to."""
 
     def __init__(self, parser: EarleyParser, open_forest: OpenForest | None) -> None:
         self._parser = parser
@@ -107,7 +98,7 @@ class _TreeBuilder:
             found = self._find(*self._go_back())
 
     def _find(self, task: _Task, parts: _PartList) -> Node | None:
-        """Work until a tree is done; None if there is no way to."""
+        """Do tasks until a tree is done; None if there is no further tree."""
         with CollectorPaused():
             while task is not None:
                 kind = task[0]
@@ -121,7 +112,7 @@ class _TreeBuilder:
                 elif kind == _REDUCE_OPEN:
                     _, symbol, parties, mark, task = task
                     children = _parts_since(mark, parts)
-                    # Unless there is nothing to show for it, and it is not the root.
+                    # An open node without children is left out, unless it is the root.
                     parts = (OpenNode(symbol, children, (), parties), mark) if children or task is None else mark
                 else:
                     task = self._unfold(task, parts)
@@ -134,7 +125,7 @@ class _TreeBuilder:
         return root
 
     def _unfold(self, task: tuple[Any, ...], parts: _PartList) -> _Task:
-        """Smaller pieces of work in place of one; None if it turns out to be impossible."""
+        """The smaller tasks that one consists of; None if it is impossible."""
         kind = task[0]
         if kind == _EXPAND:
             _, result, parties, chain, rest = task
@@ -146,7 +137,7 @@ class _TreeBuilder:
         return self._choose(walk[0].ways_on(item), 0, item, walk, rest, parts)
 
     def _go_back(self) -> tuple[_Task, _PartList]:
-        """What to do instead, by the last choice that leaves something to do; nothing if none does."""
+        """The task and parts of the last choice that has an option left; (None, None) if none has."""
         while self._choices:
             options, number, item, walk, rest, parts = self._choices.pop()
             task = self._choose(options, number, item, walk, rest, parts)
@@ -184,10 +175,10 @@ class _TreeBuilder:
         return self._choose(starts, 0, None, (graph, result, inner), rest, parts)
 
     def _follow(self, last: EarleyItem, child: ItemChild, result: CompletedGoal, chain: _Chain, task: _Task) -> _Task:
-        """Make all parts on the line that leads to a result by `last` and then `child`; None if that is impossible."""
+        """Make all parts on the single path to a completed goal by `last` and then `child`; None if impossible."""
         item: EarleyItem | None = last
         end = result.end
-        # The links go from right to left, and so does making work.
+        # The links go from right to left, and so tasks are put in front of others.
         while item is not None:
             if child is None:
                 task = _ADD, self._between(item.slot, item.pos, end), task
@@ -203,7 +194,7 @@ class _TreeBuilder:
         return task
 
     def _child(self, result: CompletedGoal, parties: Parties | None, chain: _Chain, rest: _Task) -> _Task:
-        """The work of making a result. Most are a node over a single terminal; that is made at once."""
+        """The task of making a completed goal. Most are a node over a single terminal; that is made at once."""
         symbol = result.goal.nonterminal.symbol
         item = result.prev
         is_single = result.child is None and item.prev is None and result.more is None
@@ -220,13 +211,13 @@ class _TreeBuilder:
         rest: _Task,
         parts: _PartList,
     ) -> _Task:
-        """Take the first of the options, from `number` on, that is possible, and keep the others in mind."""
+        """Take the first possible option from `number` on, and keep a choice point for the others."""
         _, owner, chain = walk
         while number < len(options):
             way = options[number]
             number += 1
             if isinstance(way, tuple):
-                assert isinstance(owner, CompletedGoal)  # lines lead to results
+                assert isinstance(owner, CompletedGoal)  # single paths lead to completed goals
                 task = self._follow(*way, owner, chain, rest)
                 if task is None:
                     continue
@@ -276,14 +267,14 @@ class _TreeBuilder:
         return _ADD, added, rest
 
     def _between(self, slot: GrammarSlot, start: int, end: int) -> tuple[Part, ...]:
-        """What a terminal or a token has read."""
+        """The parts that a terminal or a token has read."""
         if slot.kind == LITERAL or slot.kind == BIT:
             return (slot.leaf,)
         text = self._text(start, end)
         if slot.target is None:
             return (self._leaf(text),)
         token = self._parser.tokens[slot.target] if self._parser.tokens is not None else None
-        assert token is not None  # or who has read it?
+        assert token is not None  # only a token reads a nonterminal without a child
         return token.parts(text, slot.parties, lazy=self._parser.lazy)
 
     def _text(self, start: int, end: int) -> str:
@@ -315,14 +306,14 @@ def _parts_since(mark: _PartList, parts: _PartList) -> tuple[Part, ...]:
 
 
 def _child_between(item: EarleyItem | None, following: EarleyItem) -> ItemChild:
-    """What leads from an item to the next. There is only one: children that end there differ in their environment."""
+    """The child between two items. There is only one: children that end there differ in their environment."""
     if following.prev is item:
         return following.child
     return next(child for before, child in following.more or () if before is item)
 
 
 def _around(chain: _Chain, result: CompletedGoal, child: CompletedGoal) -> _Chain:
-    """What `child` stands in, if `chain` is what `result` stands in."""
+    """The chain around `child`, if `chain` is that around `result`."""
     return chain if child.end == result.end and child.goal.pos == result.goal.pos else None
 
 

@@ -12,10 +12,10 @@ from typing import Any, TypeAlias
 from palaver.matching.earley_items import CompletedGoal, EarleyItem, Environment, ItemChild, ParseGoal
 from palaver.matching.steps import PLAIN
 
-# A way that does not fork: its last item, and the child after it.
+# A path without branches: its last item, and the child after it.
 SinglePath: TypeAlias = tuple[EarleyItem, ItemChild]
 
-# A way on from an item: the next item; or, at the end, the last child. Or else all the way from beginning to end.
+# A way on from an item: the next item or, at the end, the last child; or the single path from beginning to end.
 Continuation: TypeAlias = EarleyItem | ItemChild | ParseGoal | SinglePath
 
 
@@ -27,7 +27,7 @@ class ForwardGraph:
     def __init__(self, starts: list[EarleyItem], ways: dict[EarleyItem, list[Continuation]]) -> None:
         self.starts = starts
         self._ways = ways
-        self.ordered: dict[EarleyItem, list[Continuation]] = {}  # the same in the stated order, where someone has been
+        self.ordered: dict[EarleyItem, list[Continuation]] = {}  # sorted, for items that were visited
 
     def ways_on(self, item: EarleyItem) -> list[Continuation]:
         ways = self.ordered.get(item)
@@ -47,7 +47,7 @@ def reversed_links(ends: list[tuple[EarleyItem, ItemChild]]) -> ForwardGraph:
         else:
             ways[item] = [child]
             stack.append(item)
-    for item in stack:  # which grows
+    for item in stack:  # the list grows meanwhile
         before = item.prev
         if before is None:
             starts.append(item)
@@ -73,7 +73,7 @@ def _in_order(ways: list[Continuation]) -> list[Continuation]:
         return ways
     first = ways[0]
     if isinstance(first, EarleyItem) and first.slot.mode == PLAIN and not first.env:
-        return sorted(ways, key=_position, reverse=True)  # mostly, and ten times faster
+        return sorted(ways, key=_position, reverse=True)  # the usual case, ten times faster
     return sorted(ways, key=_way_key)
 
 
@@ -81,7 +81,7 @@ _position = attrgetter("pos")
 
 
 def path_key(line: SinglePath) -> tuple[int, int]:
-    """Lines of the same alternative have the same last step."""
+    """The sort key of single paths; those of the same alternative have the same last slot."""
     item = line[0]
     return item.slot.order, -item.pos
 

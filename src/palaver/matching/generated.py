@@ -1,25 +1,19 @@
-"""Rules as Python functions: the direct road for messages that are all there.
+"""Code generation: rules as Python functions, the fast path for messages that have come completely.
 
 How it works
 ------------
-The machine of `direct` pays for every instruction, because it must be able to stop anywhere. Most messages come in
-one piece, and then nothing has to stop. So the instructions of a rule that is read often are written down as Python
-source, with the rules it calls written into it as far as they are not recursive, and compiled. The function
+The machine pays for every instruction, because it must be able to stop anywhere. Most messages come in one piece. So
+the instructions of a rule that is read often are written as Python source, with the rules it calls inlined as far as
+they are not recursive, and compiled. The function
 
     read(text, at, size, fields) -> (end, children)
 
-reads the rule from `at` on. If anything is not as plain as it should be (the text ends too soon, a choice is not
-settled, or it simply does not match) it raises `GaveUp`, and the machine reads the rule with all its care. So a
-function never has to explain anything, and is never wrong: it does what the instructions say, or nothing. `fields` are
-the nodes that computed bounds look at. There are two functions for each rule: one for a text that is known to have
-ended, which need not ask what else might come.
+reads the rule from `at` on. If the text ends too soon, a choice is not decided, or it does not match, the function
+raises `GaveUp` and the machine reads the rule. `fields` are the nodes that computed bounds look at. Each rule has two
+functions: one is for a text that is known to have ended, and need not ask what else might come.
 
-While source is written, what is read becomes *fragments*, pieces of the source of a tuple: the name of a variable that
-holds a node or a leaf, or with a star one that holds several, `p` a tuple and `r` a list of rounds.
-
-Where the next characters, or the text of a token, say what the answer is, it is looked up in a dictionary that finds it
-out when it is first asked: the way to go (`NextCharacterTable`), the node of a token that is short (`TokenPeeks`) or has come before
-(`MessageNodeCache`), the nodes of a row of characters (`RunCache`). None of them grows for ever.
+Parsed parts become *fragments*, pieces of the source of a tuple: the name of a variable that holds a node or a leaf, or
+with a star one that holds several, `p` a tuple and `r` a list of rounds.
 """
 
 from __future__ import annotations
@@ -36,15 +30,7 @@ from palaver.matching.generated_lookups import (
     settle_or_wait,
     settle_to_end,
 )
-from palaver.matching.lookahead import UNDECIDED, LookaheadState
-from palaver.matching.matching_limits import (
-    MAX_FUNCTION_LINES,
-    MAX_INLINED_RULES,
-    MAX_KEPT_TEXT,
-    MAX_SHARED_TEXT,
-    TOKEN_PEEK_CHARACTERS,
-)
-from palaver.matching.program import (
+from palaver.matching.instructions import (
     BEGIN,
     CALL,
     CHOOSE,
@@ -56,12 +42,20 @@ from palaver.matching.program import (
     TEXT,
     TOKEN,
     UNKNOWN,
-    FastPathProgram,
     FieldValue,
     Instruction,
     ReadFunction,
     Unsupported,
 )
+from palaver.matching.lookahead import UNDECIDED, LookaheadState
+from palaver.matching.matching_limits import (
+    MAX_FUNCTION_LINES,
+    MAX_INLINED_RULES,
+    MAX_KEPT_TEXT,
+    MAX_SHARED_TEXT,
+    TOKEN_PEEK_CHARACTERS,
+)
+from palaver.matching.program import FastPathProgram
 from palaver.matching.steps import Computed, Nonterminal
 from palaver.trees.lazy import LazyNode
 from palaver.trees.node import Node, new
@@ -70,18 +64,18 @@ LimitsOf: TypeAlias = Callable[[Instruction, Sequence[FieldValue | None]], tuple
 
 
 class FunctionLibrary:
-    """The functions of one program, made when they are first asked for, for texts that have ended or for others."""
+    """The functions of one program, generated when first asked for, for texts that have ended or for others."""
 
     def __init__(self, program: FastPathProgram, limits: LimitsOf, *, binary: bool, ended: bool) -> None:
         self.program = program
         self.limits = limits
         self.binary = binary
         self.ended = ended
-        # A box for each function, so that functions can call one another before they exist. None: there is none.
+        # A box for each function, so that functions can call one another before they exist. None: not possible.
         self._boxes: dict[Nonterminal, list[ReadFunction] | None] = {}
 
     def function(self, nonterminal: Nonterminal) -> ReadFunction | None:
-        """The function of a rule; None if there is something in it that only the machine can do."""
+        """The function of a rule; None if only the machine can read it."""
         if nonterminal not in self._boxes:
             made: dict[Nonterminal, list[ReadFunction]] = {nonterminal: []}
             try:
@@ -98,7 +92,7 @@ class FunctionLibrary:
 
 
 def _growing(keys: dict[Nonterminal, Any]) -> Iterator[Nonterminal]:
-    """All keys, also those that come while this goes on."""
+    """All keys, also those that are added meanwhile."""
     done = 0
     while done < len(keys):
         for key in list(keys)[done:]:
@@ -107,7 +101,7 @@ def _growing(keys: dict[Nonterminal, Any]) -> Iterator[Nonterminal]:
 
 
 class _FunctionWriter:
-    """The source of one function, line by line."""
+    """Writes the source of one function, line by line."""
 
     def __init__(self, library: FunctionLibrary, boxes: dict[Nonterminal, list[ReadFunction]]) -> None:
         self._program = library.program
@@ -126,7 +120,7 @@ class _FunctionWriter:
         }  # fmt: skip
 
     def compile(self, nonterminal: Nonterminal) -> ReadFunction:
-        """:raises Unsupported: only the machine can read it"""
+        """The function of a rule. :raises Unsupported: only the machine can read it"""
         self._calls.append(nonterminal)
         children = self._tuple(self._write_until(self._program.entry(nonterminal), ()))
         lines = ["def read(text, at, size, fields):", *self._lines, f" return at, {children}"]
@@ -145,7 +139,7 @@ class _FunctionWriter:
         self._line(f"if {condition}: raise GaveUp")
 
     def _name(self, value: object) -> str:
-        """A name for a thing that the function needs."""
+        """A global name for a value that the function needs."""
         if value is None:
             return "None"
         name = f"k{len(self._names)}"
@@ -158,7 +152,7 @@ class _FunctionWriter:
 
     def _tuple(self, fragments: list[str]) -> str:
         if len(fragments) == 1 and fragments[0].startswith("*p"):
-            return fragments[0][1:]  # it is one already
+            return fragments[0][1:]  # it is a tuple already
         return f"({', '.join(fragments)},)" if fragments else "()"
 
     # --- Instructions -----------------------------------------------------------------------------------------------
@@ -176,7 +170,7 @@ class _FunctionWriter:
                 fragments.append(self._counted(op))
                 op = op.next.join
             else:
-                if op.kind != SWEEP:  # the loop behind it does it
+                if op.kind != SWEEP:  # the loop after it reads the rounds
                     fragments.append(self._plain(op))
                 op = op.next
         return fragments
@@ -290,7 +284,7 @@ class _FunctionWriter:
         return node
 
     def _rule(self, target: Nonterminal) -> str:
-        """The children of a rule: read here, or by a function of its own."""
+        """The children of a rule: read inline, or by a function of its own."""
         is_inside = target not in self._calls and len(self._calls) < MAX_INLINED_RULES and target not in self._boxes
         if is_inside and len(self._lines) < MAX_FUNCTION_LINES // 4 and self._indent < MAX_INLINED_RULES:
             self._calls.append(target)
@@ -311,11 +305,11 @@ class _FunctionWriter:
 
     def _token(self, op: Instruction) -> str:
         node = self._fresh("n")
-        # What may be empty mostly is, or has one character; then a glance at what comes next is enough.
-        is_glanced_at = op.shortest == 0 <= op.short and not op.is_tracked
-        if is_glanced_at:
-            glimpses, length = self._name(TokenPeeks(op, ended=self._ended)), self._fresh("e")
-            self._line(f"{node}, {length} = {glimpses}[text[at:at + {TOKEN_PEEK_CHARACTERS}]]")
+        # A token that may be empty mostly is, or has one character; then the next characters are enough.
+        is_peeked_at = op.shortest == 0 <= op.short and not op.is_tracked
+        if is_peeked_at:
+            peeks, length = self._name(TokenPeeks(op, ended=self._ended)), self._fresh("e")
+            self._line(f"{node}, {length} = {peeks}[text[at:at + {TOKEN_PEEK_CHARACTERS}]]")
             self._line(f"if {node}: at += {length}")
             self._line("else:")
             self._indent += 1
@@ -323,15 +317,15 @@ class _FunctionWriter:
             self._spelled_out(op, node)
         else:
             self._taken(op, node)
-        if is_glanced_at:
+        if is_peeked_at:
             self._indent -= 1
         return node
 
     def _taken(self, op: Instruction, node: str) -> None:
-        """A token that its text is enough for."""
+        """A token whose node is made from its text."""
         end, said = self._fresh("e"), self._fresh("t")
         if op.shortest == op.longest and op.shortest <= op.short:
-            # The nodes that are known tell whether it may be this text.
+            # The cached nodes tell if the text matches.
             self._line(f"{end} = at + {op.shortest}")
             self._line(f"{said} = text[at:{end}]")
             self._line(f"{node} = {self._name(op.known)}[{said}]")
@@ -344,7 +338,7 @@ class _FunctionWriter:
         self._line(f"at = {end}")
 
     def _spelled_out(self, op: Instruction, node: str) -> None:
-        """A token that is read as the rule it is, unless it is short and known."""
+        """A token that is read rule by rule, unless it is short and cached."""
         end = self._fresh("e")
         self._find_end(op, end)
         self._line(f"if {end} - at <= {op.short}:")
@@ -368,7 +362,7 @@ class _FunctionWriter:
             self._give_up_if(f"{end} == size")
 
     def _known_or_made(self, op: Instruction, text: str, end: str) -> str:
-        """The source of a node over a text that has been matched."""
+        """The source of a node over a matched text."""
         known, longest = (op.kept, MAX_KEPT_TEXT) if op.kept is not None else (op.known, op.short)
         if op.shortest > longest:
             return self._made(op, text, end)
@@ -438,7 +432,7 @@ class _FunctionWriter:
         return f"*{parts}"
 
     def _run_end(self, text: str, at: int, size: int, least: int, most: int | None, op: Instruction) -> int:
-        """Where a repetition of single characters ends whose limits are computed, or that takes any."""
+        """The end of a repetition of single characters with computed limits, or of any characters."""
         last = size if most is None else min(size, at + most)
         match = None if op.takes_all else op.match(text, at, last)
         end = last if match is None else match.end()

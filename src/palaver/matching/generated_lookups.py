@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from palaver.grammar.automaton import State
+from palaver.matching.instructions import Instruction, NodeCache
 from palaver.matching.lookahead import UNDECIDED, LookaheadState
 from palaver.matching.matching_limits import MAX_KEPT_RUN, MAX_KEPT_RUNS, MAX_TOKEN_PEEKS, TOKEN_PEEK_CHARACTERS
-from palaver.matching.program import Instruction, NodeCache
 from palaver.matching.rule_regexes import MatchText
 from palaver.trees.node import Node
 
 
 class GaveUp(Exception):
-    """The machine has to do it."""
+    """Raised by a generated function: the machine has to read the rule."""
 
 
 def settle_or_wait(lookahead_state: LookaheadState, text: str, at: int, size: int) -> int:
-    """The way to go from `lookahead_state`, which stands before the character number `at`, in a text that goes on."""
+    """The option to take from `lookahead_state`, before the character number `at`, in a text that may go on."""
     while lookahead_state.way == UNDECIDED and at < size:
         lookahead_state = lookahead_state[text[at]]
         at += 1
@@ -23,7 +23,7 @@ def settle_or_wait(lookahead_state: LookaheadState, text: str, at: int, size: in
 
 
 def settle_to_end(lookahead_state: LookaheadState, text: str, at: int, size: int) -> int:
-    """The same in a text that ends."""
+    """The same in a text that has ended."""
     while lookahead_state.way == UNDECIDED:
         if at == size:
             return lookahead_state.way_at_end
@@ -33,7 +33,7 @@ def settle_to_end(lookahead_state: LookaheadState, text: str, at: int, size: int
 
 
 def settle_in_stream(lookahead_state: LookaheadState, text: str, at: int, size: int) -> int:
-    """The same, to the end or not, where a way that has come to its end may be followed by anything."""
+    """The same where anything may follow an option that has come to its end."""
     while lookahead_state.way == UNDECIDED and at < size:
         lookahead_state = lookahead_state[text[at]]
         at += 1
@@ -43,7 +43,7 @@ def settle_in_stream(lookahead_state: LookaheadState, text: str, at: int, size: 
 
 
 class NextCharacterTable(dict[str, int]):
-    """The way to go by the next character alone; negative if that is not enough."""
+    """The option to take by the next character alone; negative if that is not enough."""
 
     def __init__(self, lookahead_state: LookaheadState) -> None:
         self._lookahead_state = lookahead_state
@@ -67,17 +67,17 @@ class TokenPeeks(dict[str, tuple[Node | None, int]]):
         state: State | None = self._op.rule_pattern.start
         for char in ahead:
             state = None if state is None else state[char]
-        # If no token goes on behind them, it does not matter what comes there.
+        # If no token goes on after them, the next characters do not matter.
         is_enough = state is None or (self._ended and len(ahead) < TOKEN_PEEK_CHARACTERS)
         match = self._op.match(ahead, 0) if is_enough else None
         if len(self) >= MAX_TOKEN_PEEKS:
             self.clear()
-        glimpse = self[ahead] = (None, 0) if match is None else (self._op.known[match[0]], match.end())
-        return glimpse
+        peek = self[ahead] = (None, 0) if match is None else (self._op.known[match[0]], match.end())
+        return peek
 
 
 class RunCache(dict[str, tuple[Node, ...]]):
-    """The nodes of repetitions over single characters; short ones come again and again, and are kept."""
+    """The nodes of runs of single characters; short ones come again and again, and are kept."""
 
     def __init__(self, known: NodeCache, match: MatchText | None) -> None:
         self._known = known

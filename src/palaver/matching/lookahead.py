@@ -1,16 +1,14 @@
-"""Which way to go, told by what comes next: look-ahead that reads exactly as far as it must.
+"""Lookahead: a lazily built DFA per decision, as in adaptive LL(*) prediction (Parr, Harwell and Fisher 2014).
 
-How it works
-------------
-A *decision* is a point where the grammar leaves several ways open: the alternatives of a nonterminal, or another round
-of a repetition against what comes after it. To decide, all ways are walked at once over the characters ahead. A
-*place* is one state of one walk: which way it belongs to, the terminal it stands in, and the calls it has to return to.
-As soon as all places that are left belong to one way, that way is the only one possible, and nothing has been guessed.
+A *decision* is a point with several options: the alternatives of a nonterminal, or another round of a repetition
+against what comes after it. All options are followed at once over the characters ahead. A *lookahead item* is one
+configuration: its option, the terminal it is in, and the calls to return to. As soon as all items that are left belong
+to one option, that is the only one possible, and nothing has been guessed.
 
-The walks of one decision form a deterministic automaton, made state by state as input asks for it and kept, so a
-decision costs one look-up per character it has to see, mostly one. A walk that leaves the nonterminal in which it began
-goes on behind every call of it: the places may be too many, never too few. If two ways reach the very end of
-the input together, or look alike for too long, the decision is *lost*, and somebody must read who can follow both.
+DFA states are made as input asks for them and kept, so a decision costs one look-up per character it has to see, mostly
+one. An item that leaves the nonterminal of the decision goes on after every call of it (SLL): there may be too many
+items, never too few. If two options reach the end of the input together, or look alike for too long, the decision is
+UNDECIDABLE, and the Earley parser has to follow both.
 """
 
 from __future__ import annotations
@@ -24,27 +22,27 @@ from palaver.matching.matching_limits import MAX_LOOKAHEAD_CALLS, MAX_LOOKAHEAD_
 from palaver.matching.steps import BIT, CALL, HEAD, LITERAL, REPETITION, GrammarSlot, Nonterminal
 from palaver.matching.tables import GrammarTables
 
-# What an outlook says in place of the number of a way.
+# In place of the number of an option.
 UNDECIDED: Final = -1
 NO_ALTERNATIVE: Final = -2
 UNDECIDABLE: Final = -3
 
-# The calls to return to, innermost first: (calling step, rounds finished in what it called, the calls around it).
-# Rounds are counted only as far as limits go; -1: they are not known. None: whoever called.
+# The calls to return to, innermost first: (calling slot, rounds finished in what it called, the calls around it).
+# Rounds are counted only as far as limits go; -1: they are not known. None: any caller.
 CallStack: TypeAlias = "tuple[GrammarSlot, int, CallStack] | None"
 
 
 class LookaheadItem(NamedTuple):
-    """Where a walk stands: in a terminal, or without a step where the input may end."""
+    """A configuration of one option: in a terminal, or without a slot where the input may end."""
 
     way: int
     slot: GrammarSlot | None
-    state: State | int  # of a pattern; of a literal, how many characters have been seen; of the end, 1 if of all
+    state: State | int  # of a pattern; of a literal, the number of characters seen; of the end, 1 if of the whole input
     calls: CallStack
 
 
 class LookaheadState(dict[str, "LookaheadState"]):
-    """All places after some characters. `lookahead_state[char]` is the next; `way` is the decision, or one of the above."""
+    """A state of the lookahead DFA. `state[char]` is the next; `way` is the option decided on, or one of the above."""
 
     __slots__ = ("_depth", "_items", "_lookahead", "may_be_last", "way", "way_at_end")
 
@@ -57,7 +55,7 @@ class LookaheadState(dict[str, "LookaheadState"]):
             self.way = UNDECIDABLE
         # The decision if the input ends here.
         self.way_at_end = _only({item.way for item in items if item.slot is None}, otherwise=UNDECIDABLE)
-        # Whether all may have been read, so that whatever comes belongs to somebody else.
+        # True if the whole input may have been read, so that what comes next belongs to another message.
         self.may_be_last = any(item.slot is None and item.state for item in items)
 
     def __missing__(self, char: str) -> LookaheadState:
@@ -70,11 +68,11 @@ def _only(ways: set[int], *, otherwise: int) -> int:
 
 
 class _TooComplex(Exception):
-    """Left recursion, or something as hard to look through."""
+    """Raised on left recursion, or where there are too many configurations."""
 
 
 class _Undecidable(LookaheadState):
-    """The outlook of those who see too much."""
+    """The state where lookahead is given up."""
 
     __slots__ = ()
 
@@ -83,14 +81,15 @@ class _Undecidable(LookaheadState):
         self.way = self.way_at_end = UNDECIDABLE
 
 
-# What is to be done on the way to the next terminals: arrive at a step, go into it, leave it behind, or leave a
-# nonterminal.
+# Closure steps on the way to the next terminals: arrive at a slot, enter it, move past it, or leave a nonterminal.
 _AT, _INTO, _BEHIND, _DONE = range(4)
-_ClosureStep: TypeAlias = tuple[int, int, GrammarSlot | Nonterminal, CallStack]  # what, on which way, where
+_ClosureStep: TypeAlias = tuple[
+    int, int, GrammarSlot | Nonterminal, CallStack
+]  # (kind, option, slot or nonterminal, calls)
 
 
 class Lookahead:
-    """Looks ahead in one grammar. `in_bits`: the input is a row of 0 and 1 that stand for single bits."""
+    """Lookahead in one grammar. `in_bits`: the input is a row of 0 and 1 that stand for single bits."""
 
     def __init__(self, tables: GrammarTables, *, in_bits: bool = False) -> None:
         self._in_bits = in_bits
@@ -105,17 +104,17 @@ class Lookahead:
     # --- Decisions --------------------------------------------------------------------------------------------------
 
     def alternatives(self, nonterminal: Nonterminal) -> LookaheadState:
-        """Which alternative of a nonterminal it is, by its number."""
+        """The decision between the alternatives of a nonterminal, by their numbers."""
         return self._lookahead_state([(_AT, way, start, None) for way, start in enumerate(nonterminal.alternatives)], 0)
 
     def another_round(self, repetition: Nonterminal) -> LookaheadState:
-        """Whether a repetition goes on (way 0) or is done (way 1), where its limits allow for both."""
+        """The decision between another round (0) and the end (1) of a repetition, where its limits allow for both."""
         return self._lookahead_state([(_INTO, 0, repetition.alternatives[0], None), (_DONE, 1, repetition, None)], 0)
 
     def chars_after(self, nonterminal: Nonterminal, *, whole: bool) -> CharSet:
-        """What can come right behind a nonterminal; everything, if it can be the last of an input that may go on."""
+        """The characters that can follow a nonterminal; all, if it can be the last of an input that may go on."""
         try:
-            items = self._spread([(_DONE, 0, nonterminal, None)])
+            items = self._closure([(_DONE, 0, nonterminal, None)])
         except _TooComplex:
             return EVERY
         chars = CharSet()
@@ -130,14 +129,14 @@ class Lookahead:
         self, moves: list[_ClosureStep], depth: int, items: Iterable[LookaheadItem] = ()
     ) -> LookaheadState:
         try:
-            return LookaheadState(self, frozenset(self._spread(moves).union(items)), depth)
+            return LookaheadState(self, frozenset(self._closure(moves).union(items)), depth)
         except _TooComplex:
             return self._undecidable
 
-    # --- Walking ----------------------------------------------------------------------------------------------------
+    # --- DFA states -------------------------------------------------------------------------------------------------
 
     def after(self, items: frozenset[LookaheadItem], char: str, depth: int) -> LookaheadState:
-        """The outlook from `items` behind one more character."""
+        """The state after `items` and one more character."""
         stay: list[LookaheadItem] = []
         moves: list[_ClosureStep] = []
         bits: list[LookaheadItem] = []
@@ -174,17 +173,17 @@ class Lookahead:
         if len(digits) > 8:
             return []  # no byte
         for digit in digits:
-            # Whole characters stand at byte borders only, so whoever wants one inside a byte is left behind.
+            # Whole characters stand at byte borders only, so items that want one inside a byte drop out.
             moves: list[_ClosureStep] = [
                 (_BEHIND, item.way, item.slot, item.calls)
                 for item in items
                 if item.slot is not None and item.slot.kind == BIT and "01"[item.slot.bit] == digit
             ]
-            items = list(self._spread(moves))
+            items = list(self._closure(moves))
         return items
 
-    def _spread(self, moves: list[_ClosureStep]) -> set[LookaheadItem]:
-        """The terminals, and the ends, that are reached without reading anything."""
+    def _closure(self, moves: list[_ClosureStep]) -> set[LookaheadItem]:
+        """The closure: all terminals and ends that are reached without reading anything."""
         seen = set(moves)
         found: set[LookaheadItem] = set()
         while moves:
@@ -259,7 +258,7 @@ def _call(way: int, slot: GrammarSlot, calls: CallStack) -> list[_ClosureStep]:
 
 
 def _next_chars(slot: GrammarSlot, state: State | int) -> CharSet:
-    """What a terminal goes on with."""
+    """The characters that a terminal goes on with."""
     if isinstance(state, State):
         return state.next_chars()
     if slot.kind == BIT:

@@ -1,17 +1,17 @@
-"""The door of this room: feed data as it comes, and know after each piece where you stand.
+"""Matcher: reads one message as its data comes, and tells after each piece where it stands. A door of this room.
 
-    shape = compile_matcher(rules, "<start>", bound=evaluate)
-    matcher = shape.matcher(whole=True)
+    compiled = compile_matcher(rules, "<start>", bound=evaluate)
+    matcher = compiled.matcher(whole=True)
     progress = matcher.feed(b"250-mail.example")
     progress = matcher.feed(b".org\\r\\n")
     tree = next(matcher.trees())
 
-What a matcher says never depends on how the data was cut.
+The answers never depend on how the data was cut into pieces.
 
-Behind the door there are two roads. The *direct* road (`direct`) reads what can be read in one way only, at the speed
-of a hand-written parser. Where it is not certain, the *chart* (`parser`) takes over with all that has been fed, and
-reads at once what is certain all the same (`tokens`). The chart is general, and without tokens it is the definition of
-what is right: the reference that all else is compared with, and the witness to be asked what was expected.
+There are two parsers. The *fast path* (`fast_path`) reads messages that have only one derivation, at the speed of a
+hand-written parser. Where it cannot decide, the *Earley parser* (`earley`) takes over with all that has been fed, and
+reads regular rules as tokens (`token_rules`). Without tokens the Earley parser is the reference: it defines the right
+answers, and knows what was expected.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from functools import cached_property
 from palaver.grammar.ir import bodies_below, computed_bounds, uses_binary
 from palaver.matching.bound_paths import BoundPaths, UnsupportedBound
 from palaver.matching.chart import EarleyParser
-from palaver.matching.direct import DONE, FALL_BACK, WAITING, FastPathMachine
+from palaver.matching.direct import FastPathMachine
+from palaver.matching.fast_path_scanner import DONE, FALL_BACK, WAITING
 from palaver.matching.forest import first_tree, partial_trees, trees
 from palaver.matching.input import DecodedInput
 from palaver.matching.matching_limits import MAX_FALLBACKS
@@ -35,6 +36,7 @@ from palaver.trees.node import Node
 
 __all__ = [
     "BoundEvaluator",
+    "BoundPaths",
     "CompiledShape",
     "Matcher",
     "Progress",
@@ -44,13 +46,13 @@ __all__ = [
 
 
 class Progress:
-    """Where a matcher stands. All offsets and lengths count units of the input: bytes of bytes, characters of a str.
+    """The result of reading so far. All offsets and lengths count units of the input: bytes, or characters of a str.
 
-    may_go_on       whether more input could be read
-    dead_at         the offset of the first unit that cannot be; None as long as there is none, or if the message is
+    may_go_on       True if more input could be read
+    dead_at         the offset of the first unexpected unit; None as long as there is none, or if the message is
                     complete right at the end of the input
-    expected        what could have stood at `dead_at`, in the order of the spec
-    complete_here   whether all the input so far is a complete message
+    expected        the terminals that could have stood at `dead_at`, in the order of the spec
+    complete_here   True if all the input so far is a complete message
     """
 
     __slots__ = ("_count", "_failure", "_lengths", "complete_here", "may_go_on")
@@ -62,7 +64,7 @@ class Progress:
         may_go_on: bool,
         failure: Callable[[], tuple[int, tuple[str, ...]]] | None = None,
     ) -> None:
-        # The list is shared with the matcher and only grows, so that a piece costs nothing for the pieces before it.
+        # The list is shared with the matcher and only grows, so that a piece costs nothing for those before it.
         self._lengths = lengths
         self._count = len(lengths)
         self.complete_here = complete_here
@@ -93,7 +95,7 @@ class Progress:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Progress) and self._key() == other._key()
 
-    __hash__ = None  # type: ignore[assignment]  # a report, not a key
+    __hash__ = None  # type: ignore[assignment]  # not a key
 
     def __repr__(self) -> str:
         return (
@@ -103,7 +105,7 @@ class Progress:
 
 
 class CompiledShape:
-    """A grammar ready to be matched, any number of times."""
+    """A compiled grammar, which makes matchers."""
 
     def __init__(
         self, rules: Mapping[str, Expr], start: str, bound: BoundEvaluator, is_pure: Callable[[Expression], bool]
@@ -128,9 +130,9 @@ class CompiledShape:
 
         `binary`: leaves are bytes (True) or text (False); by default, bytes if the grammar has any bytes or bits.
         `whole`: all that is fed is one message. Otherwise anything may follow a message, and all lengths at which it
-        is complete are told. `history`: earlier messages, for computed repetition to look back at. `lazy`: nodes
-        may be made when someone looks at them, rather than at once. `reference`: the chart does everything. `prune`:
-        off only to test that its shortcuts do not matter.
+        is complete are told. `history`: earlier messages, for computed repetition to look back at. `lazy`: nodes may be
+        made when they are first used. `reference`: the Earley parser without tokens reads. `prune`: False only to test
+        that its lookahead changes no answer.
         """
         key = self.is_binary if binary is None else binary, whole
         compiled = self._compiled_inputs.get(key)
@@ -140,7 +142,7 @@ class CompiledShape:
 
 
 class CompiledInput:
-    """What matchers for one kind of input share."""
+    """The tables that matchers for one kind of input share."""
 
     def __init__(
         self,
@@ -161,12 +163,12 @@ class CompiledInput:
 
     @cached_property
     def fast_path(self) -> FastPath | None:
-        """The direct road, unless the grammar is such that it always gets lost."""
+        """The fast path, unless the grammar is left-recursive and would always fall back."""
         return None if self.tables.first_follow.is_left_recursive else self._built_fast_path
 
     @cached_property
     def tokens(self) -> TokenTable:
-        """What the chart may read at once."""
+        """The tokens of the Earley parser."""
         return TokenTable(self.tables, self._built_fast_path.regex_rules, self._built_fast_path)
 
     @cached_property
@@ -174,7 +176,7 @@ class CompiledInput:
         return FastPath(self.tables, self.bound, self._is_pure, self._read_by_earley, whole=self.whole)
 
     def note_fallback(self) -> None:
-        """Hear that the road was lost. If that happens often, it is not worth to be tried again."""
+        """Count a fall back of the fast path. If that happens often, it is not tried again."""
         self._fallbacks += 1
         if self._fallbacks >= MAX_FALLBACKS:
             self.fast_path = None
@@ -197,16 +199,16 @@ def compile_matcher(
     bound: BoundEvaluator,
     is_pure: Callable[[Expression], bool] = lambda _: False,
 ) -> CompiledShape:
-    """The matcher for what `start` can be.
+    """The compiled grammar of `start`.
 
-    `bound(expression, node)` computes a bound of a repetition from the node that the path in it selects, its
-    trailing indices not yet applied; without a path the node is None. What it raises rules out that repetition and is
-    kept in `Matcher.crashes`. `is_pure(expression)`: whether it depends on what that node serialises to and nothing
-    else, so that it need not be computed twice.
+    `bound(expression, node)` computes a bound of a repetition from the node that the path in it selects, its trailing
+    indices not yet applied; without a path the node is None. An error that it raises rules out that repetition and is
+    kept in `Matcher.crashes`. `is_pure(expression)`: True if it depends on the text of that node only, so that it need
+    not be computed twice.
 
     :raises UnsupportedBound: a bound cannot be followed
     """
-    bound_paths = BoundPaths()  # only to hear of such a bound now, not with the first input
+    bound_paths = BoundPaths()  # raises for such a bound now, not with the first input
     for body in bodies_below(rules, start).values():
         for expression in computed_bounds(body):
             bound_paths.track(expression)
@@ -217,13 +219,13 @@ class Matcher:
     """Reads one message. Made by `CompiledShape.matcher`."""
 
     _has_ended = False
-    _told = 0  # how many of the ends that are known have been put into `_lengths`
-    _cached_failure: tuple[int, tuple[str, ...]] | None = None  # once dead: where, and what was expected
-    # What reads is made when it is needed.
+    _told = 0  # how many of the known ends have been put into `_lengths`
+    _cached_failure: tuple[int, tuple[str, ...]] | None = None  # once failed: the offset, and what was expected
+    # Parsers are made when they are needed.
     _machine: FastPathMachine | None = None
-    _cached_parser: EarleyParser | None = None  # by which the input is read when the machine is lost
+    _cached_parser: EarleyParser | None = None  # reads the input when the machine falls back
     _cached_reference: EarleyParser | None = None
-    # Of a message that was read in one step.
+    # Of a complete message that was read at once.
     _root: Node | None = None
     _text = ""
 
@@ -244,20 +246,20 @@ class Matcher:
         self._whole = compiled.whole
         self.source = source
         self._lengths: list[int] = []
-        self._fast_path = compiled.fast_path if is_fast else None  # None: the chart reads
+        self._fast_path = compiled.fast_path if is_fast else None  # None: the Earley parser reads
 
     @property
     def binary(self) -> bool:
-        """Whether leaves are bytes."""
+        """True if leaves are bytes."""
         return self._compiled.tables.binary
 
     @property
     def _unit(self) -> int:
-        """Into how many parts the chart divides a character."""
+        """The number of parser positions per character."""
         return self._compiled.tables.unit
 
     def prepare(self) -> None:
-        """Work out now what would be worked out when the first message is read, for all matchers of this shape."""
+        """Compile now what would be compiled with the first message, for all matchers of this grammar."""
         if self._fast_path is not None:
             self._fast_path.prepare()
 
@@ -268,14 +270,14 @@ class Matcher:
 
     @property
     def crashes(self) -> list[str]:
-        """What went wrong in computed bounds."""
+        """The errors that computed bounds raised."""
         if self._fast_path is not None or not self._parser.crashes:
             return []
-        return self._reference_parser.crashes  # which knows in which order they come
+        return self._reference_parser.crashes  # which has them in order
 
     @property
     def length(self) -> int:
-        """How much has been fed."""
+        """The number of units fed."""
         return self.source.length
 
     def feed(self, data: str | bytes) -> Progress:
@@ -289,14 +291,14 @@ class Matcher:
         return self._read(self.source.take(data))
 
     def read_text(self, text: str, *, ended: bool = False) -> Progress:
-        """Read what the source has taken for all who share it."""
+        """Read a piece that the shared source has decoded."""
         self._has_ended = ended
         return self._read(text)
 
     def finish(self, last: str | bytes = "") -> Progress:
-        """Read the last piece, if there is one more; then there is no more.
+        """Read the last piece, if there is one more, and tell the end of the input.
 
-        A message that is known to be all there is read faster so than by `feed`, which must ask how it may go on.
+        A complete message is read faster so than by `feed`, which must ask how it may go on.
 
         :raises ValueError: there is a piece, but the input has been told to be finished
         :raises TypeError: a text is fed partly as str and partly as bytes
@@ -312,7 +314,7 @@ class Matcher:
         if is_whole and fast_path is not None and not self._history:
             self._root, self._text = fast_path.read_whole(text, self._is_lazy), text
             if self._root is not None:
-                self._machine = None  # which has not read anything
+                self._machine = None  # it has not read anything
                 return self._all_read()
         return self._read(text)
 
@@ -323,7 +325,7 @@ class Matcher:
     def trees(self, length: int | None = None) -> Iterator[Node]:
         """All derivations of the first `length` units (default: all the input), made as they are asked for.
 
-        Their order is stated in `matching.forest`. A matcher for a whole input has trees of its full length only.
+        Their order is stated in `matching.parse_forest`. A matcher for a whole input has trees of its full length only.
         """
         if self._root is not None and (length is None or length == self.length):
             return iter((self._root,))
@@ -342,9 +344,9 @@ class Matcher:
         """All derivations of which the input is the beginning, as far as it goes.
 
         Nodes whose end has not been seen are `OpenNode`s. A terminal seen in part is a leaf with that part; one that
-        matches what was seen counts as seen to its end, even if it could go on. Open nodes with nothing in them are
-        left out, all but the root. If the input is complete, its complete trees come first; if it is empty, what it is
-        about to begin with does.
+        matches what was seen counts as seen to its end, even if it could go on. Open nodes without children are left
+        out, all but the root. If the input is complete, its complete trees come first; if it is empty, a tree of the
+        symbols that it begins with.
         """
         yield from self.trees()
         parser = self._reference_parser
@@ -352,20 +354,20 @@ class Matcher:
             yield from partial_trees(parser)
 
     def _read(self, text: str) -> Progress:
-        """Go on with more of the input, or with its end."""
+        """Read more of the input, or its end."""
         if self._root is not None:
             return self._all_read()
         if self._fast_path is not None:
             progress = self._read_by_fast_path(self._machine or self._new_machine(self._fast_path), text)
             if progress is not None:
                 return progress
-            text = ""  # the chart has seen it by now
+            text = ""  # the Earley parser has read it by now
         return self._read_by_earley(text)
 
-    # --- The direct road --------------------------------------------------------------------------------------------
+    # --- Fast path --------------------------------------------------------------------------------------------------
 
     def _all_read(self) -> Progress:
-        """Where a matcher stands that has read the message in one step."""
+        """The progress of a matcher that has read a complete message at once."""
         return Progress((self.source.length,), True, False)
 
     def _new_machine(self, fast_path: FastPath) -> FastPathMachine:
@@ -375,7 +377,7 @@ class Matcher:
         return machine
 
     def _read_by_fast_path(self, machine: FastPathMachine, text: str) -> Progress | None:
-        """None: the machine is lost."""
+        """The progress; None if the machine falls back."""
         status = machine.read(text, ended=self._has_ended)
         size = machine.size
         complete_here = machine.would_be_done() if status == WAITING else status == DONE and machine.at == size
@@ -396,7 +398,7 @@ class Matcher:
         return Progress(lengths, complete_here, status == WAITING, failure)
 
     def _only_tree(self, fast_path: FastPath, size: int) -> Node | None:
-        """The tree of the first `size` characters, if there is one. Whether it can be known is known afterwards."""
+        """The tree of the first `size` characters, if there is one. The machine may fall back."""
         machine = reader = self._machine or self._new_machine(fast_path)
         if machine.status != DONE or machine.at != size:
             reader = self._new_machine(fast_path)
@@ -407,18 +409,18 @@ class Matcher:
         return reader.root if reader.status == DONE and reader.at == size else None
 
     def _leave_fast_path(self) -> None:
-        """From here on the chart reads."""
-        assert self._parser  # which takes over what the machine has read
+        """Let the Earley parser read from here on."""
+        assert self._parser  # made here, it takes over the input of the machine
         self._fast_path = self._machine = None
         self._compiled.note_fallback()
         self._lengths = []
         self._told = 0
 
-    # --- The chart --------------------------------------------------------------------------------------------------
+    # --- Earley parser ----------------------------------------------------------------------------------------------
 
     @property
     def _parser(self) -> EarleyParser:
-        """The chart of all the input so far. Made when the direct road is left, or was never taken."""
+        """The Earley parser of all the input so far, made when the fast path is left or was never taken."""
         parser = self._cached_parser
         if parser is None:
             tokens = self._compiled.tokens if self._is_fast else None
@@ -429,7 +431,7 @@ class Matcher:
 
     @property
     def _reference_parser(self) -> EarleyParser:
-        """A chart of all the input so far that knows what is open, and what was expected."""
+        """A parser of all the input so far that knows open nodes and expected terminals."""
         if self._fast_path is None and self._parser.tracks_expected:
             return self._parser
         parser = self._cached_reference
@@ -438,7 +440,7 @@ class Matcher:
         read = self._text if self._fast_path is not None else self._parser.buffer
         if self._machine is not None:
             read = self._machine.buffer
-        # What comes after the place of death changes nothing.
+        # Input after the failure changes nothing.
         if parser.is_alive:
             parser.extend(read[len(parser.buffer) :])
         return parser
@@ -471,14 +473,14 @@ class Matcher:
         return Progress(lengths, complete_here, may_go_on, failure)
 
     def _tell_lengths(self, ends: list[int], unit: int = 1) -> None:
-        """Take over the ends that have been found since, in parts of characters if need be."""
+        """Take over the ends found since; `unit` is the number of positions per character."""
         for end in ends[self._told :]:
             if end % unit == 0:
                 self._lengths.append(self.source.offset(end // unit))
         self._told = len(ends)
 
     def _failure(self) -> tuple[int, tuple[str, ...]]:
-        """Where the reading ended for good, and what was expected there."""
+        """The offset at which the input failed, and the terminals expected there."""
         if self._cached_failure is None:
             parser = self._reference_parser
             if parser.is_alive:

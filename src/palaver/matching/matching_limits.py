@@ -1,4 +1,4 @@
-"""Limits of the matching room. Those that change a result are `Limit`s; beyond the others something only takes longer."""
+"""Limits of matching. Those that change a result are `Limit`s; beyond the others something only takes longer."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ CALLS_BEFORE_GENERATING = 4
 MAX_INLINED_RULES = 8
 MAX_FUNCTION_LINES = 600
 
-# --- Regex rules: beyond these a rule is not proved regular, and is read without a compiled regex -----------------------
+# --- Regex rules: beyond these a rule is not proved regular, and is read without a compiled regex ---------------------
 
 MAX_AUTOMATON_STATES = 300
 MAX_STATE_PAIRS = 2_000
 MAX_ALTERNATIVES_COMPARED = 100  # each is compared with each
 MAX_REGEX_LENGTH = 20_000
 
-# --- Caches: beyond these they are emptied, or the thing is not kept ----------------------------------------------------
+# --- Caches: beyond these they are emptied, or the thing is not kept --------------------------------------------------
 
 # Nodes over so few characters, or bits, are made once and shared: they are values, and the same come again and again.
 MAX_SHARED_TEXT = 2
@@ -66,7 +66,7 @@ MAX_KEPT_RUNS = 1_000
 # Dialogue states remembered though nothing refers to them.
 MAX_KEPT_STATES = 20_000
 
-# --- Dialogue grammars --------------------------------------------------------------------------------------------------
+# --- Dialogue grammars ------------------------------------------------------------------------------------------------
 
 # Endings followed to see whether one dialogue state includes another; beyond, both are kept.
 MAX_ENDINGS_COMPARED = 4

@@ -11,12 +11,12 @@ from palaver.trees.node import OpenNode, Parties
 
 
 class OpenForest:
-    """Which contexts are open at the end of the input, and what is open in them."""
+    """The goals that are open at the end of the input, and the items that are open in each."""
 
     def __init__(self, parser: EarleyParser, unfinished: list[EarleyItem]) -> None:
         self.open_items: dict[ParseGoal, dict[EarleyItem, ParseGoal | None]] = {}
-        self.nothing: dict[ParseGoal, None] = {}  # those that can be open without any finished part
-        self.something: dict[ParseGoal, None] = {}  # those that can be open with one
+        self.nothing: dict[ParseGoal, None] = {}  # goals that can be open without any finished part
+        self.something: dict[ParseGoal, None] = {}  # goals that can be open with one
         self._graphs: dict[ParseGoal, ForwardGraph] = {}
         self._limit = limit = parser.limit
         self._find_open(_distinct(unfinished, limit))
@@ -32,7 +32,7 @@ class OpenForest:
                         nothing.append(goal)
         self._spread(nothing, self.nothing, limit)
         self._spread(something, self.something, limit)
-        # Nothing at all has been read, so even the root is bare.
+        # Nothing has been read, so even the root has no part.
         if parser.root.pos == limit:
             self.nothing[parser.root] = None
 
@@ -48,7 +48,7 @@ class OpenForest:
             self.open_items[goal][item] = inner
 
     def _spread(self, goals: list[ParseGoal], found: dict[ParseGoal, None], limit: int) -> None:
-        """What holds for a context holds for those around it that have nothing before it."""
+        """Add to `found` the goals, and those around each that have nothing before it."""
         while goals:
             goal = goals.pop()
             if goal not in found:
@@ -90,7 +90,7 @@ class OpenForest:
 
 
 def _distinct(unfinished: list[EarleyItem], limit: int) -> list[EarleyItem]:
-    """Without the terminals seen in part whose leaf would be the same as that of one before them."""
+    """The items without terminals seen in part whose leaf would equal that of an earlier one."""
     places: dict[object, EarleyItem] = {}
     for item in unfinished:
         place = (item.goal, item.pos) if item.pos < limit and _begins_goal(item) else item
@@ -99,7 +99,7 @@ def _distinct(unfinished: list[EarleyItem], limit: int) -> list[EarleyItem]:
 
 
 def _begins_goal(item: EarleyItem) -> bool:
-    """Whether no part comes before `item` in its nonterminal."""
+    """Return True if no part comes before `item` in its nonterminal."""
     while item.prev is not None and item.child is NO_CHILD:
         item = item.prev
     return item.prev is None

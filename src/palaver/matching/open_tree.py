@@ -1,19 +1,15 @@
-"""The right edge of a tree that is still growing: nodes that are open, and what is finished below them.
+"""Open trees: the right edge of a partial parse tree, as an immutable list of open nodes.
 
-How it works
-============
+An `OpenEdge` is a node whose end has not been seen, with its children so far. It points to its parent as that was when
+the node was opened; the parent gets the node as a child when it is closed. One more child makes another `OpenEdge` of
+the same `OpenPlace`, so old edges stay as they were and share all they can.
 
-An `OpenEdge` is a node whose end has not been seen, with the children it has so far. It points to its parent as that was
-when the node was opened; the parent gets the node as a child only when it is closed. Nothing is ever changed: a
-child more is another `OpenEdge` of the same `OpenPlace`, so old edges stay as they were and share all they can.
+A node that is the last one of its parent is closed together with it, and with all above it that end there as well. That
+takes constant time: a `ClosedSubtree` remembers the edge, and makes its nodes when they are asked for.
 
-A node that is the last one of its parent is closed together with it, and with all above it that end there as well.
-That takes one step whatever their number: a `ClosedSubtree` remembers the edge, and makes nodes of it when somebody asks.
-
-Not every place is that of a node. Where a left-recursive symbol is wanted, its tree grows from the bottom: there stands
-a place without a symbol, only with the symbol that is its goal. It holds the one node there is so far, and whatever
-that is wrapped in will be a child of the place above in the end. Until it is what is wanted, it is shown inside an open
-node of the goal. The root of all is such a place too; its goal is the start symbol.
+Where a left-recursive symbol is wanted, its tree grows from the bottom: there is a place without a symbol, with the
+symbol as its goal. It holds the one node there is so far, and is shown as an open node of the goal until that is
+reached. The root is such a place too; its goal is the start symbol.
 """
 
 from __future__ import annotations
@@ -27,7 +23,7 @@ from palaver.trees.paths import Path
 
 
 class OpenPlace:
-    """Where an open node stands."""
+    """The place of an open node, shared by all edges that end in it."""
 
     __slots__ = (
         "goal",
@@ -57,22 +53,21 @@ class OpenPlace:
         self.symbol = symbol
         self.parent = parent
         self.goal = goal  # the symbol itself, if there is one
-        # Whether the parent is closed together with this node, after adding some empty parts, the `tail`.
+        # True if the parent is closed together with this node, after adding some empty parts, the `tail`.
         self.is_last = is_last
         self.tail = tail
         # The nearest above that stays open when this is closed.
         self.survivor: OpenEdge | None = parent.place.survivor if is_last and parent is not None else parent
         above = None if parent is None else parent.place
-        # How many times something has to be closed until all is.
+        # The number of closings until all is closed.
         self.height: int = (above.height if above else 0) + (not is_last)
-        # How many of the symbols that matter are open here, and which of them will be closed together: a number that
-        # is the same where that is the same.
+        # The number of open symbols that matter, and a hash of which of them will be closed together.
         self.level: int = (above.level if above else 0) + is_marked
         self.shape: int = above.shape if above else 0
         if is_marked:
             self.shape = hash((self.shape, self.height))
-        self.path_state = path_state  # how far the paths of computed bounds have been followed
-        self.names: tuple[NonTerminal, ...] | None = None  # of the nodes that are open here, once somebody asks
+        self.path_state = path_state  # of the paths of computed bounds
+        self.names: tuple[NonTerminal, ...] | None = None  # of the nodes that are open here, once asked for
 
 
 class OpenEdge:
@@ -86,7 +81,7 @@ class OpenEdge:
 
 
 class ClosedSubtree:
-    """What stands at `edge`, closed, with all above it that is closed by that."""
+    """The node at `edge`, closed, with all above it that are closed with it."""
 
     __slots__ = ("_edge", "_made", "_part")
 
@@ -97,7 +92,7 @@ class ClosedSubtree:
 
     @property
     def part(self) -> Part:
-        """What the place that survives gets as a child."""
+        """The child that the surviving place gets."""
         if self._edge is not None:
             _finish(self)
         assert self._part is not None, "made just now"
@@ -111,7 +106,7 @@ class ClosedSubtree:
         return self._made
 
     def waits_for(self) -> list[ClosedSubtree]:
-        """What must be made before this can be."""
+        """The subtrees that must be made before this one."""
         found: list[ClosedSubtree] = []
         edge = self._edge
         while edge is not None:
@@ -124,7 +119,7 @@ class ClosedSubtree:
         return found
 
     def make(self) -> None:
-        """Make the nodes; what this waits for has been made."""
+        """Make the nodes; those that this waits for have been made."""
         edge = self._edge
         if edge is None:
             return
@@ -150,17 +145,17 @@ ChildList: TypeAlias = "tuple[ChildList, EdgeItem] | None"
 
 
 def root(start: NonTerminal) -> OpenEdge:
-    """The edge of a tree of which there is nothing yet."""
+    """The edge of an empty tree."""
     return OpenEdge(OpenPlace(None, None, start), None)
 
 
 def extended(edge: OpenEdge, item: EdgeItem) -> OpenEdge:
-    """The same with one child more."""
+    """The edge with one child more."""
     return OpenEdge(edge.place, (edge.children, item))
 
 
 def closed(edge: OpenEdge) -> tuple[OpenEdge, ClosedSubtree]:
-    """What is open once the innermost node is closed, and what that finished."""
+    """The edge once the innermost node is closed, and the closed subtree."""
     survivor = edge.place.survivor
     assert survivor is not None, "the root is never closed"
     finished = ClosedSubtree(edge)
@@ -211,7 +206,7 @@ def _is_reached(goal: NonTerminal, parts: list[Part]) -> bool:
 
 
 def next_path(edge: OpenEdge) -> Path:
-    """Where in the tree the next child of the innermost node will stand."""
+    """The path of the next child of the innermost node."""
     steps: list[int] = []
     step = _count(edge.children)
     inner: NonTerminal | None = None
@@ -250,15 +245,14 @@ def symbols_around(edge: OpenEdge) -> tuple[NonTerminal, ...]:
     return names
 
 
-# --- Growth -----------------------------------------------------------------------------------------------------------
-# What happens to an edge between two messages. Each `apply` returns the edge after it, and adds to `done` what it
-# finished.
+# --- Actions ----------------------------------------------------------------------------------------------------------
+# Changes of an edge between two messages. Each `apply` returns the edge after it, and adds the closed nodes to `done`.
 
 ClosedNodes: TypeAlias = list["ClosedSubtree | Node"]
 
 
 class OpenAction:
-    """A node is opened, or, without a symbol, a place where a tree grows from the bottom."""
+    """Opens a node or, without a symbol, a place where a tree grows from the bottom."""
 
     __slots__ = ("bound_paths", "goal", "is_last", "is_marked", "symbol", "tail")
 
@@ -291,7 +285,7 @@ class OpenAction:
 
 
 class AddAction:
-    """Empty parts are added to the innermost node."""
+    """Adds empty parts to the innermost node."""
 
     __slots__ = ("nodes", "parts")
 
@@ -308,7 +302,7 @@ class AddAction:
 
 
 class WrapAction:
-    """The finished node at a place without a symbol becomes the first child of a new one, but for empty parts."""
+    """Wraps the node at a place without a symbol into a new one, as its first child after empty parts."""
 
     __slots__ = ("before", "opening")
 
@@ -324,7 +318,7 @@ class WrapAction:
 
 
 class CloseAction:
-    """The innermost node is closed."""
+    """Closes the innermost node."""
 
     __slots__ = ()
 
@@ -338,7 +332,7 @@ TreeAction: TypeAlias = OpenAction | AddAction | WrapAction | CloseAction
 
 
 def grown(edge: OpenEdge, growth: Iterable[TreeAction], done: ClosedNodes) -> OpenEdge:
-    """The edge after all of this."""
+    """The edge after all of these actions."""
     for each in growth:
         edge = each.apply(edge, done)
     return edge

@@ -1,9 +1,9 @@
-"""CLOSURE"""
+"""Prediction closure: all routes from a dotted rule to the next message, like the closure of LR items (Knuth 1965)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, assert_never
 
 from palaver.matching.dialogue_grammar import MessageType
 from palaver.matching.dialogue_terms import (
@@ -17,6 +17,7 @@ from palaver.matching.dialogue_terms import (
     MessageTerm,
     PermutationTerm,
     RoundEndTerm,
+    RuleEndTerm,
     SequenceTerm,
     StateTerm,
     nothing,
@@ -33,7 +34,7 @@ _ROUND_END = RoundEndTerm()
 
 
 class _RuleFrame:
-    """A rule on the way: what is below it on the stack, and its symbol if it was entered on this way."""
+    """A rule on the way: the stack below it, and its symbol if it was entered on this way."""
 
     __slots__ = ("pushed", "symbol")
 
@@ -49,12 +50,12 @@ class _ClosurePath(NamedTuple):
     frame: _RuleFrame
     growth: tuple[TreeAction, ...] = ()
     marks: tuple[str, ...] = ()
-    # Ends of rounds that began on this way, and finished trees that were put into others on it: not to be met again.
+    # Ends of rounds that began on this way, and left corners passed on it: not to be met again.
     blocked: tuple[DottedRule, ...] = ()
 
 
 class PredictionClosure:
-    """Finds all routes from one position."""
+    """Finds all routes from one dotted rule, depth first."""
 
     def __init__(self, positions: DialogueRules, fields: Fields | None) -> None:
         self._positions = positions
@@ -65,11 +66,14 @@ class PredictionClosure:
         self._is_asking = False
 
     def run(self, start: DottedRule, symbol: NonTerminal | None = None) -> ClosureResult:
-        """Explore; from the beginning of the rule of `symbol`, if that is given."""
+        """The routes from `start`, which is the beginning of the rule of `symbol` if that is given."""
         first = _RuleFrame((), symbol)
         todo = [_ClosurePath(start, first)]
         visited: set[tuple[DottedRule, _RuleFrame, tuple[str, ...]]] = set()
-        while todo and len(visited) < MAX_CLOSURE_PLACES:
+        while todo:
+            if len(visited) >= MAX_CLOSURE_PLACES:
+                MAX_CLOSURE_PLACES.reached()
+                break
             way = todo.pop()
             key = (way.position, way.frame, way.marks)
             if way.position not in way.blocked and key not in visited:
@@ -113,18 +117,22 @@ class PredictionClosure:
                 for number, part in enumerate(items):
                     if part.can_talk:
                         yield self._round(way, part, at(self._positions.without(every, number), rest))
-                    # A part that is empty by what was said so far need not be when more was said: now is not later.
+                    # A part that is empty by the fields so far need not be when more messages have come.
                     if len(items) > 1 and self._positions.is_perhaps_empty(part):
                         yield from self._passed(way, (part,), at(self._positions.without(every, number), rest))
                 yield from self._passed(way, items, rest)
+            case SequenceTerm() | LeftCornerTerm() | RuleEndTerm():
+                raise AssertionError("dissolved by `at`, wrapped above, or without a rest")
+            case _:
+                assert_never(way.position.item)
 
     def _round(self, way: _ClosurePath, body: DialogueTerm, then: DottedRule) -> _ClosurePath:
-        """Into a part that must say something before the rest is done."""
+        """Enter a part in which a message must come before its end."""
         mark = self._positions.at(_ROUND_END, then)
         return way._replace(position=self._positions.at(body, mark), blocked=(*way.blocked, mark))
 
     def _passed(self, way: _ClosurePath, items: tuple[DialogueTerm, ...], rest: DottedRule) -> Iterator[_ClosurePath]:
-        """Past items in which nothing is said, if that is possible."""
+        """Pass terms without a message, if that is possible."""
         parts = nothing(SequenceTerm(items), self._empty, self._rounds)
         if parts is not None:
             yield self._added(way, parts, rest)
@@ -151,7 +159,7 @@ class PredictionClosure:
         positions = self._positions
         group = positions.circles.get(symbol, ())
         if way.frame.symbol in group:
-            # A rule that begins with its own circle: it is come to from the other side, when that has been finished.
+            # A rule that begins with its own group is entered from its left corner, when that is complete.
             if is_first and way.frame.symbol is not None:
                 before = [part for growth in way.growth if isinstance(growth, AddAction) for part in growth.parts]
                 self._corners.append(LeftCorner(symbol, way.frame.symbol, tuple(before), rest))
@@ -173,7 +181,7 @@ class PredictionClosure:
             yield entered._replace(position=positions.body(seed), frame=frame)
 
     def _wrapped(self, way: _ClosurePath, item: LeftCornerTerm, growing: LeftCornerTable) -> Iterator[_ClosurePath]:
-        """On with the rules that can begin with what has been finished."""
+        """Go on with the rules that can begin with the complete tree."""
         positions = self._positions
         blocked = (*way.blocked, way.position)
         for corner in growing.corners_towards(item.goal, item.symbol):
@@ -189,6 +197,6 @@ class PredictionClosure:
 
 
 def _opened(growth: tuple[TreeAction, ...]) -> tuple[NonTerminal, ...]:
-    """The symbols of the nodes that are opened, which is all that tells apart two ways to the same future."""
+    """The symbols of the nodes that are opened: only these tell apart two ways to the same state."""
     openings = (each.opening if isinstance(each, WrapAction) else each for each in growth)
     return tuple(each.goal for each in openings if isinstance(each, OpenAction))

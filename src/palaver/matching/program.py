@@ -1,17 +1,14 @@
-"""Grammar expressions as instructions for the direct machine.
+"""Compiler of the fast path: grammar slots to instructions.
 
-How it works
-------------
-Every rule becomes a chain of `Instruction`s, linked by `next`; groups and repetitions become jumps inside it, so only rules
-are ever called. There are four dialects of one grammar:
+Every rule becomes a chain of instructions, linked by `next`; groups and repetitions become jumps inside it, so only
+rules are ever called. There are four dialects of one grammar:
 
-SKETCH   reads a message: rules that one pattern can read become a single TOKEN, whose node is lazy
+SKETCH   reads a message: rules that one regex can read become a single TOKEN, whose node is lazy
 FULL     the same, but no node is lazy
 DETAIL   makes the children of such a node: everything down to single characters is spelled out
 BITS     does the same for bits, on rows of the digits 0 and 1
 
-A rule is translated when it is first called, and whether a pattern can read it is found out then, too: a message pays
-for what it has, not for what a spec could say.
+A rule is compiled when it is first called: a message pays for what it has, not for what a spec could say.
 """
 
 from __future__ import annotations
@@ -19,46 +16,43 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from enum import Enum
-from typing import Any, Protocol, TypeAlias
 
 from palaver.grammar.charset import CharSet
 from palaver.matching.bound_paths import NO_PATH_STATE
-from palaver.matching.lookahead import Lookahead, LookaheadState
-from palaver.matching.matching_limits import (
-    CALLS_BEFORE_GENERATING,
-    MAX_KEPT_NODES,
-    MAX_SHARED_BITS,
-    MAX_SHARED_NODES,
-    MAX_SHARED_TEXT,
+from palaver.matching.instructions import (
+    AGAIN,
+    BEGIN,
+    BITS,
+    CALL,
+    CHOOSE,
+    END,
+    PATTERN,
+    RUN,
+    SWEEP,
+    TEXT,
+    TOKEN,
+    UNKNOWN,
+    Dialect,
+    Expander,
+    Expansion,
+    Instruction,
+    MessageNodeCache,
+    NodeCache,
+    Unsupported,
 )
+from palaver.matching.lookahead import Lookahead, LookaheadState
+from palaver.matching.matching_limits import CALLS_BEFORE_GENERATING, MAX_SHARED_BITS, MAX_SHARED_TEXT
 from palaver.matching.regular import RegexRules, chain
-from palaver.matching.rule_regexes import MatchText, NotRegular, RulePattern, write_chars
+from palaver.matching.rule_regexes import NotRegular, RulePattern, write_chars
 from palaver.matching.steps import BIT, Computed, FollowTest, GrammarSlot, Nonterminal
 from palaver.matching.tables import GrammarTables
 from palaver.spec.ast import Expression
-from palaver.trees.node import Leaf, Node, NonTerminal, Part, Parties, new
-
-# Kinds of instructions.
-TOKEN, TEXT, CHOOSE, CALL, END, RUN, SWEEP, PATTERN, BEGIN, AGAIN, BITS, STOP, UNKNOWN = range(13)
-
-
-# A node that a computed bound may look at, and its text if it is short.
-FieldValue: TypeAlias = tuple[Node, str | None]
-# See `generated`: what reads all of a rule from a text, from a place on, or gives up.
-ReadFunction: TypeAlias = "Callable[[str, int, int, list[FieldValue | None]], tuple[int, tuple[Part, ...]]]"
-
-
-class Dialect(Enum):
-    SKETCH = "sketch"
-    FULL = "full"
-    DETAIL = "detail"
-    BITS = "bits"
+from palaver.trees.node import NonTerminal, Parties
 
 
 @dataclass(frozen=True, slots=True)
 class FastPathParts:
-    """What all dialects of a grammar share."""
+    """The analyses that all dialects of a grammar share."""
 
     tables: GrammarTables
     regex_rules: RegexRules
@@ -66,167 +60,6 @@ class FastPathParts:
     bit_lookahead: Lookahead
     whole: bool
     is_pure: Callable[[Expression], bool]
-
-
-class Instruction:
-    """An instruction. Which fields it has depends on its kind."""
-
-    __slots__ = (
-        "body",
-        "call",
-        "entry",
-        "expand",
-        "goes_on",
-        "is_closed",
-        "is_lazy",
-        "is_leaf",
-        "is_proved",
-        "is_pure",
-        "is_spelled_out",
-        "is_tracked",
-        "items",
-        "join",
-        "kept",
-        "kind",
-        "known",
-        "leaf",
-        "least",
-        "limits",
-        "longest",
-        "lookahead_state",
-        "match",
-        "most",
-        "next",
-        "options",
-        "parties",
-        "path",
-        "patience",
-        "reads",
-        "rule_pattern",
-        "short",
-        "shortest",
-        "slot",
-        "symbol",
-        "takes_all",
-        "target",
-        "text",
-    )  # fmt: skip
-
-    kind: int
-    next: Instruction
-    # CALL and TOKEN: the rule. A token may be called instead, where its pattern does not see the end.
-    target: Nonterminal
-    symbol: NonTerminal
-    parties: Parties | None
-    is_tracked: bool  # whether computed bounds look at it, or at something in it
-    body: Instruction  # its first instruction
-    call: Instruction | None
-    # TOKEN and BITS: how it is read, and what becomes of it.
-    match: MatchText
-    is_closed: bool  # whether what was matched can never go on
-    rule_pattern: RulePattern
-    known: NodeCache  # nodes over texts that are not longer than `short`
-    short: int
-    kept: (
-        MessageNodeCache | None
-    )  # nodes over other texts that are not longer than MAX_KEPT_TEXT, where those take long to make
-    is_lazy: bool
-    is_leaf: bool  # whether its only child is the text itself
-    is_spelled_out: bool  # whether it has to be called unless its node is known
-    expand: Expansion
-    shortest: int  # how long it can be
-    longest: int | None
-    takes_all: bool  # whether it is as long as it can be, whatever the characters are
-    # CALL: what reads all of it at once, if it may go on and if it has ended; False: nothing does, None: not known yet
-    reads: list[ReadFunction | bool | None]
-    patience: int  # how often it has to be called to be worth to know
-    # SWEEP: many rounds of a repetition at once, by a pattern for all and one that finds each.
-    items: Callable[[str, int, int], list[str]]
-    goes_on: FollowTest  # what must come next, lest the last round was not seen to its end
-    # TEXT and PATTERN
-    slot: GrammarSlot
-    text: str
-    leaf: Leaf
-    is_proved: bool  # whether `match` finds the end of a pattern
-    # CHOOSE and AGAIN: the ways on. Of a repetition, another round and leaving it.
-    lookahead_state: LookaheadState
-    options: tuple[Instruction, ...]
-    join: Instruction  # where the ways meet again
-    entry: Instruction | None  # of a repetition, where its rounds begin
-    # BEGIN and RUN: the limits of a repetition.
-    least: int | Computed
-    most: int | Computed | None
-    path: int | None  # which field they are computed from, if from one
-    is_pure: bool  # whether from nothing else
-    limits: dict[str | None, tuple[int, int | None]]  # what they were for fields with this text
-
-    def __init__(self, kind: int, following: Instruction | None = None) -> None:
-        self.kind = kind
-        if following is not None:
-            self.next = following
-
-
-def _no_match(_text: str, _at: int) -> None:
-    """For patterns whose end has to be looked for character by character."""
-
-
-class Unsupported(Exception):
-    """Something that the direct machine cannot do."""
-
-
-class NodeCache(dict[str, Any]):
-    """The nodes of one rule over short texts, made when first asked for; None for texts that are none of it."""
-
-    def __init__(self, symbol: NonTerminal, expand: Expansion, pattern: re.Pattern[str]) -> None:
-        self._symbol = symbol
-        self._expand = expand
-        self._pattern = pattern
-
-    def __missing__(self, text: str) -> Node | None:
-        if self._pattern.fullmatch(text) is None:
-            return None
-        if len(self) >= MAX_SHARED_NODES:
-            self.clear()
-        node = self[text] = new(Node, (self._symbol, self._expand.children(text), (), None))
-        return node
-
-
-class MessageNodeCache(dict[str, Node]):
-    """The nodes of one rule over texts that have been matched, made when first asked for, and kept for a while.
-
-    What was kept of one message is of little use to the next, and would only make the time for a message depend on
-    those before it.
-    """
-
-    def __init__(self, symbol: NonTerminal, expand: Expansion) -> None:
-        self._symbol = symbol
-        self._expand = expand
-
-    def __missing__(self, text: str) -> Node:
-        node = new(Node, (self._symbol, self._expand.children(text), (), None))
-        if len(self) >= MAX_KEPT_NODES:
-            self.clear()
-        self[text] = node
-        return node
-
-
-class Expansion(Protocol):
-    """Makes the parts that some steps, mostly those of a rule, are read as."""
-
-    def __call__(self, data: str | bytes) -> tuple[Part, ...]:
-        """For what a node serialises to."""
-
-    def children(self, text: str) -> tuple[Part, ...]:
-        """For what stands in the buffer of the machine."""
-
-
-class Expander(Protocol):
-    """Makes expansions. `unpacked`: the dialect is BITS, but the buffer holds bytes."""
-
-    def rule(self, nonterminal: Nonterminal, dialect: Dialect, *, unpacked: bool) -> Expansion: ...
-
-    def slots(self, slots: Sequence[GrammarSlot]) -> Expansion:
-        """For bits in bytes."""
 
 
 class FastPathProgram:
@@ -246,7 +79,7 @@ class FastPathProgram:
         self._end = Instruction(END)
 
     def call(self, target: Nonterminal, parties: Parties | None, following: Instruction) -> Instruction:
-        """An instruction to read a rule. How, is decided when it is first met."""
+        """An instruction to read a rule; it is resolved when it is first run."""
         op = Instruction(UNKNOWN, following)
         op.target, op.parties, op.is_tracked = target, parties, target.is_tracked
         op.reads, op.patience = [None, None], CALLS_BEFORE_GENERATING
@@ -255,15 +88,12 @@ class FastPathProgram:
         return op
 
     def forget(self) -> None:
-        """Keep nothing of the message before."""
+        """Empty the caches of the message before."""
         for kept in self._kept.values():
             kept.clear()
 
     def entry(self, nonterminal: Nonterminal) -> Instruction:
-        """The first instruction of a rule.
-
-        :raises Unsupported: there is none
-        """
+        """The first instruction of a rule. :raises Unsupported: there is none"""
         if nonterminal not in self._entries:
             try:
                 self._entries[nonterminal] = self._alternatives(nonterminal, self._end)
@@ -272,7 +102,7 @@ class FastPathProgram:
         return self._entries[nonterminal]
 
     def chain(self, slots: Sequence[GrammarSlot], following: Instruction) -> Instruction:
-        """The instructions of some steps.
+        """The instructions of some slots.
 
         :raises Unsupported: there are none
         :raises Irregular: bits that do not fill bytes
@@ -290,7 +120,7 @@ class FastPathProgram:
         return following
 
     def prepare(self, op: Instruction) -> None:
-        """Decide now, for an instruction and all that may come after it, what would be decided when each is met."""
+        """Resolve an instruction and all that may come after it now."""
         todo = [op]
         seen = {op}
         while todo:
@@ -303,17 +133,14 @@ class FastPathProgram:
                 if op.kind == TOKEN and not op.is_leaf and self.dialect is not Dialect.SKETCH:
                     following.append(self.entry(op.target))
             except Unsupported:
-                continue  # whoever reads will find out
+                continue  # found again when it is read
             todo += [each for each in following if each is not None and each not in seen]
             seen.update(todo)
 
     # --- Rules ------------------------------------------------------------------------------------------------------
 
     def resolve(self, op: Instruction) -> None:
-        """Decide how a rule is read.
-
-        :raises Unsupported: it cannot be
-        """
+        """Choose how a rule is read: as a TOKEN or a CALL. :raises Unsupported: neither is possible"""
         target = op.target
         width = self._regex_rules.width(target)
         op.is_lazy = self.dialect is Dialect.SKETCH
@@ -332,7 +159,7 @@ class FastPathProgram:
             return
         rule_pattern = self._pattern_of(target)
         op.is_leaf = _is_leaf(target)
-        # In detail, a pattern only serves to find nodes that are known. Inside itself a rule would only be read twice.
+        # In DETAIL, a regex only serves to find cached nodes. Inside itself a rule would only be read twice.
         is_known = (
             rule_pattern is not None
             and rule_pattern.most is not None
@@ -347,7 +174,7 @@ class FastPathProgram:
         if width is None:
             op.call = self.call(target, op.parties, op.next)
             self._make_call(op.call)
-            op.call.reads = [False, False]  # what the pattern could not do, no function can
+            op.call.reads = [False, False]  # what the regex could not do, no function can
         self._take(op, rule_pattern)
         op.known, op.short = self._known_of(op, rule_pattern.pattern), -1 if op.parties is not None else MAX_SHARED_TEXT
         op.kept = self._kept_of(op)
@@ -385,7 +212,7 @@ class FastPathProgram:
     def selected(self, symbol: NonTerminal) -> tuple[int, ...]:
         """The paths of computed bounds that select every node with this name.
 
-        :raises Unsupported: for some, it depends on where the node stands
+        :raises Unsupported: the place of the node matters
         """
         bound_paths = self._tables.bound_paths
         if any(len(path.names) > 1 for path in bound_paths.paths):
@@ -435,7 +262,7 @@ class FastPathProgram:
     def _repetition(self, repetition: Nonterminal, following: Instruction) -> Instruction:
         slot = repetition.alternatives[0]
         if self._tables.first_follow.of_slot(slot)[0]:
-            raise Unsupported  # rounds over nothing would go on for ever
+            raise Unsupported  # empty rounds would go on for ever
         lookahead_state = self._lookahead.another_round(repetition)
         if repetition.bounds == (0, 1):
             return self._choose(lookahead_state, (self.chain([slot], following), following), following)
@@ -461,7 +288,7 @@ class FastPathProgram:
         op.limits = {}
 
     def _sweep(self, repetition: Nonterminal, loop: Instruction) -> Instruction | None:
-        """What reads many rounds at once, if they can be told apart by patterns; the loop has the last word."""
+        """An instruction for many rounds at once, if regexes can tell them apart; the loop reads the rest."""
         slot = repetition.alternatives[0]
         target = slot.target
         if self.dialect is Dialect.BITS or target is None or target.symbol is None or slot.parties or target.is_tracked:
@@ -485,7 +312,7 @@ class FastPathProgram:
         return op
 
     def _run(self, repetition: Nonterminal, following: Instruction) -> Instruction | None:
-        """A repetition of a rule over single characters, if it is one and there is no doubt about its end."""
+        """A repetition of a rule over single characters, if it is one and its end is certain."""
         target = repetition.alternatives[0].target
         if target is None or target.symbol is None or target.is_tracked or repetition.alternatives[0].parties:
             return None
@@ -513,7 +340,7 @@ class FastPathProgram:
         return op
 
     def _bits(self, slots: list[GrammarSlot], following: Instruction) -> Instruction:
-        """Steps over bits that fill whole bytes only together."""
+        """Slots over bits that fill whole bytes only together."""
         rule_pattern = self._regex_rules.pattern_of_slots(slots)
         if rule_pattern is None:
             raise Unsupported
@@ -525,7 +352,11 @@ class FastPathProgram:
 
 
 def _is_leaf(nonterminal: Nonterminal) -> bool:
-    """Whether a rule is one terminal and nothing else."""
+    """Return True if a rule is one terminal and nothing else."""
     first = nonterminal.alternatives[0]
     is_single = len(nonterminal.alternatives) == 1 and not nonterminal.parts and first.is_last
     return is_single and first.target is None and first.kind != BIT
+
+
+def _no_match(_text: str, _at: int) -> None:
+    """Match nothing: for patterns whose end has to be looked for character by character."""

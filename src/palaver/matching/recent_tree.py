@@ -1,4 +1,4 @@
-"""The latest part of a conversation as a tree of its own: of bounded size wherever nobody asks for more."""
+"""The recent tree: the latest part of a session as a tree of its own, of bounded size."""
 
 from __future__ import annotations
 
@@ -10,15 +10,14 @@ from palaver.trees.node import Node, NonTerminal, OpenNode, Part, new
 from palaver.trees.paths import Path
 
 
-def nearby(edge: OpenEdge, start: NonTerminal, closing: Sequence[Part] | None) -> tuple[Node, Path]:
-    """A tree with the latest message and what was said just before, and where the message stands in it.
+def recent_tree(edge: OpenEdge, start: NonTerminal, closing: Sequence[Part] | None) -> tuple[Node, Path]:
+    """A tree with the latest message and those just before it, and the path of the message.
 
-    `closing` are the empty parts that come after the message if it completes the node it stands in; None if it does
-    not.
+    `closing` are the empty parts that come after the message if it completes its node; None if it does not.
 
-    Inside of open nodes of symbols that matter everything is there: constraints compare what was said first in such a
-    node with what is said last. Of other nodes around the message the innermost ones are there, each with its latest
-    children; what is further away is left out. The root is always one of the start symbol.
+    Open nodes of symbols that matter are complete: constraints compare the first message in such a node with the last.
+    Of other nodes around the message the innermost ones are there, each with its latest children. The root is always
+    one of the start symbol.
     """
     parts = _latest(edge)
     path = [len(parts) - 1]
@@ -30,10 +29,10 @@ def nearby(edge: OpenEdge, start: NonTerminal, closing: Sequence[Part] | None) -
         if parent is None:
             break
         before = _latest(parent)
-        if edge.place.symbol is None:  # a tree that grows from the bottom stands among the children of what is above
+        if edge.place.symbol is None:  # a tree that grows from the bottom stands among the children above
             path[-1] += len(before)
         else:
-            # What is complete stands there as such, if all of it is there.
+            # A complete node is shown as such if all of it is there.
             kind = Node if is_complete and edge.place.level else OpenNode
             parts = [new(kind, (edge.place.symbol, tuple(parts), (), None))]
             path.append(len(before))
@@ -51,7 +50,7 @@ def nearby(edge: OpenEdge, start: NonTerminal, closing: Sequence[Part] | None) -
 
 
 def _latest(edge: OpenEdge) -> list[Part]:
-    """The latest children of an open node; all of them inside of one that matters."""
+    """The latest children of an open node; all of them inside a node that matters."""
     found: list[Part] = []
     children = edge.children
     while children is not None and (edge.place.level or len(found) < RECENT_WIDTH):

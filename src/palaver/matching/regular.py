@@ -1,16 +1,8 @@
-"""Parts of a grammar that one compiled regular expression can read.
+"""Regex rules: rules of a grammar that one compiled regex can read.
 
-How it works
-------------
-A nonterminal without recursion and without computed bounds describes a regular language, so the `re` module could
-read it in one go, a hundred times faster than we can. But `re` takes the first way that works out and says nothing
-about the others. So a nonterminal is *lifted* into a pattern only if there never is another way: at every choice and
-every loop the ways on can be told apart by the next character, or no word of one way begins a word of another (then
-the pattern looks one character past the choice). This is checked against all that can follow. Such a nonterminal has
-at most one end from any start, and one derivation; what the pattern finds is what the chart would find. Loops are
-written possessively: nothing is ever taken back.
-
-Bits are first told apart bit by bit in the same way, and then packed into sets of bytes.
+A nonterminal without recursion and without computed bounds describes a regular language, so `re` can read it a hundred
+times faster than a parser. `rule_regexes` writes its regex, if there is never more than one way to match. Bits are
+first checked digit by digit in the same way, and then packed into sets of bytes.
 """
 
 from __future__ import annotations
@@ -22,9 +14,7 @@ from contextlib import suppress
 from palaver.grammar.automaton import Automaton, State
 from palaver.grammar.charset import BYTES, CharSet
 from palaver.grammar.outline import NOTHING, Chars, Loop, Outline, Series, can_be_empty
-from palaver.matching.matching_limits import (
-    MAX_AUTOMATON_STATES,
-)
+from palaver.matching.matching_limits import MAX_AUTOMATON_STATES
 from palaver.matching.rule_regexes import (
     END,
     MatchText,
@@ -40,7 +30,7 @@ from palaver.matching.tables import GrammarTables
 
 
 class RegexRules:
-    """The regular parts of one grammar."""
+    """The regular rules of one grammar."""
 
     def __init__(self, tables: GrammarTables) -> None:
         self.alphabet = tables.alphabet - END
@@ -48,14 +38,14 @@ class RegexRules:
         self._bits: dict[Nonterminal, tuple[Outline, int] | None] = {}
 
     def pattern_of(self, nonterminal: Nonterminal, following: CharSet) -> RulePattern | None:
-        """The pattern of a nonterminal that is followed by one of these characters or the end; None if it has none."""
+        """The regex of a nonterminal that is followed by one of these characters or the end; None if it has none."""
         try:
             return rule_pattern(self._outline_of(nonterminal), following)
         except (NotRegular, RecursionError):
             return None
 
     def pattern_of_slots(self, slots: Sequence[GrammarSlot]) -> RulePattern | None:
-        """The same for bits in a row, whose number is always the same."""
+        """The same for a fixed number of bits in a row."""
         try:
             return rule_pattern(_packed(self._row(slots)), CharSet())
         except (NotRegular, RecursionError):
@@ -69,7 +59,7 @@ class RegexRules:
             return None
 
     def pattern_of_rounds(self, repetition: Nonterminal, following: CharSet) -> MatchText | None:
-        """What matches as many rounds of a repetition as there are; where the input ends, maybe half of one."""
+        """A match function for as many rounds of a repetition as there are; the input may end inside the last."""
         try:
             body = self._series([repetition.alternatives[0]])
             if can_be_empty(body):
@@ -79,7 +69,7 @@ class RegexRules:
             return None
 
     def width(self, nonterminal: Nonterminal) -> int | None:
-        """How many bits a nonterminal has, if it is nothing but a fixed number of them."""
+        """The number of bits of a nonterminal, if it is nothing but a fixed number of them."""
         bits = self._bits_in(nonterminal)
         return None if bits is None else bits[1]
 
@@ -87,7 +77,7 @@ class RegexRules:
 
     def _outline_of(self, nonterminal: Nonterminal) -> Outline:
         if nonterminal not in self._outlines:
-            self._outlines[nonterminal] = None  # whoever comes back here is recursive
+            self._outlines[nonterminal] = None  # found again here, it is recursive
             with suppress(NotRegular):
                 self._outlines[nonterminal] = self._outline(nonterminal)
         outline = self._outlines[nonterminal]
@@ -109,12 +99,12 @@ class RegexRules:
         parts: list[Outline] = []
         for run in self.runs(slots):
             if any(slot.target is not None and slot.target.symbol and slot.target.is_tracked for slot in run):
-                raise NotRegular  # somebody will ask where it was
+                raise NotRegular  # a computed bound needs its node
             parts.append(self._slot(run[0]) if self.bits(run[0]) is None else _packed(self._row(run)))
         return series(parts)
 
     def _row(self, slots: Sequence[GrammarSlot]) -> Outline:
-        """Steps over bits as digits 0 and 1."""
+        """Slots over bits as digits 0 and 1."""
         return series([bits[0] for slot in slots if (bits := self.bits(slot)) is not None])
 
     def _slot(self, slot: GrammarSlot) -> Outline:
@@ -132,7 +122,7 @@ class RegexRules:
     # --- Bits -------------------------------------------------------------------------------------------------------
 
     def runs(self, slots: Sequence[GrammarSlot]) -> list[list[GrammarSlot]]:
-        """Steps grouped so that each group fills whole characters: one step, or several with bits.
+        """Slots grouped so that each group fills whole characters: one slot, or several with bits.
 
         :raises Irregular: they cannot be grouped so
         """
@@ -153,14 +143,14 @@ class RegexRules:
         return groups
 
     def bits(self, slot: GrammarSlot) -> tuple[Outline, int] | None:
-        """What a step wants, as digits 0 and 1, and how many; None if it is not a fixed number of bits."""
+        """The element of a slot as digits 0 and 1, and their number; None if it is not a fixed number of bits."""
         if slot.target is None:
             return (_literal("01"[slot.bit]), 1) if slot.kind == BIT else None
         return self._bits_in(slot.target)
 
     def _bits_in(self, nonterminal: Nonterminal) -> tuple[Outline, int] | None:
         if nonterminal not in self._bits:
-            self._bits[nonterminal] = None  # whoever comes back here is recursive
+            self._bits[nonterminal] = None  # found again here, it is recursive
             self._bits[nonterminal] = self._bits_of(nonterminal)
         return self._bits[nonterminal]
 
@@ -223,8 +213,8 @@ def _right_linear(rounds: list[Outline], ends: list[Outline]) -> Outline:
 
 
 def _packed(bits: Outline) -> Outline:
-    """Rows of 0 and 1, eight to a byte, as bytes."""
-    write_regex(bits, Chars(END))  # only to know that there is never a choice
+    """Rows of 0 and 1 as bytes, eight digits to a byte."""
+    write_regex(bits, Chars(END))  # raises unless every choice is certain
     outlines: dict[State, Outline] = {}
     todo = [Automaton(bits).start]
     ways: dict[State, dict[State, list[int]]] = {}
@@ -242,7 +232,7 @@ def _packed(bits: Outline) -> Outline:
             if after is not None:
                 ways[state].setdefault(after, []).append(byte)
         todo += ways[state]
-    # All rows have the same length, so no state comes back, and those found last stand nearest to the end or beside.
+    # All rows have the same length, so no state comes back.
     start, *_ = ways
     return _bytes_from(start, ways, outlines)
 

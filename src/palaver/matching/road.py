@@ -1,7 +1,7 @@
-"""A grammar made ready for the direct road: its programs, its functions, and what its machines share.
+"""Fast path: the compiled programs and generated functions of a grammar, and what its machines share.
 
-Machines (`direct`) read messages that come in pieces. A message that is all there is mostly read without one. What a
-lazy node is made of is worked out here, too, by a function or a machine of its own.
+Machines (`fast_path_machine`) read messages that come in pieces. A complete message is mostly read by a regex or a
+generated function. The children of lazy nodes are made here, too.
 """
 
 from __future__ import annotations
@@ -10,24 +10,24 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from palaver.grammar.code import SPEC_CODE_RAISES
-from palaver.matching.direct import DONE, FAILED, FALL_BACK, FastPathMachine
+from palaver.matching.direct import FastPathMachine
+from palaver.matching.fast_path_scanner import DONE, FAILED, FALL_BACK
 from palaver.matching.generated import FunctionLibrary
 from palaver.matching.generated_lookups import GaveUp
-from palaver.matching.lookahead import Lookahead
-from palaver.matching.matching_limits import CALLS_BEFORE_GENERATING, MAX_KEPT_TEXT, MIN_CHARACTERS_TO_PAUSE_COLLECTOR
-from palaver.matching.program import (
+from palaver.matching.instructions import (
     CALL,
     STOP,
     TOKEN,
     Dialect,
     Expansion,
-    FastPathParts,
-    FastPathProgram,
     FieldValue,
     Instruction,
     ReadFunction,
     Unsupported,
 )
+from palaver.matching.lookahead import Lookahead
+from palaver.matching.matching_limits import CALLS_BEFORE_GENERATING, MAX_KEPT_TEXT, MIN_CHARACTERS_TO_PAUSE_COLLECTOR
+from palaver.matching.program import FastPathParts, FastPathProgram
 from palaver.matching.regular import RegexRules
 from palaver.matching.rule_regexes import END_MARK
 from palaver.matching.steps import Computed, GrammarSlot, Nonterminal
@@ -41,7 +41,7 @@ _DIGITS: Final = {chr(byte): f"{byte:08b}" for byte in range(256)}
 
 
 class FastPath:
-    """A grammar made ready for machines. `by_earley` reads a text as a rule when a machine is lost."""
+    """A grammar compiled for machines. `by_earley` reads a text as a rule when a machine falls back."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class FastPath:
         return FastPathMachine(self, *self._begin(lazy))
 
     def _begin(self, lazy: bool) -> tuple[FastPathProgram, Instruction]:
-        """The program for a message that begins now, and its first instruction."""
+        """The program for a message, and its first instruction."""
         begin = self._starts.get(lazy)
         if begin is None:
             program = self._programs[Dialect.SKETCH if lazy else Dialect.FULL]
@@ -80,14 +80,14 @@ class FastPath:
         return begin
 
     def prepare(self) -> None:
-        """Work out what would be worked out when the first message is read, and when somebody looks into it."""
+        """Compile now what would be compiled with the first message, and with the first look into its tree."""
         program, op = self._begin(True)
         program.prepare(op)
         detail = self._programs[Dialect.DETAIL]
         detail.prepare(detail.call(self.tables.start, None, _STOP))
 
     def read_whole(self, text: str, lazy: bool) -> Node | None:
-        """The tree of a message that is all there, if that is known without a machine; None says nothing."""
+        """The tree of a complete message, if a regex or function can read it; None says nothing."""
         _, op = self._begin(lazy)
         if END_MARK in text:
             return None
@@ -120,7 +120,7 @@ class FastPath:
         return new(Node, (op.symbol, op.expand.children(text), (), op.parties))
 
     def known(self, node: Node, text: str) -> Node:
-        """The same node, knowing its text."""
+        """The same node, with its text cached."""
         return known_node(node, text.encode("latin-1") if self.tables.binary else text)
 
     def rule(self, nonterminal: Nonterminal, dialect: Dialect, *, unpacked: bool) -> Expansion:
@@ -132,7 +132,7 @@ class FastPath:
         return _RuleExpansion(self, program, lambda: program.chain(slots, _STOP), None, unpacked=True)
 
     def library(self, program: FastPathProgram, *, ended: bool) -> FunctionLibrary:
-        """The functions for the rules of a program."""
+        """The generated functions for the rules of a program."""
         key = program, ended
         if key not in self._libraries:
             self._libraries[key] = FunctionLibrary(program, self.limits, binary=self.tables.binary, ended=ended)
@@ -149,7 +149,7 @@ class FastPath:
             if field is None:
                 return FAILED
             text = field[1]
-        # What depends on a short field only is not computed twice.
+        # A limit that depends on a short field only is not computed twice.
         known = op.limits.get(text)
         if known is not None:
             return known
@@ -164,7 +164,7 @@ class FastPath:
             low = least if isinstance(least, int) else self._count(least, fields)
             high = low if most == least else self._count(most, fields) if isinstance(most, Computed) else most
         except SPEC_CODE_RAISES:
-            return FALL_BACK  # the chart will tell
+            return FALL_BACK  # the Earley parser will report it
         if low is None or (high is None and most is not None) or (high is not None and (high < 0 or low > high)):
             return FAILED
         return max(0, low), high
@@ -183,7 +183,7 @@ class FastPath:
 
 
 class _RuleExpansion:
-    """Makes the parts of a rule, or of steps over bits, by a function or a machine of its own."""
+    """Makes the children of a rule, or the parts of bits, by a function or a machine of its own."""
 
     __slots__ = ("_entry", "_fast_path", "_first", "_nonterminal", "_patience", "_program", "_read", "_unpacked")
 

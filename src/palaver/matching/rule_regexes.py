@@ -26,8 +26,8 @@ from palaver.matching.matching_limits import (
     MAX_STATE_PAIRS,
 )
 
-# Stands for the end of the input in sets of characters. It is no character of any script, and an input that has it
-# nevertheless is not for us.
+# Stands for the end of the input in sets of characters. It is no character of any script; the fast path falls back on
+# an input that has it nevertheless.
 END_MARK = chr(END_OF_UNICODE - 1)
 END = CharSet.of(END_MARK)
 
@@ -35,18 +35,18 @@ MatchText: TypeAlias = Callable[..., "re.Match[str] | None"]
 
 
 class NotRegular(Exception):
-    """Not something that one pattern can read."""
+    """Raised for a rule that one deterministic regex cannot read."""
 
 
 @dataclass(frozen=True)
 class RulePattern:
-    """A nonterminal as a pattern."""
+    """The regex of a nonterminal."""
 
     pattern: re.Pattern[str]
-    is_closed: bool  # whether nothing it matches can be the beginning of something longer
-    least: int  # how many characters it has
+    is_closed: bool  # True if no match is a prefix of a longer one
+    least: int  # lengths of a match
     most: int | None
-    chars: CharSet  # what it can begin with
+    chars: CharSet  # that a match can begin with
     outline: Outline
 
     @property
@@ -58,13 +58,13 @@ class RulePattern:
         return self.pattern.findall
 
     def takes_all(self, alphabet: CharSet) -> bool:
-        """Whether it matches any characters whatever, so many of them."""
+        """Return True if it matches any characters, in a fixed number."""
         parts = self.outline.parts if isinstance(self.outline, Series) else (self.outline,)
         return all(isinstance(part, Chars) and part.chars == alphabet for part in parts)
 
     @cached_property
     def start(self) -> State:
-        """Where an automaton for it starts."""
+        """The start state of its automaton."""
         return Automaton(self.outline).start
 
 
@@ -87,7 +87,7 @@ def rule_pattern(outline: Outline, following: CharSet) -> RulePattern:
     # What always has the same length is never the beginning of something longer.
     is_open = least != most and _is_open(outline)
     if is_open:
-        # Without the rest of the input a round or an option may look as if it were absent.
+        # Without the rest of the input a round or an option may look absent.
         text += _look(following)
     return RulePattern(re.compile(text), not is_open, least, most, _first(outline), outline)
 
@@ -101,7 +101,7 @@ def write_regex(outline: Outline, rest: Outline) -> str:
         case Chars(chars):
             return write_chars(chars)
         case Series(parts):
-            # Characters do not care what comes next, and most parts are characters.
+            # The regex of characters does not depend on the rest, and most parts are characters.
             return "".join(
                 write_chars(part.chars)
                 if isinstance(part, Chars)
@@ -119,12 +119,12 @@ def write_regex(outline: Outline, rest: Outline) -> str:
 
 
 def write_chars(chars: CharSet) -> str:
-    """A pattern for one character of a set."""
+    """A regex for one character of a set."""
     if chars.size() == 1:
         return re.escape(chr(chars.bounds[0]))
     if chars.bounds[-1] < END_OF_UNICODE - 1:
         return f"[{chars.as_class()}]"
-    # What is left out is less, and `re` is slow with large sets.
+    # The complement is smaller, and `re` is slow with large sets.
     others = EVERY - chars - END
     return f"[^{others.as_class()}]" if others else "(?s:.)"
 
@@ -132,7 +132,7 @@ def write_chars(chars: CharSet) -> str:
 def _write_fork(options: Sequence[Outline], rest: Outline) -> str:
     if len(options) > MAX_ALTERNATIVES_COMPARED:
         raise NotRegular
-    options = sorted(options, key=can_be_empty)  # what can be empty would always do, so it comes last
+    options = sorted(options, key=can_be_empty)  # an option that can be empty always matches, so it comes last
     texts = [write_regex(option, rest) for option in options]
     firsts = [_first(series([option, rest])) for option in options]
     if not any(one & two for one, two in combinations(firsts, 2)):
@@ -157,7 +157,7 @@ def _union(sets: Sequence[CharSet]) -> CharSet:
 
 
 def _first(outline: Outline) -> CharSet:
-    """What an outline can begin with."""
+    """The characters that an outline can begin with."""
     match outline:
         case Chars(chars):
             return chars
@@ -192,7 +192,7 @@ def _lengths(outline: Outline) -> tuple[int, int | None]:
 
 
 def _is_open(outline: Outline) -> bool:
-    """Whether something it matches can be the beginning of something longer that it matches."""
+    """Return True if a match can be a prefix of a longer match."""
     if _has_an_end_mark(outline):
         return False
     heads = _heads(outline)
@@ -208,12 +208,12 @@ def _is_open(outline: Outline) -> bool:
                 seen.add(after)
                 states.append(after)
         if len(seen) > MAX_AUTOMATON_STATES:
-            return True  # nobody knows
+            return True  # perhaps
     return False
 
 
 def _has_an_end_mark(outline: Outline) -> bool:
-    """Whether all that it matches ends with a character that stands nowhere else in it, as lines do."""
+    """Return True if every match ends with a character that stands nowhere else in it, as lines do."""
     match outline:
         case Series((*parts, Chars(mark))) if mark.size() == 1:
             char = chr(mark.bounds[0])
@@ -233,13 +233,13 @@ def _characters(outline: Outline) -> Iterator[CharSet]:
 
 
 def _heads(*outlines: Outline) -> list[str]:
-    """One character of each kind: those between two of them are treated alike."""
+    """One character of each class: those between two of them are treated alike."""
     bounds = sorted({bound for outline in outlines for bound in _bounds(outline)})
     return [chr(bound) for bound in bounds if bound < END_OF_UNICODE]
 
 
 def _are_apart(one: Outline, two: Outline) -> bool:
-    """Whether no word of either begins a word of the other."""
+    """Return True if no word of either is a prefix of a word of the other (product automaton)."""
     if any(not (left & right) for left, right in zip(_beginning(one), _beginning(two), strict=False)):
         return True
     heads = _heads(one, two)
@@ -260,7 +260,7 @@ def _are_apart(one: Outline, two: Outline) -> bool:
 
 
 def _beginning(outline: Outline) -> Iterator[CharSet]:
-    """What the first characters can be, as far as there is one in each place for certain."""
+    """The sets of the first characters, as far as there is one in each place for certain."""
     match outline:
         case Chars(chars):
             yield chars

@@ -1,10 +1,10 @@
-"""Grammar expressions as steps that the chart can run, and what is known about them."""
+"""Compilation of grammar expressions into grammar slots, for one kind of input."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
-from typing import TypeAlias
+from typing import TypeAlias, assert_never
 
 from palaver.grammar.charset import BYTES, EVERY
 from palaver.grammar.ir import bodies_below, computed_bounds
@@ -32,10 +32,10 @@ BoundEvaluator: TypeAlias = Callable[[Expression, Node | None], int]
 
 
 class GrammarTables:
-    """A grammar for one kind of input.
+    """A grammar compiled for one kind of input.
 
     `binary`: the buffer holds bytes as the characters up to U+00FF. `whole`: the input is one sentence, nothing more.
-    `is_pure`: whether a bound depends on the node it is computed from and nothing else.
+    `is_pure`: tells if a bound depends on the node it is computed from and nothing else.
     """
 
     def __init__(
@@ -101,6 +101,8 @@ class GrammarTables:
                 slot.target = self._repetition(part)
             case Permutation(parts):
                 slot.target = self._permutation(parts)
+            case _:
+                assert_never(part)
         return slot
 
     def _new_slot(self, kind: int, owner: Nonterminal) -> GrammarSlot:
@@ -126,6 +128,8 @@ class GrammarTables:
                 slot.start = (regex.byte_automaton if self.binary else regex.automaton).start
                 slot.verify = None if regex.is_plain else regex.matches
                 slot.shown = show_pattern(source)
+            case _:
+                assert_never(part)
 
     def _repetition(self, part: Repeat) -> Nonterminal:
         repetition = self._nonterminal()
@@ -148,7 +152,7 @@ class GrammarTables:
         head = self._new_slot(HEAD, permutation)
         permutation.alternatives.append(head)
         for number, part in enumerate(parts):
-            # A nonterminal of its own for each part, so that `bit` is free to say which part it is.
+            # A nonterminal of its own for each part, so that `bit` is free for the number of the part.
             slot = self._new_slot(CALL, permutation)
             slot.mode, slot.following, slot.bit = PERMUTATION, head, 1 << number
             slot.target = self._nonterminal()
@@ -156,7 +160,7 @@ class GrammarTables:
             permutation.parts.append(slot)
         return permutation
 
-    # --- What computed bounds have nothing to do with ----------------------------------------------------------------
+    # --- Shapes ------------------------------------------------------------------------------------------------------
 
     def _mark_tracked(self) -> None:
         last_names = {path.names[-1] for path in self.bound_paths.paths}
@@ -176,7 +180,7 @@ class GrammarTables:
 
 
 def _looks_back(nonterminal: Nonterminal) -> bool:
-    """Whether it is a repetition whose bounds are computed from something that was read."""
+    """Return True for a repetition whose bounds are computed from the input."""
     bounds = (nonterminal.least, nonterminal.most)
     return any(isinstance(bound, Computed) and bound.path is not None for bound in bounds)
 

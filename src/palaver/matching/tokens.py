@@ -1,17 +1,14 @@
-"""Rules that the chart reads at once, as if they were terminals.
+"""Token rules: rules that the Earley parser reads at once by a regex, like terminals.
 
-How it works
-------------
-Where the direct road gets lost, most of a message is certain all the same: numbers, names and fields that one pattern
-can read (`regex_rules`). Such a rule has at most one end from any start, and one derivation, so the chart need not go
-into it. It takes the rule as a *token*: the pattern finds the end, and what lies between is a terminal to the chart.
-Its node is made with the tree, in the same way as on the direct road. A *run* is a repetition of a rule over single
-characters, whose end is certain: it has so many of them, or what follows is none of them.
+Where the fast path falls back, most of a message is certain all the same: numbers, names and fields that one regex can
+read (`regex_rules`). Such a rule has at most one end from any start, and one derivation, so the parser need not
+predict it: the regex finds the end. Its node is made with the tree, as on the fast path. A *character run* is a
+repetition of a rule over single characters whose end is certain: it has a fixed length, or none of them can follow.
 
-If the pattern does not see the end because the rest has not come yet, the chart goes into the rule after all.
+If the regex does not see the end because the rest has not come yet, the parser predicts the rule after all.
 
-A chart with tokens finds the same trees and the same lengths, and lives as long. But it does not know what was
-expected in the middle of a token, or is open there; who asks for that must ask a chart without.
+A parser with tokens finds the same trees and lengths. But it does not know what was expected inside a token, or is open
+there; a parser without tokens does.
 """
 
 from __future__ import annotations
@@ -19,8 +16,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from palaver.matching.instructions import Dialect, Expander, Expansion, NodeCache
 from palaver.matching.matching_limits import MAX_SHARED_TEXT
-from palaver.matching.program import Dialect, Expander, Expansion, NodeCache
 from palaver.matching.regular import RegexRules
 from palaver.matching.rule_regexes import MatchText, RulePattern
 from palaver.matching.steps import Nonterminal
@@ -28,13 +25,13 @@ from palaver.matching.tables import GrammarTables
 from palaver.trees.lazy import LazyNode
 from palaver.trees.node import Node, NonTerminal, Part, Parties, new
 
-# What is said in place of an end: it may be anywhere, so go into it; or it cannot be here.
+# In place of an end: it may be anywhere, so predict the rule; or the token cannot be here.
 UNSURE: Final = -1
 NEVER: Final = -2
 
 
 class RuleToken:
-    """A rule. `binary`: leaves are bytes."""
+    """A rule read by one regex. `binary`: leaves are bytes."""
 
     def __init__(self, symbol: NonTerminal, rule_pattern: RulePattern, expand: Expansion, *, binary: bool) -> None:
         self.symbol = symbol
@@ -67,7 +64,7 @@ class RuleToken:
 
 
 class CharacterRun:
-    """A repetition of a rule over single characters, of which `match` finds as many as there are."""
+    """A repetition of a rule over single characters, of which `match` finds the longest run."""
 
     def __init__(self, match: MatchText, known: NodeCache) -> None:
         self._match = match
@@ -88,13 +85,13 @@ class CharacterRun:
 
 
 class TokenTable(dict[Nonterminal, RuleToken | CharacterRun | None]):
-    """What a chart can read at once; None for what it cannot. Found out when it is first asked."""
+    """The tokens of a grammar, made when first asked for; None for a nonterminal that is not one."""
 
     def __init__(self, tables: GrammarTables, regex_rules: RegexRules, expander: Expander) -> None:
         self._tables = tables
         self._regex_rules = regex_rules
         self._expander = expander
-        # Bits in a text are no bytes, and have no pattern.
+        # Bits in a text are no bytes, and have no regex.
         self._is_possible = tables.binary or tables.unit == 1
 
     def __missing__(self, nonterminal: Nonterminal) -> RuleToken | CharacterRun | None:
