@@ -46,7 +46,7 @@ from random_specs import (
     from_bits,
     mutated,
 )
-from test_against_the_definition import dead_at
+from test_against_the_definition import failure_offset
 from test_computed_repetition import TopDown
 
 from palaver.grammar.show import show_expr
@@ -646,7 +646,7 @@ def against_definition(run: Run, subject: Subject, data: Data) -> None:
         expect("lengths", found.complete, tuple(lengths))
         expect("may go on", found.may_go_on, reading.may_go_on("<s>"))
         if not found.complete_here:
-            expect("dead at", found.dead_at, dead_at(data, readings))
+            expect("dead at", found.dead_at, failure_offset(data, readings))
         wanted = list(islice(reading.trees("<s>"), TREES))
         expect("trees", list(map(outline, answers.trees(None)[: len(wanted)])), list(map(outline, wanted)))
         if len(wanted) < TREES and reading.patience > 0:

@@ -22,7 +22,7 @@ from collections.abc import Collection, Iterable, Iterator
 from weakref import WeakKeyDictionary, WeakValueDictionary, ref
 
 from palaver.matching.dialogue_grammar import DialogueGrammar, MessageType
-from palaver.matching.dialogue_rules import AnyFields, DialogueRules, Fields
+from palaver.matching.dialogue_rules import AnyFields, DialogueRules, LoopFields
 from palaver.matching.dialogue_terms import (
     ChoiceTerm,
     ComputedLoopTerm,
@@ -44,10 +44,30 @@ from palaver.matching.open_tree import AddAction, CloseAction, OpenAction, TreeA
 from palaver.matching.tables import BoundEvaluator
 
 __all__ = [
-    "AddAction", "AnyFields", "ChoiceTerm", "CloseAction", "ComputedLoopTerm", "DialogueAutomaton", "DialogueRules",
-    "DialogueState", "DialogueTerm", "DottedRule", "EmptyTextTerm", "Fields", "LeftCornerTerm", "LoopTerm",
-    "MessageTerm", "OpenAction", "PermutationTerm", "RoundEndTerm", "RuleEndTerm", "SequenceTerm", "StateTerm",
-    "TreeAction", "WrapAction", "computed_loops",
+    "AddAction",
+    "AnyFields",
+    "ChoiceTerm",
+    "CloseAction",
+    "ComputedLoopTerm",
+    "DialogueAutomaton",
+    "DialogueRules",
+    "DialogueState",
+    "DialogueTerm",
+    "DottedRule",
+    "EmptyTextTerm",
+    "LeftCornerTerm",
+    "LoopFields",
+    "LoopTerm",
+    "MessageTerm",
+    "OpenAction",
+    "PermutationTerm",
+    "RoundEndTerm",
+    "RuleEndTerm",
+    "SequenceTerm",
+    "StateTerm",
+    "TreeAction",
+    "WrapAction",
+    "computed_loops",
 ]  # fmt: skip
 
 
@@ -79,7 +99,7 @@ class MessageTransition:
         self,
         level: DialogueState,
         route: Route,
-        future: DialogueState,
+        state: DialogueState,
         *,
         closing: tuple[TreeAction, ...] | None = None,
         ending: tuple[TreeAction, ...] = (),
@@ -88,7 +108,7 @@ class MessageTransition:
         self.level = level  # the state where the route begins
         self.route = route
         # A weak reference: states cache their transitions, so a strong one would keep all states alive.
-        self.future = ref(future)
+        self.future = ref(state)
         self.closing = closing
         self.ending = ending
         self.then = then
@@ -113,14 +133,14 @@ class DialogueAutomaton:
 
     def _state(self, position: DottedRule, following: DialogueState | None) -> DialogueState:
         key = (position, following)
-        future = self._states.get(key)
-        if future is None:
+        state = self._states.get(key)
+        if state is None:
             is_asking = self.positions.is_asking(position) or (
                 following is not None and following.is_asking and position.ending is not None
             )
-            future = self._states[key] = DialogueState(position, following, is_asking=is_asking)
-            self._kept.append(future)
-        return future
+            state = self._states[key] = DialogueState(position, following, is_asking=is_asking)
+            self._kept.append(state)
+        return state
 
     def prepare(self) -> None:
         """Build the states that are not too far ahead now."""
@@ -128,33 +148,35 @@ class DialogueAutomaton:
 
     # --- Questions ----------------------------------------------------------------------------------------------------
 
-    def moves(self, future: DialogueState, fields: Fields | None) -> tuple[MessageType, ...]:
+    def moves(self, state: DialogueState, fields: LoopFields | None) -> tuple[MessageType, ...]:
         """The message types that may come next, in the order of the spec."""
-        if future.is_asking:
+        if state.is_asking:
             return self.in_order(
-                move for level in self._levels(future, fields) for move in self._moves_at(level, fields)
+                move for level in self._levels(state, fields) for move in self._moves_at(level, fields)
             )
-        if future.moves is None:
-            self._find_out(future)
-        return future.moves or ()
+        if state.moves is None:
+            self._find_out(state)
+        return state.moves or ()
 
-    def can_end(self, future: DialogueState, fields: Fields | None) -> bool:
+    def can_end(self, state: DialogueState, fields: LoopFields | None) -> bool:
         """Return True if the session may end here."""
-        if future.is_asking:
-            *_, last = self._levels(future, fields)
+        if state.is_asking:
+            *_, last = self._levels(state, fields)
             if last.is_asking:
                 return last.following is None and self.positions.ending(last.position, fields) is not None
             return self.can_end(last, None)
-        if future.moves is None:
-            self._find_out(future)
-        return future.can_end
+        if state.moves is None:
+            self._find_out(state)
+        return state.can_end
 
-    def steps(self, future: DialogueState, move: MessageType, fields: Fields | None) -> tuple[MessageTransition, ...]:
+    def steps(
+        self, state: DialogueState, move: MessageType, fields: LoopFields | None
+    ) -> tuple[MessageTransition, ...]:
         """All transitions by a message, the preferred first."""
-        if not future.is_asking:
-            return self._known_steps(future, move)
+        if not state.is_asking:
+            return self._known_steps(state, move)
         found: tuple[MessageTransition, ...] = ()
-        for level in reversed(list(self._levels(future, fields))):
+        for level in reversed(list(self._levels(state, fields))):
             if level.is_asking:
                 routes = self.positions.routes(level.position, fields).get(move, [])
                 found = self._merged(level, routes, self.positions.ending(level.position, fields), found)
@@ -164,32 +186,32 @@ class DialogueAutomaton:
 
     def future_after(self, step: MessageTransition) -> DialogueState:
         """The state after a transition."""
-        future = step.future()
-        return future if future is not None else self.lead(step.level, step.route)
+        state = step.future()
+        return state if state is not None else self.lead(step.level, step.route)
 
     def covers(self, one: DialogueState, other: DialogueState) -> bool:
         """Return True if `one` can go on in all ways that `other` can, because it becomes `other` when rules end."""
-        future: DialogueState | None = one
+        state: DialogueState | None = one
         for _ in range(MAX_ENDINGS_COMPARED):
-            if future is other:
+            if state is other:
                 return True
-            if future is None or future.is_asking or future.position.ending is None:
+            if state is None or state.is_asking or state.position.ending is None:
                 return False
-            future = future.following
+            state = state.following
         return False
 
-    def ahead(self, future: DialogueState) -> frozenset[str]:
+    def ahead(self, state: DialogueState) -> frozenset[str]:
         """The symbols of the messages that may still come; of all messages, if there are too many states ahead."""
-        ahead = self._ahead.get(future)
+        ahead = self._ahead.get(state)
         if ahead is None:
-            ahead = self._ahead[future] = self._look_ahead(future)
+            ahead = self._ahead[state] = self._look_ahead(state)
         return ahead
 
-    def _look_ahead(self, future: DialogueState) -> frozenset[str]:
+    def _look_ahead(self, state: DialogueState) -> frozenset[str]:
         fields = AnyFields(self.positions) if self.positions.has_computed_loops else None
         symbols: set[str] = set()
-        todo = [future]
-        found = {future: None}
+        todo = [state]
+        found = {state: None}
         for here in todo:
             for move in self.moves(here, fields):
                 symbols.add(move.symbol)
@@ -205,10 +227,10 @@ class DialogueAutomaton:
 
     # --- States that are not asking -----------------------------------------------------------------------------------
 
-    def _find_out(self, future: DialogueState) -> None:
+    def _find_out(self, state: DialogueState) -> None:
         """Cache the moves from a state and whether it can end, after those of all that it becomes when rules end."""
         levels: list[DialogueState] = []
-        level: DialogueState | None = future
+        level: DialogueState | None = state
         while level is not None and level.moves is None:
             levels.append(level)
             level = level.following if level.position.ending is not None else None
@@ -218,9 +240,9 @@ class DialogueAutomaton:
             more = () if following is None else following.moves or ()
             level.moves = self.in_order((*self.positions.routes(level.position, None), *more))
 
-    def _known_steps(self, future: DialogueState, move: MessageType) -> tuple[MessageTransition, ...]:
+    def _known_steps(self, state: DialogueState, move: MessageType) -> tuple[MessageTransition, ...]:
         levels: list[DialogueState] = []
-        level: DialogueState | None = future
+        level: DialogueState | None = state
         while level is not None and move not in level.steps and move in self.moves(level, None):
             levels.append(level)
             level = level.following if level.position.ending is not None else None
@@ -228,20 +250,20 @@ class DialogueAutomaton:
             later = () if level.following is None else level.following.steps.get(move, ())
             routes = self.positions.routes(level.position, None).get(move, [])
             level.steps[move] = self._merged(level, routes, level.position.ending, later)
-        return future.steps.get(move, ())
+        return state.steps.get(move, ())
 
     # --- States that are asking ---------------------------------------------------------------------------------------
 
-    def _levels(self, future: DialogueState, fields: Fields | None) -> Iterator[DialogueState]:
+    def _levels(self, state: DialogueState, fields: LoopFields | None) -> Iterator[DialogueState]:
         """This state, and those it becomes when rules end, up to the first that is not asking."""
-        level: DialogueState | None = future
+        level: DialogueState | None = state
         while level is not None:
             yield level
             if not level.is_asking or self.positions.ending(level.position, fields) is None:
                 return
             level = level.following
 
-    def _moves_at(self, level: DialogueState, fields: Fields | None) -> Iterable[MessageType]:
+    def _moves_at(self, level: DialogueState, fields: LoopFields | None) -> Iterable[MessageType]:
         """The moves of this level alone; if it is not asking, also of all below it."""
         return self.positions.routes(level.position, fields) if level.is_asking else self.moves(level, None)
 
@@ -262,20 +284,20 @@ class DialogueAutomaton:
         found = [(self.lead(level, route), self._step(level, route)) for route in routes]
         if ending is not None:
             for then in later:
-                future = self.future_after(then)
+                state = self.future_after(then)
                 found.append(
                     (
-                        future,
+                        state,
                         MessageTransition(
-                            then.level, then.route, future, closing=then.closing, ending=ending, then=then
+                            then.level, then.route, state, closing=then.closing, ending=ending, then=then
                         ),
                     )
                 )
         if not self.positions.distinguished:
             kept: list[tuple[DialogueState, MessageTransition]] = []
-            for future, step in found:
-                if not any(self.covers(other, future) for other, _ in kept):
-                    kept.append((future, step))
+            for state, step in found:
+                if not any(self.covers(other, state) for other, _ in kept):
+                    kept.append((state, step))
             found = kept
         if len(found) > MOST_HYPOTHESES:
             MOST_HYPOTHESES.reached()
@@ -287,10 +309,10 @@ class DialogueAutomaton:
 
     def lead(self, level: DialogueState, route: Route) -> DialogueState:
         """The state at the end of a route."""
-        future = level.following
+        state = level.following
         for position in route.pushed:
-            future = self._state(position, future)
+            state = self._state(position, state)
         if not route.after.is_over:
-            return self._state(route.after, future)
-        assert future is not None, "the end of the whole is never over"
-        return future
+            return self._state(route.after, state)
+        assert state is not None, "the end of the whole is never over"
+        return state

@@ -55,7 +55,7 @@ from palaver.trees.node import Node, NonTerminal, Part
 _CLOSE = CloseAction()
 
 
-class Fields:
+class LoopFields:
     """The fields of computed loops in one history, and what follows from them."""
 
     def __init__(self, positions: DialogueRules, nodes: tuple[Node | None, ...]) -> None:
@@ -101,7 +101,7 @@ class Fields:
             return None
 
 
-class AnyFields(Fields):
+class AnyFields(LoopFields):
     """Fields with which a computed loop has any number of rounds, to ask what is possible."""
 
     def __init__(self, positions: DialogueRules) -> None:
@@ -202,7 +202,7 @@ class DialogueRules:
         return self._grown[key]
 
     def _growth_to_goal(
-        self, growing: LeftCornerTable, item: LeftCornerTerm, fields: Fields | None
+        self, growing: LeftCornerTable, item: LeftCornerTerm, fields: LoopFields | None
     ) -> tuple[TreeAction, ...] | None:
         """The actions that make a tree of the goal without a message in between; None if there are none."""
         growths: dict[NonTerminal, tuple[TreeAction, ...]] = {item.symbol: ()}
@@ -216,7 +216,7 @@ class DialogueRules:
                     todo.append(corner.outer)
         return growths.get(item.goal)
 
-    def growing(self, group: RecursiveGroup, fields: Fields | None) -> LeftCornerTable:
+    def growing(self, group: RecursiveGroup, fields: LoopFields | None) -> LeftCornerTable:
         """The left corners of trees of a recursive group that begin now."""
         if group not in self._growing:
             found = self._explored(group, None)
@@ -232,10 +232,10 @@ class DialogueRules:
             fields.growing[group] = growing
         return fields.growing[group]
 
-    def _explored(self, group: RecursiveGroup, fields: Fields | None) -> list[ClosureResult]:
+    def _explored(self, group: RecursiveGroup, fields: LoopFields | None) -> list[ClosureResult]:
         return [PredictionClosure(self, fields).run(self.body(name), name) for name in group]
 
-    def routes(self, position: DottedRule, fields: Fields | None) -> dict[MessageType, list[Route]]:
+    def routes(self, position: DottedRule, fields: LoopFields | None) -> dict[MessageType, list[Route]]:
         """All routes from a dotted rule, the preferred first."""
         if fields is None or not self.is_asking(position):
             return self._found(position).routes
@@ -252,7 +252,7 @@ class DialogueRules:
             position.found = PredictionClosure(self, None).run(position)
         return position.found
 
-    def ending(self, position: DottedRule, fields: Fields | None) -> tuple[TreeAction, ...] | None:
+    def ending(self, position: DottedRule, fields: LoopFields | None) -> tuple[TreeAction, ...] | None:
         """The actions that end a dotted rule without a message; None if one must come."""
         if fields is None or not self.is_asking(position):
             return position.ending

@@ -22,7 +22,7 @@ from palaver.grammar.ir import refs
 from palaver.matching.bound_paths import NO_PATH_STATE, BoundPaths, PathState
 from palaver.matching.dialogue_automaton import DialogueAutomaton, DialogueState, MessageTransition
 from palaver.matching.dialogue_grammar import MessageType, cut_at_messages
-from palaver.matching.dialogue_rules import Fields
+from palaver.matching.dialogue_rules import LoopFields
 from palaver.matching.matching_limits import MOST_HYPOTHESES
 from palaver.matching.open_tree import (
     AddAction,
@@ -102,7 +102,7 @@ class Forecaster:
         """The forecast before the first message."""
         fields = None
         if self.positions.has_computed_loops:
-            fields = Fields(self.positions, (None,) * len(self.positions.bound_paths.paths))
+            fields = LoopFields(self.positions, (None,) * len(self.positions.bound_paths.paths))
         edge = root(self.start)
         return Forecast(self, (Hypothesis(self, self.compiled.beginning, fields, edge, edge, [], 0),))
 
@@ -110,20 +110,20 @@ class Forecaster:
 class Hypothesis:
     """One derivation of the messages so far."""
 
-    __slots__ = ("_closing", "_done", "_edge", "_fields", "_forecaster", "_future", "_group", "_said", "origin")
+    __slots__ = ("_closing", "_done", "_edge", "_fields", "_forecaster", "_group", "_said", "_state", "origin")
 
     def __init__(
         self,
         forecaster: Forecaster,
-        future: DialogueState,
-        fields: Fields | None,
+        state: DialogueState,
+        fields: LoopFields | None,
         edge: OpenEdge,
         said: OpenEdge,
         done: ClosedNodes,
         group: int,
     ) -> None:
         self._forecaster = forecaster
-        self._future = future
+        self._state = state
         self._fields = fields
         self._edge = edge
         self._said = said  # the edge with the latest message, before anything was closed by it
@@ -135,12 +135,12 @@ class Hypothesis:
     @property
     def moves(self) -> tuple[MessageType, ...]:
         """The message types that may come next, in the order of the spec."""
-        return self._forecaster.compiled.moves(self._future, self._fields)
+        return self._forecaster.compiled.moves(self._state, self._fields)
 
     @property
     def can_end(self) -> bool:
         """True if the session may end here."""
-        return self._forecaster.compiled.can_end(self._future, self._fields)
+        return self._forecaster.compiled.can_end(self._state, self._fields)
 
     @property
     def future(self) -> DialogueState:
@@ -148,15 +148,15 @@ class Hypothesis:
 
         Where computed repetitions are ahead, the fields of earlier messages decide as well.
         """
-        return self._future
+        return self._state
 
     @property
     def ahead(self) -> frozenset[str]:
         """The symbols of the messages that may still come, now or later."""
-        return self._forecaster.compiled.ahead(self._future)
+        return self._forecaster.compiled.ahead(self._state)
 
     @property
-    def fields(self) -> Fields | None:
+    def fields(self) -> LoopFields | None:
         """The fields of computed repetitions, if there are such."""
         return self._fields
 
@@ -165,7 +165,7 @@ class Hypothesis:
         """The errors that bounds raised when the next messages were computed."""
         if self._fields is None:
             return ()
-        self._forecaster.compiled.moves(self._future, self._fields)
+        self._forecaster.compiled.moves(self._state, self._fields)
         return tuple(self._fields.crashes)
 
     # --- The tree -----------------------------------------------------------------------------------------------------
@@ -214,7 +214,7 @@ class Hypothesis:
             raise ValueError("the dialogue cannot end here")
         done: ClosedNodes = []
         edge = self._edge
-        level = self._future
+        level = self._state
         while True:
             edge = grown(edge, self._forecaster.positions.ending(level.position, self._fields) or (), done)
             if level.following is None:
@@ -238,10 +238,10 @@ class Hypothesis:
     # --- Steps --------------------------------------------------------------------------------------------------------
 
     def _steps(self, move: MessageType) -> tuple[MessageTransition, ...]:
-        return self._forecaster.compiled.steps(self._future, move, self._fields)
+        return self._forecaster.compiled.steps(self._state, move, self._fields)
 
     def _after(
-        self, step: MessageTransition, future: DialogueState, node: Node, groups: dict[object, int]
+        self, step: MessageTransition, state: DialogueState, node: Node, groups: dict[object, int]
     ) -> Hypothesis:
         done: ClosedNodes = []
         edge = self._edge if step.then is None else _left(self._edge, step, done)
@@ -253,7 +253,7 @@ class Hypothesis:
             edge, finished = closed(grown(edge, closing, done))
             done.append(finished)
         fields = None if self._fields is None else self._next_fields(self._fields, said, node, done)
-        hypothesis = Hypothesis(self._forecaster, future, fields, edge, said, done, group)
+        hypothesis = Hypothesis(self._forecaster, state, fields, edge, said, done, group)
         hypothesis._closing = closing
         return hypothesis
 
@@ -265,7 +265,7 @@ class Hypothesis:
         key = (self._group, edge.place.level, step.route.marks, *marks)
         return groups.setdefault(key, len(groups))
 
-    def _next_fields(self, fields: Fields, said: OpenEdge, node: Node, done: ClosedNodes) -> Fields:
+    def _next_fields(self, fields: LoopFields, said: OpenEdge, node: Node, done: ClosedNodes) -> LoopFields:
         """The fields, with those that are new."""
         bound_paths = self._forecaster.positions.bound_paths
         found: dict[int, Node] = {}
@@ -277,7 +277,7 @@ class Hypothesis:
         if not found:
             return fields
         nodes = tuple(found.get(path, known) for path, known in enumerate(fields.nodes))
-        return Fields(self._forecaster.positions, nodes)
+        return LoopFields(self._forecaster.positions, nodes)
 
 
 def _nodes_of(done: ClosedNodes) -> Iterator[Node]:
@@ -380,13 +380,13 @@ class Forecast:
         groups: dict[object, int] = {}
         for origin, hypothesis in enumerate(self.hypotheses):
             for step in hypothesis._steps(move):
-                future = compiled.future_after(step)
-                if is_merging and found and any(compiled.covers(other, future) for *_, other in found):
+                state = compiled.future_after(step)
+                if is_merging and found and any(compiled.covers(other, state) for *_, other in found):
                     continue
-                following = hypothesis._after(step, future, node, groups)
+                following = hypothesis._after(step, state, node, groups)
                 following.origin = origin
                 # The same state may close nodes that matter at different times.
-                found.setdefault((following._group, following._edge.place.shape, future), following)
+                found.setdefault((following._group, following._edge.place.shape, state), following)
                 if len(found) >= MOST_HYPOTHESES:
                     MOST_HYPOTHESES.reached()
                     return list(found.values())

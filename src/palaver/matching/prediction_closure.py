@@ -28,7 +28,7 @@ from palaver.matching.open_tree import AddAction, OpenAction, TreeAction, WrapAc
 from palaver.trees.node import NonTerminal, Part
 
 if TYPE_CHECKING:
-    from palaver.matching.dialogue_rules import DialogueRules, Fields
+    from palaver.matching.dialogue_rules import DialogueRules, LoopFields
 
 _ROUND_END = RoundEndTerm()
 
@@ -57,7 +57,7 @@ class _ClosurePath(NamedTuple):
 class PredictionClosure:
     """Finds all routes from one dotted rule, depth first."""
 
-    def __init__(self, positions: DialogueRules, fields: Fields | None) -> None:
+    def __init__(self, positions: DialogueRules, fields: LoopFields | None) -> None:
         self._positions = positions
         self._fields = fields
         self._empty = positions.empty if fields is None else fields.empty

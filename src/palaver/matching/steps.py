@@ -58,12 +58,12 @@ class GrammarSlot:
     start: State | None = None
     verify: Callable[[str], bool] | None = None  # None: the automaton is exact
     follow: FollowTest = field(default_factory=lambda: FollowTest(EVERY))
-    ahead: dict[State, Callable[[str, int], re.Match[str] | None]] = field(default_factory=dict)
+    compiled_loops: dict[State, Callable[[str, int], re.Match[str] | None]] = field(default_factory=dict)
     shown: str = ""  # the name of the terminal in messages
 
     def run_ahead(self, state: State, buffer: str, at: int) -> int:
         """The first place from `at` on where `state` may be left."""
-        run = self.ahead.get(state)
+        run = self.compiled_loops.get(state)
         if run is None:
             state.visits += 1
             if state.visits < VISITS_BEFORE_COMPILING:
@@ -72,7 +72,7 @@ class GrammarSlot:
             if state.accepts:
                 # Where the match may end and something may follow, the parser must look closer.
                 chars -= self.follow.chars
-            run = self.ahead[state] = re.compile(f"[{chars.as_class()}]*" if chars else "").match
+            run = self.compiled_loops[state] = re.compile(f"[{chars.as_class()}]*" if chars else "").match
         match = run(buffer, at)
         return match.end() if match else at
 
