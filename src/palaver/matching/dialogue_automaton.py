@@ -146,8 +146,6 @@ class DialogueAutomaton:
         """Build the states that are not too far ahead now."""
         self.ahead(self.beginning)
 
-    # --- Questions ----------------------------------------------------------------------------------------------------
-
     def moves(self, state: DialogueState, fields: LoopFields | None) -> tuple[MessageType, ...]:
         """The message types that may come next, in the order of the spec."""
         if state.is_asking:
@@ -225,8 +223,6 @@ class DialogueAutomaton:
                         todo.append(after)
         return frozenset(symbols)
 
-    # --- States that are not asking -----------------------------------------------------------------------------------
-
     def _find_out(self, state: DialogueState) -> None:
         """Cache the moves from a state and whether it can end, after those of all that it becomes when rules end."""
         levels: list[DialogueState] = []
@@ -252,8 +248,6 @@ class DialogueAutomaton:
             level.steps[move] = self._merged(level, routes, level.position.ending, later)
         return state.steps.get(move, ())
 
-    # --- States that are asking ---------------------------------------------------------------------------------------
-
     def _levels(self, state: DialogueState, fields: LoopFields | None) -> Iterator[DialogueState]:
         """This state, and those it becomes when rules end, up to the first that is not asking."""
         level: DialogueState | None = state
@@ -266,8 +260,6 @@ class DialogueAutomaton:
     def _moves_at(self, level: DialogueState, fields: LoopFields | None) -> Iterable[MessageType]:
         """The moves of this level alone; if it is not asking, also of all below it."""
         return self.positions.routes(level.position, fields) if level.is_asking else self.moves(level, None)
-
-    # --- Transitions --------------------------------------------------------------------------------------------------
 
     def in_order(self, moves: Iterable[MessageType]) -> tuple[MessageType, ...]:
         """Each once, in the order of the spec."""

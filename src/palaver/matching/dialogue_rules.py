@@ -4,7 +4,7 @@ A *dotted rule* is the rest of a rule, a linked list of terms. Moving the dot re
 `<x>{2,5}` becomes `<x>`, then `<x>{1,4}`, as in partial derivatives of regular expressions (Antimirov 1996). So a
 counter is just another term, and an endless loop comes back to the same dotted rule.
 
-A *route* leads from a dotted rule to the next message (`prediction_closure`): the rules entered on the way go onto a
+A *route* leads from a dotted rule to the next message (`dotted_rules`): the rules entered on the way go onto a
 stack, and the tree actions on the way are noted. No rule entered on a route can end on it: it would have no message,
 and for that there is one empty tree per symbol. The same holds for the rounds of a loop. A dotted rule in which no
 message can come is not put on the stack; its node is closed together with the one that was entered last.
@@ -40,14 +40,21 @@ from palaver.matching.dialogue_terms import (
     SequenceTerm,
     computed_loops,
     empty_trees,
-    items_of,
     left_recursive_groups,
     nothing,
-    start_item,
+    term,
+    terms_of,
 )
-from palaver.matching.dotted_rules import ClosureResult, DottedRule, LeftCorner, LeftCornerTable, Route, adding
+from palaver.matching.dotted_rules import (
+    ClosureResult,
+    DottedRule,
+    LeftCorner,
+    LeftCornerTable,
+    PredictionClosure,
+    Route,
+    adding,
+)
 from palaver.matching.open_tree import AddAction, CloseAction, OpenAction, TreeAction, WrapAction
-from palaver.matching.prediction_closure import PredictionClosure
 from palaver.matching.tables import BoundEvaluator
 from palaver.spec.ast import Bound
 from palaver.trees.node import Node, NonTerminal, Part
@@ -120,7 +127,7 @@ class DialogueRules:
 
     def __init__(self, dialogue: DialogueGrammar, bound: BoundEvaluator, distinguished: Collection[str]) -> None:
         self.bound = bound
-        self.rules = items_of(dialogue)
+        self.rules = terms_of(dialogue)
         self.bound_paths = BoundPaths()
         loops = [loop for item in self.rules.values() for loop in computed_loops(item)]
         self.has_computed_loops = bool(loops)
@@ -144,7 +151,9 @@ class DialogueRules:
         self._growing_by_fields: dict[tuple[RecursiveGroup, tuple[LeftCorner, ...]], LeftCornerTable] = {}
         self._end = DottedRule(RuleEndTerm(), None, is_over=True, parts=())
         # The end of the whole dialogue stays on the stack.
-        self.beginning = self.at(start_item(dialogue), DottedRule(RuleEndTerm(), None, is_over=False, parts=()))
+        self.beginning = self.at(
+            term(dialogue.start, dialogue), DottedRule(RuleEndTerm(), None, is_over=False, parts=())
+        )
 
     def at(self, item: DialogueTerm, rest: DottedRule) -> DottedRule:
         """The dotted rule with one term before the rest."""

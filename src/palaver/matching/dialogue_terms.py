@@ -121,44 +121,34 @@ DialogueTerm: TypeAlias = (
 )
 
 
-def items_of(dialogue: DialogueGrammar) -> dict[NonTerminal, DialogueTerm]:
+def terms_of(dialogue: DialogueGrammar) -> dict[NonTerminal, DialogueTerm]:
     """The terms of the rules of all states and of all empty symbols."""
-    translation = _Translation(dialogue)
-    rules = {**dialogue.states, **dialogue.silent}
-    return {NonTerminal(name): translation.item(body) for name, body in rules.items()}
+    return {NonTerminal(name): term(body, dialogue) for name, body in {**dialogue.states, **dialogue.silent}.items()}
 
 
-def start_item(dialogue: DialogueGrammar) -> DialogueTerm:
-    """The term of the whole dialogue."""
-    return _Translation(dialogue).item(dialogue.start)
-
-
-class _Translation:
-    def __init__(self, dialogue: DialogueGrammar) -> None:
-        self._dialogue = dialogue
-
-    def item(self, expr: Expr) -> DialogueTerm:
-        match expr:
-            case Ref(symbol, None):
-                return StateTerm(NonTerminal(symbol), can_talk=symbol in self._dialogue.states)
-            case Ref(symbol, str(sender), recipient):
-                return MessageTerm(MessageType(symbol, sender, recipient))
-            case Sequence(parts):
-                return SequenceTerm(tuple(map(self.item, parts)))
-            case Choice(options):
-                return ChoiceTerm(tuple(map(self.item, options)))
-            case Permutation(parts):
-                return PermutationTerm(tuple(map(self.item, parts)))
-            case Repeat(body, int(least), None | int() as most):
-                return LoopTerm(self.item(body), least, most)
-            case Repeat(body, least, most):
-                return ComputedLoopTerm(self.item(body), least, most)
-            case Literal(value):
-                return EmptyTextTerm(value)
-            case Ref() | Bit() | Pattern():
-                raise AssertionError(f"a dialogue grammar has no {type(expr).__name__}")
-            case _:
-                assert_never(expr)
+def term(expr: Expr, dialogue: DialogueGrammar) -> DialogueTerm:
+    """The term of an expression in a dialogue grammar."""
+    match expr:
+        case Ref(symbol, None):
+            return StateTerm(NonTerminal(symbol), can_talk=symbol in dialogue.states)
+        case Ref(symbol, str(sender), recipient):
+            return MessageTerm(MessageType(symbol, sender, recipient))
+        case Sequence(parts):
+            return SequenceTerm(tuple(term(part, dialogue) for part in parts))
+        case Choice(options):
+            return ChoiceTerm(tuple(term(option, dialogue) for option in options))
+        case Permutation(parts):
+            return PermutationTerm(tuple(term(part, dialogue) for part in parts))
+        case Repeat(body, int(least), None | int() as most):
+            return LoopTerm(term(body, dialogue), least, most)
+        case Repeat(body, least, most):
+            return ComputedLoopTerm(term(body, dialogue), least, most)
+        case Literal(value):
+            return EmptyTextTerm(value)
+        case Ref() | Bit() | Pattern():
+            raise AssertionError(f"a dialogue grammar has no {type(expr).__name__}")
+        case _:
+            assert_never(expr)
 
 
 def computed_loops(item: DialogueTerm) -> Iterator[ComputedLoopTerm]:
@@ -177,8 +167,6 @@ def computed_loops(item: DialogueTerm) -> Iterator[ComputedLoopTerm]:
         case _:
             assert_never(item)
 
-
-# --- Emptiness --------------------------------------------------------------------------------------------------------
 
 LoopBounds: TypeAlias = tuple[int, int | None]
 # Gives the bounds of a computed loop; None if they are not known.
@@ -229,9 +217,6 @@ def empty_trees(
         if not fresh:
             return found
         found |= fresh
-
-
-# --- Left corners -----------------------------------------------------------------------------------------------------
 
 
 # Symbols that can begin with each other: a strongly connected component of the left-corner relation.

@@ -75,7 +75,8 @@ class FastPathMachine(FastPathScanner):
     is_fast = True  # False once a generated function has hit the recursion limit
 
     def __init__(self, fast_path: FastPath, program: FastPathProgram, start: Instruction) -> None:
-        super().__init__(fast_path)
+        self.fast_path = fast_path
+        self._env = [None] * fast_path.paths
         self._program = program
         self._op = start
         self.parts: list[Part] = []  # of the node that the machine is in; when done, of the outermost

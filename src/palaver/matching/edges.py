@@ -6,7 +6,9 @@ Sets of terminals are bit sets. They may be too large, never too small.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, partial, reduce
+from operator import or_
+from typing import TypeVar
 
 from palaver.grammar.charset import NO_CHARS, CharSet
 from palaver.matching.steps import (
@@ -19,7 +21,10 @@ from palaver.matching.steps import (
     NextInput,
     Nonterminal,
     chain,
+    next_chars,
 )
+
+Answer = TypeVar("Answer")
 
 
 class FirstFollow:
@@ -38,7 +43,7 @@ class FirstFollow:
         self._nonterminals = nonterminals
         self._alphabet = alphabet
         self._place = {slot: place for place, slot in enumerate(terminals)}
-        self._first = [_first_chars(slot) & alphabet for slot in terminals]
+        self._first = [next_chars(slot, 0 if slot.start is None else slot.start) & alphabet for slot in terminals]
         self._until_stable(self._refine)
         self.anything = 1 << len(terminals)  # a bit that stands for no terminal in particular
         start.follow_set = 0 if whole else self.anything  # no character fits the end
@@ -48,18 +53,16 @@ class FirstFollow:
     def _note_answers(self) -> None:
         """Store the answers asked for most in slots and nonterminals."""
         for nonterminal in self._nonterminals:
-            nonterminal.starts = _Starts(self, nonterminal)
-            nonterminal.may_end = _MayEnd(self, nonterminal)
+            nonterminal.starts = _ByNextInput(partial(self._fitting_starts, nonterminal))
+            nonterminal.may_end = _ByNextInput(partial(self._may_end, nonterminal))
             for slot in nonterminal.slots():
-                slot.fits = _Fits(self, slot)
+                slot.fits = _ByNextInput(partial(self._fits, slot))
             for slot, following in self._steps_and_rests(nonterminal):
                 if slot.target is None:
                     slot.follow = FollowTest(self._chars(following))
         reach = reach_of(self._nonterminals, self._possibly_alone)
         for number, nonterminal in enumerate(self._nonterminals):
             nonterminal.is_cyclic = bool(reach[number] >> number & 1)
-
-    # --- Questions --------------------------------------------------------------------------------------------------
 
     def members(self, mask: int) -> Iterator[GrammarSlot]:
         """The terminals of a bit set, in the order of the spec."""
@@ -88,6 +91,21 @@ class FirstFollow:
             return True
         return can_be_empty and owner.may_end[key]
 
+    def _fits(self, slot: GrammarSlot, key: NextInput) -> bool:
+        """Return True if a slot, or what comes after it if it can be empty, can begin with the next input."""
+        can_be_empty, first_set = self.of_chain(slot)
+        # A repetition or permutation may have come to its end.
+        can_be_empty = can_be_empty or slot.mode == REPETITION or slot.kind == HEAD
+        return self.can_come(first_set, can_be_empty, slot.owner, key)
+
+    def _may_end(self, nonterminal: Nonterminal, key: NextInput) -> bool:
+        follow_set = nonterminal.follow_set
+        return key is None or bool(follow_set & self.anything) or self.any_begins(follow_set, key)
+
+    def _fitting_starts(self, nonterminal: Nonterminal, key: NextInput) -> tuple[GrammarSlot, ...]:
+        chains = [(start, *self.of_chain(start)) for start in nonterminal.alternatives]
+        return tuple(start for start, empty, first_set in chains if self.can_come(first_set, empty, nonterminal, key))
+
     def any_begins(self, mask: int, key: str | int) -> bool:
         """Return True if a match of one of these terminals can begin with a character, or a bit inside a byte."""
         return any(self._can_begin(slot, key) for slot in self.members(mask))
@@ -100,7 +118,8 @@ class FirstFollow:
     def of_slot(self, slot: GrammarSlot) -> tuple[bool, int]:
         """True if the element of `slot` can be empty, and its FIRST set."""
         if slot.kind == HEAD:
-            return _combine_permutation([self.of_slot(part) for part in slot.owner.parts])
+            parts = [self.of_slot(part) for part in slot.owner.parts]
+            return all(can_be_empty for can_be_empty, _ in parts), reduce(or_, (first_set for _, first_set in parts), 0)
         if slot.target is not None:
             return slot.target.can_be_empty, slot.target.first_set
         return _terminal_can_be_empty(slot), 1 << self._place[slot]
@@ -126,8 +145,6 @@ class FirstFollow:
         """True if some nonterminal can begin with itself."""
         reach = reach_of(self._nonterminals, self._possibly_first)
         return any(row >> number & 1 for number, row in enumerate(reach))
-
-    # --- Fixed points ------------------------------------------------------------------------------------------------
 
     def _until_stable(self, refine: Callable[[Nonterminal], bool]) -> None:
         """Iterate to the fixed point, forwards and backwards in turn: then a long chain of rules takes few rounds."""
@@ -193,8 +210,6 @@ class FirstFollow:
                     can_be_empty, first_set = self.of_chain(slot.following) if slot.following else (True, 0)
                     yield slot, first_set | (nonterminal.follow_set if can_be_empty else 0)
 
-    # --- Relations ---------------------------------------------------------------------------------------------------
-
     def _possibly_first(self, nonterminal: Nonterminal) -> Iterator[Nonterminal]:
         """The nonterminals that one can begin with."""
         for start in nonterminal.alternatives:
@@ -229,79 +244,18 @@ def reach_of(
     return reach
 
 
-# --- Answers, cached by next input ------------------------------------------------------------------------------------
+class _ByNextInput(dict[NextInput, Answer]):
+    """Answers by next input, computed when first asked for."""
 
+    def __init__(self, answer: Callable[[NextInput], Answer]) -> None:
+        self._answer = answer
 
-class _Fits(dict[NextInput, bool]):
-    """True where a slot, or what comes after it if it can be empty, can begin with the next input."""
-
-    def __init__(self, first_follow: FirstFollow, slot: GrammarSlot) -> None:
-        self._first_follow = first_follow
-        self._slot = slot
-
-    def __missing__(self, key: NextInput) -> bool:
-        can_be_empty, first_set = self._first_follow.of_chain(self._slot)
-        # A repetition or permutation may have come to its end.
-        can_be_empty = can_be_empty or self._slot.mode == REPETITION or self._slot.kind == HEAD
-        answer = self[key] = self._first_follow.can_come(first_set, can_be_empty, self._slot.owner, key)
+    def __missing__(self, key: NextInput) -> Answer:
+        answer = self[key] = self._answer(key)
         return answer
-
-
-class _MayEnd(dict[NextInput, bool]):
-    """True where a nonterminal can be followed by the next input."""
-
-    def __init__(self, first_follow: FirstFollow, nonterminal: Nonterminal) -> None:
-        self._first_follow = first_follow
-        self._nonterminal = nonterminal
-
-    def __missing__(self, key: NextInput) -> bool:
-        following = self._nonterminal.follow_set
-        answer = (
-            key is None
-            or bool(following & self._first_follow.anything)
-            or self._first_follow.any_begins(following, key)
-        )
-        self[key] = answer
-        return answer
-
-
-class _Starts(dict[NextInput, "tuple[GrammarSlot, ...]"]):
-    """The alternatives of a nonterminal that fit the next input."""
-
-    def __init__(self, first_follow: FirstFollow, nonterminal: Nonterminal) -> None:
-        self._first_follow = first_follow
-        self._nonterminal = nonterminal
-
-    def __missing__(self, key: NextInput) -> tuple[GrammarSlot, ...]:
-        fitting = []
-        for start in self._nonterminal.alternatives:
-            can_be_empty, first_set = self._first_follow.of_chain(start)
-            if self._first_follow.can_come(first_set, can_be_empty, self._nonterminal, key):
-                fitting.append(start)
-        self[key] = tuple(fitting)
-        return self[key]
-
-
-# --- Terminals and permutations ---------------------------------------------------------------------------------------
-
-
-def _first_chars(slot: GrammarSlot) -> CharSet:
-    if slot.kind == LITERAL:
-        return CharSet.of(slot.text[:1])
-    if slot.kind == BIT:
-        return CharSet((0x80, 0x100)) if slot.bit else CharSet((0, 0x80))
-    assert slot.start is not None  # every pattern has its automaton
-    return slot.start.next_chars()
 
 
 def _terminal_can_be_empty(slot: GrammarSlot) -> bool:
     if slot.kind == LITERAL:
         return not slot.text
     return slot.start is not None and slot.start.accepts
-
-
-def _combine_permutation(first_follow: list[tuple[bool, int]]) -> tuple[bool, int]:
-    first_set = 0
-    for _, edge in first_follow:
-        first_set |= edge
-    return all(can_be_empty for can_be_empty, _ in first_follow), first_set

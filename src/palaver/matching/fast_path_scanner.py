@@ -21,10 +21,8 @@ class FastPathScanner:
 
     _scan: tuple[Any, int] | None = None  # where a terminal, a decision or a run was interrupted, and its state
 
-    def __init__(self, fast_path: FastPath) -> None:
-        self.fast_path = fast_path
-        # For each path that computed bounds follow, the node it selected last, and its text if that is short.
-        self._env: list[FieldValue | None] = [None] * fast_path.paths
+    fast_path: FastPath
+    _env: list[FieldValue | None]  # for each path of computed bounds, the node selected last, and its text if short
 
     def _is_worth_waiting_for(self, op: Instruction, buffer: str, at: int) -> bool:
         """Return True to wait for the rest of a token. A long one, or one that bounds look at, is read rule by rule."""

@@ -27,8 +27,14 @@ from typing import Any, Final, TypeAlias
 from palaver.matching.chart import EarleyParser
 from palaver.matching.collector import CollectorPaused
 from palaver.matching.earley_items import NO_CHILD, CompletedGoal, EarleyItem, ItemChild, ParseGoal
-from palaver.matching.forest_graph import Continuation, ForwardGraph, environment_key, path_key, reversed_links
-from palaver.matching.open_forest import OpenForest
+from palaver.matching.forest_graph import (
+    Continuation,
+    ForwardGraph,
+    OpenForest,
+    environment_key,
+    path_key,
+    reversed_links,
+)
 from palaver.matching.steps import BIT, LITERAL, GrammarSlot
 from palaver.trees.node import Leaf, Node, OpenNode, Part, Parties, new
 
@@ -144,8 +150,6 @@ class _TreeBuilder:
             if task is not None:
                 return task, parts
         return None, None
-
-    # --- Complete parts ---------------------------------------------------------------------------------------------
 
     def _expand(
         self, result: CompletedGoal, parties: Parties | None, chain: _Chain, rest: _Task, parts: _PartList
@@ -282,8 +286,6 @@ class _TreeBuilder:
 
     def _leaf(self, text: str) -> Leaf:
         return text.encode("latin-1") if self._binary else text
-
-    # --- Open parts -------------------------------------------------------------------------------------------------
 
     def _open(self, goal: ParseGoal, parties: Parties | None, chain: _Chain, rest: _Task, parts: _PartList) -> _Task:
         assert self._open_forest is not None  # only partial trees have open parts

@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias
 
+from palaver.matching import instructions as ops
 from palaver.matching.generated_lookups import (
     GaveUp,
     NextCharacterTable,
@@ -30,23 +31,7 @@ from palaver.matching.generated_lookups import (
     settle_or_wait,
     settle_to_end,
 )
-from palaver.matching.instructions import (
-    BEGIN,
-    CALL,
-    CHOOSE,
-    END,
-    PATTERN,
-    RUN,
-    STOP,
-    SWEEP,
-    TEXT,
-    TOKEN,
-    UNKNOWN,
-    FieldValue,
-    Instruction,
-    ReadFunction,
-    Unsupported,
-)
+from palaver.matching.instructions import FieldValue, Instruction, ReadFunction, Unsupported
 from palaver.matching.lookahead import UNDECIDED, LookaheadState
 from palaver.matching.matching_limits import (
     MAX_FUNCTION_LINES,
@@ -160,31 +145,31 @@ class _FunctionWriter:
     def _write_until(self, op: Instruction, stops: tuple[Instruction, ...]) -> list[str]:
         """The source of all instructions from `op` on, up to one of the stops or the end of the rule."""
         fragments: list[str] = []
-        while not any(op is stop for stop in stops) and op.kind not in (END, STOP):
-            if op.kind == UNKNOWN:
+        while not any(op is stop for stop in stops) and op.kind not in (ops.END, ops.STOP):
+            if op.kind == ops.UNKNOWN:
                 self._program.resolve(op)
-            if op.kind == CHOOSE:
+            if op.kind == ops.CHOOSE:
                 fragments.append(self._choose(op))
                 op = op.join
-            elif op.kind == BEGIN:
+            elif op.kind == ops.BEGIN:
                 fragments.append(self._counted(op))
                 op = op.next.join
             else:
-                if op.kind != SWEEP:  # the loop after it reads the rounds
+                if op.kind != ops.SWEEP:  # the loop after it reads the rounds
                     fragments.append(self._plain(op))
                 op = op.next
         return fragments
 
     def _plain(self, op: Instruction) -> str:
-        if op.kind == TOKEN:
+        if op.kind == ops.TOKEN:
             return self._token(op)
-        if op.kind == TEXT:
+        if op.kind == ops.TEXT:
             return self._text(op)
-        if op.kind == CALL:
+        if op.kind == ops.CALL:
             return self._call(op)
-        if op.kind == RUN:
+        if op.kind == ops.RUN:
             return self._run(op)
-        if op.kind == PATTERN:
+        if op.kind == ops.PATTERN:
             return self._pattern(op)
         return self._bits(op)
 
@@ -204,7 +189,7 @@ class _FunctionWriter:
         self._line(f"{parts} = []")
         self._line("while True:")
         self._indent += 1
-        if entry.kind == SWEEP:
+        if entry.kind == ops.SWEEP:
             self._sweep(entry, parts)
         self._line(f"if {self._decide(op.lookahead_state)}: break")
         self._add(parts, self._write_until(op.options[0], (entry,)))

@@ -22,11 +22,6 @@ class DecodedInput:
         self._binary = binary
         self._pieces: list[str] = []  # of what has been decoded
 
-    @property
-    def _is_one_to_one(self) -> bool:
-        """True if a unit is a character."""
-        return self._decoder is None
-
     def take(self, data: str | bytes, *, is_last: bool = False) -> str:
         """The characters that a further piece adds to the buffer; if it is the last, `finish` adds none."""
         if self._binary:
@@ -66,7 +61,7 @@ class DecodedInput:
 
     def offset(self, characters: int) -> int:
         """The number of units of the first `characters` characters."""
-        if self._is_one_to_one:
+        if self._decoder is None:  # a unit is a character
             return characters
         if characters == self._decoded:
             return self.length - self._pending
@@ -79,7 +74,7 @@ class DecodedInput:
 
     def characters(self, length: int) -> int | None:
         """The number of characters in `length` units; None if they end inside a character, or have not been decoded."""
-        if self._is_one_to_one:
+        if self._decoder is None:  # a unit is a character
             return length
         head = self._text.encode("utf-8", "surrogateescape")[:length].decode("utf-8", "surrogateescape")
         return len(head) if self.offset(len(head)) == length and self._text.startswith(head) else None

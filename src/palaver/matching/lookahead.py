@@ -19,7 +19,7 @@ from typing import Final, NamedTuple, TypeAlias
 from palaver.grammar.automaton import State
 from palaver.grammar.charset import EVERY, CharSet
 from palaver.matching.matching_limits import MAX_LOOKAHEAD_CALLS, MAX_LOOKAHEAD_CHARACTERS, MAX_LOOKAHEAD_MOVES
-from palaver.matching.steps import BIT, CALL, HEAD, LITERAL, REPETITION, GrammarSlot, Nonterminal
+from palaver.matching.steps import BIT, CALL, HEAD, LITERAL, REPETITION, GrammarSlot, Nonterminal, next_chars
 from palaver.matching.tables import GrammarTables
 
 # In place of the number of an option.
@@ -71,16 +71,6 @@ class _TooComplex(Exception):
     """Raised on left recursion, or where there are too many configurations."""
 
 
-class _Undecidable(LookaheadState):
-    """The state where lookahead is given up."""
-
-    __slots__ = ()
-
-    def __init__(self, lookahead: Lookahead) -> None:
-        super().__init__(lookahead, frozenset(), 0)
-        self.way = self.way_at_end = UNDECIDABLE
-
-
 # Closure steps on the way to the next terminals: arrive at a slot, enter it, move past it, or leave a nonterminal.
 _AT, _INTO, _BEHIND, _DONE = range(4)
 _ClosureStep: TypeAlias = tuple[
@@ -99,9 +89,8 @@ class Lookahead:
             for slot in nonterminal.slots():
                 if slot.target is not None:
                     self._callers.setdefault(slot.target, []).append(slot)
-        self._undecidable = _Undecidable(self)
-
-    # --- Decisions --------------------------------------------------------------------------------------------------
+        self._undecidable = LookaheadState(self, frozenset(), 0)
+        self._undecidable.way = self._undecidable.way_at_end = UNDECIDABLE
 
     def alternatives(self, nonterminal: Nonterminal) -> LookaheadState:
         """The decision between the alternatives of a nonterminal, by their numbers."""
@@ -120,7 +109,7 @@ class Lookahead:
         chars = CharSet()
         for item in items:
             if item.slot is not None:
-                chars |= _next_chars(item.slot, item.state)
+                chars |= next_chars(item.slot, item.state)
             elif item.state and not whole:
                 return EVERY
         return chars
@@ -132,8 +121,6 @@ class Lookahead:
             return LookaheadState(self, frozenset(self._closure(moves).union(items)), depth)
         except _TooComplex:
             return self._undecidable
-
-    # --- DFA states -------------------------------------------------------------------------------------------------
 
     def after(self, items: frozenset[LookaheadItem], char: str, depth: int) -> LookaheadState:
         """The state after `items` and one more character."""
@@ -255,12 +242,3 @@ def _call(way: int, slot: GrammarSlot, calls: CallStack) -> list[_ClosureStep]:
         raise _TooComplex
     inner = (slot, -1 if target.bounds is None else 0, calls)
     return [(_AT, way, start, inner) for start in target.alternatives]
-
-
-def _next_chars(slot: GrammarSlot, state: State | int) -> CharSet:
-    """The characters that a terminal goes on with."""
-    if isinstance(state, State):
-        return state.next_chars()
-    if slot.kind == BIT:
-        return CharSet((0x80, 0x100)) if slot.bit else CharSet((0, 0x80))
-    return CharSet.of(slot.text[state : state + 1])

@@ -208,7 +208,7 @@ def _is_reached(goal: NonTerminal, parts: list[Part]) -> bool:
 def next_path(edge: OpenEdge) -> Path:
     """The path of the next child of the innermost node."""
     steps: list[int] = []
-    step = _count(edge.children)
+    step = len(items_of(edge.children))
     inner: NonTerminal | None = None
     while True:
         place = edge.place
@@ -219,17 +219,9 @@ def next_path(edge: OpenEdge) -> Path:
         if place.parent is None:
             break
         edge = place.parent
-        step += _count(edge.children)
+        step += len(items_of(edge.children))
     steps.reverse()
     return tuple(steps)
-
-
-def _count(children: ChildList) -> int:
-    count = 0
-    while children is not None:
-        children, _ = children
-        count += 1
-    return count
 
 
 def symbols_around(edge: OpenEdge) -> tuple[NonTerminal, ...]:

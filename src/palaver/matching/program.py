@@ -18,20 +18,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from palaver.grammar.charset import CharSet
+from palaver.matching import instructions as ops
 from palaver.matching.bound_paths import NO_PATH_STATE
 from palaver.matching.instructions import (
-    AGAIN,
-    BEGIN,
-    BITS,
-    CALL,
-    CHOOSE,
-    END,
-    PATTERN,
-    RUN,
-    SWEEP,
-    TEXT,
-    TOKEN,
-    UNKNOWN,
     Dialect,
     Expander,
     Expansion,
@@ -42,9 +31,9 @@ from palaver.matching.instructions import (
 )
 from palaver.matching.lookahead import Lookahead, LookaheadState
 from palaver.matching.matching_limits import CALLS_BEFORE_GENERATING, MAX_SHARED_BITS, MAX_SHARED_TEXT
-from palaver.matching.regular import RegexRules, chain
+from palaver.matching.regular import RegexRules
 from palaver.matching.rule_regexes import NotRegular, RulePattern, write_chars
-from palaver.matching.steps import BIT, Computed, FollowTest, GrammarSlot, Nonterminal
+from palaver.matching.steps import BIT, Computed, FollowTest, GrammarSlot, Nonterminal, chain
 from palaver.matching.tables import GrammarTables
 from palaver.spec.ast import Expression
 from palaver.trees.node import NonTerminal, Parties
@@ -76,11 +65,11 @@ class FastPathProgram:
         self._entries: dict[Nonterminal, Instruction] = {}
         self._known: dict[Nonterminal, NodeCache] = {}
         self._kept: dict[Nonterminal, MessageNodeCache] = {}
-        self._end = Instruction(END)
+        self._end = Instruction(ops.END)
 
     def call(self, target: Nonterminal, parties: Parties | None, following: Instruction) -> Instruction:
         """An instruction to read a rule; it is resolved when it is first run."""
-        op = Instruction(UNKNOWN, following)
+        op = Instruction(ops.UNKNOWN, following)
         op.target, op.parties, op.is_tracked = target, parties, target.is_tracked
         op.reads, op.patience = [None, None], CALLS_BEFORE_GENERATING
         assert target.symbol is not None  # only rules are called
@@ -126,21 +115,19 @@ class FastPathProgram:
         while todo:
             op = todo.pop()
             try:
-                if op.kind == UNKNOWN:
+                if op.kind == ops.UNKNOWN:
                     self.resolve(op)
                 following = [getattr(op, name, None) for name in ("next", "body", "call", "entry", "join")]
                 following += getattr(op, "options", ())
-                if op.kind == TOKEN and not op.is_leaf and self.dialect is not Dialect.SKETCH:
+                if op.kind == ops.TOKEN and not op.is_leaf and self.dialect is not Dialect.SKETCH:
                     following.append(self.entry(op.target))
             except Unsupported:
                 continue  # found again when it is read
             todo += [each for each in following if each is not None and each not in seen]
             seen.update(todo)
 
-    # --- Rules ------------------------------------------------------------------------------------------------------
-
     def resolve(self, op: Instruction) -> None:
-        """Choose how a rule is read: as a TOKEN or a CALL. :raises Unsupported: neither is possible"""
+        """Choose how a rule is read: as a ops.TOKEN or a ops.CALL. :raises Unsupported: neither is possible"""
         target = op.target
         width = self._regex_rules.width(target)
         op.is_lazy = self.dialect is Dialect.SKETCH
@@ -151,7 +138,7 @@ class FastPathProgram:
             if width > MAX_SHARED_BITS:
                 self._make_call(op)
             else:
-                op.kind, op.is_closed, op.short, op.takes_all = TOKEN, True, width, True
+                op.kind, op.is_closed, op.short, op.takes_all = ops.TOKEN, True, width, True
                 op.is_leaf = op.is_spelled_out = False
                 op.shortest = op.longest = width
                 op.match = re.compile(f"[01]{{{width}}}").match
@@ -178,16 +165,16 @@ class FastPathProgram:
         self._take(op, rule_pattern)
         op.known, op.short = self._known_of(op, rule_pattern.pattern), -1 if op.parties is not None else MAX_SHARED_TEXT
         op.kept = self._kept_of(op)
-        op.kind = TOKEN
+        op.kind = ops.TOKEN
 
     def _take(self, op: Instruction, rule_pattern: RulePattern) -> None:
-        op.rule_pattern, op.match, op.is_closed = rule_pattern, rule_pattern.match, rule_pattern.is_closed
+        op.rule_pattern, op.match, op.is_closed = rule_pattern, rule_pattern.pattern.match, rule_pattern.is_closed
         op.shortest, op.longest = rule_pattern.least, rule_pattern.most
         op.takes_all = rule_pattern.takes_all(self._regex_rules.alphabet)
 
     def _make_call(self, op: Instruction) -> None:
         op.body = self.entry(op.target)
-        op.kind = CALL
+        op.kind = ops.CALL
 
     def _pattern_of(self, target: Nonterminal) -> RulePattern | None:
         return self._regex_rules.pattern_of(target, self._lookahead.chars_after(target, whole=self.is_whole))
@@ -219,12 +206,10 @@ class FastPathProgram:
             raise Unsupported
         return bound_paths.descend(NO_PATH_STATE, symbol)[1]
 
-    # --- Inside of rules --------------------------------------------------------------------------------------------
-
     def _alternatives(self, nonterminal: Nonterminal, following: Instruction) -> Instruction:
         if nonterminal.parts:
             raise Unsupported  # a permutation
-        options = tuple(self.chain(chain(start), following) for start in nonterminal.alternatives)
+        options = tuple(self.chain(list(chain(start)), following) for start in nonterminal.alternatives)
         if len(options) == 1:
             return options[0]
         return self._choose(self._lookahead.alternatives(nonterminal), options, following)
@@ -232,7 +217,7 @@ class FastPathProgram:
     def _choose(
         self, lookahead_state: LookaheadState, options: tuple[Instruction, ...], following: Instruction
     ) -> Instruction:
-        op = Instruction(CHOOSE)
+        op = Instruction(ops.CHOOSE)
         op.lookahead_state, op.options, op.join, op.entry = lookahead_state, options, following, None
         return op
 
@@ -248,10 +233,10 @@ class FastPathProgram:
 
     def _terminal(self, slot: GrammarSlot, following: Instruction) -> Instruction:
         if slot.regex is None:
-            op = Instruction(TEXT, following)
+            op = Instruction(ops.TEXT, following)
             op.text, op.leaf = "01"[slot.bit] if slot.kind == BIT else slot.text, slot.leaf
             return op
-        op = Instruction(PATTERN, following)
+        op = Instruction(ops.PATTERN, following)
         op.slot, op.match, op.is_closed = slot, _no_match, False
         rule_pattern = self._regex_rules.pattern_of_terminal(slot)
         op.is_proved = rule_pattern is not None
@@ -272,11 +257,11 @@ class FastPathProgram:
             body = self.chain([slot], entry)
             loop.options = body, following
             return body if repetition.least else entry
-        again = Instruction(AGAIN)
+        again = Instruction(ops.AGAIN)
         again.lookahead_state = lookahead_state
         again.options = self.chain([slot], again), following
         again.join = following
-        begin = Instruction(BEGIN, again)
+        begin = Instruction(ops.BEGIN, again)
         self._limit(begin, repetition)
         return begin
 
@@ -298,10 +283,10 @@ class FastPathProgram:
         many = self._regex_rules.pattern_of_rounds(repetition, following)
         if one is None or many is None or one.least == 0:
             return None
-        op = Instruction(SWEEP, loop)
+        op = Instruction(ops.SWEEP, loop)
         op.target, op.symbol, op.expand, op.parties = target, target.symbol, self._expansion(target), None
         self._take(op, one)
-        op.match, op.items, op.is_leaf = many, one.find_all, _is_leaf(target)
+        op.match, op.items, op.is_leaf = many, one.pattern.findall, _is_leaf(target)
         op.goes_on = FollowTest(one.chars | following)
         op.known, op.short, op.is_lazy = (
             self._known_of(op, one.pattern),
@@ -330,7 +315,7 @@ class FastPathProgram:
         is_exact = repetition.least == repetition.most
         if not is_exact and chars & self._lookahead.chars_after(repetition, whole=self.is_whole):
             return None
-        op = Instruction(RUN, following)
+        op = Instruction(ops.RUN, following)
         self._limit(op, repetition)
         op.match = re.compile(f"{write_chars(chars)}*+").match
         op.takes_all = chars == self._regex_rules.alphabet
@@ -344,7 +329,7 @@ class FastPathProgram:
         rule_pattern = self._regex_rules.pattern_of_slots(slots)
         if rule_pattern is None:
             raise Unsupported
-        op = Instruction(BITS, following)
+        op = Instruction(ops.BITS, following)
         self._take(op, rule_pattern)
         op.is_tracked = any(slot.target is not None and slot.target.is_tracked for slot in slots)
         op.expand = self._expander.slots(slots)

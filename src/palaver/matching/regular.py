@@ -25,7 +25,7 @@ from palaver.matching.rule_regexes import (
     series,
     write_regex,
 )
-from palaver.matching.steps import BIT, LITERAL, PLAIN, GrammarSlot, Nonterminal
+from palaver.matching.steps import BIT, LITERAL, GrammarSlot, Nonterminal, chain
 from palaver.matching.tables import GrammarTables
 
 
@@ -73,8 +73,6 @@ class RegexRules:
         bits = self._bits_in(nonterminal)
         return None if bits is None else bits[1]
 
-    # --- Outlines ---------------------------------------------------------------------------------------------------
-
     def _outline_of(self, nonterminal: Nonterminal) -> Outline:
         if nonterminal not in self._outlines:
             self._outlines[nonterminal] = None  # found again here, it is recursive
@@ -90,7 +88,7 @@ class RegexRules:
             raise NotRegular
         if nonterminal.is_repetition:
             return _loop(self._series([nonterminal.alternatives[0]]), nonterminal)
-        chains = [chain(start) for start in nonterminal.alternatives]
+        chains = [list(chain(start)) for start in nonterminal.alternatives]
         rounds = [slots[:-1] for slots in chains if slots[-1].target is nonterminal]
         ends = [self._series(slots) for slots in chains if slots[-1].target is not nonterminal]
         return fork(ends) if not rounds else _right_linear([self._series(slots) for slots in rounds], ends)
@@ -118,8 +116,6 @@ class RegexRules:
         if outline is None:
             raise NotRegular
         return outline
-
-    # --- Bits -------------------------------------------------------------------------------------------------------
 
     def runs(self, slots: Sequence[GrammarSlot]) -> list[list[GrammarSlot]]:
         """Slots grouped so that each group fills whole characters: one slot, or several with bits.
@@ -173,14 +169,6 @@ class RegexRules:
             return outline, width
         least, most = nonterminal.bounds or (0, None)
         return (Loop(outline, least, most), width * least) if least == most and least else None
-
-
-def chain(start: GrammarSlot) -> list[GrammarSlot]:
-    """The steps of an alternative; of a repetition, that of one round."""
-    slots = [start]
-    while slots[-1].mode == PLAIN and slots[-1].following is not None:
-        slots.append(slots[-1].following)
-    return slots
 
 
 def _literal(text: str) -> Outline:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import TypeAlias
+from typing import TypeAlias, assert_never
 
 from palaver.grammar.automaton import Automaton, State
 from palaver.grammar.charset import END_OF_UNICODE, EVERY, CharSet
@@ -48,14 +48,6 @@ class RulePattern:
     most: int | None
     chars: CharSet  # that a match can begin with
     outline: Outline
-
-    @property
-    def match(self) -> MatchText:
-        return self.pattern.match
-
-    @property
-    def find_all(self) -> Callable[[str, int, int], list[str]]:
-        return self.pattern.findall
 
     def takes_all(self, alphabet: CharSet) -> bool:
         """Return True if it matches any characters, in a fixed number."""
@@ -93,10 +85,7 @@ def rule_pattern(outline: Outline, following: CharSet) -> RulePattern:
 
 
 def write_regex(outline: Outline, rest: Outline) -> str:
-    """The pattern of an outline before `rest`.
-
-    :raises Irregular: there may be more than one way
-    """
+    """The regex of an outline before `rest`. :raises NotRegular: there may be more than one way to match"""
     match outline:
         case Chars(chars):
             return write_chars(chars)
@@ -116,6 +105,8 @@ def write_regex(outline: Outline, rest: Outline) -> str:
             text = write_regex(body, series([Loop(body, 0, None), rest]))
             limits = f"{{{least},{'' if most is None else most}}}" if (least, most) != (0, None) else "*"
             return f"(?:{text}){limits}+"
+        case _:
+            assert_never(outline)
 
 
 def write_chars(chars: CharSet) -> str:
@@ -172,6 +163,8 @@ def _first(outline: Outline) -> CharSet:
                 if not can_be_empty(part):
                     break
             return chars
+        case _:
+            assert_never(outline)
 
 
 def _lengths(outline: Outline) -> tuple[int, int | None]:
@@ -189,6 +182,8 @@ def _lengths(outline: Outline) -> tuple[int, int | None]:
         case Loop(body, least, limit):
             low, high = _lengths(body)
             return low * least, None if limit is None or high is None else high * limit
+        case _:
+            assert_never(outline)
 
 
 def _is_open(outline: Outline) -> bool:
@@ -230,11 +225,13 @@ def _characters(outline: Outline) -> Iterator[CharSet]:
                 yield from _characters(part)
         case Loop(body):
             yield from _characters(body)
+        case _:
+            assert_never(outline)
 
 
 def _heads(*outlines: Outline) -> list[str]:
     """One character of each class: those between two of them are treated alike."""
-    bounds = sorted({bound for outline in outlines for bound in _bounds(outline)})
+    bounds = sorted({bound for outline in outlines for chars in _characters(outline) for bound in chars.bounds})
     return [chr(bound) for bound in bounds if bound < END_OF_UNICODE]
 
 
@@ -269,14 +266,7 @@ def _beginning(outline: Outline) -> Iterator[CharSet]:
                 yield from _beginning(part)
                 if not isinstance(part, Chars):
                     break
-
-
-def _bounds(outline: Outline) -> Iterator[int]:
-    match outline:
-        case Chars(chars):
-            yield from chars.bounds
-        case Series(parts) | Fork(parts):
-            for part in parts:
-                yield from _bounds(part)
-        case Loop(body, _, _):
-            yield from _bounds(body)
+        case Fork() | Loop():
+            pass
+        case _:
+            assert_never(outline)

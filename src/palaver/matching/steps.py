@@ -134,3 +134,12 @@ class Computed:
     path: int | None
     is_pure: bool  # True if it depends on the text of that node only
     known: dict[str, int] = field(default_factory=dict)  # if so, its values for short texts
+
+
+def next_chars(slot: GrammarSlot, state: State | int) -> CharSet:
+    """The characters that a terminal in `state` goes on with; `state` of a literal counts characters."""
+    if isinstance(state, State):
+        return state.next_chars()
+    if slot.kind == BIT:
+        return CharSet((0x80, 0x100)) if slot.bit else CharSet((0, 0x80))
+    return CharSet.of(slot.text[state : state + 1])

@@ -69,16 +69,14 @@ class GrammarTables:
             self._mark_tracked()
         self._mark_shapes()
 
-    # --- Building ---------------------------------------------------------------------------------------------------
-
     def _nonterminal(self, symbol: NonTerminal | None = None) -> Nonterminal:
         nonterminal = Nonterminal(symbol)
         self.nonterminals.append(nonterminal)
         return nonterminal
 
     def _fill(self, owner: Nonterminal, body: Expr) -> None:
-        for option in _options(body):
-            chain = [self._slot(part, owner) for part in _parts(option)]
+        for option in _flattened(body, Choice):
+            chain = [self._slot(part, owner) for part in _flattened(option, Sequence)]
             for slot, following in pairwise(chain):
                 slot.following = following
             chain[-1].is_last = True
@@ -160,8 +158,6 @@ class GrammarTables:
             permutation.parts.append(slot)
         return permutation
 
-    # --- Shapes ------------------------------------------------------------------------------------------------------
-
     def _mark_tracked(self) -> None:
         last_names = {path.names[-1] for path in self.bound_paths.paths}
         matters = 0
@@ -194,23 +190,13 @@ def _is_short(start: GrammarSlot) -> bool:
     return start.is_last or (start.is_opening and following is not None and following.is_last)
 
 
-def _options(body: Expr) -> Iterator[Expr]:
-    """The alternatives of an expression, those of groups included: a choice in a choice is one choice."""
+def _flattened(body: Expr, kind: type[Choice | Sequence]) -> Iterator[Expr]:
+    """The alternatives of a choice or the parts of a sequence, those of nested ones included."""
     stack = [body]
     while stack:
         here = stack.pop()
-        if isinstance(here, Choice):
-            stack.extend(reversed(here.options))
-        else:
-            yield here
-
-
-def _parts(body: Expr) -> Iterator[Expr]:
-    stack = [body]
-    while stack:
-        here = stack.pop()
-        if isinstance(here, Sequence):
-            stack.extend(reversed(here.parts))
+        if isinstance(here, kind):
+            stack.extend(reversed(here.options if isinstance(here, Choice) else here.parts))
         else:
             yield here
 

@@ -35,7 +35,7 @@ class RuleToken:
 
     def __init__(self, symbol: NonTerminal, rule_pattern: RulePattern, expand: Expansion, *, binary: bool) -> None:
         self.symbol = symbol
-        self._match = rule_pattern.match
+        self._match = rule_pattern.pattern.match
         self._is_closed = rule_pattern.is_closed
         self._longest = rule_pattern.most
         self._expand = expand
