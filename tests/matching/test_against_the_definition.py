@@ -1,4 +1,4 @@
-"""The chart and the plain definition of a grammar's meaning agree, on random grammars and all short texts."""
+"""The Earley parser and the naive definition of a grammar's meaning agree, on random grammars and all short texts."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def is_plain(rules: dict[str, Expr]) -> bool:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_the_chart_accepts_what_the_definition_accepts(seed: int) -> None:
+def test_the_earley_parser_accepts_the_language_of_the_definition(seed: int) -> None:
     rules = random_grammar(Random(seed))
     shape = shape_of(rules)
     readings = {text: Naive(rules, text) for text in TEXTS}
