@@ -17,10 +17,7 @@ In an ambiguous grammar nearly all links lead to a known completed goal once mor
 (a *tail*). Of these the parser only notes where there are some. `ways` finds them again when trees are wanted, because
 a tail has a link for every completion of the goal it waits in.
 
-State sets before the end of the buffer never change again, so only the last one is kept. Bounds of repetitions that are
-computed from the input are in `earley_bounds`.
-
-Lookahead keeps the state sets small and changes no answer: nothing is predicted, moved on or completed if the next
+State sets before the end of the buffer never change again, so only the last one is kept. Lookahead keeps the state sets small and changes no answer: nothing is predicted, moved on or completed if the next
 character does not fit what can come then. What was left out at the last position is kept, so that a message about a bad
 input can name everything that could have stood there.
 

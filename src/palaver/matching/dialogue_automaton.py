@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
 from weakref import WeakKeyDictionary, WeakValueDictionary, ref
 
 from palaver.matching.dialogue_grammar import DialogueGrammar, MessageType
@@ -86,6 +87,7 @@ class DialogueState:
         self.steps: dict[MessageType, tuple[MessageTransition, ...]] = {}
 
 
+@dataclass(slots=True, eq=False)
 class MessageTransition:
     """A transition by a message: some dotted rules end, then a route is taken.
 
@@ -93,25 +95,13 @@ class MessageTransition:
     taken from `level`; `closing` ends its rule if the message is the last of it.
     """
 
-    __slots__ = ("closing", "ending", "future", "level", "route", "then")
-
-    def __init__(
-        self,
-        level: DialogueState,
-        route: Route,
-        state: DialogueState,
-        *,
-        closing: tuple[TreeAction, ...] | None = None,
-        ending: tuple[TreeAction, ...] = (),
-        then: MessageTransition | None = None,
-    ) -> None:
-        self.level = level  # the state where the route begins
-        self.route = route
-        # A weak reference: states cache their transitions, so a strong one would keep all states alive.
-        self.future = ref(state)
-        self.closing = closing
-        self.ending = ending
-        self.then = then
+    level: DialogueState  # the state where the route begins
+    route: Route
+    # A weak reference: states cache their transitions, so a strong one would keep all states alive.
+    future: ref[DialogueState]
+    closing: tuple[TreeAction, ...] | None = None
+    ending: tuple[TreeAction, ...] = ()
+    then: MessageTransition | None = None
 
 
 class DialogueAutomaton:
@@ -277,14 +267,8 @@ class DialogueAutomaton:
         if ending is not None:
             for then in later:
                 state = self.future_after(then)
-                found.append(
-                    (
-                        state,
-                        MessageTransition(
-                            then.level, then.route, state, closing=then.closing, ending=ending, then=then
-                        ),
-                    )
-                )
+                step = MessageTransition(then.level, then.route, ref(state), then.closing, ending, then)
+                found.append((state, step))
         if not self.positions.distinguished:
             kept: list[tuple[DialogueState, MessageTransition]] = []
             for state, step in found:
@@ -297,7 +281,7 @@ class DialogueAutomaton:
 
     def _step(self, level: DialogueState, route: Route) -> MessageTransition:
         closing = route.after.ending if route.after.is_over else None
-        return MessageTransition(level, route, self.lead(level, route), closing=closing)
+        return MessageTransition(level, route, ref(self.lead(level, route)), closing=closing)
 
     def lead(self, level: DialogueState, route: Route) -> DialogueState:
         """The state at the end of a route."""

@@ -6,6 +6,7 @@ Terms are compared by identity. Loops that count down are made from others while
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
 from palaver.grammar import cycles
@@ -14,30 +15,28 @@ from palaver.spec.ast import Bit, Bound, Choice, Expr, Literal, Pattern, Permuta
 from palaver.trees.node import Node, NonTerminal, Part
 
 
+@dataclass(eq=False)
 class MessageTerm:
     """A message."""
 
+    move: MessageType
     can_talk = True
 
-    def __init__(self, move: MessageType) -> None:
-        self.move = move
 
-
+@dataclass(eq=False)
 class StateTerm:
     """A state, or a symbol that is always empty."""
 
-    def __init__(self, symbol: NonTerminal, *, can_talk: bool) -> None:
-        self.symbol = symbol
-        self.can_talk: bool = can_talk
+    symbol: NonTerminal
+    can_talk: bool
 
 
+@dataclass(eq=False)
 class EmptyTextTerm:
     """Text of no length."""
 
+    part: Part
     can_talk = False
-
-    def __init__(self, part: Part) -> None:
-        self.part = part
 
 
 class SequenceTerm:
@@ -90,14 +89,13 @@ class RoundEndTerm:
     can_talk = False
 
 
+@dataclass(eq=False)
 class LeftCornerTerm:
     """A tree of `symbol` is complete, as a left corner on the way to a tree of `goal`."""
 
+    goal: NonTerminal
+    symbol: NonTerminal
     can_talk = True
-
-    def __init__(self, goal: NonTerminal, symbol: NonTerminal) -> None:
-        self.goal = goal
-        self.symbol = symbol
 
 
 class RuleEndTerm:

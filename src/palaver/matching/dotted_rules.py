@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, assert_never
 
 from palaver.grammar.analyse import reachable
@@ -111,14 +112,12 @@ def adding(parts: tuple[Part, ...]) -> tuple[TreeAction, ...]:
     return (AddAction(parts),) if parts else ()
 
 
+@dataclass(slots=True, eq=False)
 class _RuleFrame:
     """A rule on the way: the stack below it, and its symbol if it was entered on this way."""
 
-    __slots__ = ("pushed", "symbol")
-
-    def __init__(self, pushed: tuple[DottedRule, ...], symbol: NonTerminal | None) -> None:
-        self.pushed = pushed
-        self.symbol = symbol
+    pushed: tuple[DottedRule, ...]
+    symbol: NonTerminal | None
 
 
 class _ClosurePath(NamedTuple):

@@ -15,6 +15,7 @@ A message costs the same at any point of a session. Nodes of states are made whe
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from palaver.grammar.analyse import reachable
@@ -107,30 +108,19 @@ class Forecaster:
         return Forecast(self, (Hypothesis(self, self.compiled.beginning, fields, edge, edge, [], 0),))
 
 
+@dataclass(slots=True, eq=False)
 class Hypothesis:
     """One derivation of the messages so far."""
 
-    __slots__ = ("_closing", "_done", "_edge", "_fields", "_forecaster", "_group", "_said", "_state", "origin")
-
-    def __init__(
-        self,
-        forecaster: Forecaster,
-        state: DialogueState,
-        fields: LoopFields | None,
-        edge: OpenEdge,
-        said: OpenEdge,
-        done: ClosedNodes,
-        group: int,
-    ) -> None:
-        self._forecaster = forecaster
-        self._state = state
-        self._fields = fields
-        self._edge = edge
-        self._said = said  # the edge with the latest message, before anything was closed by it
-        self._done = done
-        self._closing: tuple[TreeAction, ...] | None = None  # the ending of the node that the latest message completes
-        self._group = group  # equal for hypotheses that agree in all symbols that matter
-        self.origin = 0  # the index, in the forecast before, of the hypothesis that this one continues
+    _forecaster: Forecaster
+    _state: DialogueState
+    _fields: LoopFields | None
+    _edge: OpenEdge
+    _said: OpenEdge  # the edge with the latest message, before anything was closed by it
+    _done: ClosedNodes
+    _group: int  # equal for hypotheses that agree in all symbols that matter
+    _closing: tuple[TreeAction, ...] | None = None  # the ending of the node that the latest message completes
+    origin: int = 0  # the index, in the forecast before, of the hypothesis that this one continues
 
     @property
     def moves(self) -> tuple[MessageType, ...]:
@@ -253,9 +243,7 @@ class Hypothesis:
             edge, finished = closed(grown(edge, closing, done))
             done.append(finished)
         fields = None if self._fields is None else self._next_fields(self._fields, said, node, done)
-        hypothesis = Hypothesis(self._forecaster, state, fields, edge, said, done, group)
-        hypothesis._closing = closing
-        return hypothesis
+        return Hypothesis(self._forecaster, state, fields, edge, said, done, group, closing)
 
     def _next_group(self, edge: OpenEdge, step: MessageTransition, groups: dict[object, int]) -> int:
         """The number of the hypotheses that agree in the past and in this transition."""

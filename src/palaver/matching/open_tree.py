@@ -15,6 +15,7 @@ reached. The root is such a place too; its goal is the start symbol.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import KW_ONLY, dataclass
 from typing import TypeAlias
 
 from palaver.matching.bound_paths import NO_PATH_STATE, BoundPaths, PathState
@@ -243,27 +244,17 @@ def symbols_around(edge: OpenEdge) -> tuple[NonTerminal, ...]:
 ClosedNodes: TypeAlias = list["ClosedSubtree | Node"]
 
 
+@dataclass(slots=True, eq=False)
 class OpenAction:
     """Opens a node or, without a symbol, a place where a tree grows from the bottom."""
 
-    __slots__ = ("bound_paths", "goal", "is_last", "is_marked", "symbol", "tail")
-
-    def __init__(
-        self,
-        symbol: NonTerminal | None,
-        goal: NonTerminal,
-        *,
-        is_last: bool,
-        tail: tuple[Part, ...],
-        is_marked: bool,
-        bound_paths: BoundPaths | None,
-    ) -> None:
-        self.symbol = symbol
-        self.goal = goal
-        self.is_last = is_last
-        self.tail = tail
-        self.is_marked = is_marked
-        self.bound_paths = bound_paths
+    symbol: NonTerminal | None
+    goal: NonTerminal
+    _: KW_ONLY
+    is_last: bool
+    tail: tuple[Part, ...]
+    is_marked: bool
+    bound_paths: BoundPaths | None
 
     def apply(self, edge: OpenEdge, done: ClosedNodes) -> OpenEdge:
         path_state = edge.place.path_state
@@ -293,14 +284,12 @@ class AddAction:
         return OpenEdge(edge.place, children)
 
 
+@dataclass(slots=True, eq=False)
 class WrapAction:
     """Wraps the node at a place without a symbol into a new one, as its first child after empty parts."""
 
-    __slots__ = ("before", "opening")
-
-    def __init__(self, opening: OpenAction, before: AddAction) -> None:
-        self.opening = opening
-        self.before = before
+    opening: OpenAction
+    before: AddAction
 
     def apply(self, edge: OpenEdge, done: ClosedNodes) -> OpenEdge:
         assert edge.children is not None, "there is something to wrap"
