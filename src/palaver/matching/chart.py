@@ -17,9 +17,10 @@ In an ambiguous grammar nearly all links lead to a known completed goal once mor
 (a *tail*). Of these the parser only notes where there are some. `ways` finds them again when trees are wanted, because
 a tail has a link for every completion of the goal it waits in.
 
-State sets before the end of the buffer never change again, so only the last one is kept. Lookahead keeps the state sets small and changes no answer: nothing is predicted, moved on or completed if the next
-character does not fit what can come then. What was left out at the last position is kept, so that a message about a bad
-input can name everything that could have stood there.
+State sets before the end of the buffer never change again, so only the last one is kept. Lookahead keeps the state sets
+small and changes no answer: nothing is predicted, moved on or completed if the next character does not fit what can
+come then. What was left out at the last position is kept, so that a message about a bad input can name everything that
+could have stood there.
 
 The parser may be given *tokens* (`token_rules`): rules that it reads at once, like terminals, wherever that is sure to
 come to the same. Without them it is the reference that every other reader is compared with.
