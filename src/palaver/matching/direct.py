@@ -38,7 +38,7 @@ from palaver.matching.instructions import (
     TEXT,
     TOKEN,
     UNKNOWN,
-    Instruction,
+    ParseInstruction,
     Unsupported,
 )
 from palaver.matching.lookahead import NO_ALTERNATIVE, UNDECIDABLE, UNDECIDED
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from palaver.matching.road import FastPath
 
 # A call: its instruction; the parts, frame and path state of the caller; the paths that select the node.
-CallFrame: TypeAlias = tuple[Instruction, list[Part], Any, PathState, tuple[int, ...]] | None
+CallFrame: TypeAlias = tuple[ParseInstruction, list[Part], Any, PathState, tuple[int, ...]] | None
 # Of each repetition that is counted, innermost first: (rounds, least, most, the others)
 LoopCounters: TypeAlias = tuple[int, int, int | None, Any] | None
 
@@ -74,7 +74,7 @@ class FastPathMachine(FastPathScanner):
     _trials = 0  # nested trials that this machine is one of
     is_fast = True  # False once a generated function has hit the recursion limit
 
-    def __init__(self, fast_path: FastPath, program: FastPathProgram, start: Instruction) -> None:
+    def __init__(self, fast_path: FastPath, program: FastPathProgram, start: ParseInstruction) -> None:
         self.fast_path = fast_path
         self._env = [None] * fast_path.paths
         self._program = program
@@ -165,7 +165,7 @@ class FastPathMachine(FastPathScanner):
         return self._can_end(op, rest, self._frame, self._counters, self._path_state)
 
     def _can_end(
-        self, op: Instruction, rest: str, frame: CallFrame, counters: LoopCounters, path_state: PathState
+        self, op: ParseInstruction, rest: str, frame: CallFrame, counters: LoopCounters, path_state: PathState
     ) -> bool:
         """Return True if the message can end after `rest`, from `op` on."""
         result = self._try(op, rest, frame, counters, path_state, ended=True)
@@ -335,7 +335,7 @@ class FastPathMachine(FastPathScanner):
         )  # fmt: skip
         return status
 
-    def _read_at_once(self, op: Instruction, buffer: str, at: int, *, ended: bool) -> tuple[int, Node] | None:
+    def _read_at_once(self, op: ParseInstruction, buffer: str, at: int, *, ended: bool) -> tuple[int, Node] | None:
         """The end and node of a rule, if a generated function can read it."""
         read = op.reads[ended]
         if read is None:
@@ -356,7 +356,7 @@ class FastPathMachine(FastPathScanner):
         self._env = fields
         return end, new(Node, (op.symbol, children, (), op.parties))
 
-    def _bits(self, op: Instruction, text: str, path_state: PathState) -> tuple[Part, ...] | None:
+    def _bits(self, op: ParseInstruction, text: str, path_state: PathState) -> tuple[Part, ...] | None:
         """The parts of a row of bits; None if only the Earley parser can tell."""
         try:
             found = op.expand.children(text)
@@ -370,7 +370,7 @@ class FastPathMachine(FastPathScanner):
 
     def _decide(
         self,
-        op: Instruction,
+        op: ParseInstruction,
         buffer: str,
         at: int,
         frame: CallFrame,
@@ -407,7 +407,7 @@ class FastPathMachine(FastPathScanner):
         return way
 
     def _way_ahead(
-        self, op: Instruction, rest: str, frame: CallFrame, counters: LoopCounters, path_state: PathState
+        self, op: ParseInstruction, rest: str, frame: CallFrame, counters: LoopCounters, path_state: PathState
     ) -> int:
         """The option to take, as far as `rest` tells, which is all the input there is.
 
@@ -429,7 +429,7 @@ class FastPathMachine(FastPathScanner):
 
     def _try(
         self,
-        op: Instruction,
+        op: ParseInstruction,
         rest: str,
         frame: CallFrame,
         counters: LoopCounters,
@@ -448,13 +448,13 @@ class FastPathMachine(FastPathScanner):
         return FAILED if result == DONE and trial.at < len(rest) else result
 
     def _note_end(
-        self, op: Instruction, at: int, frame: CallFrame, counters: LoopCounters, path_state: PathState
+        self, op: ParseInstruction, at: int, frame: CallFrame, counters: LoopCounters, path_state: PathState
     ) -> None:
         length = self._base + at
         if length not in self.lengths[-1:] and self._can_end(op, "", frame, counters, path_state):
             self.lengths.append(length)
 
-    def _sweep(self, op: Instruction, texts: list[str]) -> list[Node]:
+    def _sweep(self, op: ParseInstruction, texts: list[str]) -> list[Node]:
         """The nodes of many rounds."""
         return [op.known[text] if len(text) <= MAX_SHARED_TEXT else self.fast_path.node(op, text) for text in texts]
 

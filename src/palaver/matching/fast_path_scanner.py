@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from palaver.grammar.automaton import State
-from palaver.matching.instructions import FieldValue, Instruction
+from palaver.matching.instructions import FieldValue, ParseInstruction
 from palaver.matching.matching_limits import MAX_TOKEN_READ_AGAIN
 from palaver.matching.steps import GrammarSlot
 
@@ -24,12 +24,12 @@ class FastPathScanner:
     fast_path: FastPath
     _env: list[FieldValue | None]  # for each path of computed bounds, the node selected last, and its text if short
 
-    def _is_worth_waiting_for(self, op: Instruction, buffer: str, at: int) -> bool:
+    def _is_worth_waiting_for(self, op: ParseInstruction, buffer: str, at: int) -> bool:
         """Return True to wait for the rest of a token. A long one, or one that bounds look at, is read rule by rule."""
         is_near = op.call is None or (len(buffer) - at < MAX_TOKEN_READ_AGAIN and not op.is_tracked)
         return is_near and self._is_standing(op, buffer, at)
 
-    def _is_standing(self, op: Instruction, buffer: str, at: int) -> bool:
+    def _is_standing(self, op: ParseInstruction, buffer: str, at: int) -> bool:
         """Return True if a token cut by the end of the buffer may go on; its state is kept."""
         state: State | None
         state, reached = self._scan if self._scan is not None else (op.rule_pattern.start, at)
@@ -72,7 +72,7 @@ class FastPathScanner:
                 place, here = place + 1, following
         return found if found >= 0 else ~FAILED
 
-    def _run_end(self, op: Instruction, buffer: str, at: int, *, ended: bool) -> int:
+    def _run_end(self, op: ParseInstruction, buffer: str, at: int, *, ended: bool) -> int:
         """The end of a repetition of single characters."""
         limits, checked = self._scan if self._scan is not None else (self.fast_path.limits(op, self._env), at)
         self._scan = None

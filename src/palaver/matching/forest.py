@@ -44,7 +44,7 @@ _EXPAND, _REDUCE, _ADD, _WALK, _OPEN, _REDUCE_OPEN = range(6)
 _FORKED: Final = (-1,)
 
 # (kind, ..., the task after it), and (part, the parts before it).
-_Task: TypeAlias = tuple[Any, ...] | None
+_ForestTask: TypeAlias = tuple[Any, ...] | None
 _PartList: TypeAlias = tuple[Part, Any] | None
 # The completed goals around a place that have its span, innermost first; or all open goals around it.
 _Chain: TypeAlias = tuple[Any, Any] | None
@@ -54,7 +54,7 @@ _Chain: TypeAlias = tuple[Any, Any] | None
 _GraphWalk: TypeAlias = tuple[ForwardGraph | None, CompletedGoal | ParseGoal, _Chain]
 
 # A choice to come back to: (ways on, from which on, from which item, the walk, the task after it, the parts so far).
-_ChoicePoint: TypeAlias = tuple[Sequence[Continuation], int, EarleyItem | None, _GraphWalk, _Task, _PartList]
+_ChoicePoint: TypeAlias = tuple[Sequence[Continuation], int, EarleyItem | None, _GraphWalk, _ForestTask, _PartList]
 
 
 def first_tree(parser: EarleyParser, result: CompletedGoal) -> Node:
@@ -97,13 +97,13 @@ class _TreeBuilder:
         self._open_forest = open_forest
         self._choices: list[_ChoicePoint] = []
 
-    def run(self, task: _Task) -> Iterator[Node]:
+    def run(self, task: _ForestTask) -> Iterator[Node]:
         found = self._find(task, None)
         while found is not None:
             yield found
             found = self._find(*self._go_back())
 
-    def _find(self, task: _Task, parts: _PartList) -> Node | None:
+    def _find(self, task: _ForestTask, parts: _PartList) -> Node | None:
         """Do tasks until a tree is done; None if there is no further tree."""
         with CollectorPaused():
             while task is not None:
@@ -130,7 +130,7 @@ class _TreeBuilder:
         assert isinstance(root, Node)  # it is a rule
         return root
 
-    def _unfold(self, task: tuple[Any, ...], parts: _PartList) -> _Task:
+    def _unfold(self, task: tuple[Any, ...], parts: _PartList) -> _ForestTask:
         """The smaller tasks that one consists of; None if it is impossible."""
         kind = task[0]
         if kind == _EXPAND:
@@ -142,7 +142,7 @@ class _TreeBuilder:
         _, walk, item, rest = task
         return self._choose(walk[0].ways_on(item), 0, item, walk, rest, parts)
 
-    def _go_back(self) -> tuple[_Task, _PartList]:
+    def _go_back(self) -> tuple[_ForestTask, _PartList]:
         """The task and parts of the last choice that has an option left; (None, None) if none has."""
         while self._choices:
             options, number, item, walk, rest, parts = self._choices.pop()
@@ -152,8 +152,8 @@ class _TreeBuilder:
         return None, None
 
     def _expand(
-        self, result: CompletedGoal, parties: Parties | None, chain: _Chain, rest: _Task, parts: _PartList
-    ) -> _Task:
+        self, result: CompletedGoal, parties: Parties | None, chain: _Chain, rest: _ForestTask, parts: _PartList
+    ) -> _ForestTask:
         nonterminal = result.goal.nonterminal
         inner = chain if nonterminal.is_cyclic else None
         if nonterminal.symbol is not None:
@@ -178,7 +178,9 @@ class _TreeBuilder:
             return self._choose(graph.ways_on(starts[0]), 0, starts[0], (graph, result, inner), rest, parts)
         return self._choose(starts, 0, None, (graph, result, inner), rest, parts)
 
-    def _follow(self, last: EarleyItem, child: ItemChild, result: CompletedGoal, chain: _Chain, task: _Task) -> _Task:
+    def _follow(
+        self, last: EarleyItem, child: ItemChild, result: CompletedGoal, chain: _Chain, task: _ForestTask
+    ) -> _ForestTask:
         """Make all parts on the single path to a completed goal by `last` and then `child`; None if impossible."""
         item: EarleyItem | None = last
         end = result.end
@@ -197,7 +199,7 @@ class _TreeBuilder:
             child, item = item.child, item.prev
         return task
 
-    def _child(self, result: CompletedGoal, parties: Parties | None, chain: _Chain, rest: _Task) -> _Task:
+    def _child(self, result: CompletedGoal, parties: Parties | None, chain: _Chain, rest: _ForestTask) -> _ForestTask:
         """The task of making a completed goal. Most are a node over a single terminal; that is made at once."""
         symbol = result.goal.nonterminal.symbol
         item = result.prev
@@ -212,9 +214,9 @@ class _TreeBuilder:
         number: int,
         item: EarleyItem | None,
         walk: _GraphWalk,
-        rest: _Task,
+        rest: _ForestTask,
         parts: _PartList,
-    ) -> _Task:
+    ) -> _ForestTask:
         """Take the first possible option from `number` on, and keep a choice point for the others."""
         _, owner, chain = walk
         while number < len(options):
@@ -255,8 +257,8 @@ class _TreeBuilder:
         target: EarleyItem | None,
         owner: CompletedGoal | ParseGoal,
         around: _Chain,
-        rest: _Task,
-    ) -> _Task:
+        rest: _ForestTask,
+    ) -> _ForestTask:
         """Make `child`, which stands between `item` and `target`, or the end of `owner`, and in `around`."""
         if isinstance(child, CompletedGoal):
             return self._child(child, item.slot.parties, around, rest)
@@ -287,7 +289,9 @@ class _TreeBuilder:
     def _leaf(self, text: str) -> Leaf:
         return text.encode("latin-1") if self._binary else text
 
-    def _open(self, goal: ParseGoal, parties: Parties | None, chain: _Chain, rest: _Task, parts: _PartList) -> _Task:
+    def _open(
+        self, goal: ParseGoal, parties: Parties | None, chain: _Chain, rest: _ForestTask, parts: _PartList
+    ) -> _ForestTask:
         assert self._open_forest is not None  # only partial trees have open parts
         symbol = goal.nonterminal.symbol
         if symbol is not None:

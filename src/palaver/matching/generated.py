@@ -31,7 +31,7 @@ from palaver.matching.generated_lookups import (
     settle_or_wait,
     settle_to_end,
 )
-from palaver.matching.instructions import FieldValue, Instruction, ReadFunction, Unsupported
+from palaver.matching.instructions import FieldValue, ParseInstruction, ReadFunction, Unsupported
 from palaver.matching.lookahead import UNDECIDED, LookaheadState
 from palaver.matching.matching_limits import (
     MAX_FUNCTION_LINES,
@@ -45,7 +45,7 @@ from palaver.matching.steps import Computed, Nonterminal
 from palaver.trees.lazy import LazyNode
 from palaver.trees.node import Node, new
 
-LimitsOf: TypeAlias = Callable[[Instruction, Sequence[FieldValue | None]], tuple[int, int | None] | int]
+LimitsOf: TypeAlias = Callable[[ParseInstruction, Sequence[FieldValue | None]], tuple[int, int | None] | int]
 
 
 class FunctionLibrary:
@@ -142,7 +142,7 @@ class _FunctionWriter:
 
     # --- Instructions -----------------------------------------------------------------------------------------------
 
-    def _write_until(self, op: Instruction, stops: tuple[Instruction, ...]) -> list[str]:
+    def _write_until(self, op: ParseInstruction, stops: tuple[ParseInstruction, ...]) -> list[str]:
         """The source of all instructions from `op` on, up to one of the stops or the end of the rule."""
         fragments: list[str] = []
         while not any(op is stop for stop in stops) and op.kind not in (ops.END, ops.STOP):
@@ -160,7 +160,7 @@ class _FunctionWriter:
                 op = op.next
         return fragments
 
-    def _plain(self, op: Instruction) -> str:
+    def _plain(self, op: ParseInstruction) -> str:
         if op.kind == ops.TOKEN:
             return self._token(op)
         if op.kind == ops.TEXT:
@@ -173,7 +173,7 @@ class _FunctionWriter:
             return self._pattern(op)
         return self._bits(op)
 
-    def _choose(self, op: Instruction) -> str:
+    def _choose(self, op: ParseInstruction) -> str:
         if op.entry is not None:
             return self._loop(op, op.entry)
         way, parts = self._decide(op.lookahead_state), self._fresh("p")
@@ -184,7 +184,7 @@ class _FunctionWriter:
             self._indent -= 1
         return f"*{parts}"
 
-    def _loop(self, op: Instruction, entry: Instruction) -> str:
+    def _loop(self, op: ParseInstruction, entry: ParseInstruction) -> str:
         parts = self._fresh("r")
         self._line(f"{parts} = []")
         self._line("while True:")
@@ -219,7 +219,7 @@ class _FunctionWriter:
         self._line(f"else: {f'{way} = {at_end}' if at_end >= 0 else 'raise GaveUp'}")
         return way
 
-    def _counted(self, begin: Instruction) -> str:
+    def _counted(self, begin: ParseInstruction) -> str:
         again = begin.next
         least, most = self._limits(begin)
         parts, count = self._fresh("r"), self._fresh("c")
@@ -241,7 +241,7 @@ class _FunctionWriter:
         self._indent -= 1
         return f"*{parts}"
 
-    def _limits(self, op: Instruction) -> tuple[str, str]:
+    def _limits(self, op: ParseInstruction) -> tuple[str, str]:
         """The source of the limits of a repetition."""
         if isinstance(op.least, int) and (op.most is None or isinstance(op.most, int)):
             return str(op.least), str(op.most)
@@ -255,13 +255,13 @@ class _FunctionWriter:
             self._line(f"{limits} = {self._name(op.limits)}.get({limits}[1]) or {compute}")
         return f"{limits}[0]", f"{limits}[1]"
 
-    def _limits_now(self, op: Instruction, fields: Sequence[FieldValue | None]) -> tuple[int, int | None]:
+    def _limits_now(self, op: ParseInstruction, fields: Sequence[FieldValue | None]) -> tuple[int, int | None]:
         limits = self._limits_of(op, fields)
         if isinstance(limits, int):
             raise GaveUp
         return limits
 
-    def _call(self, op: Instruction) -> str:
+    def _call(self, op: ParseInstruction) -> str:
         node = self._fresh("n")
         children = self._rule(op.target)
         self._line(f"{node} = new(Node, ({self._name(op.symbol)}, {children}, (), {self._name(op.parties)}))")
@@ -281,14 +281,14 @@ class _FunctionWriter:
         self._line(f"at, {children} = {self._name(box)}[0](text, at, size, fields)")
         return children
 
-    def _track(self, op: Instruction, node: str, text: str) -> None:
+    def _track(self, op: ParseInstruction, node: str, text: str) -> None:
         """Let computed bounds find a node."""
         for path in self._program.selected(op.symbol) if op.is_tracked else ():
             self._line(f"fields[{path}] = {node}, {text}")
 
     # --- Terminals and tokens ---------------------------------------------------------------------------------------
 
-    def _token(self, op: Instruction) -> str:
+    def _token(self, op: ParseInstruction) -> str:
         node = self._fresh("n")
         # A token that may be empty mostly is, or has one character; then the next characters are enough.
         is_peeked_at = op.shortest == 0 <= op.short and not op.is_tracked
@@ -306,7 +306,7 @@ class _FunctionWriter:
             self._indent -= 1
         return node
 
-    def _taken(self, op: Instruction, node: str) -> None:
+    def _taken(self, op: ParseInstruction, node: str) -> None:
         """A token whose node is made from its text."""
         end, said = self._fresh("e"), self._fresh("t")
         if op.shortest == op.longest and op.shortest <= op.short:
@@ -322,7 +322,7 @@ class _FunctionWriter:
         self._track(op, node, f"{said} if {end} - at <= MAX_SHARED_TEXT else None")
         self._line(f"at = {end}")
 
-    def _spelled_out(self, op: Instruction, node: str) -> None:
+    def _spelled_out(self, op: ParseInstruction, node: str) -> None:
         """A token that is read rule by rule, unless it is short and cached."""
         end = self._fresh("e")
         self._find_end(op, end)
@@ -335,7 +335,7 @@ class _FunctionWriter:
         self._line(f"{node} = new(Node, ({self._name(op.symbol)}, {children}, (), {self._name(op.parties)}))")
         self._indent -= 1
 
-    def _find_end(self, op: Instruction, end: str) -> None:
+    def _find_end(self, op: ParseInstruction, end: str) -> None:
         if op.takes_all and op.shortest == op.longest:
             self._line(f"{end} = at + {op.shortest}")
             self._give_up_if(f"{end} > size")
@@ -346,7 +346,7 @@ class _FunctionWriter:
         if not op.is_closed and not self._ended:
             self._give_up_if(f"{end} == size")
 
-    def _known_or_made(self, op: Instruction, text: str, end: str) -> str:
+    def _known_or_made(self, op: ParseInstruction, text: str, end: str) -> str:
         """The source of a node over a matched text."""
         known, longest = (op.kept, MAX_KEPT_TEXT) if op.kept is not None else (op.known, op.short)
         if op.shortest > longest:
@@ -356,7 +356,7 @@ class _FunctionWriter:
             return known_node
         return f"{known_node} if len({text}) <= {longest} else {self._made(op, text, end)}"
 
-    def _made(self, op: Instruction, text: str, end: str) -> str:
+    def _made(self, op: ParseInstruction, text: str, end: str) -> str:
         symbol, parties = self._name(op.symbol), self._name(op.parties)
         if op.is_leaf:
             return f"new(Node, ({symbol}, ({self._said(text)},), (), {parties}))"
@@ -370,7 +370,7 @@ class _FunctionWriter:
     def _said(self, text: str) -> str:
         return f"{text}.encode('latin-1')" if self._binary else text
 
-    def _text(self, op: Instruction) -> str:
+    def _text(self, op: ParseInstruction) -> str:
         if len(op.text) == 1:
             self._give_up_if(f"at == size or text[at] != {op.text!r}")
         elif op.text:
@@ -378,7 +378,7 @@ class _FunctionWriter:
         self._line(f"at += {len(op.text)}")
         return repr(op.leaf)
 
-    def _pattern(self, op: Instruction) -> str:
+    def _pattern(self, op: ParseInstruction) -> str:
         if not op.is_proved:
             raise Unsupported
         leaf, end = self._fresh("t"), self._fresh("e")
@@ -387,7 +387,7 @@ class _FunctionWriter:
         self._line(f"at = {end}")
         return leaf
 
-    def _bits(self, op: Instruction) -> str:
+    def _bits(self, op: ParseInstruction) -> str:
         if op.is_tracked:
             raise Unsupported
         parts, end = self._fresh("p"), self._fresh("e")
@@ -396,7 +396,7 @@ class _FunctionWriter:
         self._line(f"at = {end}")
         return f"*{parts}"
 
-    def _run(self, op: Instruction) -> str:
+    def _run(self, op: ParseInstruction) -> str:
         least, most = self._limits(op)
         parts, end = self._fresh("p"), self._fresh("e")
         runs = self._name(RunCache(op.known, None if op.takes_all else op.match))
@@ -416,7 +416,7 @@ class _FunctionWriter:
         self._line(f"at = {end}")
         return f"*{parts}"
 
-    def _run_end(self, text: str, at: int, size: int, least: int, most: int | None, op: Instruction) -> int:
+    def _run_end(self, text: str, at: int, size: int, least: int, most: int | None, op: ParseInstruction) -> int:
         """The end of a repetition of single characters with computed limits, or of any characters."""
         last = size if most is None else min(size, at + most)
         match = None if op.takes_all else op.match(text, at, last)
@@ -425,7 +425,7 @@ class _FunctionWriter:
             raise GaveUp
         return end
 
-    def _sweep(self, op: Instruction, parts: str) -> None:
+    def _sweep(self, op: ParseInstruction, parts: str) -> None:
         end = self._fresh("e")
         self._line(f"{end} = {self._name(op.match)}(text, at).end()")
         is_sure = op.is_closed or self._ended

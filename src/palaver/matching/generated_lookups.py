@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from palaver.grammar.automaton import State
-from palaver.matching.instructions import Instruction, NodeCache
+from palaver.matching.instructions import NodeCache, ParseInstruction
 from palaver.matching.lookahead import UNDECIDED, LookaheadState
 from palaver.matching.matching_limits import MAX_KEPT_RUN, MAX_KEPT_RUNS, MAX_TOKEN_PEEKS, TOKEN_PEEK_CHARACTERS
 from palaver.matching.rule_regexes import MatchText
@@ -59,7 +59,7 @@ class TokenPeeks(dict[str, tuple[Node | None, int]]):
     The node is None if they do not tell where the token ends.
     """
 
-    def __init__(self, op: Instruction, *, ended: bool) -> None:
+    def __init__(self, op: ParseInstruction, *, ended: bool) -> None:
         self._op = op
         self._ended = ended
 

@@ -30,7 +30,7 @@ class Dialect(Enum):
     BITS = "bits"
 
 
-class Instruction:
+class ParseInstruction:
     """An instruction. Its kind decides which fields it has."""
 
     __slots__ = (
@@ -41,14 +41,14 @@ class Instruction:
     )  # fmt: skip
 
     kind: int
-    next: Instruction
+    next: ParseInstruction
     # CALL and TOKEN: the rule. A token may be called instead, where its pattern does not see the end.
     target: Nonterminal
     symbol: NonTerminal
     parties: Parties | None
     is_tracked: bool  # True if computed bounds look at it, or at something in it
-    body: Instruction  # its first instruction
-    call: Instruction | None
+    body: ParseInstruction  # its first instruction
+    call: ParseInstruction | None
     # TOKEN and BITS: the regex, and the node made from a match.
     match: MatchText
     is_closed: bool  # True if no match is a prefix of a longer one
@@ -76,9 +76,9 @@ class Instruction:
     is_proved: bool  # True if `match` finds the end of a pattern
     # CHOOSE and AGAIN: the options. Of a repetition, another round and leaving it.
     lookahead_state: LookaheadState
-    options: tuple[Instruction, ...]
-    join: Instruction  # where the options meet again
-    entry: Instruction | None  # of a repetition, the start of a round
+    options: tuple[ParseInstruction, ...]
+    join: ParseInstruction  # where the options meet again
+    entry: ParseInstruction | None  # of a repetition, the start of a round
     # BEGIN and RUN: the limits of a repetition.
     least: int | Computed
     most: int | Computed | None
@@ -86,7 +86,7 @@ class Instruction:
     is_pure: bool  # True if from nothing else
     limits: dict[str | None, tuple[int, int | None]]  # cached by the text of the field
 
-    def __init__(self, kind: int, following: Instruction | None = None) -> None:
+    def __init__(self, kind: int, following: ParseInstruction | None = None) -> None:
         self.kind = kind
         if following is not None:
             self.next = following

@@ -24,9 +24,9 @@ from palaver.matching.instructions import (
     Dialect,
     Expander,
     Expansion,
-    Instruction,
     MessageNodeCache,
     NodeCache,
+    ParseInstruction,
     Unsupported,
 )
 from palaver.matching.lookahead import Lookahead, LookaheadState
@@ -62,14 +62,14 @@ class FastPathProgram:
         self.is_whole = parts.whole
         self._is_pure = parts.is_pure
         self._expander = expander
-        self._entries: dict[Nonterminal, Instruction] = {}
+        self._entries: dict[Nonterminal, ParseInstruction] = {}
         self._known: dict[Nonterminal, NodeCache] = {}
         self._kept: dict[Nonterminal, MessageNodeCache] = {}
-        self._end = Instruction(ops.END)
+        self._end = ParseInstruction(ops.END)
 
-    def call(self, target: Nonterminal, parties: Parties | None, following: Instruction) -> Instruction:
+    def call(self, target: Nonterminal, parties: Parties | None, following: ParseInstruction) -> ParseInstruction:
         """An instruction to read a rule; it is resolved when it is first run."""
-        op = Instruction(ops.UNKNOWN, following)
+        op = ParseInstruction(ops.UNKNOWN, following)
         op.target, op.parties, op.is_tracked = target, parties, target.is_tracked
         op.reads, op.patience = [None, None], CALLS_BEFORE_GENERATING
         assert target.symbol is not None  # only rules are called
@@ -81,7 +81,7 @@ class FastPathProgram:
         for kept in self._kept.values():
             kept.clear()
 
-    def entry(self, nonterminal: Nonterminal) -> Instruction:
+    def entry(self, nonterminal: Nonterminal) -> ParseInstruction:
         """The first instruction of a rule. :raises Unsupported: there is none"""
         if nonterminal not in self._entries:
             try:
@@ -90,7 +90,7 @@ class FastPathProgram:
                 raise Unsupported from None
         return self._entries[nonterminal]
 
-    def chain(self, slots: Sequence[GrammarSlot], following: Instruction) -> Instruction:
+    def chain(self, slots: Sequence[GrammarSlot], following: ParseInstruction) -> ParseInstruction:
         """The instructions of some slots.
 
         :raises Unsupported: there are none
@@ -108,7 +108,7 @@ class FastPathProgram:
                 following = self._bits(group, following)
         return following
 
-    def prepare(self, op: Instruction) -> None:
+    def prepare(self, op: ParseInstruction) -> None:
         """Resolve an instruction and all that may come after it now."""
         todo = [op]
         seen = {op}
@@ -126,7 +126,7 @@ class FastPathProgram:
             todo += [each for each in following if each is not None and each not in seen]
             seen.update(todo)
 
-    def resolve(self, op: Instruction) -> None:
+    def resolve(self, op: ParseInstruction) -> None:
         """Choose how a rule is read: as a ops.TOKEN or a ops.CALL. :raises Unsupported: neither is possible"""
         target = op.target
         width = self._regex_rules.width(target)
@@ -167,12 +167,12 @@ class FastPathProgram:
         op.kept = self._kept_of(op)
         op.kind = ops.TOKEN
 
-    def _take(self, op: Instruction, rule_pattern: RulePattern) -> None:
+    def _take(self, op: ParseInstruction, rule_pattern: RulePattern) -> None:
         op.rule_pattern, op.match, op.is_closed = rule_pattern, rule_pattern.pattern.match, rule_pattern.is_closed
         op.shortest, op.longest = rule_pattern.least, rule_pattern.most
         op.takes_all = rule_pattern.takes_all(self._regex_rules.alphabet)
 
-    def _make_call(self, op: Instruction) -> None:
+    def _make_call(self, op: ParseInstruction) -> None:
         op.body = self.entry(op.target)
         op.kind = ops.CALL
 
@@ -184,12 +184,12 @@ class FastPathProgram:
         dialect = Dialect.BITS if is_bits else Dialect.DETAIL
         return self._expander.rule(target, dialect, unpacked=is_bits and self.dialect is not Dialect.BITS)
 
-    def _known_of(self, op: Instruction, pattern: re.Pattern[str]) -> NodeCache:
+    def _known_of(self, op: ParseInstruction, pattern: re.Pattern[str]) -> NodeCache:
         if op.target not in self._known:
             self._known[op.target] = NodeCache(op.symbol, op.expand, pattern)
         return self._known[op.target]
 
-    def _kept_of(self, op: Instruction) -> MessageNodeCache | None:
+    def _kept_of(self, op: ParseInstruction) -> MessageNodeCache | None:
         if op.is_lazy or op.is_leaf or op.parties is not None:
             return None
         if op.target not in self._kept:
@@ -206,7 +206,7 @@ class FastPathProgram:
             raise Unsupported
         return bound_paths.descend(NO_PATH_STATE, symbol)[1]
 
-    def _alternatives(self, nonterminal: Nonterminal, following: Instruction) -> Instruction:
+    def _alternatives(self, nonterminal: Nonterminal, following: ParseInstruction) -> ParseInstruction:
         if nonterminal.parts:
             raise Unsupported  # a permutation
         options = tuple(self.chain(list(chain(start)), following) for start in nonterminal.alternatives)
@@ -215,13 +215,13 @@ class FastPathProgram:
         return self._choose(self._lookahead.alternatives(nonterminal), options, following)
 
     def _choose(
-        self, lookahead_state: LookaheadState, options: tuple[Instruction, ...], following: Instruction
-    ) -> Instruction:
-        op = Instruction(ops.CHOOSE)
+        self, lookahead_state: LookaheadState, options: tuple[ParseInstruction, ...], following: ParseInstruction
+    ) -> ParseInstruction:
+        op = ParseInstruction(ops.CHOOSE)
         op.lookahead_state, op.options, op.join, op.entry = lookahead_state, options, following, None
         return op
 
-    def _slot(self, slot: GrammarSlot, following: Instruction) -> Instruction:
+    def _slot(self, slot: GrammarSlot, following: ParseInstruction) -> ParseInstruction:
         target = slot.target
         if target is None:
             return self._terminal(slot, following)
@@ -231,12 +231,12 @@ class FastPathProgram:
             return self._alternatives(target, following)
         return self._run(target, following) or self._repetition(target, following)
 
-    def _terminal(self, slot: GrammarSlot, following: Instruction) -> Instruction:
+    def _terminal(self, slot: GrammarSlot, following: ParseInstruction) -> ParseInstruction:
         if slot.regex is None:
-            op = Instruction(ops.TEXT, following)
+            op = ParseInstruction(ops.TEXT, following)
             op.text, op.leaf = "01"[slot.bit] if slot.kind == BIT else slot.text, slot.leaf
             return op
-        op = Instruction(ops.PATTERN, following)
+        op = ParseInstruction(ops.PATTERN, following)
         op.slot, op.match, op.is_closed = slot, _no_match, False
         rule_pattern = self._regex_rules.pattern_of_terminal(slot)
         op.is_proved = rule_pattern is not None
@@ -244,7 +244,7 @@ class FastPathProgram:
             self._take(op, rule_pattern)
         return op
 
-    def _repetition(self, repetition: Nonterminal, following: Instruction) -> Instruction:
+    def _repetition(self, repetition: Nonterminal, following: ParseInstruction) -> ParseInstruction:
         slot = repetition.alternatives[0]
         if self._tables.first_follow.of_slot(slot)[0]:
             raise Unsupported  # empty rounds would go on for ever
@@ -257,22 +257,22 @@ class FastPathProgram:
             body = self.chain([slot], entry)
             loop.options = body, following
             return body if repetition.least else entry
-        again = Instruction(ops.AGAIN)
+        again = ParseInstruction(ops.AGAIN)
         again.lookahead_state = lookahead_state
         again.options = self.chain([slot], again), following
         again.join = following
-        begin = Instruction(ops.BEGIN, again)
+        begin = ParseInstruction(ops.BEGIN, again)
         self._limit(begin, repetition)
         return begin
 
-    def _limit(self, op: Instruction, repetition: Nonterminal) -> None:
+    def _limit(self, op: ParseInstruction, repetition: Nonterminal) -> None:
         op.least, op.most = repetition.least, repetition.most
         computed = [bound for bound in (op.least, op.most) if isinstance(bound, Computed)]
         op.path = computed[0].path if len({bound.path for bound in computed}) == 1 else None
         op.is_pure = all(self._is_pure(bound.expression) for bound in computed)
         op.limits = {}
 
-    def _sweep(self, repetition: Nonterminal, loop: Instruction) -> Instruction | None:
+    def _sweep(self, repetition: Nonterminal, loop: ParseInstruction) -> ParseInstruction | None:
         """An instruction for many rounds at once, if regexes can tell them apart; the loop reads the rest."""
         slot = repetition.alternatives[0]
         target = slot.target
@@ -283,7 +283,7 @@ class FastPathProgram:
         many = self._regex_rules.pattern_of_rounds(repetition, following)
         if one is None or many is None or one.least == 0:
             return None
-        op = Instruction(ops.SWEEP, loop)
+        op = ParseInstruction(ops.SWEEP, loop)
         op.target, op.symbol, op.expand, op.parties = target, target.symbol, self._expansion(target), None
         self._take(op, one)
         op.match, op.items, op.is_leaf = many, one.pattern.findall, _is_leaf(target)
@@ -296,7 +296,7 @@ class FastPathProgram:
         op.kept = self._kept_of(op)
         return op
 
-    def _run(self, repetition: Nonterminal, following: Instruction) -> Instruction | None:
+    def _run(self, repetition: Nonterminal, following: ParseInstruction) -> ParseInstruction | None:
         """A repetition of a rule over single characters, if it is one and its end is certain."""
         target = repetition.alternatives[0].target
         if target is None or target.symbol is None or target.is_tracked or repetition.alternatives[0].parties:
@@ -315,7 +315,7 @@ class FastPathProgram:
         is_exact = repetition.least == repetition.most
         if not is_exact and chars & self._lookahead.chars_after(repetition, whole=self.is_whole):
             return None
-        op = Instruction(ops.RUN, following)
+        op = ParseInstruction(ops.RUN, following)
         self._limit(op, repetition)
         op.match = re.compile(f"{write_chars(chars)}*+").match
         op.takes_all = chars == self._regex_rules.alphabet
@@ -324,12 +324,12 @@ class FastPathProgram:
         op.known = self._known_of(op, one)
         return op
 
-    def _bits(self, slots: list[GrammarSlot], following: Instruction) -> Instruction:
+    def _bits(self, slots: list[GrammarSlot], following: ParseInstruction) -> ParseInstruction:
         """Slots over bits that fill whole bytes only together."""
         rule_pattern = self._regex_rules.pattern_of_slots(slots)
         if rule_pattern is None:
             raise Unsupported
-        op = Instruction(ops.BITS, following)
+        op = ParseInstruction(ops.BITS, following)
         self._take(op, rule_pattern)
         op.is_tracked = any(slot.target is not None and slot.target.is_tracked for slot in slots)
         op.expand = self._expander.slots(slots)

@@ -21,7 +21,7 @@ from palaver.matching.instructions import (
     Dialect,
     Expansion,
     FieldValue,
-    Instruction,
+    ParseInstruction,
     ReadFunction,
     Unsupported,
 )
@@ -36,7 +36,7 @@ from palaver.spec.ast import Expression
 from palaver.trees.lazy import LazyNode, known_node
 from palaver.trees.node import Node, Part, new
 
-_STOP: Final = Instruction(STOP)
+_STOP: Final = ParseInstruction(STOP)
 _DIGITS: Final = {chr(byte): f"{byte:08b}" for byte in range(256)}
 
 
@@ -63,13 +63,13 @@ class FastPath:
         )
         self._programs = {dialect: FastPathProgram(self._parts, dialect, self) for dialect in Dialect}
         self._libraries: dict[tuple[FastPathProgram, bool], FunctionLibrary] = {}
-        self._starts: dict[bool, tuple[FastPathProgram, Instruction]] = {}
+        self._starts: dict[bool, tuple[FastPathProgram, ParseInstruction]] = {}
 
     def machine(self, *, lazy: bool) -> FastPathMachine:
         """A machine for a message."""
         return FastPathMachine(self, *self._begin(lazy))
 
-    def _begin(self, lazy: bool) -> tuple[FastPathProgram, Instruction]:
+    def _begin(self, lazy: bool) -> tuple[FastPathProgram, ParseInstruction]:
         """The program for a message, and its first instruction."""
         begin = self._starts.get(lazy)
         if begin is None:
@@ -108,7 +108,7 @@ class FastPath:
         node = new(Node, (op.symbol, children, (), op.parties))
         return self.known(node, text) if text else node
 
-    def node(self, op: Instruction, text: str) -> Node:
+    def node(self, op: ParseInstruction, text: str) -> Node:
         """The node of a token."""
         said = text.encode("latin-1") if self.tables.binary else text
         if op.is_leaf:
@@ -138,7 +138,7 @@ class FastPath:
             self._libraries[key] = FunctionLibrary(program, self.limits, binary=self.tables.binary, ended=ended)
         return self._libraries[key]
 
-    def limits(self, op: Instruction, fields: Sequence[FieldValue | None]) -> tuple[int, int | None] | int:
+    def limits(self, op: ParseInstruction, fields: Sequence[FieldValue | None]) -> tuple[int, int | None] | int:
         """The limits of a repetition, or else a status."""
         least, most = op.least, op.most
         if isinstance(least, int) and not isinstance(most, Computed):
@@ -158,7 +158,9 @@ class FastPath:
             op.limits[text] = limits
         return limits
 
-    def _compute_limits(self, op: Instruction, fields: Sequence[FieldValue | None]) -> tuple[int, int | None] | int:
+    def _compute_limits(
+        self, op: ParseInstruction, fields: Sequence[FieldValue | None]
+    ) -> tuple[int, int | None] | int:
         least, most = op.least, op.most
         try:
             low = least if isinstance(least, int) else self._count(least, fields)
@@ -191,7 +193,7 @@ class _RuleExpansion:
         self,
         fast_path: FastPath,
         program: FastPathProgram,
-        entry: Callable[[], Instruction],
+        entry: Callable[[], ParseInstruction],
         nonterminal: Nonterminal | None,
         *,
         unpacked: bool,
@@ -199,7 +201,7 @@ class _RuleExpansion:
         self._fast_path = fast_path
         self._program = program
         self._entry = entry
-        self._first: Instruction | None = None
+        self._first: ParseInstruction | None = None
         self._nonterminal = nonterminal
         self._unpacked = unpacked
         self._read: ReadFunction | None = None
