@@ -1,4 +1,4 @@
-"""Asks the same of two readers, over and over: the fast roads against the chart, the chart against the definition.
+"""Differential test: the fast path against the Earley parser, and that against a naive definition, at random.
 
     python tests/matching/differential.py --checks 100000 --seed 1
 
@@ -7,7 +7,7 @@ How it works
 A *subject* is a grammar: a random one, or one of the corpus. A *feeding* is one input of a subject, cut into pieces
 and fed to a fresh matcher in a certain manner (asking after each piece, or only in the end; looking at trees on the
 way, or not). One feeding is one *check*: whatever can be asked of a matcher is asked, and compared with what a
-matcher that runs the chart alone says after the same input in one piece. So each check is also one of cuts.
+matcher that runs the Earley parser alone says after the same input in one piece. So each check is also one of cuts.
 
 Every random case is made from a seed of its own, so it can be replayed without those before it. If two answers differ,
 the case is made smaller as long as they still do, and printed.
@@ -46,7 +46,7 @@ from random_specs import (
     from_bits,
     mutated,
 )
-from test_against_the_definition import dead_at
+from test_against_the_definition import failure_offset
 from test_computed_repetition import TopDown
 
 from palaver.grammar.show import show_expr
@@ -69,7 +69,7 @@ WARM = 10
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """A grammar to be tried; `name` tells how to come by it again."""
+    """A grammar to be tried; `name` tells how to make it again."""
 
     name: str
     rules: dict[str, Expr]
@@ -93,7 +93,7 @@ def evaluate(expression: Expression, node: Node | None) -> int:
 
 @dataclass(frozen=True)
 class Manner:
-    """How a matcher is treated. What it says in the end must not depend on what it was asked before."""
+    """The way a matcher is used. Its final answers must not depend on what it was asked before."""
 
     asks_at_once: bool = True  # after each piece, and again later; otherwise only later
     looks_at_trees: bool = False  # after each piece
@@ -118,8 +118,8 @@ class Feeding:
         subject = self.subject
         options = {"whole": self.whole, "binary": self.binary, "history": subject.history, "lazy": self.manner.lazy}
         matcher = subject.shape.matcher(**options, reference=reference)
-        # The direct road is given up where it is lost too often. Here it is to be tried each time.
-        matcher._ground._lost = 0
+        # The fast path is given up where it falls back too often. Here it is to be tried each time.
+        matcher._compiled._fallbacks = 0
         return matcher
 
     def __str__(self) -> str:
@@ -154,7 +154,7 @@ class Standing(NamedTuple):
 
 
 def standing(progress: Progress, random: Random | None = None) -> Standing:
-    """What a report says, asked in any order: some of the answers may be worked out when first asked for."""
+    """The answers of a progress, asked in any order: some may be computed when first asked for."""
     names = list(Standing._fields)
     if random is not None:
         random.shuffle(names)
@@ -177,7 +177,7 @@ def outline(part: Part) -> list[object]:
 
 
 class Reference:
-    """What the chart alone says about one input and its beginnings."""
+    """The answers of the Earley parser alone about one input and its prefixes."""
 
     def __init__(self, feeding: Feeding) -> None:
         self._feeding = feeding
@@ -198,7 +198,7 @@ class Reference:
 
 
 class Answers:
-    """What a matcher says, asked once."""
+    """The answers of a matcher, asked once."""
 
     def __init__(self, matcher: Matcher) -> None:
         self._matcher = matcher
@@ -226,9 +226,9 @@ class Answers:
 
 
 def check(feeding: Feeding, reference: Reference) -> str:
-    """Feed, ask and compare; the road that answered.
+    """Feed, ask and compare; return the name of the parser that answered.
 
-    :raises Disagreement: it is not the chart's answer
+    :raises Disagreement: it is not the Earley parser's answer
     """
     manner = feeding.manner
     random = Random(manner.seed)
@@ -246,12 +246,12 @@ def check(feeding: Feeding, reference: Reference) -> str:
             compare_trees(matcher, reference.at(size), f"after {size}", random)
     size = seen[-1][0]
     if manner.ends != "with a piece" and random.random() < 0.5:
-        road = str(matcher.road)
+        parser_name = str(matcher.parser_name)
         compare_trees(matcher, reference.at(size), "in the end", random)
     if manner.ends != "never":
         final = reference.at(len(feeding.data), finished=True)
         finished = matcher.finish(last)
-        road = str(matcher.road)
+        parser_name = str(matcher.parser_name)
         expect("finished", standing(finished, random), final.standing)
         compare_trees(matcher, final, "finished", random)
         expect("finished, again", standing(matcher.finish(), random), final.standing)
@@ -259,13 +259,13 @@ def check(feeding: Feeding, reference: Reference) -> str:
     for earlier, progress in random.sample(seen, len(seen)):
         expect(f"later about {earlier}", standing(progress, random), reference.at(earlier).standing)
     if manner.ends == "never":
-        road = str(matcher.road)
+        parser_name = str(matcher.parser_name)
         compare_trees(matcher, reference.at(size), "in the end", random)
     elif len(feeding.pieces) == 1 and not final.standing.complete_here:
         # Which bounds are tried depends on how much of the input is known then, so this holds for single pieces only.
         expect("crashes", sorted(matcher.crashes), sorted(final.crashes))
     expect("length", matcher.length, size + len(last))
-    return road
+    return parser_name
 
 
 def compare_trees(matcher: Matcher, wanted: Answers, when: str, random: Random) -> None:
@@ -302,7 +302,7 @@ def compare_lists(found: list[Node], wanted: list[Node], question: str, random: 
 
 
 def compare_values(found: Node, wanted: Node, question: str, random: Random) -> None:
-    """What a fresh tree is worth, before anybody has looked into it and after."""
+    """Check a fresh tree before its children are made and after."""
     nodes = [(found, wanted)]
     if random.random() < 0.5:
         nodes += [
@@ -377,11 +377,11 @@ def random_manner(random: Random) -> Manner:
 
 @dataclass
 class Tally:
-    """What has been done."""
+    """Counts of the checks."""
 
     checks: Counter[str] = field(default_factory=Counter)  # by kind
     grammars: Counter[str] = field(default_factory=Counter)
-    roads: Counter[tuple[str, str]] = field(default_factory=Counter)  # by kind and road
+    parsers: Counter[tuple[str, str]] = field(default_factory=Counter)  # by kind and parser_name
     complete: Counter[str] = field(default_factory=Counter)  # inputs that conform
 
     @property
@@ -389,10 +389,10 @@ class Tally:
         return self.checks.total()
 
     def __str__(self) -> str:
-        lines = [f"{'kind':12}{'grammars':>9}{'checks':>9}{'complete':>10}{'direct':>9}{'chart':>9}"]
+        lines = [f"{'kind':12}{'grammars':>9}{'checks':>9}{'complete':>10}{'fast path':>10}{'Earley':>9}"]
         for kind in sorted(self.checks):
-            direct, chart = self.roads[kind, "direct"], self.roads[kind, "chart"]
-            counts = f"{self.grammars[kind]:9}{self.checks[kind]:9}{self.complete[kind]:10}{direct:9}{chart:9}"
+            fast, earley = self.parsers[kind, "fast path"], self.parsers[kind, "Earley"]
+            counts = f"{self.grammars[kind]:9}{self.checks[kind]:9}{self.complete[kind]:10}{fast:10}{earley:9}"
             lines.append(f"{kind:12}{counts}")
         return "\n".join([*lines, f"{self.total} checks, and all agree"])
 
@@ -429,11 +429,11 @@ class Run:
         kind = feeding.subject.name.split(":")[0]
         try:
             with time_limit(self._timeout_s):
-                road = check(feeding, reference)
+                parser_name = check(feeding, reference)
         except Exception as problem:
             raise Failure(self._told(feeding, problem)) from problem
         self.tally.checks[kind] += 1
-        self.tally.roads[kind, road] += 1
+        self.tally.parsers[kind, parser_name] += 1
         self.tally.complete[kind] += reference.at(len(feeding.data)).standing.complete_here
 
     def _told(self, feeding: Feeding, problem: Exception) -> str:
@@ -479,7 +479,7 @@ def describe(problem: Exception) -> str:
 
 
 def texts(run: Run, name: str, random: Random) -> None:
-    """Almost deterministic grammars over three letters; the chart is also held against the definition."""
+    """Almost deterministic grammars over three letters; the Earley parser is also compared with the definition."""
     rules = GrammarMaker(random, ABC, tidy=random.random() < 0.5).rules()
     subject = Subject(name, rules, "<s>")
     run.tally.grammars["text"] += 1
@@ -631,7 +631,7 @@ def fragment_corpus(run: Run, longest: int | None = None) -> None:
 
 
 def against_definition(run: Run, subject: Subject, data: Data) -> None:
-    """Acceptance, prospects and trees of one input, by the chart and by the plain definition."""
+    """Acceptance, prospects and trees of one input, by the Earley parser and by the naive definition."""
     if "<C:" in str(subject):
         return  # the definition knows no parties
     feeding = Feeding(subject, (data,), whole=False, binary=isinstance(data, bytes))
@@ -646,15 +646,15 @@ def against_definition(run: Run, subject: Subject, data: Data) -> None:
         expect("lengths", found.complete, tuple(lengths))
         expect("may go on", found.may_go_on, reading.may_go_on("<s>"))
         if not found.complete_here:
-            expect("dead at", found.dead_at, dead_at(data, readings))
+            expect("dead at", found.dead_at, failure_offset(data, readings))
         wanted = list(islice(reading.trees("<s>"), TREES))
         expect("trees", list(map(outline, answers.trees(None)[: len(wanted)])), list(map(outline, wanted)))
         if len(wanted) < TREES and reading.patience > 0:
             expect("number of trees", len(answers.trees(None)), len(wanted))
     except Disagreement as problem:
-        raise Failure(f"the chart and the definition\n{problem}\n{feeding}") from problem
+        raise Failure(f"the Earley parser and the definition\n{problem}\n{feeding}") from problem
     run.tally.checks["definition"] += 1
-    run.tally.roads["definition", "chart"] += 1
+    run.tally.parsers["definition", "Earley"] += 1
     run.tally.complete["definition"] += found.complete_here
 
 
@@ -664,9 +664,9 @@ def against_counting(run: Run, subject: Subject, text: str) -> None:
     found = Reference(feeding).at(len(text)).standing.complete_here
     wanted = bool(TopDown(subject.rules, text).trees())
     if found != wanted:
-        raise Failure(f"the chart and the definition\n{Disagreement('complete', found, wanted)}\n{feeding}")
+        raise Failure(f"the Earley parser and the definition\n{Disagreement('complete', found, wanted)}\n{feeding}")
     run.tally.checks["counting"] += 1
-    run.tally.roads["counting", "chart"] += 1
+    run.tally.parsers["counting", "Earley"] += 1
     run.tally.complete["counting"] += found
 
 

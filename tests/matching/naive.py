@@ -1,4 +1,4 @@
-"""What a grammar means, written down as plainly as possible: no chart, no tables, just the definition."""
+"""A naive recogniser: the definition of a grammar's language, written as plainly as possible."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may be said in a dialogue, written down as plainly as possible: the definition, without any cleverness.
+"""A naive forecaster: the definition of a dialogue grammar, written as plainly as possible.
 
 A history is a tuple of letters. For each symbol, and each history before which it may stand, two sets are grown until
 nothing more comes: the histories after it (`complete`), and those in the middle of it, just after some message
@@ -114,7 +114,7 @@ def messages_of(tree: Node) -> History:
 
 
 def is_derivation(tree: Node, rules: Mapping[str, Expr]) -> bool:
-    """Whether each node is made by its rule; an open node, by a beginning of it. Computed bounds do not count."""
+    """Return True if each node is made by its rule; an open node, by a prefix of it. Computed bounds do not count."""
     stack: list[Part] = [tree]
     while stack:
         part = stack.pop()
@@ -127,7 +127,7 @@ def is_derivation(tree: Node, rules: Mapping[str, Expr]) -> bool:
 
 
 def matched(expr: Expr, parts: tuple[Part, ...], start: int) -> tuple[set[int], bool]:
-    """Where `expr` can end among the children of a node, and whether they can end in the middle of it."""
+    """The places where `expr` can end among the children of a node; True if they can end in the middle of it."""
     match expr:
         case Literal(value):
             return ({start + 1}, False) if parts[start : start + 1] == (value,) else (set(), start == len(parts))

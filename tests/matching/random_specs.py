@@ -24,7 +24,7 @@ NAMES = "stuvw"
 
 @dataclass(frozen=True)
 class Words:
-    """What the terminals of a grammar are made of."""
+    """The alphabet of the terminals of a grammar."""
 
     letters: str
     literals: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""The chart and the plain definition of a grammar's meaning agree, on random grammars and all short texts."""
+"""The Earley parser and the naive definition of a grammar's meaning agree, on random grammars and all short texts."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def is_plain(rules: dict[str, Expr]) -> bool:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_the_chart_accepts_what_the_definition_accepts(seed: int) -> None:
+def test_the_earley_parser_accepts_the_language_of_the_definition(seed: int) -> None:
     rules = random_grammar(Random(seed))
     shape = shape_of(rules)
     readings = {text: Naive(rules, text) for text in TEXTS}
@@ -42,10 +42,10 @@ def test_the_chart_accepts_what_the_definition_accepts(seed: int) -> None:
             assert (whole.may_go_on, whole.dead_at) == (progress.may_go_on, progress.dead_at)
             if is_plain(rules):
                 assert progress.may_go_on == reading.may_go_on("<s>")
-                assert progress.dead_at == dead_at(text, readings)
+                assert progress.dead_at == failure_offset(text, readings)
 
 
-def dead_at(text: str, readings: dict[str, Naive]) -> int | None:
+def failure_offset(text: str, readings: dict[str, Naive]) -> int | None:
     for size in range(1, len(text) + 1):
         reading = readings[text[:size]]
         if not reading.may_go_on("<s>") and not reading.is_complete("<s>"):

@@ -1,4 +1,4 @@
-"""Several candidates on one buffer say what each would say alone."""
+"""Several candidates on one input give the answers that each would give alone."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def candidates() -> Candidates[str]:
 
 @settings(max_examples=60)
 @given(st.lists(st.sampled_from(["2", "20", " a", "-a", "\r\n", "220 ", "ä", "x"]), max_size=8))
-def test_each_says_what_it_would_say_alone(pieces: list[str]) -> None:
+def test_each_candidate_answers_as_if_alone(pieces: list[str]) -> None:
     together = candidates()
     alone = {name: SPEC.matcher(name, whole=False) for name in NAMES}
     for piece in pieces:

@@ -68,18 +68,18 @@ COUNTED = "<start> ::= <n> ':' <dot>{int(<n>)}\n<n> ::= r'[0-9]+'\n<dot> ::= '.'
 @pytest.mark.parametrize(
     "text, is_good", [("0:", True), ("3:...", True), ("12:............", True), ("3:..", False), ("2:...", False)]
 )
-def test_a_count_says_how_many_follow(text: str, is_good: bool) -> None:
+def test_a_count_field_bounds_the_repetition(text: str, is_good: bool) -> None:
     assert accepts(COUNTED, text) is is_good
 
 
-def test_too_many_are_dead_where_the_count_is_reached() -> None:
+def test_too_many_rounds_fail_where_the_count_is_reached() -> None:
     progress = fed(COUNTED, "2:...").progress
     assert (progress.dead_at, progress.expected) == (4, ("end of input",))
     assert fed(COUNTED, "2:..").progress.may_go_on is False
     assert fed(COUNTED, "2:.").finish().expected == ("'.'",)
 
 
-def test_what_a_computed_zero_forbids_is_not_expected() -> None:
+def test_a_repetition_with_a_computed_zero_is_not_expected() -> None:
     spec = "<start> ::= <n> <many> 'x'\n<many> ::= '.'{int(<n>)}\n<n> ::= r'[0-9]'\n"
     for cut in range(3):
         matcher = shape_of(spec).matcher(whole=True)
@@ -168,7 +168,7 @@ def test_a_bound_that_raises_rules_out_that_reading_only() -> None:
     assert matcher.crashes == ["the bound {int(<n>)} raised ValueError: invalid literal for int() with base 10: 'x'"]
 
 
-def test_what_cannot_be_followed_is_refused_when_compiling() -> None:
+def test_a_path_that_cannot_be_followed_is_refused_when_compiling() -> None:
     with pytest.raises(UnsupportedBound, match="middle of a path") as caught:
         shape_of("<start> ::= <a> '.'{int(<a>[0].<n>)}\n<a> ::= <n>\n<n> ::= r'[0-9]'\n")
     assert "<a>[0].<n>" in caught.value.expression.text
@@ -267,7 +267,7 @@ def expressions(rules: dict[str, Expr]) -> Iterator[Expression]:
 
 
 def selects(path, names: tuple[str, ...]) -> bool:
-    """Whether a path selects the last of the nested `names`."""
+    """Return True if a path selects the last of the nested `names`."""
     places = {at for at, name in enumerate(names) if name == path.base}
     for step in path.steps:
         match step:
@@ -284,7 +284,7 @@ UNITS = ["'a'", "<p>", "<q>", "<n>", "('a' | <n>)", "('a' 'a' | 'a')", "r'a*'", 
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_bounds_mean_what_the_definition_says(seed: int) -> None:
+def test_bounds_agree_with_the_definition(seed: int) -> None:
     random = Random(seed)
 
     def side(units: list[str]) -> str:

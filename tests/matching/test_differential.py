@@ -1,4 +1,4 @@
-"""A few seconds of what `make nightly` does at length, and that it would notice if something were wrong."""
+"""A few seconds of the differential test of `make nightly`, and planted bugs that it must find."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from palaver.spec.ast import Choice, Expr, Literal, Pattern, Permutation, Repeat
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_all_roads_agree_on_random_grammars(kind: str) -> None:
+def test_all_parsers_agree_on_random_grammars(kind: str) -> None:
     run = Run(seed=0)
     for number in range(2):
         run.case(kind, number)
     assert run.tally.total > 20
 
 
-def test_all_roads_agree_on_every_fragmenting_of_a_short_message() -> None:
+def test_all_parsers_agree_on_every_fragmenting_of_a_short_message() -> None:
     run = Run(seed=0)
     fragment_corpus(run, longest=5)
     assert run.tally.total > 300
 
 
 @pytest.mark.parametrize("entry", CORPUS, ids=[entry.name for entry in CORPUS])
-def test_the_corpus_is_what_it_says(entry: Entry) -> None:
+def test_the_corpus_entries_are_as_labelled(entry: Entry) -> None:
     subject = Subject("corpus", entry.rules(), "<start>", entry.history)
     for message in entry.good + entry.bad:
         feeding = Feeding(subject, (message,), whole=True)
@@ -39,7 +39,7 @@ def test_the_corpus_is_what_it_says(entry: Entry) -> None:
         assert matcher.crashes == []
 
 
-def test_the_command_tells_what_it_did(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_reports_its_checks(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--checks", "20", "--kind", "bits", "--seed", "3"]) == 0
     assert "checks, and all agree" in capsys.readouterr().out
 
@@ -77,9 +77,7 @@ def match_patterns_greedily(expr: Expr) -> Expr:
 @pytest.mark.parametrize(
     "mistake", [prefer_the_last_option, forget_a_long_option, stop_loops_early, match_patterns_greedily]
 )
-def test_a_road_that_reads_another_grammar_is_found(
-    mistake: Callable[[Expr], Expr], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_parser_of_another_grammar_is_found(mistake: Callable[[Expr], Expr], monkeypatch: pytest.MonkeyPatch) -> None:
     honest = Feeding.matcher
 
     def mistaken(feeding: Feeding, *, reference: bool) -> Matcher:

@@ -1,4 +1,4 @@
-"""Which messages may come next, in every dialogue: agreement with the definition, trees, and what a step costs."""
+"""The forecaster agrees with the naive definition, gives the right trees, and a message has a constant cost."""
 
 from __future__ import annotations
 
@@ -107,19 +107,19 @@ SEEDS = st.integers(0, 1 << 32)
 
 @given(SEEDS)
 @settings(derandomize=True, max_examples=100, deadline=None)
-def test_it_says_what_the_definition_says(seed: int) -> None:
+def test_it_agrees_with_the_definition(seed: int) -> None:
     check_against_the_definition(RandomDialogue(seed), 4)
 
 
 @given(SEEDS)
 @settings(derandomize=True, max_examples=50, deadline=None)
-def test_it_says_what_the_definition_says_of_computed_repetitions(seed: int) -> None:
+def test_it_agrees_with_the_definition_of_computed_repetitions(seed: int) -> None:
     check_against_the_definition(RandomDialogue(seed, is_computed=True), 3)
 
 
 @given(SEEDS)
 @settings(derandomize=True, max_examples=30, deadline=None)
-def test_what_is_distinguished_changes_nothing_that_may_be_said(seed: int) -> None:
+def test_distinguished_symbols_do_not_change_the_forecast(seed: int) -> None:
     dialogue = RandomDialogue(seed)
     check_against_the_definition(dialogue, 3, distinguish=dialogue.states)
 
@@ -178,7 +178,7 @@ def added(tree: Node, hook: tuple[int, ...], message: Node) -> Node:
 
 @given(SEEDS)
 @settings(derandomize=True, max_examples=30, deadline=None)
-def test_the_latest_message_stands_where_it_is_said_to(seed: int) -> None:
+def test_the_latest_message_stands_at_its_path(seed: int) -> None:
     begin = Forecaster(RandomDialogue(seed).rules, "<start>", bound=number_in).begin()
     for history, forecast in all_forecasts(begin, 3):
         for hypothesis in forecast.hypotheses if history else ():
@@ -211,7 +211,7 @@ def test_a_message_gets_its_parties_unless_it_has_them() -> None:
     assert part_at(begin.after(move, own).hypotheses[0].complete_tree(), (0,)) is own
 
 
-def test_what_may_not_come_is_refused() -> None:
+def test_an_unexpected_message_is_refused() -> None:
     begin = forecaster("<start> ::= <C:a> <S:b>").begin()
     with pytest.raises(ValueError, match="S may not say <b> here"):
         begin.after(MessageType("<b>", "S", None), Node(NonTerminal("<b>"), ("b",)))
@@ -254,7 +254,7 @@ def test_two_readings_may_count_by_different_fields() -> None:
     assert next_letters(say(forecast, "a")) == "a"
 
 
-def test_a_state_may_be_what_is_counted() -> None:
+def test_a_state_may_be_a_count_field() -> None:
     rules = rules_of("<start> ::= (<s> <S:b>{len(<s>)})* <S:c>\n<s> ::= <C:a> <C:a> | <C:x>")
     begin = Forecaster(rules, "<start>", bound=lambda _, node: len(node.children) if node else 0)
     assert next_letters(after(begin, "aa")) == "b"
@@ -315,17 +315,17 @@ def test_a_rule_may_begin_with_itself_around_a_computed_repetition(rules: str, s
 AMBIGUOUS = "<start> ::= <s> <C:c> | <t> <C:c>\n<s> ::= <C:a> <S:b>\n<t> ::= <C:a> <S:b>"
 
 
-def test_what_can_go_on_in_the_same_way_is_one_hypothesis() -> None:
+def test_histories_that_go_on_in_the_same_way_are_one_hypothesis() -> None:
     forecast = after(AMBIGUOUS, "abc")
     assert [outline(each.complete_tree()) for each in forecast.hypotheses] == ["start(s(a b) c)"]
 
 
-def test_what_differs_in_a_distinguished_symbol_is_kept_apart() -> None:
+def test_hypotheses_that_differ_in_a_distinguished_symbol_are_kept_apart() -> None:
     forecast = after(forecaster(AMBIGUOUS, distinguish={"<t>"}), "abc")
     assert [outline(each.complete_tree()) for each in forecast.hypotheses] == ["start(s(a b) c)", "start(t(a b) c)"]
 
 
-def test_what_differs_in_the_end_of_a_distinguished_symbol_is_kept_apart() -> None:
+def test_hypotheses_that_differ_in_the_end_of_a_distinguished_symbol_are_kept_apart() -> None:
     spec = "<start> ::= <s> <C:a>* <S:c>\n<s> ::= <S:b> <C:a>*"
     assert len(after(spec, "baac").hypotheses) == 1
     trees = [outline(each.complete_tree()) for each in after(forecaster(spec, distinguish={"<s>"}), "baac").hypotheses]
@@ -369,7 +369,7 @@ def test_a_prediction_has_a_tree_and_a_place_in_it() -> None:
     assert isinstance(hypothesis.predictions()[0], Prediction)
 
 
-def test_a_hypothesis_tells_what_the_latest_message_completed() -> None:
+def test_a_hypothesis_has_the_nodes_that_the_latest_message_completed() -> None:
     spec = "<start> ::= <s>*\n<s> ::= <t> <S:b>?\n<t> ::= <C:a>"
     done = [[outline(node) for node in after(spec, said).hypotheses[0].closed] for said in ("a", "ab", "aba", "abaa")]
     assert done == [["t(a)"], ["s(t(a) b)"], ["t(a)"], ["s(t(a))", "t(a)"]]
@@ -383,13 +383,13 @@ def test_completed_nodes_are_those_of_the_tree() -> None:
     assert part_at(say(forecast, "c").hypotheses[0].complete_tree(), (0,)) is node
 
 
-def test_a_hypothesis_tells_what_is_around_the_latest_message() -> None:
+def test_a_hypothesis_has_the_symbols_around_the_latest_message() -> None:
     (hypothesis,) = after("<start> ::= <s> <S:c>\n<s> ::= <t> <S:b>\n<t> ::= <C:a>+", "aa").hypotheses
     assert list(hypothesis.around) == ["<t>", "<s>", "<start>"]
     assert hypothesis.latest == (0, 0, 1)
 
 
-def test_what_is_ahead_becomes_less() -> None:
+def test_the_messages_ahead_become_fewer() -> None:
     spec = "<start> ::= <C:a> <loop>* <C:x>\n<loop> ::= <S:b> <C:c>"
     ahead = ["".join(sorted(after(spec, said).hypotheses[0].ahead)) for said in ("", "a", "ab", "abc", "abcx")]
     assert ahead == ["<a><b><c><x>", "<b><c><x>", "<b><c><x>", "<b><c><x>", ""]
@@ -398,7 +398,7 @@ def test_what_is_ahead_becomes_less() -> None:
 
 @given(SEEDS, st.booleans())
 @settings(derandomize=True, max_examples=60, deadline=None)
-def test_whatever_comes_was_ahead(seed: int, is_computed: bool) -> None:
+def test_every_message_that_comes_was_ahead(seed: int, is_computed: bool) -> None:
     dialogue = RandomDialogue(seed, is_computed=is_computed)
     begin = Forecaster(dialogue.rules, "<start>", bound=number_in).begin()
     ahead: dict[History, set[str]] = {}
@@ -408,7 +408,7 @@ def test_whatever_comes_was_ahead(seed: int, is_computed: bool) -> None:
         assert all(come <= ahead[history[:length]] for length in range(len(history) + 1))
 
 
-def test_when_nothing_has_been_said_there_is_an_open_start() -> None:
+def test_before_the_first_message_there_is_an_open_start() -> None:
     (hypothesis,) = forecaster("<start> ::= <C:a>?").begin().hypotheses
     assert outline(hypothesis.tree()) == "start("
     assert (list(hypothesis.around), hypothesis.closed) == ([], ())
@@ -449,7 +449,7 @@ def test_a_rule_may_begin_with_itself(rules: str, said: str, tree: str) -> None:
 # --- What nobody is said to say ---------------------------------------------------------------------------------------
 
 
-def test_what_stands_beside_messages_is_said_by_stdout() -> None:
+def test_terminals_beside_messages_are_sent_by_stdout() -> None:
     rules = {**rules_of("<start> ::= <C:a> <x> 'done' <S:b>")}
     begin = Forecaster(rules, "<start>", bound=number_in)
     forecast = say(begin.begin(), "a")

@@ -1,4 +1,4 @@
-"""The door of the matcher: what it says while data comes in, and the trees it gives."""
+"""The matcher: its progress while data comes in, and its trees."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def test_a_message_that_is_complete_may_still_go_on() -> None:
     assert not fed("<start> ::= 'a'{2}", "aa").progress.may_go_on
 
 
-def test_what_never_matches_never_lives() -> None:
+def test_a_grammar_without_sentences_fails_at_once() -> None:
     progress = fed("<start> ::= r'[^\\x00-\\U0010ffff]'", "").progress
     assert (progress.may_go_on, progress.dead_at, progress.expected) == (False, 0, ())
 
@@ -193,7 +193,7 @@ def test_bytes_patterns_know_ascii_letters_only() -> None:
     assert all_trees(r"<start> ::= rb'[^a]'", "€", binary=False) == []
 
 
-def test_binary_is_what_can_reach_bytes_or_bits() -> None:
+def test_a_grammar_that_reaches_bytes_or_bits_is_binary() -> None:
     rules = rules_of("<start> ::= <a>*\n<a> ::= 'x' | [['y' <b>]]\n<b> ::= rb'z'\n<c> ::= 'c'\n")
     assert uses_binary(rules, "<start>")
     assert not uses_binary(rules, "<c>")
@@ -241,7 +241,7 @@ def test_every_length_of_a_pattern_is_tried() -> None:
     assert all_trees("<start> ::= r'a+' r'a+'", "aaa") == [["<start>", "aa", "a"], ["<start>", "a", "aa"]]
 
 
-def test_look_around_and_anchors_see_the_terminal_only() -> None:
+def test_lookaround_and_anchors_see_the_terminal_only() -> None:
     assert all_trees("<start> ::= r'w(?=v)' 'v'", "wv") == []
     assert all_trees("<start> ::= 'a' r'^b$' 'c'", "abc") == [["<start>", "a", "b", "c"]]
     assert all_trees(r"<start> ::= r'(?!the_user$)[a-z_]+[0-9]?' r'2?'", "the_user2") == [
@@ -250,7 +250,7 @@ def test_look_around_and_anchors_see_the_terminal_only() -> None:
     assert all_trees(r"<start> ::= r'(a+)b\1' 'a'", "aabaaa") == [["<start>", "aabaa", "a"]]
 
 
-def test_a_pattern_with_look_ahead_may_go_on_until_its_outline_cannot() -> None:
+def test_a_pattern_with_lookahead_may_go_on_until_its_outline_cannot() -> None:
     matcher = shape_of(r"<start> ::= r'(?!the_user$)[a-z_]+'").matcher(whole=True)
     assert matcher.feed("the_user").may_go_on
     assert not matcher.progress.complete_here

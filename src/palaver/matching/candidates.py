@@ -1,7 +1,6 @@
-"""Several messages that may be coming, read from one buffer.
+"""Candidates: several message types that may be coming, read from one input.
 
-What is fed is decoded once and kept once; each candidate has its own machine or chart over it. Who is dead is not asked
-any more.
+The input is decoded once and kept once; each candidate has its own parser over it. Those that failed read no more.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ Name = TypeVar("Name")
 
 
 class Candidates(Generic[Name]):
-    """Fresh matchers, by any names, that read the same data.
+    """Fresh matchers, by name, that read the same data.
 
     :raises ValueError: one of them has read something already
     """
@@ -27,10 +26,10 @@ class Candidates(Generic[Name]):
         self._sources = {matcher.binary: matcher.source for matcher in self._matchers.values()}
         for matcher in self._matchers.values():
             matcher.source = self._sources[matcher.binary]
-        self._progress: dict[Name, Progress] = {}  # nothing before the first piece, which may well be all there is
+        self._progress: dict[Name, Progress] = {}  # empty before the first piece, which may be the only one
 
     def feed(self, data: str | bytes) -> dict[Name, Progress]:
-        """Read a further piece; where each candidate stands.
+        """Read a further piece; return the progress of each candidate.
 
         :raises TypeError: a text is fed partly as str and partly as bytes
         """
@@ -38,20 +37,20 @@ class Candidates(Generic[Name]):
         return self._read(texts, ended=False)
 
     def finish(self) -> dict[Name, Progress]:
-        """There is no more."""
+        """Tell the end of the input; return the progress of each candidate."""
         return self._read({binary: source.finish() for binary, source in self._sources.items()}, ended=True)
 
     def _read(self, texts: dict[bool, str], *, ended: bool) -> dict[Name, Progress]:
         for name, matcher in self._matchers.items():
             progress = self._progress.get(name)
-            # Only what is complete right here can die of more.
+            # Of those that cannot go on, only one that is complete right here changes with more input.
             if progress is None or progress.may_go_on or progress.complete_here:
                 self._progress[name] = matcher.read_text(texts[matcher.binary], ended=ended)
         return dict(self._progress)
 
     @property
     def possible(self) -> list[Name]:
-        """Those that can go on, or are complete."""
+        """The names of the candidates that can go on, or are complete."""
         if not self._progress:
             self._progress = {name: matcher.progress for name, matcher in self._matchers.items()}
         return [name for name, progress in self._progress.items() if progress.may_go_on or progress.complete]

@@ -1,39 +1,29 @@
-"""The incremental chart: every way to read the input so far, shared where ways agree.
+"""Incremental Earley parser (Earley 1970) with one character of lookahead, and links for a parse forest (Scott 2008).
 
 How it works
 ------------
-The chart knows three kinds of things.
+ParseGoal       a nonterminal predicted at a position. It keeps its *waiters*, the items that go on when it is complete.
+EarleyItem      a dotted rule at a position, within the goal whose rule it is.
+CompletedGoal   a goal completed at a position.
 
-Context   somebody wants a certain nonterminal at a certain position. Whoever wants it too shares the context. It keeps
-          its *waiters*, the items that go on when it is done.
-Item      a step of a right-hand side, reached at a position within a context: so far so good.
-Result    a context is done at a certain position.
+State sets are processed in rising order of positions, each through a list that grows. The *predictor* turns an item
+before a nonterminal into a goal, or lets it wait in the one that is there; the *scanner* (`earley_scanner`) matches
+terminals, and each end of a match puts an item into a later state set; the *completer* moves all waiters on. A goal
+completed without reading anything is remembered and replayed to waiters that come later; that, and making equal items
+once, is all that left recursion, cycles and empty rules need. Items and completed goals remember their predecessor and
+child (`prev`, `child`, and `more` for further ways), and the trees are read from these links (`parse_forest`).
 
-Positions are worked off in rising order, each through a list of items and results (its column). An item that wants a
-nonterminal waits in its context; one that wants a terminal looks at the buffer, and each end of a match puts a new
-item into a later column. A result moves all waiters on. A result that is empty is remembered in its context and
-replayed to waiters that come later; that, and the rule that equal items are made once, is all that left recursion,
-cycles and empty rules need. Items and results remember by which predecessor and child they came about (`prev`,
-`child`, and `more` for further ways), and from these links the trees are read.
+In an ambiguous grammar nearly all links lead to a known completed goal once more, by an item whose last slot is a call
+(a *tail*). Of these the parser only notes where there are some. `ways` finds them again when trees are wanted, because
+a tail has a link for every completion of the goal it waits in.
 
-An ambiguous grammar has far more links than anything else. Nearly all lead to a known result once more, by an item
-whose last step is a call (a *tail*). Of these the chart notes only where there are some. Should someone want the trees,
-`ways` finds them again, because a tail has a link for every result of the context it waits in.
+State sets before the end of the buffer never change again, so only the last one is kept. Lookahead keeps the state sets
+small and changes no answer: nothing is predicted, moved on or completed if the next character does not fit what can
+come then. What was left out at the last position is kept, so that a message about a bad input can name everything that
+could have stood there.
 
-Data comes in pieces. A terminal that reaches the end of the buffer is kept, with its state, and goes on with the next
-piece. Columns before the end never change again, so only the last one is kept.
-
-Computed repetition. An *environment* says, for each path that some bound follows, which node was the last it
-selected. It travels through the items from left to right, and contexts in which it matters are told apart by it.
-Without computed bounds all environments are the same empty tuple.
-
-Three shortcuts keep the chart small; none changes an answer. Nothing starts, moves on or is completed if the next
-character does not fit what can come then. A pattern does not end where the next character cannot follow it. And a
-pattern that goes round in one state runs ahead in compiled code. What was left out at the last position is kept, so
-that a message about a bad input can name everything that could have stood there.
-
-The chart may be given *tokens* (`tokens`): what it calls then is read at once, as if it were a terminal, wherever that
-is sure to come to the same. Without them it is what everything else is compared with.
+The parser may be given *tokens* (`token_rules`): rules that it reads at once, like terminals, wherever that is sure to
+come to the same. Without them it is the reference that every other reader is compared with.
 """
 
 from __future__ import annotations
@@ -41,263 +31,121 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from heapq import heappop, heappush
 from itertools import islice
-from typing import Final, TypeAlias
 
-from palaver.grammar.automaton import State
-from palaver.grammar.code import SPEC_CODE_RAISES, raised
+from palaver.matching.bound_paths import NO_PATH_STATE, PathState
 from palaver.matching.collector import CollectorPaused
-from palaver.matching.program import SHORT
-from palaver.matching.steps import BIT, HEAD, LITERAL, PERMUTATION, REPETITION, Computed, Key, Nonterminal, Step
-from palaver.matching.tables import BoundEvaluator, Tables
-from palaver.matching.tokens import NEVER, UNSURE, Run, Token, Tokens
-from palaver.matching.trails import NO_TRAIL, Trail
+from palaver.matching.earley_bounds import ComputedBounds
+from palaver.matching.earley_items import (
+    NO_CHILD,
+    Binding,
+    CompletedGoal,
+    EarleyItem,
+    Environment,
+    ItemChild,
+    ParseGoal,
+    StateSet,
+    is_tail_link,
+    new_item,
+    new_result,
+)
+from palaver.matching.earley_scanner import EarleyScanner
+from palaver.matching.matching_limits import MAX_TAILS_ONE_BY_ONE
+from palaver.matching.steps import BIT, HEAD, LITERAL, PERMUTATION, REPETITION, GrammarSlot, NextInput, Nonterminal
+from palaver.matching.tables import BoundEvaluator, GrammarTables
+from palaver.matching.tokens import NEVER, UNSURE, CharacterRun, RuleToken, TokenTable
 from palaver.trees.node import Node
 
-# So many tails are looked at one by one.
-_FEW = 4
 
-
-class Skip:
-    """In place of a child: a link that adds none."""
-
-
-SKIP: Final = Skip()
-
-
-class Binding:
-    """The node that a path selected last: one of the history, or else what was read from `start` to `end`."""
-
-    __slots__ = ("end", "node", "origin", "start")
-
-    def __init__(self, start: int, end: int, node: Node | None = None) -> None:
-        self.start = start
-        self.end = end
-        self.node = node  # otherwise made when it is needed
-        self.origin: Result | Token | None = None
-
-
-Environment: TypeAlias = tuple[Binding | None, ...]
-
-
-class Context:
-    __slots__ = (
-        "bounds",
-        "empty_results",
-        "env",
-        "nonterminal",
-        "pos",
-        "selected",
-        "tail_contexts",
-        "tails",
-        "trail",
-        "waiters",
-    )
-
-    def __init__(self, nonterminal: Nonterminal, pos: int, env: Environment, trail: Trail) -> None:
-        self.nonterminal = nonterminal
-        self.pos = pos
-        self.env = env
-        self.trail = trail  # below the node that this context is about
-        self.selected: tuple[int, ...] = ()  # the paths that select this node
-        self.bounds: tuple[int, int | None] = (1, 1)  # of a repetition
-        self.waiters: list[Item] = []
-        self.tails: list[Item] = []  # waiters for which this is the last step, see `Step.is_tail`
-        self.tail_contexts: set[Context] | None = None  # those of the tails, once there are many and no more to come
-        self.empty_results: list[Result] = []
-
-
-class Item:
-    """Made by `_item`."""
-
-    __slots__ = ("child", "context", "count", "env", "more", "pos", "prev", "step")
-
-    step: Step
-    context: Context
-    pos: int
-    count: int  # iterations of a repetition, or the used parts of a permutation as a bit set
-    env: Environment
-    prev: Item | None  # None: the first step of an alternative
-    child: Child
-    more: list[tuple[Item, Child]] | None
-
-
-class Result:
-    """Made by `_result`."""
-
-    __slots__ = ("child", "context", "end", "env", "graph", "more", "prev")
-
-    context: Context
-    end: int
-    env: Environment
-    prev: Item
-    child: Child
-    more: list[tuple[Item, Child]] | None  # without those that end with a tail, see `Chart.ways`
-    graph: object  # kept here by those who read the trees
-
-
-# These do what constructors would, in two thirds of the time, and there is nothing that is done more often.
-
-
-def _item(
-    step: Step, context: Context, pos: int, count: int, env: Environment, prev: Item | None, child: Child
-) -> Item:
-    item = Item()
-    item.step = step
-    item.context = context
-    item.pos = pos
-    item.count = count
-    item.env = env
-    item.prev = prev
-    item.child = child
-    item.more = None
-    return item
-
-
-def _result(context: Context, end: int, env: Environment, prev: Item, child: Child) -> Result:
-    result = Result()
-    result.context = context
-    result.end = end
-    result.env = env
-    result.prev = prev
-    result.child = child
-    result.more = None
-    result.graph = None
-    return result
-
-
-# What an item was moved on by: a nonterminal, a terminal or token (None; its text is what lies between), or nothing.
-Child: TypeAlias = Result | Skip | None
-
-
-class Column:
-    __slots__ = ("contexts", "done", "key", "pos", "results", "seen", "skipped", "todo")
-
-    def __init__(self, pos: int, key: Key) -> None:
-        self.pos = pos
-        self.key = key  # what comes next
-        self.todo: list[Item | Result] = []
-        self.done = 0  # how much of `todo` has been worked off
-        self.seen: dict[object, Item] = {}
-        self.results: dict[object, Result] = {}  # by their context, and the environment if there is one
-        self.contexts: dict[object, Context] = {}
-        # What did not fit the key, and was left out: moves of an item, or completions of the item's context.
-        self.skipped: list[tuple[bool, Item, Child, Environment]] = []
-
-
-class Chart:
-    """One reading of one input. `extend` it piece by piece and look at `ends`, `is_alive` and `frontier`."""
+class EarleyParser(EarleyScanner):
+    """A parse of one input. `extend` it piece by piece and look at `ends`, `is_alive` and `frontier`."""
 
     def __init__(
         self,
-        tables: Tables,
+        tables: GrammarTables,
         bound: BoundEvaluator,
-        first_tree: Callable[[Chart, Result], Node],
+        first_tree: Callable[[EarleyParser, CompletedGoal], Node],
         history: Sequence[Node] = (),
         *,
         prune: bool = True,
-        tokens: Tokens | None = None,
+        tokens: TokenTable | None = None,
         lazy: bool = True,
     ) -> None:
+        super().__init__(tables.unit, prune=prune)
         self.tables = tables
-        self.buffer = ""
-        self.limit = 0  # the position at the end of the buffer
-        self.ends: dict[int, list[Result]] = {}  # where the start symbol is complete
+        self.ends: dict[int, list[CompletedGoal]] = {}  # by position, where the start symbol is complete
         self.end_positions: list[int] = []  # the keys of `ends`, rising
-        self.crashes: list[str] = []
-        self._unit = tables.unit
-        self._bound = bound
-        self._first_tree = first_tree
-        self._prune = prune
-        self.tokens = tokens  # what is read at once, if something is
-        self.knows_all = tokens is None  # if not, neither what is open nor what was expected
-        self.lazy = lazy  # whether the nodes of tokens may make their children later
-        self._bounds: dict[tuple[Computed, Binding | None], int | None] = {}
-        self._bindings: dict[tuple[int, int, int], Binding] = {}
-        self._columns: dict[int, Column] = {}
-        self._contexts: list[Context] = []
-        self.shared: dict[int, dict[object, Result]] = {}  # the results that end where tails have led to some again
-        self._tails: dict[Context, list[tuple[Item, Context]]] = {}  # see `_find_tails`
+        self.tokens = tokens
+        self.tracks_expected = tokens is None  # with tokens it knows neither open nodes nor expected terminals
+        self.lazy = lazy  # True if the nodes of tokens may make their children later
+        self._bounds = ComputedBounds(tables, bound, first_tree)
+        self._state_sets: dict[int, StateSet] = {}
+        self._goals: list[ParseGoal] = []
+        # Where tails have led to known completed goals again, all completed goals of the position.
+        self.shared: dict[int, dict[object, CompletedGoal]] = {}
+        self._tails: dict[ParseGoal, list[tuple[EarleyItem, ParseGoal]]] = {}  # see `_find_tails`
         self._positions: list[int] = []
-        self._untried: list[Item] = []  # terminals that begin at the end of the buffer
-        self._halfway: list[tuple[Item, State | int]] = []  # terminals that began before it
-        # What was in progress where the reading got furthest, for the sake of messages.
-        self._failed_at = -1
-        self._failed: list[Step] = []
-        self._pruned_at = -1
-        self._pruned: list[Item] = []
-        self._last = self._column(0)
+        self._last = self._state_set(0)
         self._begin(history)
-        self._work()
+        self._run()
 
-    # --- What is known ----------------------------------------------------------------------------------------------
-
-    @property
-    def is_alive(self) -> bool:
-        """Whether more input could be read."""
-        return bool(self._untried or self._halfway)
+    # --- Answers ----------------------------------------------------------------------------------------------------
 
     @property
-    def frontier(self) -> list[Item]:
-        """The items whose terminal has not been seen to its end."""
-        return self._untried + [item for item, _ in self._halfway]
-
-    @property
-    def unfinished(self) -> list[Item]:
-        """Those of the frontier whose terminal cannot end where the input does."""
-        halfway = (item for item, state in self._halfway if isinstance(state, int) or not state.accepts)
-        return [*self._untried, *halfway]
+    def crashes(self) -> list[str]:
+        """The errors that computed bounds raised."""
+        return self._bounds.crashes
 
     @property
     def furthest(self) -> int:
-        """How far the input is the beginning of something that conforms."""
+        """The length of the longest prefix of the input that can be continued to a sentence."""
         return max(self._last.pos, self._failed_at, self._pruned_at)
 
-    def expected_at_furthest(self) -> tuple[list[Step], bool]:
-        """The terminals that could stand or go on at `furthest`, in the order of the spec; whether the end could."""
+    def expected_at_furthest(self) -> tuple[list[GrammarSlot], bool]:
+        """The terminals that could stand or go on at `furthest`, in the order of the spec; True if the end could."""
         pos = self.furthest
         if self._prune:
             self._stop_pruning(pos)
-        steps = dict.fromkeys(item.step for item, _ in self._halfway)
+        slots = dict.fromkeys(item.slot for item, _ in self._partly_matched)
         if self._failed_at == pos:
-            steps.update(dict.fromkeys(self._failed))
+            slots.update(dict.fromkeys(self._failed))
         if self._last.pos == pos:
             for entry in self._last.todo:
-                if isinstance(entry, Item):
-                    steps.update(dict.fromkeys(self._wanted(entry)))
-        return sorted(steps, key=lambda step: step.order), pos in self.ends and pos % self._unit == 0
+                if isinstance(entry, EarleyItem):
+                    slots.update(dict.fromkeys(self._wanted(entry)))
+        return sorted(slots, key=lambda slot: slot.order), pos in self.ends and pos % self._unit == 0
 
-    def _wanted(self, item: Item) -> Iterator[Step]:
-        step = item.step
-        if step.kind == HEAD:
+    def _wanted(self, item: EarleyItem) -> Iterator[GrammarSlot]:
+        slot = item.slot
+        if slot.kind == HEAD:
             return
-        if step.mode == REPETITION:
-            most = item.context.bounds[1]
+        if slot.mode == REPETITION:
+            most = item.goal.bounds[1]
             if most is not None and item.count >= most:
                 return
-        if step.target is None:
-            if self._can_stand(step, item.pos):
-                yield step
+        if slot.target is None:
+            if self._can_stand(slot, item.pos):
+                yield slot
         else:
-            for terminal in self.tables.edges.members(step.target.surely_leading):
+            for terminal in self.tables.first_follow.members(slot.target.certain_first_set):
                 if self._can_stand(terminal, item.pos):
                     yield terminal
 
-    def _can_stand(self, step: Step, pos: int) -> bool:
-        if step.kind == BIT:
+    def _can_stand(self, slot: GrammarSlot, pos: int) -> bool:
+        if slot.kind == BIT:
             return True
-        if step.kind == LITERAL:
-            return step.text != "" and pos % self._unit == 0
-        return step.start is not None and step.start.can_go_on and pos % self._unit == 0
+        if slot.kind == LITERAL:
+            return slot.text != "" and pos % self._unit == 0
+        return slot.start is not None and slot.start.can_go_on and pos % self._unit == 0
 
-    def ways(self, result: Result) -> list[tuple[Item, Child]]:
-        """All ways in which a result came about: the last item of each, and the child after it."""
+    def ways(self, result: CompletedGoal) -> list[tuple[EarleyItem, ItemChild]]:
+        """All derivations of a completed goal: the last item of each, and the child after it."""
         ways = [] if result.more is None else result.more.copy()
         end = result.end
         results = self.shared.get(end)
-        if results is None or not _is_tail(result.prev, result.child):
+        if results is None or not is_tail_link(result.prev, result.child):
             ways.append((result.prev, result.child))
         if results is not None:
-            for item, inner in (self._tails or self._find_tails()).get(result.context, ()):
+            for item, inner in (self._tails or self._find_tails()).get(result.goal, ()):
                 if item.pos > end:
                     break
                 child = results.get(inner)
@@ -305,28 +153,28 @@ class Chart:
                     ways.append((item, child))
         return ways
 
-    def _find_tails(self) -> dict[Context, list[tuple[Item, Context]]]:
-        """For each context the tails that complete it, by rising positions, and what they wait for."""
-        for inner in self._contexts:
+    def _find_tails(self) -> dict[ParseGoal, list[tuple[EarleyItem, ParseGoal]]]:
+        """The tails that complete each goal, by rising positions, and the goals they wait for."""
+        for inner in self._goals:
             for item in inner.tails:
-                self._tails.setdefault(item.context, []).append((item, inner))
+                self._tails.setdefault(item.goal, []).append((item, inner))
         return self._tails
 
-    def let_go(self) -> None:
-        """Forget all that only more input, or a message about a bad one, could ask for.
+    def release(self) -> None:
+        """Drop all that only more input, or a message about a bad one, could ask for.
 
-        Contexts and those who wait in them hold each other. Without that, Python can throw a chart away at once.
+        Goals and their waiters refer to each other. Without these cycles Python frees a parser at once.
         """
-        for context in self._contexts:
-            context.waiters.clear()
-            context.empty_results.clear()
+        for goal in self._goals:
+            goal.waiters.clear()
+            goal.empty_results.clear()
         if not self.shared:
-            self._contexts.clear()  # otherwise `ways` needs them
-        self._untried.clear()
-        self._halfway.clear()
-        self.knows_all = False
+            self._goals.clear()  # otherwise `ways` needs them
+        self._unmatched.clear()
+        self._partly_matched.clear()
+        self.tracks_expected = False
 
-    # --- Reading ----------------------------------------------------------------------------------------------------
+    # --- Parsing ----------------------------------------------------------------------------------------------------
 
     def extend(self, text: str) -> None:
         """Read a further piece of the input."""
@@ -335,172 +183,164 @@ class Chart:
         self.buffer += text
         self.limit = len(self.buffer) * self._unit
         with CollectorPaused():
-            self._read_on(len(text))
-
-    def _read_on(self, added: int) -> None:
-        untried, self._untried = self._untried, []
-        halfway, self._halfway = self._halfway, []
-        for item, state in halfway:
-            if isinstance(state, int):
-                self._resume_literal(item, state)
-            else:
-                self._run_pattern(item, state, (self.limit // self._unit) - added)
-        for item in untried:
-            self._scan(item, is_new=False)
-        self._work()
+            self._rescan(len(text))
+            self._run()
 
     def _begin(self, history: Sequence[Node]) -> None:
         tables = self.tables
-        bindings: list[Binding | None] = [None] * len(tables.trails.paths)
+        bindings: list[Binding | None] = [None] * len(tables.bound_paths.paths)
         for number, message in enumerate(history):
-            for path, node in tables.trails.selected_in(message):
+            for path, node in tables.bound_paths.selected_in(message):
                 bindings[path] = Binding(number - len(history), 0, node)
         env = tuple(bindings)
-        self.root = self._context(self._last, tables.start, env, NO_TRAIL)
+        self.root = self._new_goal(self._last, tables.start, env, NO_PATH_STATE)
 
-    def _column(self, pos: int) -> Column:
-        column = self._columns.get(pos)
-        if column is None:
-            column = self._columns[pos] = Column(pos, self._key(pos))
+    def _end_terminal(self, item: EarleyItem, pos: int) -> None:
+        self._advance(item, pos, None, item.env, self._state_set(pos))
+
+    def _state_set(self, pos: int) -> StateSet:
+        state_set = self._state_sets.get(pos)
+        if state_set is None:
+            state_set = self._state_sets[pos] = StateSet(pos, self._key(pos))
             heappush(self._positions, pos)
-        return column
+        return state_set
 
-    def _work(self) -> None:
+    def _run(self) -> None:
         positions = self._positions
         self._tails.clear()
         while positions:
             pos = heappop(positions)
-            self._last = self._columns[pos]
-            self._work_off(self._last)
-            del self._columns[pos]
+            self._last = self._state_sets[pos]
+            self._process(self._last)
+            del self._state_sets[pos]
 
-    def _work_off(self, column: Column) -> None:
-        pos = column.pos
-        todo = column.todo
-        contexts = column.contexts
-        key = column.key
+    def _process(self, state_set: StateSet) -> None:
+        pos = state_set.pos
+        todo = state_set.todo
+        goals = state_set.goals
+        key = state_set.key
         tokens = self.tokens
         # The list grows while it is read.
-        for entry in islice(todo, column.done, None):
-            if isinstance(entry, Result):
-                self._move_waiters(entry, column)
+        for entry in islice(todo, state_set.done, None):
+            if isinstance(entry, CompletedGoal):
+                self._advance_waiters(entry, state_set)
                 continue
-            step = entry.step
-            if step.mode == REPETITION:
-                least, most = entry.context.bounds
+            slot = entry.slot
+            if slot.mode == REPETITION:
+                least, most = entry.goal.bounds
                 if entry.count >= least:
-                    self._complete(entry, SKIP, entry.env, column)
+                    self._complete(entry, NO_CHILD, entry.env, state_set)
                 if most is not None and entry.count >= most:
                     continue
-            target = step.target
+            target = slot.target
             if target is not None:
                 if target.is_tracked:
-                    env, trail = entry.env, entry.context.trail
-                    context = contexts.get((target, env, trail))
+                    env, path_state = entry.env, entry.goal.path_state
+                    goal = goals.get((target, env, path_state))
                 else:
-                    env, trail = (), NO_TRAIL
-                    context = contexts.get(target)
-                if context is None:
+                    env, path_state = (), NO_PATH_STATE
+                    goal = goals.get(target)
+                if goal is None:
                     token = tokens[target] if tokens is not None else None
-                    if token is not None and self._read_at_once(entry, token, target):
+                    if token is not None and self._scan_token(entry, token, target):
                         continue
                     if target.is_static and not target.starts[key]:
                         continue
-                    context = self._context(column, target, env, trail)
-                if step.is_tail:
-                    context.tails.append(entry)
+                    goal = self._new_goal(state_set, target, env, path_state)
+                if slot.is_tail:
+                    goal.tails.append(entry)
                 else:
-                    context.waiters.append(entry)
-                for result in context.empty_results:
-                    self._advance(entry, pos, result, result.env if target.is_tracked else entry.env, column)
-            elif step.kind == HEAD:
-                self._choose_part(entry, column)
+                    goal.waiters.append(entry)
+                for result in goal.empty_results:
+                    self._advance(entry, pos, result, result.env if target.is_tracked else entry.env, state_set)
+            elif slot.kind == HEAD:
+                self._choose_part(entry, state_set)
             else:
                 self._scan(entry, is_new=True)
-        column.done = len(todo)
+        state_set.done = len(todo)
 
-    def _move_waiters(self, result: Result, column: Column) -> None:
-        """Move all on who wait for what is done now."""
-        context = result.context
-        pos = column.pos
-        if context.pos == pos:
-            context.empty_results.append(result)
-        if context is self.root:
+    def _advance_waiters(self, result: CompletedGoal, state_set: StateSet) -> None:
+        """Completer: move all items on that wait for a completed goal."""
+        goal = result.goal
+        pos = state_set.pos
+        if goal.pos == pos:
+            goal.empty_results.append(result)
+        if goal is self.root:
             self._note_end(result)
-        is_tracked = context.nonterminal.is_tracked
-        for waiter in context.waiters:
-            self._advance(waiter, pos, result, result.env if is_tracked else waiter.env, column)
-        tails = context.tails
-        results = column.results
-        if len(tails) > _FEW and context.pos < pos:
-            # In ambiguous grammars most tails only find once more what is known. That is left to compiled code.
-            if context.tail_contexts is None:
-                context.tail_contexts = {item.context for item in tails}
-            if not context.tail_contexts.difference(results):
+        is_tracked = goal.nonterminal.is_tracked
+        for waiter in goal.waiters:
+            self._advance(waiter, pos, result, result.env if is_tracked else waiter.env, state_set)
+        tails = goal.tails
+        results = state_set.results
+        if len(tails) > MAX_TAILS_ONE_BY_ONE and goal.pos < pos:
+            # In ambiguous grammars most tails only find once more what is known. Set operations do that in C.
+            if goal.tail_goals is None:
+                goal.tail_goals = {item.goal for item in tails}
+            if not goal.tail_goals.difference(results):
                 self.shared[pos] = results
                 return
         for item in tails:
-            context = item.context
-            if context in results:
+            goal = item.goal
+            if goal in results:
                 self.shared[pos] = results
-            elif context.nonterminal.may_end[column.key]:
-                results[context] = new = _result(context, pos, (), item, result)
-                column.todo.append(new)
+            elif goal.nonterminal.may_end[state_set.key]:
+                results[goal] = new = new_result(goal, pos, (), item, result)
+                state_set.todo.append(new)
             else:
-                column.skipped.append((True, item, result, ()))
+                state_set.skipped.append((True, item, result, ()))
 
-    def _note_end(self, result: Result) -> None:
+    def _note_end(self, result: CompletedGoal) -> None:
         if result.end not in self.ends:
             self.ends[result.end] = []
             self.end_positions.append(result.end)
         self.ends[result.end].append(result)
 
-    def _key(self, pos: int) -> Key:
-        """What comes next at `pos`: a character, a bit if `pos` is inside a byte, None at the end of the buffer."""
+    def _key(self, pos: int) -> NextInput:
+        """The next input at `pos`: a character, a bit if `pos` is inside a byte, None at the end of the buffer."""
         if pos == self.limit or not self._prune:
             return None
         index, bits = divmod(pos, self._unit)
         return ord(self.buffer[index]) >> (7 - bits) & 1 if bits else self.buffer[index]
 
-    def _context(self, column: Column, target: Nonterminal, env: Environment, trail: Trail) -> Context:
-        pos = column.pos
-        context = Context(target, pos, env, trail)
-        self._contexts.append(context)
-        column.contexts[(target, env, trail) if target.is_tracked else target] = context
+    def _new_goal(self, state_set: StateSet, target: Nonterminal, env: Environment, path_state: PathState) -> ParseGoal:
+        pos = state_set.pos
+        goal = ParseGoal(target, pos, env, path_state)
+        self._goals.append(goal)
+        state_set.goals[(target, env, path_state) if target.is_tracked else target] = goal
         if target.is_tracked and target.symbol is not None:
-            context.trail, context.selected = self.tables.trails.descend(trail, target.symbol)
+            goal.path_state, goal.selected = self.tables.bound_paths.descend(path_state, target.symbol)
         if target.is_repetition:
-            bounds = target.bounds or self._computed_bounds(target, env)
+            bounds = target.bounds or self._bounds.of(target, env, self)
             if bounds is None:
-                return context
-            context.bounds = bounds
-        todo = column.todo
-        for start in target.starts[column.key if target.is_static else None]:
-            todo.append(_item(start, context, pos, 0, env, None, SKIP))
-        return context
+                return goal
+            goal.bounds = bounds
+        todo = state_set.todo
+        for start in target.starts[state_set.key if target.is_static else None]:
+            todo.append(new_item(start, goal, pos, 0, env, None, NO_CHILD))
+        return goal
 
-    def _advance(self, item: Item, pos: int, child: Child, env: Environment, column: Column) -> None:
-        """Move `item` on to `pos`, where `column` is, over `child`."""
-        step = item.step
-        following = step.following
+    def _advance(self, item: EarleyItem, pos: int, child: ItemChild, env: Environment, state_set: StateSet) -> None:
+        """Move `item` on over `child` to `pos`, the position of `state_set`."""
+        slot = item.slot
+        following = slot.following
         if following is None:
-            self._complete(item, child, env, column)
+            self._complete(item, child, env, state_set)
             return
-        if step.is_opening:
+        if slot.is_opening:
             # Nothing else leads to the second step, and the first has each child once.
-            if following.fits[column.key]:
-                new = _item(following, item.context, pos, 0, env, item, child)
-                known_context = column.contexts.get(following.target) if following.is_tail else None
-                if known_context is None or known_context.empty_results:
-                    column.todo.append(new)
+            if following.fits[state_set.key]:
+                new = new_item(following, item.goal, pos, 0, env, item, child)
+                known_goal = state_set.goals.get(following.target) if following.is_tail else None
+                if known_goal is None or known_goal.empty_results:
+                    state_set.todo.append(new)
                 else:
-                    known_context.tails.append(new)
+                    known_goal.tails.append(new)
             else:
-                column.skipped.append((False, item, child, env))
+                state_set.skipped.append((False, item, child, env))
             return
         count = 0
-        if step.mode == REPETITION:
-            least, most = item.context.bounds
+        if slot.mode == REPETITION:
+            least, most = item.goal.bounds
             count = item.count
             # Only the iterations that must be there may be empty; an empty one more would go on for ever.
             if count >= least:
@@ -510,273 +350,88 @@ class Chart:
                     count += 1
             else:
                 count += 1
-        elif step.mode == PERMUTATION:
-            count = item.count | step.bit
-        if not following.fits[column.key]:
-            column.skipped.append((False, item, child, env))
+        elif slot.mode == PERMUTATION:
+            count = item.count | slot.bit
+        if not following.fits[state_set.key]:
+            state_set.skipped.append((False, item, child, env))
             return
-        context = item.context
-        key = (following, context, count, env) if count or env else (following, context)
-        known = column.seen.get(key)
+        goal = item.goal
+        key = (following, goal, count, env) if count or env else (following, goal)
+        known = state_set.seen.get(key)
         if known is None:
-            column.seen[key] = new = _item(following, context, pos, count, env, item, child)
-            column.todo.append(new)
+            state_set.seen[key] = new = new_item(following, goal, pos, count, env, item, child)
+            state_set.todo.append(new)
         elif known.more is None:
             known.more = [(item, child)]
         else:
             known.more.append((item, child))
 
-    def _complete(self, item: Item, child: Child, env: Environment, column: Column) -> None:
-        """The context of `item` is done, by `item` and then `child`."""
-        context = item.context
-        if not context.nonterminal.may_end[column.key]:
-            column.skipped.append((True, item, child, env))
+    def _complete(self, item: EarleyItem, child: ItemChild, env: Environment, state_set: StateSet) -> None:
+        """Complete the goal of `item`, by `item` and then `child`."""
+        goal = item.goal
+        if not goal.nonterminal.may_end[state_set.key]:
+            state_set.skipped.append((True, item, child, env))
             return
-        if context.selected:
-            env = self._select(context.selected, context.pos, column.pos, env)
-        key = (context, env) if env else context
-        known = column.results.get(key)
+        if goal.selected:
+            env = self._bounds.select(goal.selected, goal.pos, state_set.pos, env)
+        key = (goal, env) if env else goal
+        known = state_set.results.get(key)
         if known is None:
-            column.results[key] = result = _result(context, column.pos, env, item, child)
-            column.todo.append(result)
-            for path in context.selected:
+            state_set.results[key] = result = new_result(goal, state_set.pos, env, item, child)
+            state_set.todo.append(result)
+            for path in goal.selected:
                 binding = env[path]
                 if binding is not None and binding.origin is None:
                     binding.origin = result
-        elif _is_tail(item, child):
-            self.shared[column.pos] = column.results
+        elif is_tail_link(item, child):
+            self.shared[state_set.pos] = state_set.results
         elif known.more is None:
             known.more = [(item, child)]
         else:
             known.more.append((item, child))
 
-    def _choose_part(self, head: Item, column: Column) -> None:
+    def _choose_part(self, head: EarleyItem, state_set: StateSet) -> None:
         """Go on with each part of a permutation that has not been used; without any left, the permutation is done."""
         used = head.count
-        left = [part for part in head.step.owner.parts if not used & part.bit]
+        left = [part for part in head.slot.owner.parts if not used & part.bit]
         for part in left:
-            column.todo.append(_item(part, head.context, head.pos, used, head.env, head, SKIP))
+            state_set.todo.append(new_item(part, head.goal, head.pos, used, head.env, head, NO_CHILD))
         if not left:
-            self._complete(head, SKIP, head.env, column)
+            self._complete(head, NO_CHILD, head.env, state_set)
 
-    def _read_at_once(self, item: Item, token: Token | Run, target: Nonterminal) -> bool:
-        """Move `item` on over a token. If not even that it cannot be here is certain, False."""
+    def _scan_token(self, item: EarleyItem, token: RuleToken | CharacterRun, target: Nonterminal) -> bool:
+        """Move `item` on over a token; False if it is uncertain whether the token is here."""
         index, bits = divmod(item.pos, self._unit)
         if bits:
             return False
         env = item.env
-        if isinstance(token, Run):
-            limits = target.bounds or self._computed_bounds(target, env)
+        if isinstance(token, CharacterRun):
+            limits = target.bounds or self._bounds.of(target, env, self)
             end = NEVER if limits is None else token.end(self.buffer, index, limits)
         else:
             end = token.end(self.buffer, index)
             if end >= 0 and target.is_tracked:
-                env = self._select_token(item, token, end)
+                env = self._bounds.select_token(item, token, end)
         if end >= 0:
             pos = end * self._unit
-            self._advance(item, pos, None, env, self._column(pos))
+            self._advance(item, pos, None, env, self._state_set(pos))
         return end != UNSURE
-
-    # --- Terminals --------------------------------------------------------------------------------------------------
-
-    def _scan(self, item: Item, *, is_new: bool) -> None:
-        """Match the terminal that `item` wants. `is_new` is false on the second attempt, with a longer buffer."""
-        step = item.step
-        index, bits = divmod(item.pos, self._unit)
-        if step.kind == BIT:
-            if item.pos == self.limit:
-                self._untried.append(item)
-                return
-            code = ord(self.buffer[index])
-            if code < 0x100 and code >> (7 - bits) & 1 == step.bit:
-                self._end_terminal(item, item.pos + 1)
-        elif bits:
-            return  # whole characters stand at byte borders only
-        elif step.kind == LITERAL:
-            self._scan_literal(item, index)
-        else:
-            state = step.start
-            assert state is not None  # every pattern has its automaton
-            if is_new and state.accepts:
-                self._end_pattern(item, index)
-            if item.pos < self.limit:
-                self._run_pattern(item, state, index)
-            elif state.can_go_on:
-                self._untried.append(item)
-
-    def _end_terminal(self, item: Item, pos: int) -> None:
-        self._advance(item, pos, None, item.env, self._column(pos))
-
-    def _scan_literal(self, item: Item, index: int) -> None:
-        text = item.step.text
-        if self.buffer.startswith(text, index):
-            pos = item.pos + len(text) * self._unit
-            self._end_terminal(item, pos)
-        elif item.pos == self.limit:
-            self._untried.append(item)
-        elif self.buffer[index] == text[0]:
-            self._resume_literal(item, 1)
-
-    def _resume_literal(self, item: Item, matched: int) -> None:
-        """Go on with a literal of which `matched` characters have been seen."""
-        text = item.step.text
-        index = item.pos // self._unit
-        seen = self.buffer[index + matched : index + len(text)]
-        if text.startswith(seen, matched):
-            matched += len(seen)
-            if matched == len(text):
-                self._end_terminal(item, item.pos + matched * self._unit)
-            else:
-                self._halfway.append((item, matched))
-            return
-        while text[matched] == self.buffer[index + matched]:
-            matched += 1
-        self._fail(item.step, item.pos + matched * self._unit)
-
-    def _run_pattern(self, item: Item, state: State, at: int) -> None:
-        """Go on with a pattern that stands in `state` before the character number `at`."""
-        step = item.step
-        buffer = self.buffer
-        size = len(buffer)
-        while at < size:
-            following = state[buffer[at]]
-            if following is None:
-                if state.can_go_on and at * self._unit > item.pos:
-                    self._fail(step, at * self._unit)
-                return
-            if following is not state:
-                state = following
-                at += 1
-            elif self._prune and (ahead := step.run_ahead(state, buffer, at)) > at:
-                at = ahead
-            else:
-                at += 1
-            if state.accepts:
-                self._end_pattern(item, at)
-        if state.can_go_on:
-            self._halfway.append((item, state))
-
-    def _end_pattern(self, item: Item, at: int) -> None:
-        """A match of a pattern may end before the character number `at`."""
-        step = item.step
-        pos = at * self._unit
-        if step.verify is not None and not step.verify(self.buffer[item.pos // self._unit : at]):
-            return
-        if pos == self.limit or not self._prune or step.follow[self.buffer[at]]:
-            self._end_terminal(item, pos)
-        elif pos >= self._pruned_at:
-            if pos > self._pruned_at:
-                self._pruned_at = pos
-                self._pruned = []
-            self._pruned.append(item)
-
-    def _fail(self, step: Step, pos: int) -> None:
-        if pos > self._failed_at:
-            self._failed_at = pos
-            self._failed = []
-        if pos == self._failed_at:
-            self._failed.append(step)
 
     def _stop_pruning(self, pos: int) -> None:
         """Do all that was left out at `pos`, the furthest position, to learn what could have stood there."""
         self._prune = False
         if self._last.pos == pos:
-            self._columns[pos] = self._last
+            self._state_sets[pos] = self._last
             heappush(self._positions, pos)
-        column = self._column(pos)
-        column.key = None
-        skipped, column.skipped = column.skipped, []
+        state_set = self._state_set(pos)
+        state_set.key = None
+        skipped, state_set.skipped = state_set.skipped, []
         for is_complete, item, child, env in skipped:
             if is_complete:
-                self._complete(item, child, env, column)
+                self._complete(item, child, env, state_set)
             else:
-                self._advance(item, pos, child, env, column)
+                self._advance(item, pos, child, env, state_set)
         if self._pruned_at == pos:
             for item in self._pruned:
                 self._end_pattern(item, pos // self._unit)
-        self._work()
-
-    # --- Computed repetition ----------------------------------------------------------------------------------------
-
-    def _select(self, paths: tuple[int, ...], start: int, end: int, env: Environment) -> Environment:
-        """The environment once a node that these paths select has ended."""
-        bindings = list(env)
-        for path in paths:
-            key = path, start, end
-            if key not in self._bindings:
-                self._bindings[key] = Binding(start, end)
-            bindings[path] = self._bindings[key]
-        return tuple(bindings)
-
-    def _select_token(self, item: Item, token: Token, end: int) -> Environment:
-        """The environment once the token that `item` calls has ended before the character number `end`."""
-        _, selected = self.tables.trails.descend(item.context.trail, token.symbol)
-        env = self._select(selected, item.pos, end * self._unit, item.env)
-        for path in selected:
-            binding = env[path]
-            if binding is not None:
-                binding.origin = token
-        return env
-
-    def _computed_bounds(self, target: Nonterminal, env: Environment) -> tuple[int, int | None] | None:
-        least = self._evaluate(target.least, env)
-        most = None
-        if target.most is not None:
-            most = least if target.most is target.least else self._evaluate(target.most, env)
-            if most is None or most < 0:
-                return None
-        if least is None or (most is not None and least > most):
-            return None
-        return max(0, least), most
-
-    def _evaluate(self, bound: int | Computed, env: Environment) -> int | None:
-        """The value of a bound; None if it has none."""
-        if isinstance(bound, int):
-            return bound
-        binding = None
-        if bound.path is not None:
-            binding = env[bound.path]
-            if binding is None:
-                return None
-        key = bound, binding
-        if key not in self._bounds:
-            self._bounds[key] = self._ask(bound, binding)
-        return self._bounds[key]
-
-    def _ask(self, bound: Computed, binding: Binding | None) -> int | None:
-        text = self._short_text(binding) if bound.is_pure and binding is not None else None
-        if text is not None and text in bound.known:
-            return bound.known[text]
-        node = None if binding is None else self._node_of(binding)
-        try:
-            value = int(self._bound(bound.expression, node))
-        except SPEC_CODE_RAISES as error:
-            crash = f"the bound {{{bound.expression.text}}} {raised(error)}"
-            if crash not in self.crashes:
-                self.crashes.append(crash)
-            return None
-        if text is not None:
-            bound.known[text] = value
-        return value
-
-    def _short_text(self, binding: Binding) -> str | None:
-        """What was read there, if it was in this input, and is no more than a few whole characters."""
-        start, bits = divmod(binding.start, self._unit)
-        end, more_bits = divmod(binding.end, self._unit)
-        return None if bits or more_bits or start < 0 or end - start > SHORT else self.buffer[start:end]
-
-    def _node_of(self, binding: Binding) -> Node:
-        if binding.node is None:
-            origin = binding.origin
-            assert origin is not None  # set as soon as the binding is made
-            if isinstance(origin, Result):
-                binding.node = self._first_tree(self, origin)
-            else:
-                text = self.buffer[binding.start // self._unit : binding.end // self._unit]
-                binding.node = origin.node(text, None, lazy=self.lazy)
-        return binding.node
-
-
-def _is_tail(item: Item, child: Child) -> bool:
-    """Whether a link is one of those that are found again. If the item has moved on over a token, it is not."""
-    return item.step.is_tail and child is not None
+        self._run()

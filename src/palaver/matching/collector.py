@@ -1,4 +1,4 @@
-"""Python's garbage collector, kept quiet while many objects are made."""
+"""A context in which Python's cyclic garbage collector is paused."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import gc
 
 
 class CollectorPaused:
-    """While inside, Python does not look for cyclic garbage.
+    """Pauses the cyclic garbage collector inside a `with` block.
 
-    A reading makes many objects and throws few away. Looking through all of them again and again takes longer than
-    making them, and finds nothing.
+    A parse makes many objects and drops few. Searching them again and again takes longer than making them.
     """
 
     __slots__ = ("_was_on",)

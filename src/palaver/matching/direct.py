@@ -1,22 +1,19 @@
-"""The direct road: reads what can be read in one way only, without ever taking anything back.
+"""Fast path: a deterministic recursive-descent machine with lookahead (LL) that reads what has only one derivation.
 
 How it works
 ------------
-A machine runs the instructions of a `Program` over the buffer. It has a position, the parts of the node it is in, and
-the calls it has to return to. At every choice it looks ahead (`lookahead`) until one way is left; it never
-guesses. So whatever it reads is the only derivation there is, and there is exactly one tree. When it cannot be sure,
-it is *lost*: then the chart reads the input from the beginning, and the answer is the chart's.
+The machine runs the instructions of a `FastPathProgram` over the buffer. It has a position, the parts of the current
+node, and the calls to return to. At every choice it looks ahead (`lookahead`) until one option is left; it never
+guesses, so what it reads has exactly one tree. When it cannot decide, its status is FALL_BACK: the Earley parser reads
+the input from the beginning.
 
-Where a rule is regular, one pattern reads all of it (`regular`), and its node is *lazy*: it knows its text, and what
-it is made of is worked out by another machine when someone looks. If the pattern does not see the end because the
-rest has not come yet, the rule is called after all, and read as far as it goes.
+Where a rule is regular, one regex reads all of it (`regex_rules`), and its node is *lazy*: it knows its text, and its
+children are made by another machine when someone asks. If the regex does not see the end because the rest has not come
+yet, the rule is called after all.
 
-Data comes in pieces. At the end of the buffer the machine stops where it is, in the middle of a terminal or of a
-decision if need be, and goes on there when more comes. Calls form a linked list that is never changed, so what would
-happen if the input ended here can be tried out and forgotten.
-
-If anything may follow the message (the input is not *whole*), the machine goes on for as long as it can, and notes
-every length at which it could have stopped.
+At the end of the buffer the machine stops where it is, in the middle of a terminal or a decision if need be, and goes
+on there when more comes. Calls form an immutable linked list, so trials of how the input may end cost nothing to undo.
+If anything may follow the message (the input is not *whole*), the machine notes every length at which it could stop.
 """
 
 from __future__ import annotations
@@ -24,13 +21,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from palaver.grammar.automaton import State
+from palaver.matching.bound_paths import NO_PATH_STATE, PathState
 from palaver.matching.collector import CollectorPaused
-from palaver.matching.generated import GaveUp
-from palaver.matching.lookahead import DEAD as NO_WAY
-from palaver.matching.lookahead import LOST as NO_IDEA
-from palaver.matching.lookahead import UNDECIDED
-from palaver.matching.program import (
+from palaver.matching.fast_path_scanner import DONE, FAILED, FALL_BACK, WAITING, FastPathScanner
+from palaver.matching.generated_lookups import GaveUp
+from palaver.matching.instructions import (
     AGAIN,
     BEGIN,
     BITS,
@@ -39,87 +34,73 @@ from palaver.matching.program import (
     END,
     PATTERN,
     RUN,
-    SHORT,
     SWEEP,
     TEXT,
     TOKEN,
     UNKNOWN,
-    Field,
-    Op,
-    Program,
+    ParseInstruction,
     Unsupported,
 )
-from palaver.matching.regular import END_MARK
-from palaver.matching.steps import Step
-from palaver.matching.trails import NO_TRAIL, Trail
+from palaver.matching.lookahead import NO_ALTERNATIVE, UNDECIDABLE, UNDECIDED
+from palaver.matching.matching_limits import MAX_NESTED_TRIALS, MAX_SHARED_TEXT, MIN_CHARACTERS_TO_PAUSE_COLLECTOR
+from palaver.matching.program import FastPathProgram
+from palaver.matching.rule_regexes import END_MARK
 from palaver.trees.lazy import LazyNode
 from palaver.trees.node import Node, Part, new
 
 if TYPE_CHECKING:
-    from palaver.matching.road import Road
+    from palaver.matching.road import FastPath
 
-# How a machine stands: it waits for more, has read a message to its end, cannot go on, or does not know.
-WAITING, DONE, DEAD, LOST = range(4)
-
-# A call: its instruction, the parts, frame and trail of the caller, and the paths that select the node.
-Frame: TypeAlias = tuple[Op, list[Part], Any, Trail, tuple[int, ...]] | None
+# A call: its instruction; the parts, frame and path state of the caller; the paths that select the node.
+CallFrame: TypeAlias = tuple[ParseInstruction, list[Part], Any, PathState, tuple[int, ...]] | None
 # Of each repetition that is counted, innermost first: (rounds, least, most, the others)
-Counters: TypeAlias = tuple[int, int, int | None, Any] | None
-
-# From so many characters on, Python's garbage collector would be in the way.
-MANY = 2_000
-# A token that is no longer than this so far may be read again when its end has come.
-_NEAR = 500
-# To try something out may lead to trying out something else, but only so deep.
-_MOST_TRIALS = 3
+LoopCounters: TypeAlias = tuple[int, int, int | None, Any] | None
 
 
-class Machine:
-    """One reading. Feed it with `read`, and look at `status`, `at`, `lengths` and `parts`.
+class FastPathMachine(FastPathScanner):
+    """Parses one message. Feed it with `read`, and look at `status`, `at`, `lengths` and `parts`.
 
-    What has been read is not needed any more, so only the rest is kept at hand: a *window* that begins at `_base`.
+    Only the part of the input that has not been parsed is kept at hand: a *window* that begins at `_base`.
     """
 
-    # What a fresh machine starts with; most messages are read before any of it changes.
+    # Class attributes as defaults: most messages are read before any of them changes.
     status = WAITING
     _window = ""
     _base = 0
-    _place = 0  # in the window; all before is read
-    _frame: Frame = None
-    _counters: Counters = None
-    _trail: Trail = NO_TRAIL
-    _scan: tuple[Any, int] | None = None  # where a terminal, a decision or a run was interrupted, and what it knows
-    _trials = 0  # how many machines try something out for others, this one included
-    is_fast = True  # whether functions may do what they can
+    _place = 0  # in the window; all before is parsed
+    _frame: CallFrame = None
+    _counters: LoopCounters = None
+    _path_state: PathState = NO_PATH_STATE
+    _trials = 0  # nested trials that this machine is one of
+    is_fast = True  # False once a generated function has hit the recursion limit
 
-    def __init__(self, road: Road, program: Program, start: Op) -> None:
-        self.road = road
+    def __init__(self, fast_path: FastPath, program: FastPathProgram, start: ParseInstruction) -> None:
+        self.fast_path = fast_path
+        self._env = [None] * fast_path.paths
         self._program = program
         self._op = start
-        # For each path that computed bounds follow, the node it selected last, and its text if that is short.
-        self._env: list[Field | None] = [None] * road.paths
         self.parts: list[Part] = []  # of the node that the machine is in; when done, of the outermost
         self.lengths: list[int] = []  # at which the message is complete, but may go on
         self._pieces: list[str] = []  # all the input
 
     def remember(self, history: Sequence[Node]) -> None:
         """Let computed bounds look back at earlier messages."""
-        trails = self.road.tables.trails
-        for message in history if trails.paths else ():
-            for path, node in trails.selected_in(message):
+        bound_paths = self.fast_path.tables.bound_paths
+        for message in history if bound_paths.paths else ():
+            for path, node in bound_paths.selected_in(message):
                 self._env[path] = node, None
 
     def read(self, text: str, *, ended: bool = False) -> int:
-        """Read a further piece; if `ended`, the last. Returns the status."""
+        """Read a further piece, the last one if `ended`; return the status."""
         if text:
             self._take(text)
         if self.status == WAITING:
-            if self.size < MANY:
+            if self.size < MIN_CHARACTERS_TO_PAUSE_COLLECTOR:
                 self.status = self._run(self._window, ended=ended, trial=False)
             else:
                 with CollectorPaused():
                     self.status = self._run(self._window, ended=ended, trial=False)
-            if self.status == DONE and not self.road.whole and self.at not in self.lengths[-1:]:
+            if self.status == DONE and not self.fast_path.whole and self.at not in self.lengths[-1:]:
                 self.lengths.append(self.at)
         return self.status
 
@@ -132,16 +113,16 @@ class Machine:
             self._scan = known, reached - self._place
         self._place = 0
         if END_MARK in text:
-            self.status = LOST
+            self.status = FALL_BACK
 
     @property
     def at(self) -> int:
-        """How many characters have been read."""
+        """The number of characters parsed."""
         return self._base + self._place
 
     @property
     def size(self) -> int:
-        """How many characters there are."""
+        """The number of characters fed."""
         return self._base + len(self._window)
 
     @property
@@ -153,13 +134,15 @@ class Machine:
 
     @property
     def root(self) -> Node:
-        """The tree of what was read."""
+        """The tree of the message."""
         (node,) = self.parts
         assert isinstance(node, Node)  # the start symbol is a rule
-        return node if self.at == 0 or isinstance(node, LazyNode) else self.road.known(node, self.buffer[: self.at])
+        return (
+            node if self.at == 0 or isinstance(node, LazyNode) else self.fast_path.known(node, self.buffer[: self.at])
+        )
 
     def would_be_done(self) -> bool:
-        """Whether all is read if nothing more comes, asked while waiting. May turn out to be lost."""
+        """Return True if a waiting machine has read a whole message; the status may become FALL_BACK."""
         op, rest = self._op, ""
         if op.kind in (CHOOSE, AGAIN):
             rest = self._window[self._place :]
@@ -170,7 +153,7 @@ class Machine:
                 return False
             op = op.next
         elif op.kind == PATTERN:
-            verify = op.step.verify
+            verify = op.slot.verify
             if not self._scan[0].accepts or (verify is not None and not verify(self._window[self._place :])):
                 return False
             op = op.next
@@ -179,23 +162,29 @@ class Machine:
             if len(self._window) - self._place < least:
                 return False
             op = op.next
-        return self._can_end(op, rest, self._frame, self._counters, self._trail)
+        return self._can_end(op, rest, self._frame, self._counters, self._path_state)
 
-    def _can_end(self, op: Op, rest: str, frame: Frame, counters: Counters, trail: Trail) -> bool:
-        """Whether the message can end behind `rest`, from `op` on."""
-        result = self._try(op, rest, frame, counters, trail, ended=True)
-        if result == LOST:
-            self.status = LOST
+    def _can_end(
+        self, op: ParseInstruction, rest: str, frame: CallFrame, counters: LoopCounters, path_state: PathState
+    ) -> bool:
+        """Return True if the message can end after `rest`, from `op` on."""
+        result = self._try(op, rest, frame, counters, path_state, ended=True)
+        if result == FALL_BACK:
+            self.status = FALL_BACK
         return result == DONE
 
     def _run(self, buffer: str, *, ended: bool, trial: bool) -> int:
-        """Go on until something is decided. What is only tried must leave the parts of others alone."""
-        op, at, parts, frame, counters, trail = (
-            self._op, self._place, self.parts, self._frame, self._counters, self._trail
+        """Run until the status is decided. A trial leaves the parts of its caller alone.
+
+        The hot loop: one branch per instruction, all state in local variables. It is one function because a call per
+        instruction, with that state passed in and out, would slow down every message.
+        """
+        op, at, parts, frame, counters, path_state = (
+            self._op, self._place, self.parts, self._frame, self._counters, self._path_state
         )  # fmt: skip
         size = len(buffer)
-        binary = self.road.tables.binary
-        descend = self.road.tables.trails.descend
+        binary = self.fast_path.tables.binary
+        descend = self.fast_path.tables.bound_paths.descend
         status = WAITING
         while True:
             kind = op.kind
@@ -207,7 +196,7 @@ class Machine:
                         break
                     self._scan = None
                     if op.call is None:
-                        status = DEAD
+                        status = FAILED
                         break
                     op = op.call
                     continue
@@ -219,10 +208,10 @@ class Machine:
                     op = op.call
                     continue
                 else:
-                    node = self.road.node(op, text)
+                    node = self.fast_path.node(op, text)
                 parts.append(node)
                 if op.is_tracked:
-                    self._select(descend(trail, op.symbol)[1], node, text if end - at <= SHORT else None)
+                    self._select(descend(path_state, op.symbol)[1], node, text if end - at <= MAX_SHARED_TEXT else None)
                 at = end
                 op = op.next
             elif kind == TEXT:
@@ -232,7 +221,7 @@ class Machine:
                     op = op.next
                 else:
                     is_cut = not ended and size - at < len(op.text) and op.text.startswith(buffer[at:])
-                    status = WAITING if is_cut else DEAD
+                    status = WAITING if is_cut else FAILED
                     break
             elif kind in (CHOOSE, AGAIN):
                 if kind == AGAIN:
@@ -246,9 +235,9 @@ class Machine:
                         counters = outer
                         op = op.options[1]
                         continue
-                way = self._decide(op, buffer, at, frame, counters, trail, ended=ended, trial=trial)
+                way = self._decide(op, buffer, at, frame, counters, path_state, ended=ended, trial=trial)
                 if way < 0:
-                    status = WAITING if way == UNDECIDED else DEAD if way == NO_WAY else LOST
+                    status = WAITING if way == UNDECIDED else FAILED if way == NO_ALTERNATIVE else FALL_BACK
                     break
                 if kind == AGAIN:
                     counters = outer if way else (rounds + 1, least, most, outer)
@@ -260,26 +249,26 @@ class Machine:
                         at, node = done
                         parts.append(node)
                         if op.is_tracked:
-                            self._select(descend(trail, op.symbol)[1], node, None)
+                            self._select(descend(path_state, op.symbol)[1], node, None)
                         op = op.next
                         continue
                 if op.is_tracked:
-                    below, selected = descend(trail, op.symbol)
-                    frame = op, parts, frame, trail, selected
-                    trail = below
+                    below, selected = descend(path_state, op.symbol)
+                    frame = op, parts, frame, path_state, selected
+                    path_state = below
                 else:
-                    frame = op, parts, frame, trail, ()
+                    frame = op, parts, frame, path_state, ()
                 parts = []
                 op = op.body
             elif kind == END:
                 if frame is None:
                     status = DONE
                     break
-                op, outer_parts, frame, trail, selected = frame
+                op, outer_parts, frame, path_state, selected = frame
                 node = new(Node, (op.symbol, tuple(parts), (), op.parties))
                 if selected:
                     if trial:
-                        return LOST  # what it is made of is not known here
+                        return FALL_BACK  # its parts are not known in a trial
                     self._select(selected, node, None)
                 parts = [] if trial else outer_parts
                 parts.append(node)
@@ -305,7 +294,7 @@ class Machine:
                 match = op.match(buffer, at) if self._scan is None else None
                 end = match.end() if match is not None else -1
                 if end < 0 or not (end < size or op.is_closed or ended):
-                    end = self._pattern_end(op.step, buffer, at, ended=ended)
+                    end = self._pattern_end(op.slot, buffer, at, ended=ended)
                     if end < 0:
                         status = ~end
                         break
@@ -314,7 +303,7 @@ class Machine:
                 at = end
                 op = op.next
             elif kind == BEGIN:
-                limits = self.road.limits(op, self._env)
+                limits = self.fast_path.limits(op, self._env)
                 if isinstance(limits, int):
                     status = limits
                     break
@@ -323,12 +312,12 @@ class Machine:
             elif kind == BITS:
                 match = op.match(buffer, at)
                 if match is None:
-                    status = WAITING if not ended and self._is_standing(op, buffer, at) else DEAD
+                    status = WAITING if not ended and self._is_standing(op, buffer, at) else FAILED
                     break
                 self._scan = None
-                found = self._bits(op, match.group(), trail)
+                found = self._bits(op, match.group(), path_state)
                 if found is None:
-                    status = LOST
+                    status = FALL_BACK
                     break
                 parts += found
                 at = match.end()
@@ -337,23 +326,23 @@ class Machine:
                 try:
                     self._program.resolve(op)
                 except (Unsupported, RecursionError):
-                    return LOST
+                    return FALL_BACK
             else:
                 status = DONE
                 break
-        self._op, self._place, self.parts, self._frame, self._counters, self._trail = (
-            op, at, parts, frame, counters, trail
+        self._op, self._place, self.parts, self._frame, self._counters, self._path_state = (
+            op, at, parts, frame, counters, path_state
         )  # fmt: skip
         return status
 
-    def _read_at_once(self, op: Op, buffer: str, at: int, *, ended: bool) -> tuple[int, Node] | None:
-        """Where a rule ends and its node, if it is worth a function and that does not give up."""
+    def _read_at_once(self, op: ParseInstruction, buffer: str, at: int, *, ended: bool) -> tuple[int, Node] | None:
+        """The end and node of a rule, if a generated function can read it."""
         read = op.reads[ended]
         if read is None:
             op.patience -= 1
             if op.patience > 0:
                 return None
-            read = op.reads[ended] = self.road.library(self._program, ended=ended).function(op.target) or False
+            read = op.reads[ended] = self.fast_path.library(self._program, ended=ended).function(op.target) or False
         if isinstance(read, bool):
             return None
         fields = list(self._env)
@@ -367,8 +356,8 @@ class Machine:
         self._env = fields
         return end, new(Node, (op.symbol, children, (), op.parties))
 
-    def _bits(self, op: Op, text: str, trail: Trail) -> tuple[Part, ...] | None:
-        """What a row of bits is made of; None if only the chart knows."""
+    def _bits(self, op: ParseInstruction, text: str, path_state: PathState) -> tuple[Part, ...] | None:
+        """The parts of a row of bits; None if only the Earley parser can tell."""
         try:
             found = op.expand.children(text)
         except Unsupported:
@@ -376,51 +365,53 @@ class Machine:
         if op.is_tracked:
             for part in found:
                 if isinstance(part, Node):
-                    self._select(self.road.tables.trails.descend(trail, part.symbol)[1], part, None)
+                    self._select(self.fast_path.tables.bound_paths.descend(path_state, part.symbol)[1], part, None)
         return found
 
     def _decide(
         self,
-        op: Op,
+        op: ParseInstruction,
         buffer: str,
         at: int,
-        frame: Frame,
-        counters: Counters,
-        trail: Trail,
+        frame: CallFrame,
+        counters: LoopCounters,
+        path_state: PathState,
         *,
         ended: bool,
         trial: bool,
     ) -> int:
-        """Which way it is. If what there is does not tell, how far it was looked at is kept."""
-        outlook, ahead = op.outlook, at
+        """The number of the option to take, or a negative answer; an interrupted lookahead is kept in `_scan`."""
+        lookahead_state, ahead = op.lookahead_state, at
         if self._scan is not None:
-            outlook, ahead = self._scan
+            lookahead_state, ahead = self._scan
             self._scan = None
-        elif outlook.may_be_last and not self.road.whole and not trial:
-            self._note_end(op, at, frame, counters, trail)
-            if self.status == LOST:
-                return NO_IDEA
-        way, size = outlook.way, len(buffer)
+        elif lookahead_state.may_be_last and not self.fast_path.whole and not trial:
+            self._note_end(op, at, frame, counters, path_state)
+            if self.status == FALL_BACK:
+                return UNDECIDABLE
+        way, size = lookahead_state.way, len(buffer)
         while way == UNDECIDED:
             if ahead < size:
-                outlook = outlook[buffer[ahead]]
+                lookahead_state = lookahead_state[buffer[ahead]]
                 ahead += 1
-                way = outlook.way
-                if way == UNDECIDED and outlook.may_be_last and not self.road.whole:
-                    return NO_IDEA  # one way ends here, the other goes on
+                way = lookahead_state.way
+                if way == UNDECIDED and lookahead_state.may_be_last and not self.fast_path.whole:
+                    return UNDECIDABLE  # one option ends here, another goes on
             elif ended:
-                return outlook.way_at_end
+                return lookahead_state.way_at_end
             else:
-                way = UNDECIDED if ahead == at else self._way_ahead(op, buffer[at:], frame, counters, trail)
+                way = UNDECIDED if ahead == at else self._way_ahead(op, buffer[at:], frame, counters, path_state)
                 if way == UNDECIDED:
-                    self._scan = outlook, ahead
+                    self._scan = lookahead_state, ahead
                 return way
         return way
 
-    def _way_ahead(self, op: Op, rest: str, frame: Frame, counters: Counters, trail: Trail) -> int:
-        """Which way it is, as far as `rest` tells, which is all there is.
+    def _way_ahead(
+        self, op: ParseInstruction, rest: str, frame: CallFrame, counters: LoopCounters, path_state: PathState
+    ) -> int:
+        """The option to take, as far as `rest` tells, which is all the input there is.
 
-        Look-ahead knows neither who called nor what has been counted, so a way that looks possible may not be.
+        Lookahead knows neither the callers nor the loop counters, so trials may rule out what it finds possible.
         """
         possible = []
         for way, option in enumerate(op.options):
@@ -429,99 +420,43 @@ class Machine:
                 assert counters is not None  # BEGIN came before
                 rounds, least, most, outer = counters
                 inner = outer if way else (rounds + 1, least, most, outer)
-            result = self._try(option, rest, frame, inner, trail, ended=False)
-            if result == LOST:
-                return NO_IDEA
-            if result != DEAD:
+            result = self._try(option, rest, frame, inner, path_state, ended=False)
+            if result == FALL_BACK:
+                return UNDECIDABLE
+            if result != FAILED:
                 possible.append(way)
-        return UNDECIDED if len(possible) > 1 else possible[0] if possible else NO_WAY
+        return UNDECIDED if len(possible) > 1 else possible[0] if possible else NO_ALTERNATIVE
 
-    def _try(self, op: Op, rest: str, frame: Frame, counters: Counters, trail: Trail, *, ended: bool) -> int:
-        """What would become of `rest`, from `op` on."""
-        trial = Machine(self.road, self._program, op)
-        trial._frame, trial._counters, trial._trail = frame, counters, trail
+    def _try(
+        self,
+        op: ParseInstruction,
+        rest: str,
+        frame: CallFrame,
+        counters: LoopCounters,
+        path_state: PathState,
+        *,
+        ended: bool,
+    ) -> int:
+        """The status after reading `rest` from `op` on."""
+        trial = FastPathMachine(self.fast_path, self._program, op)
+        trial._frame, trial._counters, trial._path_state = frame, counters, path_state
         trial._env = list(self._env)
         trial._trials = self._trials + 1
-        if trial._trials > _MOST_TRIALS:
-            return LOST
+        if trial._trials > MAX_NESTED_TRIALS:
+            return FALL_BACK
         result = trial._run(rest, ended=ended, trial=True)
-        return DEAD if result == DONE and trial.at < len(rest) else result
+        return FAILED if result == DONE and trial.at < len(rest) else result
 
-    def _note_end(self, op: Op, at: int, frame: Frame, counters: Counters, trail: Trail) -> None:
+    def _note_end(
+        self, op: ParseInstruction, at: int, frame: CallFrame, counters: LoopCounters, path_state: PathState
+    ) -> None:
         length = self._base + at
-        if length not in self.lengths[-1:] and self._can_end(op, "", frame, counters, trail):
+        if length not in self.lengths[-1:] and self._can_end(op, "", frame, counters, path_state):
             self.lengths.append(length)
 
-    def _sweep(self, op: Op, texts: list[str]) -> list[Node]:
+    def _sweep(self, op: ParseInstruction, texts: list[str]) -> list[Node]:
         """The nodes of many rounds."""
-        return [op.known[text] if len(text) <= SHORT else self.road.node(op, text) for text in texts]
-
-    def _is_worth_waiting_for(self, op: Op, buffer: str, at: int) -> bool:
-        """Whether a token is waited for. A long one, or one that bounds look at, is read as far as it goes."""
-        is_near = op.call is None or (len(buffer) - at < _NEAR and not op.is_tracked)
-        return is_near and self._is_standing(op, buffer, at)
-
-    def _is_standing(self, op: Op, buffer: str, at: int) -> bool:
-        """Whether a token that the buffer ends in may go on; then its state is kept."""
-        state: State | None
-        state, reached = self._scan if self._scan is not None else (op.lifted.start, at)
-        self._scan = None
-        while state is not None and reached < len(buffer):
-            state = state[buffer[reached]]
-            reached += 1
-        if state is None or not state.can_go_on:
-            return False
-        self._scan = state, reached
-        return True
-
-    # --- Terminals that are not seen at a glance. A negative end is the complement of a status. -----------------------
-
-    def _pattern_end(self, step: Step, buffer: str, at: int, *, ended: bool) -> int:
-        """Where a pattern ends: at the only place where it can and what comes then can follow."""
-        here, place = self._scan if self._scan is not None else (step.start, at)
-        assert isinstance(here, State)  # every pattern has its automaton
-        self._scan = None
-        found = -1
-        size = len(buffer)
-        while True:
-            if here.accepts:
-                may_end = step.follow[buffer[place]] if place < size else ended or not here.can_go_on
-                if may_end and (step.verify is None or step.verify(buffer[at:place])):
-                    if found >= 0:
-                        return ~LOST
-                    found = place
-            if place == size:
-                if ended or not here.can_go_on:
-                    break
-                if found >= 0:
-                    return ~LOST
-                self._scan = here, place
-                return ~WAITING
-            following = here[buffer[place]]
-            if following is None:
-                break
-            if following is here:
-                place = max(place + 1, step.run_ahead(here, buffer, place))
-            else:
-                place, here = place + 1, following
-        return found if found >= 0 else ~DEAD
-
-    def _run_end(self, op: Op, buffer: str, at: int, *, ended: bool) -> int:
-        """Where a repetition of single characters ends."""
-        limits, checked = self._scan if self._scan is not None else (self.road.limits(op, self._env), at)
-        self._scan = None
-        if isinstance(limits, int):
-            return ~limits
-        least, most = limits
-        last = len(buffer) if most is None else min(len(buffer), at + most)
-        match = None if op.takes_all else op.match(buffer, checked, last)
-        end = last if match is None else match.end()
-        if end == last and (most is None or end - at < most) and not ended:
-            self._scan = limits, end
-            return ~WAITING
-        return end if end - at >= least else ~DEAD
-
-    # --- Computed repetition ----------------------------------------------------------------------------------------
+        return [op.known[text] if len(text) <= MAX_SHARED_TEXT else self.fast_path.node(op, text) for text in texts]
 
     def _select(self, paths: tuple[int, ...], node: Node, text: str | None) -> None:
         for path in paths:

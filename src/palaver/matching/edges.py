@@ -1,30 +1,39 @@
-"""What the parts of a grammar can begin with, whether they can be empty, and what can follow: it keeps the chart small.
+"""FIRST and FOLLOW sets (Aho, Sethi and Ullman 1986), also of single bits; they keep the parser's state sets small.
 
-How it works
-------------
-Sets of terminals are bit sets. Rules refer to each other, so what they can begin with, and then what can follow them,
-is refined for all of them again and again, until nothing changes. The answers may say too much, never too little.
+Sets of terminals are bit sets. They may be too large, never too small.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, partial, reduce
+from operator import or_
+from typing import TypeVar
 
 from palaver.grammar.charset import NO_CHARS, CharSet
-from palaver.matching.steps import BIT, HEAD, LITERAL, REPETITION, FollowTest, Key, Nonterminal, Step, chain
+from palaver.matching.steps import (
+    BIT,
+    HEAD,
+    LITERAL,
+    REPETITION,
+    FollowTest,
+    GrammarSlot,
+    NextInput,
+    Nonterminal,
+    chain,
+    next_chars,
+)
+
+Answer = TypeVar("Answer")
 
 
-class Edges:
-    """The edges of everything in a grammar.
-
-    `whole`: the start symbol is all there is, so it is followed by the end and not by anything.
-    """
+class FirstFollow:
+    """The FIRST and FOLLOW sets of a grammar. `whole`: the start symbol is followed by the end, not by anything."""
 
     def __init__(
         self,
         nonterminals: Sequence[Nonterminal],
-        terminals: Sequence[Step],
+        terminals: Sequence[GrammarSlot],
         start: Nonterminal,
         alphabet: CharSet,
         *,
@@ -33,31 +42,29 @@ class Edges:
         self.terminals = terminals
         self._nonterminals = nonterminals
         self._alphabet = alphabet
-        self._place = {step: place for place, step in enumerate(terminals)}
-        self._first = [_first_chars(step) & alphabet for step in terminals]
+        self._place = {slot: place for place, slot in enumerate(terminals)}
+        self._first = [next_chars(slot, 0 if slot.start is None else slot.start) & alphabet for slot in terminals]
         self._until_stable(self._refine)
         self.anything = 1 << len(terminals)  # a bit that stands for no terminal in particular
-        start.following = 0 if whole else self.anything  # no character fits the end
+        start.follow_set = 0 if whole else self.anything  # no character fits the end
         self._until_stable(self._spread_following)
         self._note_answers()
 
     def _note_answers(self) -> None:
-        """Let all parts of the grammar know what they are asked for most."""
+        """Store the answers asked for most in slots and nonterminals."""
         for nonterminal in self._nonterminals:
-            nonterminal.starts = _Starts(self, nonterminal)
-            nonterminal.may_end = _MayEnd(self, nonterminal)
-            for step in nonterminal.steps():
-                step.fits = _Fits(self, step)
-            for step, following in self._steps_and_rests(nonterminal):
-                if step.target is None:
-                    step.follow = FollowTest(self._chars(following))
+            nonterminal.starts = _ByNextInput(partial(self._fitting_starts, nonterminal))
+            nonterminal.may_end = _ByNextInput(partial(self._may_end, nonterminal))
+            for slot in nonterminal.slots():
+                slot.fits = _ByNextInput(partial(self._fits, slot))
+            for slot, following in self._steps_and_rests(nonterminal):
+                if slot.target is None:
+                    slot.follow = FollowTest(self._chars(following))
         reach = reach_of(self._nonterminals, self._possibly_alone)
         for number, nonterminal in enumerate(self._nonterminals):
             nonterminal.is_cyclic = bool(reach[number] >> number & 1)
 
-    # --- Questions --------------------------------------------------------------------------------------------------
-
-    def members(self, mask: int) -> Iterator[Step]:
+    def members(self, mask: int) -> Iterator[GrammarSlot]:
         """The terminals of a bit set, in the order of the spec."""
         mask &= ~self.anything
         while mask:
@@ -66,96 +73,107 @@ class Edges:
             mask ^= lowest
 
     def chars_after(self, nonterminal: Nonterminal) -> CharSet:
-        """What can come right behind a nonterminal; everything, if it can be the last of an input that may go on."""
-        return self._chars(nonterminal.following)
+        """The characters that can follow a nonterminal; all, if it can be the last of an input that may go on."""
+        return self._chars(nonterminal.follow_set)
 
     def _chars(self, mask: int) -> CharSet:
-        """What the terminals of a bit set can begin with."""
+        """The characters that the terminals of a bit set can begin with."""
         if mask & self.anything:
             return self._alphabet
         chars = NO_CHARS
-        for step in self.members(mask):
-            chars |= self._first[self._place[step]]
+        for slot in self.members(mask):
+            chars |= self._first[self._place[slot]]
         return chars
 
-    def can_come(self, leading: int, can_be_empty: bool, owner: Nonterminal, key: Key) -> bool:
-        """Whether what comes next fits something that begins so; or, if it can be empty, what follows its owner."""
-        if key is None or self.any_begins(leading, key):
+    def can_come(self, first_set: int, can_be_empty: bool, owner: Nonterminal, key: NextInput) -> bool:
+        """Return True if the next input fits a FIRST set or, if that can be empty, the FOLLOW set of its owner."""
+        if key is None or self.any_begins(first_set, key):
             return True
         return can_be_empty and owner.may_end[key]
 
+    def _fits(self, slot: GrammarSlot, key: NextInput) -> bool:
+        """Return True if a slot, or what comes after it if it can be empty, can begin with the next input."""
+        can_be_empty, first_set = self.of_chain(slot)
+        # A repetition or permutation may have come to its end.
+        can_be_empty = can_be_empty or slot.mode == REPETITION or slot.kind == HEAD
+        return self.can_come(first_set, can_be_empty, slot.owner, key)
+
+    def _may_end(self, nonterminal: Nonterminal, key: NextInput) -> bool:
+        follow_set = nonterminal.follow_set
+        return key is None or bool(follow_set & self.anything) or self.any_begins(follow_set, key)
+
+    def _fitting_starts(self, nonterminal: Nonterminal, key: NextInput) -> tuple[GrammarSlot, ...]:
+        chains = [(start, *self.of_chain(start)) for start in nonterminal.alternatives]
+        return tuple(start for start, empty, first_set in chains if self.can_come(first_set, empty, nonterminal, key))
+
     def any_begins(self, mask: int, key: str | int) -> bool:
-        """Whether a non-empty match of any of these terminals can begin with a character, or a bit inside a byte."""
-        return any(self._can_begin(step, key) for step in self.members(mask))
+        """Return True if a match of one of these terminals can begin with a character, or a bit inside a byte."""
+        return any(self._can_begin(slot, key) for slot in self.members(mask))
 
-    def _can_begin(self, step: Step, key: str | int) -> bool:
+    def _can_begin(self, slot: GrammarSlot, key: str | int) -> bool:
         if isinstance(key, int):
-            return step.kind == BIT and step.bit == key
-        return key in self._first[self._place[step]]
+            return slot.kind == BIT and slot.bit == key
+        return key in self._first[self._place[slot]]
 
-    def of_step(self, step: Step) -> tuple[bool, int]:
-        """Whether what `step` asks for can be empty, and the terminals it can begin with."""
-        if step.kind == HEAD:
-            return _combine_permutation([self.of_step(part) for part in step.owner.parts])
-        if step.target is not None:
-            return step.target.can_be_empty, step.target.leading
-        return _terminal_can_be_empty(step), 1 << self._place[step]
+    def of_slot(self, slot: GrammarSlot) -> tuple[bool, int]:
+        """True if the element of `slot` can be empty, and its FIRST set."""
+        if slot.kind == HEAD:
+            parts = [self.of_slot(part) for part in slot.owner.parts]
+            return all(can_be_empty for can_be_empty, _ in parts), reduce(or_, (first_set for _, first_set in parts), 0)
+        if slot.target is not None:
+            return slot.target.can_be_empty, slot.target.first_set
+        return _terminal_can_be_empty(slot), 1 << self._place[slot]
 
-    def of_chain(self, start: Step) -> tuple[bool, int]:
-        """The same for `start` and all that follows it in its alternative."""
-        step: Step | None = start
-        leading = 0
+    def of_chain(self, start: GrammarSlot) -> tuple[bool, int]:
+        """The same for `start` and all slots after it in its alternative."""
+        slot: GrammarSlot | None = start
+        first_set = 0
         if start.mode == REPETITION or start.kind == HEAD:
-            can_be_empty, leading = self.of_step(start)
+            can_be_empty, first_set = self.of_slot(start)
             least, most = start.owner.least, start.owner.most
-            return can_be_empty or not isinstance(least, int) or least < 1, 0 if most == 0 else leading
-        while step is not None:
-            can_be_empty, edge = self.of_step(step)
-            leading |= edge
+            return can_be_empty or not isinstance(least, int) or least < 1, 0 if most == 0 else first_set
+        while slot is not None:
+            can_be_empty, edge = self.of_slot(slot)
+            first_set |= edge
             if not can_be_empty:
-                return False, leading
-            step = step.following
-        return True, leading
+                return False, first_set
+            slot = slot.following
+        return True, first_set
 
     @cached_property
     def is_left_recursive(self) -> bool:
-        """Whether something can begin with itself."""
+        """True if some nonterminal can begin with itself."""
         reach = reach_of(self._nonterminals, self._possibly_first)
         return any(row >> number & 1 for number, row in enumerate(reach))
 
-    # --- Until nothing changes --------------------------------------------------------------------------------------
-
     def _until_stable(self, refine: Callable[[Nonterminal], bool]) -> None:
-        """Refine all, again and again, until nothing changes.
-
-        Forwards and backwards in turn: then a long chain of rules takes few rounds, whichever way it was written.
-        """
+        """Iterate to the fixed point, forwards and backwards in turn: then a long chain of rules takes few rounds."""
         nonterminals = list(self._nonterminals)
         while sum(map(refine, nonterminals)):
             nonterminals.reverse()
 
     def _refine(self, nonterminal: Nonterminal) -> bool:
-        before = nonterminal.can_be_empty, nonterminal.leading, nonterminal.surely_leading, nonterminal.is_static
+        before = nonterminal.can_be_empty, nonterminal.first_set, nonterminal.certain_first_set, nonterminal.is_static
         for start in nonterminal.alternatives:
-            can_be_empty, leading = self.of_chain(start)
+            can_be_empty, first_set = self.of_chain(start)
             nonterminal.can_be_empty |= can_be_empty
-            nonterminal.leading |= leading
+            nonterminal.first_set |= first_set
             self._refine_left_edge(nonterminal, start)
         if nonterminal.is_repetition and nonterminal.bounds is None:
-            nonterminal.surely_leading, nonterminal.is_static = 0, False
-        after = nonterminal.can_be_empty, nonterminal.leading, nonterminal.surely_leading, nonterminal.is_static
+            nonterminal.certain_first_set, nonterminal.is_static = 0, False
+        after = nonterminal.can_be_empty, nonterminal.first_set, nonterminal.certain_first_set, nonterminal.is_static
         return before != after
 
-    def _refine_left_edge(self, nonterminal: Nonterminal, start: Step) -> None:
-        for step in self._left_edge(start):
-            if step.target is None:
-                nonterminal.surely_leading |= 1 << self._place[step]
+    def _refine_left_edge(self, nonterminal: Nonterminal, start: GrammarSlot) -> None:
+        for slot in self._left_edge(start):
+            if slot.target is None:
+                nonterminal.certain_first_set |= 1 << self._place[slot]
             else:
-                nonterminal.surely_leading |= step.target.surely_leading
-                nonterminal.is_static &= step.target.is_static
+                nonterminal.certain_first_set |= slot.target.certain_first_set
+                nonterminal.is_static &= slot.target.is_static
 
-    def _left_edge(self, start: Step) -> Iterator[Step]:
-        """The steps of an alternative that can come first."""
+    def _left_edge(self, start: GrammarSlot) -> Iterator[GrammarSlot]:
+        """The slots of an alternative that can come first."""
         if start.kind == HEAD:
             yield from start.owner.parts
             return
@@ -163,58 +181,56 @@ class Edges:
             if start.owner.most != 0:
                 yield start
             return
-        step: Step | None = start
-        while step is not None:
-            yield step
-            if not self.of_step(step)[0]:
+        slot: GrammarSlot | None = start
+        while slot is not None:
+            yield slot
+            if not self.of_slot(slot)[0]:
                 return
-            step = step.following
+            slot = slot.following
 
     def _spread_following(self, nonterminal: Nonterminal) -> bool:
         changed = False
-        for step, following in self._steps_and_rests(nonterminal):
-            target = step.target
-            if target is not None and following & ~target.following:
-                target.following |= following
+        for slot, following in self._steps_and_rests(nonterminal):
+            target = slot.target
+            if target is not None and following & ~target.follow_set:
+                target.follow_set |= following
                 changed = True
         return changed
 
-    def _steps_and_rests(self, nonterminal: Nonterminal) -> Iterator[tuple[Step, int]]:
-        """Each step of a nonterminal with the terminals that can come right after it."""
+    def _steps_and_rests(self, nonterminal: Nonterminal) -> Iterator[tuple[GrammarSlot, int]]:
+        """Each slot of a nonterminal with the terminals that can come right after it."""
         for start in nonterminal.alternatives:
             if start.kind == HEAD:
-                everything = nonterminal.following | self.of_step(start)[1]
+                everything = nonterminal.follow_set | self.of_slot(start)[1]
                 yield from ((part, everything) for part in nonterminal.parts)
             elif start.mode == REPETITION:
-                yield start, nonterminal.following | self.of_step(start)[1]
+                yield start, nonterminal.follow_set | self.of_slot(start)[1]
             else:
-                for step in chain(start):
-                    can_be_empty, leading = self.of_chain(step.following) if step.following else (True, 0)
-                    yield step, leading | (nonterminal.following if can_be_empty else 0)
-
-    # --- What leads where -------------------------------------------------------------------------------------------
+                for slot in chain(start):
+                    can_be_empty, first_set = self.of_chain(slot.following) if slot.following else (True, 0)
+                    yield slot, first_set | (nonterminal.follow_set if can_be_empty else 0)
 
     def _possibly_first(self, nonterminal: Nonterminal) -> Iterator[Nonterminal]:
-        """What a nonterminal can begin with."""
+        """The nonterminals that one can begin with."""
         for start in nonterminal.alternatives:
-            for step in self._left_edge(start):
-                if step.target is not None:
-                    yield step.target
+            for slot in self._left_edge(start):
+                if slot.target is not None:
+                    yield slot.target
 
     def _possibly_alone(self, nonterminal: Nonterminal) -> Iterator[Nonterminal]:
-        """What can be all there is of a nonterminal."""
+        """The nonterminals that can be the whole of one."""
         for start in nonterminal.alternatives:
-            steps = nonterminal.parts if start.kind == HEAD else list(chain(start))
-            solid = [step for step in steps if not self.of_step(step)[0]]
-            for step in steps:
-                if step.target is not None and all(other is step for other in solid):
-                    yield step.target
+            slots = nonterminal.parts if start.kind == HEAD else list(chain(start))
+            solid = [slot for slot in slots if not self.of_slot(slot)[0]]
+            for slot in slots:
+                if slot.target is not None and all(other is slot for other in solid):
+                    yield slot.target
 
 
 def reach_of(
     nonterminals: Sequence[Nonterminal], leads_to: Callable[[Nonterminal], Iterable[Nonterminal]]
 ) -> list[int]:
-    """For each nonterminal, where it leads, directly or through others, as a bit set of their numbers."""
+    """The transitive closure (Warshall 1962) of `leads_to`: for each nonterminal a bit set of numbers."""
     numbers = {nonterminal: number for number, nonterminal in enumerate(nonterminals)}
     reach = [0] * len(numbers)
     for nonterminal, number in numbers.items():
@@ -228,75 +244,18 @@ def reach_of(
     return reach
 
 
-# --- Answers, kept by what comes next ---------------------------------------------------------------------------------
+class _ByNextInput(dict[NextInput, Answer]):
+    """Answers by next input, computed when first asked for."""
 
+    def __init__(self, answer: Callable[[NextInput], Answer]) -> None:
+        self._answer = answer
 
-class _Fits(dict[Key, bool]):
-    """Whether a step, or what comes after it if it can be empty, can begin with what comes next."""
-
-    def __init__(self, edges: Edges, step: Step) -> None:
-        self._edges = edges
-        self._step = step
-
-    def __missing__(self, key: Key) -> bool:
-        can_be_empty, leading = self._edges.of_chain(self._step)
-        # A repetition or permutation may have come to its end.
-        can_be_empty = can_be_empty or self._step.mode == REPETITION or self._step.kind == HEAD
-        answer = self[key] = self._edges.can_come(leading, can_be_empty, self._step.owner, key)
+    def __missing__(self, key: NextInput) -> Answer:
+        answer = self[key] = self._answer(key)
         return answer
 
 
-class _MayEnd(dict[Key, bool]):
-    """Whether a nonterminal can be followed by what comes next."""
-
-    def __init__(self, edges: Edges, nonterminal: Nonterminal) -> None:
-        self._edges = edges
-        self._nonterminal = nonterminal
-
-    def __missing__(self, key: Key) -> bool:
-        following = self._nonterminal.following
-        answer = key is None or bool(following & self._edges.anything) or self._edges.any_begins(following, key)
-        self[key] = answer
-        return answer
-
-
-class _Starts(dict[Key, "tuple[Step, ...]"]):
-    """The alternatives of a nonterminal that fit what comes next."""
-
-    def __init__(self, edges: Edges, nonterminal: Nonterminal) -> None:
-        self._edges = edges
-        self._nonterminal = nonterminal
-
-    def __missing__(self, key: Key) -> tuple[Step, ...]:
-        fitting = []
-        for start in self._nonterminal.alternatives:
-            can_be_empty, leading = self._edges.of_chain(start)
-            if self._edges.can_come(leading, can_be_empty, self._nonterminal, key):
-                fitting.append(start)
-        self[key] = tuple(fitting)
-        return self[key]
-
-
-# --- Terminals and permutations ---------------------------------------------------------------------------------------
-
-
-def _first_chars(step: Step) -> CharSet:
-    if step.kind == LITERAL:
-        return CharSet.of(step.text[:1])
-    if step.kind == BIT:
-        return CharSet((0x80, 0x100)) if step.bit else CharSet((0, 0x80))
-    assert step.start is not None  # every pattern has its automaton
-    return step.start.next_chars()
-
-
-def _terminal_can_be_empty(step: Step) -> bool:
-    if step.kind == LITERAL:
-        return not step.text
-    return step.start is not None and step.start.accepts
-
-
-def _combine_permutation(edges: list[tuple[bool, int]]) -> tuple[bool, int]:
-    leading = 0
-    for _, edge in edges:
-        leading |= edge
-    return all(can_be_empty for can_be_empty, _ in edges), leading
+def _terminal_can_be_empty(slot: GrammarSlot) -> bool:
+    if slot.kind == LITERAL:
+        return not slot.text
+    return slot.start is not None and slot.start.accepts

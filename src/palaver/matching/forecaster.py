@@ -1,38 +1,36 @@
-"""Which messages may come next in a dialogue, and all trees that explain what was said so far.
+"""Forecaster: the messages that may come next in a session, and all partial trees of the messages so far.
 
-How it works
-============
+The grammar is cut at its messages (`dialogue_grammar`): a message is a terminal here. A *hypothesis* is one derivation
+of the history: a state of the dialogue automaton (`dialogue_automaton`), and the right edge of its tree with all that
+is closed below (`open_tree`). A *forecast* is the set of hypotheses at one point of a session. It is immutable; a
+message makes another one, so many continuations can be tried from the same point.
 
-The grammar is cut at its messages (`cut.py`): a message is a letter here, and what it consists of is up to others. A
-*hypothesis* is one way to explain the history: what may follow it is a `Future` (`dialogue.py`), and its tree is
-the right edge with all that is finished below (`spine.py`). A *forecast* is all hypotheses at one point of the
-dialogue. It never changes; saying a message makes another one, so many continuations can be tried from the same point.
+Of hypotheses that can go on in the same way only the preferred one is kept, unless they differ in symbols that matter
+to the caller. An earlier alternative is preferred to a later one, another round of a loop to its end, and going on
+inside a node to leaving it. At most `MOST_HYPOTHESES` are kept, the preferred ones.
 
-Hypotheses that can go on in the same way are one, the preferred, unless they differ in symbols that matter to whoever
-asks. Preferred is what comes first: an earlier alternative before a later one, another round of a loop before its end,
-to go on inside a node before leaving it. At most `MOST_HYPOTHESES` are kept, the preferred ones; a dialogue that can be
-understood in more ways at a time loses the others.
-
-A step costs the same at any point of the dialogue. It makes no nodes of states: trees are made when they are asked for.
+A message costs the same at any point of a session. Nodes of states are made when they are asked for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from palaver.grammar.analyse import reachable
 from palaver.grammar.ir import refs
-from palaver.matching.cut import MessageType, cut_at_messages
-from palaver.matching.dialogue import MOST_HYPOTHESES, CompiledDialogue, Future, Step
-from palaver.matching.nearby import nearby
-from palaver.matching.positions import Fields
-from palaver.matching.spine import (
-    Adding,
-    Done,
-    Finished,
-    Growth,
-    Open,
+from palaver.matching.bound_paths import NO_PATH_STATE, BoundPaths, PathState
+from palaver.matching.dialogue_automaton import DialogueAutomaton, DialogueState, MessageTransition
+from palaver.matching.dialogue_grammar import MessageType, cut_at_messages
+from palaver.matching.dialogue_rules import LoopFields
+from palaver.matching.matching_limits import MOST_HYPOTHESES
+from palaver.matching.open_tree import (
+    AddAction,
+    ClosedNodes,
+    ClosedSubtree,
+    OpenEdge,
+    TreeAction,
     closed,
     extended,
     grown,
@@ -42,8 +40,8 @@ from palaver.matching.spine import (
     root,
     symbols_around,
 )
+from palaver.matching.recent_tree import recent_tree
 from palaver.matching.tables import BoundEvaluator
-from palaver.matching.trails import NO_TRAIL, Trail, Trails
 from palaver.spec.ast import Expr
 from palaver.trees.node import Node, NonTerminal, Part, Parties
 from palaver.trees.paths import Path
@@ -52,7 +50,7 @@ __all__ = ["MOST_HYPOTHESES", "Forecast", "Forecaster", "Hypothesis", "MessageTy
 
 
 class Prediction(NamedTuple):
-    """That a message may come: in which tree, where it will stand there, from whom, to whom, and what."""
+    """A message that may come next: the tree so far, its path in that tree, sender, recipient and symbol."""
 
     tree: Node
     hook: Path
@@ -62,12 +60,12 @@ class Prediction(NamedTuple):
 
 
 class Forecaster:
-    """Knows the dialogues of a grammar; one serves all sessions.
+    """The compiled dialogue grammar; one serves all sessions.
 
-    `bound(expression, node)` computes a bound of a repetition from the latest node that the path in it selects. What it
-    raises rules out that repetition, and is told in `Forecast.crashes`. That node is a message, or in one; a state is
-    found only by its bare name, and only once nothing more can be said in it. `distinguish` are the symbols of states
-    that matter: hypotheses that differ in where nodes of these begin and end are kept apart.
+    `bound(expression, node)` computes a bound of a repetition from the latest node that the path in it selects. An
+    error that it raises rules out that repetition, and is told in `Forecast.crashes`. That node is a message, or in
+    one; a state is found only by its bare name, once it is complete. `distinguish` are the symbols of states that
+    matter: hypotheses that differ in where nodes of these begin and end are kept apart.
 
     :raises UnsupportedBound: a bound cannot be followed
     """
@@ -82,93 +80,82 @@ class Forecaster:
     ) -> None:
         self.start = NonTerminal(start)
         self.dialogue = cut_at_messages(rules, start)
-        self.compiled = CompiledDialogue(self.dialogue, bound, distinguish)
+        self.compiled = DialogueAutomaton(self.dialogue, bound, distinguish)
         self.positions = self.compiled.positions
-        # The messages in which a bound may find its field, and the states that are one.
-        counted = {path.names[-1] for path in self.positions.trails.paths}
+        # The messages in which a bound may find its field; True if a state may be one.
+        counted = {path.names[-1] for path in self.positions.bound_paths.paths}
         children = {name: [ref.symbol for ref in refs(body)] for name, body in rules.items()}
         said = (move.symbol for move in self.messages)
-        self.holding = frozenset(symbol for symbol in said if counted & reachable(symbol, children).keys())
+        self.field_messages = frozenset(symbol for symbol in said if counted & reachable(symbol, children).keys())
         self.counts_states = any(symbol in self.positions.rules for symbol in counted)
 
     @property
     def messages(self) -> tuple[MessageType, ...]:
-        """All there are, in the order of the spec."""
+        """All message types, in the order of the spec."""
         return self.dialogue.messages
 
     @property
     def texts(self) -> Mapping[str, Expr]:
-        """What the symbols stand for that are no rule of the spec: terminals between messages, said by `StdOut`."""
+        """The expressions of symbols made up for terminals between messages, which `StdOut` sends."""
         return self.dialogue.texts
 
     def begin(self) -> Forecast:
-        """The forecast when nothing has been said."""
+        """The forecast before the first message."""
         fields = None
         if self.positions.has_computed_loops:
-            fields = Fields(self.positions, (None,) * len(self.positions.trails.paths))
+            fields = LoopFields(self.positions, (None,) * len(self.positions.bound_paths.paths))
         edge = root(self.start)
         return Forecast(self, (Hypothesis(self, self.compiled.beginning, fields, edge, edge, [], 0),))
 
 
+@dataclass(slots=True, eq=False)
 class Hypothesis:
-    """One way to explain what was said so far."""
+    """One derivation of the messages so far."""
 
-    __slots__ = ("_closing", "_done", "_edge", "_fields", "_forecaster", "_future", "_group", "_said", "origin")
-
-    def __init__(
-        self,
-        forecaster: Forecaster,
-        future: Future,
-        fields: Fields | None,
-        edge: Open,
-        said: Open,
-        done: Done,
-        group: int,
-    ) -> None:
-        self._forecaster = forecaster
-        self._future = future
-        self._fields = fields
-        self._edge = edge
-        self._said = said  # the edge when the latest message had been added, before anything was closed by it
-        self._done = done
-        self._closing: tuple[Growth, ...] | None = None  # how the node ends in which the message is the last
-        self._group = group  # the same for those that agree in all symbols that matter
-        self.origin = 0  # of which hypothesis, by its place in the forecast before, this one is the continuation
+    _forecaster: Forecaster
+    _state: DialogueState
+    _fields: LoopFields | None
+    _edge: OpenEdge
+    _said: OpenEdge  # the edge with the latest message, before anything was closed by it
+    _done: ClosedNodes
+    _group: int  # equal for hypotheses that agree in all symbols that matter
+    _closing: tuple[TreeAction, ...] | None = None  # the ending of the node that the latest message completes
+    origin: int = 0  # the index, in the forecast before, of the hypothesis that this one continues
 
     @property
     def moves(self) -> tuple[MessageType, ...]:
-        """What may come next, in the order of the spec."""
-        return self._forecaster.compiled.moves(self._future, self._fields)
+        """The message types that may come next, in the order of the spec."""
+        return self._forecaster.compiled.moves(self._state, self._fields)
 
     @property
     def can_end(self) -> bool:
-        """Whether this may have been all."""
-        return self._forecaster.compiled.can_end(self._future, self._fields)
+        """True if the session may end here."""
+        return self._forecaster.compiled.can_end(self._state, self._fields)
 
     @property
-    def future(self) -> Future:
-        """What may follow, as a key: it is the same for hypotheses that can go on in the same ways.
+    def future(self) -> DialogueState:
+        """The state of the dialogue automaton, equal for hypotheses that can go on in the same ways.
 
-        Where computed repetitions are ahead, the fields said so far decide as well.
+        Where computed repetitions are ahead, the fields of earlier messages decide as well.
         """
-        return self._future
+        return self._state
 
     @property
     def ahead(self) -> frozenset[str]:
         """The symbols of the messages that may still come, now or later."""
-        return self._forecaster.compiled.ahead(self._future)
+        return self._forecaster.compiled.ahead(self._state)
 
     @property
-    def fields(self) -> Fields | None:
-        """What computed repetitions count by, if there are such."""
+    def fields(self) -> LoopFields | None:
+        """The fields of computed repetitions, if there are such."""
         return self._fields
 
     @property
     def crashes(self) -> tuple[str, ...]:
-        """What went wrong when bounds were computed to find out what may come next."""
+        """The errors that bounds raised when the next messages were computed."""
         if self._fields is None:
             return ()
-        self._forecaster.compiled.moves(self._future, self._fields)
+        self._forecaster.compiled.moves(self._state, self._fields)
         return tuple(self._fields.crashes)
 
     # --- The tree -----------------------------------------------------------------------------------------------------
@@ -177,8 +164,8 @@ class Hypothesis:
     def closed(self) -> tuple[Node, ...]:
         """The nodes of states that the latest message completed, in the order in which they end.
 
-        A node is complete as soon as nothing more can be said in it; otherwise, when something is said after it. A tree
-        that may still become the first child of another one is complete in this sense.
+        A node is complete as soon as no message can come in it; otherwise, when a message comes after it. A tree that
+        may still become the first child of another one is complete in this sense.
         """
         return tuple(_nodes_of(self._done)) if self._done else ()
 
@@ -189,25 +176,22 @@ class Hypothesis:
 
     @property
     def latest(self) -> Path:
-        """Where the latest message stands in `tree()`.
-
-        :raises ValueError: there is none
-        """
+        """The path of the latest message in `tree()`. :raises ValueError: there is none"""
         if self._said.children is None:
             raise ValueError("nothing has been said yet")
         before, _ = self._said.children
-        return next_path(Open(self._said.place, before))
+        return next_path(OpenEdge(self._said.place, before))
 
     def tree(self) -> Node:
-        """The tree of what was said, in which all nodes are open that may go on.
+        """The tree of the messages so far, in which all nodes are open that may go on.
 
-        A symbol that begins with itself grows from the bottom: what will be put around it is not there yet.
+        A symbol that begins with itself grows from the bottom: the nodes around it are not there yet.
         """
         return partial_tree(self._edge)
 
     def nearby(self) -> tuple[Node, Path]:
-        """A tree of what was said lately, and where the latest message stands in it; its size does not grow."""
-        return nearby(self._said, self._forecaster.start, _parts_added(self._closing))
+        """A tree of the latest messages, of bounded size, and the path of the latest message in it."""
+        return recent_tree(self._said, self._forecaster.start, _parts_added(self._closing))
 
     @property
     def open_symbols(self) -> tuple[NonTerminal, ...]:
@@ -215,15 +199,12 @@ class Hypothesis:
         return symbols_around(self._edge)
 
     def complete_tree(self) -> Node:
-        """The whole tree, if this was all.
-
-        :raises ValueError: something must follow
-        """
+        """The tree of the ended session. :raises ValueError: a message must follow"""
         if not self.can_end:
             raise ValueError("the dialogue cannot end here")
-        done: Done = []
+        done: ClosedNodes = []
         edge = self._edge
-        level = self._future
+        level = self._state
         while True:
             edge = grown(edge, self._forecaster.positions.ending(level.position, self._fields) or (), done)
             if level.following is None:
@@ -235,7 +216,7 @@ class Hypothesis:
         return tree
 
     def predictions(self) -> tuple[Prediction, ...]:
-        """What may come next, each with the tree to which it would be added."""
+        """The messages that may come next, each with the tree to which it would be added."""
         found: list[Prediction] = []
         for move in self.moves:
             for step in self._steps(move):
@@ -246,11 +227,13 @@ class Hypothesis:
 
     # --- Steps --------------------------------------------------------------------------------------------------------
 
-    def _steps(self, move: MessageType) -> tuple[Step, ...]:
-        return self._forecaster.compiled.steps(self._future, move, self._fields)
+    def _steps(self, move: MessageType) -> tuple[MessageTransition, ...]:
+        return self._forecaster.compiled.steps(self._state, move, self._fields)
 
-    def _after(self, step: Step, future: Future, node: Node, groups: dict[object, int]) -> Hypothesis:
-        done: Done = []
+    def _after(
+        self, step: MessageTransition, state: DialogueState, node: Node, groups: dict[object, int]
+    ) -> Hypothesis:
+        done: ClosedNodes = []
         edge = self._edge if step.then is None else _left(self._edge, step, done)
         edge = grown(edge, step.route.growth, done)
         group = self._next_group(edge, step, groups) if self._forecaster.positions.distinguished else 0
@@ -260,68 +243,66 @@ class Hypothesis:
             edge, finished = closed(grown(edge, closing, done))
             done.append(finished)
         fields = None if self._fields is None else self._next_fields(self._fields, said, node, done)
-        hypothesis = Hypothesis(self._forecaster, future, fields, edge, said, done, group)
-        hypothesis._closing = closing
-        return hypothesis
+        return Hypothesis(self._forecaster, state, fields, edge, said, done, group, closing)
 
-    def _next_group(self, edge: Open, step: Step, groups: dict[object, int]) -> int:
-        """The number of all that agree in the past and in this step."""
+    def _next_group(self, edge: OpenEdge, step: MessageTransition, groups: dict[object, int]) -> int:
+        """The number of the hypotheses that agree in the past and in this transition."""
         marks_of = self._forecaster.positions.marks_of
         marks = [marks for ending in _endings(step) if (marks := marks_of(ending))] if step.then is not None else ()
-        # How many symbols that matter have been closed can be told from how many are open.
+        # The number of closed symbols that matter follows from that of open ones.
         key = (self._group, edge.place.level, step.route.marks, *marks)
         return groups.setdefault(key, len(groups))
 
-    def _next_fields(self, fields: Fields, said: Open, node: Node, done: Done) -> Fields:
+    def _next_fields(self, fields: LoopFields, said: OpenEdge, node: Node, done: ClosedNodes) -> LoopFields:
         """The fields, with those that are new."""
-        trails = self._forecaster.positions.trails
+        bound_paths = self._forecaster.positions.bound_paths
         found: dict[int, Node] = {}
         if self._forecaster.counts_states:
             for state in _nodes_of(done):
-                found |= dict.fromkeys(trails.descend(NO_TRAIL, state.symbol)[1], state)
-        if node.symbol in self._forecaster.holding:
-            found |= _selected(node, said.place.trail, trails)
+                found |= dict.fromkeys(bound_paths.descend(NO_PATH_STATE, state.symbol)[1], state)
+        if node.symbol in self._forecaster.field_messages:
+            found |= _selected(node, said.place.path_state, bound_paths)
         if not found:
             return fields
         nodes = tuple(found.get(path, known) for path, known in enumerate(fields.nodes))
-        return Fields(self._forecaster.positions, nodes)
+        return LoopFields(self._forecaster.positions, nodes)
 
 
-def _nodes_of(done: Done) -> Iterator[Node]:
+def _nodes_of(done: ClosedNodes) -> Iterator[Node]:
     for item in done:
-        yield from item.nodes if isinstance(item, Finished) else (item,)
+        yield from item.nodes if isinstance(item, ClosedSubtree) else (item,)
 
 
-def _parts_added(closing: tuple[Growth, ...] | None) -> tuple[Part, ...] | None:
-    """The empty parts with which a node ends; None if it does not end, or grows into another one."""
-    if closing is None or not all(isinstance(growth, Adding) for growth in closing):
+def _parts_added(closing: tuple[TreeAction, ...] | None) -> tuple[Part, ...] | None:
+    """The empty parts at the end of a node; None if it does not end, or becomes a child of another one."""
+    if closing is None or not all(isinstance(growth, AddAction) for growth in closing):
         return None
-    return tuple(part for growth in closing if isinstance(growth, Adding) for part in growth.parts)
+    return tuple(part for growth in closing if isinstance(growth, AddAction) for part in growth.parts)
 
 
-def _left(edge: Open, step: Step, done: Done) -> Open:
-    """The edge after all has ended that ends before the route of a step is taken."""
+def _left(edge: OpenEdge, step: MessageTransition, done: ClosedNodes) -> OpenEdge:
+    """The edge after all dotted rules have ended that end before the route of a transition."""
     for ending in _endings(step):
         edge, finished = closed(grown(edge, ending, done))
         done.append(finished)
     return edge
 
 
-def _endings(step: Step) -> Iterator[tuple[Growth, ...]]:
-    """How positions end before the route of a step is taken, the innermost first."""
+def _endings(step: MessageTransition) -> Iterator[tuple[TreeAction, ...]]:
+    """The endings of dotted rules before the route of a transition, the innermost first."""
     while step.then is not None:
         yield step.ending
         step = step.then
 
 
-def _selected(node: Node, trail: Trail, trails: Trails) -> dict[int, Node]:
-    """By the number of each path, the last node that it selects in a message."""
+def _selected(node: Node, path_state: PathState, bound_paths: BoundPaths) -> dict[int, Node]:
+    """The last node that each path selects in a message, by the number of the path."""
     found: dict[int, Node] = {}
-    todo = [(node, trail)]
+    todo = [(node, path_state)]
     while todo:
-        # From the end to the beginning, so what is found first is the last.
-        here, trail = todo.pop()
-        below, selected = trails.descend(trail, here.symbol)
+        # From the end to the beginning, so the first node found is the last one.
+        here, path_state = todo.pop()
+        below, selected = bound_paths.descend(path_state, here.symbol)
         for path in selected:
             found.setdefault(path, here)
         todo += [(child, below) for child in here.children if isinstance(child, Node)]
@@ -329,7 +310,7 @@ def _selected(node: Node, trail: Trail, trails: Trails) -> dict[int, Node]:
 
 
 class Forecast:
-    """All hypotheses at one point of a dialogue; none if they have all been ruled out."""
+    """All hypotheses at one point of a session; none if they have all been ruled out."""
 
     __slots__ = ("_forecaster", "_moves", "hypotheses")
 
@@ -340,7 +321,7 @@ class Forecast:
 
     @property
     def moves(self) -> tuple[MessageType, ...]:
-        """What may come next, each once, in the order of the spec."""
+        """The message types that may come next, each once, in the order of the spec."""
         if self._moves is None:
             if len(self.hypotheses) == 1:
                 self._moves = self.hypotheses[0].moves
@@ -351,16 +332,16 @@ class Forecast:
 
     @property
     def can_end(self) -> bool:
-        """Whether this may have been all."""
+        """True if the session may end here."""
         return any(hypothesis.can_end for hypothesis in self.hypotheses)
 
     @property
     def crashes(self) -> tuple[str, ...]:
-        """What went wrong when bounds were computed to find out what may come next."""
+        """The errors that bounds raised when the next messages were computed."""
         return tuple(dict.fromkeys(crash for hypothesis in self.hypotheses for crash in hypothesis.crashes))
 
     def ahead_after(self, move: MessageType) -> frozenset[str]:
-        """The symbols of the messages that may still come after this one, however it is explained."""
+        """The symbols of the messages that may still come after this one under every hypothesis."""
         compiled = self._forecaster.compiled
         steps = [step for hypothesis in self.hypotheses for step in hypothesis._steps(move)]
         ahead = [compiled.ahead(compiled.future_after(step)) for step in steps]
@@ -383,18 +364,19 @@ class Forecast:
     def _after(self, move: MessageType, node: Node) -> list[Hypothesis]:
         compiled = self._forecaster.compiled
         is_merging = not compiled.positions.distinguished
-        found: dict[tuple[int, int, Future], Hypothesis] = {}
+        found: dict[tuple[int, int, DialogueState], Hypothesis] = {}
         groups: dict[object, int] = {}
         for origin, hypothesis in enumerate(self.hypotheses):
             for step in hypothesis._steps(move):
-                future = compiled.future_after(step)
-                if is_merging and found and any(compiled.covers(other, future) for *_, other in found):
+                state = compiled.future_after(step)
+                if is_merging and found and any(compiled.covers(other, state) for *_, other in found):
                     continue
-                following = hypothesis._after(step, future, node, groups)
+                following = hypothesis._after(step, state, node, groups)
                 following.origin = origin
-                # The same future may close nodes that matter at different times.
-                found.setdefault((following._group, following._edge.place.shape, future), following)
-                if len(found) == MOST_HYPOTHESES:
+                # The same state may close nodes that matter at different times.
+                found.setdefault((following._group, following._edge.place.shape, state), following)
+                if len(found) >= MOST_HYPOTHESES:
+                    MOST_HYPOTHESES.reached()
                     return list(found.values())
         return list(found.values())
 

@@ -1,275 +1,160 @@
-"""From the links of a chart to trees: all of them, one at a time, in a stated order.
+"""Shared packed parse forest (Scott 2008): all trees of an Earley parse, one at a time, in a stated order.
 
 How it works
 ------------
-Trees come out in this order: of two trees that differ, look at the outermost, leftmost place where they differ. If they
-chose different alternatives there, the one declared first comes first; if they divide the text differently, the one
-whose earlier part is longer comes first. In partial trees a part that is still open is longer than any other, and
-a derivation that leaves something open comes before the one that leaves it out.
+Of two trees that differ, look at the outermost, leftmost place where they differ. If they chose different alternatives
+there, the one declared first comes first; if they divide the text differently, the one whose earlier part is longer
+comes first. In partial trees an open part is longer than any other, and a derivation that leaves something open comes
+before the one that leaves it out.
 
-The links of the chart point backwards, from an end to its beginnings. Where there is one way only, they are simply
-followed. Where there are several, all items on the way are turned round into a graph that points forwards, and the ways
-on from an item are put in the order above when someone comes there. But where no alternative has more than two steps,
-every way is a line that is known by its last item, and it is enough to put these in order.
+Where the parser's links leave one way only, they are followed from the end to the beginning. Where there are several
+ways, they are turned round (`forest_graph`). Where no alternative has more than two slots, a way is known by its last
+item, and it is enough to sort these.
 
-A tree is made by a small machine with a list of work and a list of finished parts, both linked lists that are never
-changed. So a choice is remembered by keeping what the machine was about to do, and the next tree is found by going
-back to the last choice that has something left. Nothing recurses: a tree may be as deep as it likes.
+Trees are made by backtracking over tasks and finished parts, both immutable linked lists: a choice point keeps the
+tasks that were about to be done. Nothing recurses, so a tree may have any depth.
 
-A nonterminal that contains itself over the same text could do so any number of times. Such rounds are left
-out: a symbol is never expanded inside itself over the same span, and never open inside itself at the same position with
+A nonterminal that contains itself over the same text could do so any number of times. Such cycles are left out: a
+symbol is never expanded inside itself over the same span, and never open inside itself at the same position with
 nothing before it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import chain
-from operator import attrgetter
 from typing import Any, Final, TypeAlias
 
-from palaver.matching.chart import SKIP, Chart, Child, Context, Environment, Item, Result
+from palaver.matching.chart import EarleyParser
 from palaver.matching.collector import CollectorPaused
-from palaver.matching.steps import BIT, LITERAL, PLAIN, Step
+from palaver.matching.earley_items import NO_CHILD, CompletedGoal, EarleyItem, ItemChild, ParseGoal
+from palaver.matching.forest_graph import (
+    Continuation,
+    ForwardGraph,
+    OpenForest,
+    environment_key,
+    path_key,
+    reversed_links,
+)
+from palaver.matching.steps import BIT, LITERAL, GrammarSlot
 from palaver.trees.node import Leaf, Node, OpenNode, Part, Parties, new
 
-# Kinds of work.
+# Kinds of tasks.
 _EXPAND, _REDUCE, _ADD, _WALK, _OPEN, _REDUCE_OPEN = range(6)
-# In place of work: there is not only one way to do it.
+# In place of a task: there is more than one way to do it.
 _FORKED: Final = (-1,)
 
-# (kind, ..., the work after it), and (part, the parts before it).
-_Work: TypeAlias = tuple[Any, ...] | None
-_Parts: TypeAlias = tuple[Part, Any] | None
-# The symbols (as results) around a place that have its span, innermost first; or all open contexts around it.
+# (kind, ..., the task after it), and (part, the parts before it).
+_ForestTask: TypeAlias = tuple[Any, ...] | None
+_PartList: TypeAlias = tuple[Part, Any] | None
+# The completed goals around a place that have its span, innermost first; or all open goals around it.
 _Chain: TypeAlias = tuple[Any, Any] | None
 
 
-# A way that does not fork: its last item, and the child after it.
-_Line: TypeAlias = tuple[Item, Child]
+# A walk through the graph of a completed or open goal: (graph, goal, the goals around it). A single path has no graph.
+_GraphWalk: TypeAlias = tuple[ForwardGraph | None, CompletedGoal | ParseGoal, _Chain]
 
-# A way on from an item: the next item; or, at the end, the last child. Or else all the way from beginning to end.
-_Way: TypeAlias = Item | Child | Context | _Line
-
-
-class _Graph:
-    """The items of one nonterminal, from its beginning to its end or ends."""
-
-    __slots__ = ("_ways", "ordered", "starts")
-
-    def __init__(self, starts: list[Item], ways: dict[Item, list[_Way]]) -> None:
-        self.starts = starts
-        self._ways = ways
-        self.ordered: dict[Item, list[_Way]] = {}  # the same in the stated order, where someone has been
-
-    def ways_on(self, item: Item) -> list[_Way]:
-        ways = self.ordered.get(item)
-        if ways is None:
-            ways = self.ordered[item] = _in_order(self._ways[item])
-        return ways
+# A choice to come back to: (ways on, from which on, from which item, the walk, the task after it, the parts so far).
+_ChoicePoint: TypeAlias = tuple[Sequence[Continuation], int, EarleyItem | None, _GraphWalk, _ForestTask, _PartList]
 
 
-# A way through the graph of a result, or of a context that is open: (graph, result or context, what it stands in).
-# There is no graph if the way is a line.
-_Walk: TypeAlias = tuple[_Graph | None, Result | Context, _Chain]
-
-# What the machine could also have done: (ways on, from which on, from which item, the walk, the work after it, parts).
-_Choice: TypeAlias = tuple[Sequence[_Way], int, Item | None, _Walk, _Work, _Parts]
+def first_tree(parser: EarleyParser, result: CompletedGoal) -> Node:
+    """The first tree of a completed goal, in the stated order."""
+    return next(trees(parser, [result]))
 
 
-def first_tree(chart: Chart, result: Result) -> Node:
-    """The tree of a result that comes first in the stated order."""
-    return next(trees(chart, [result]))
+def trees(parser: EarleyParser, results: list[CompletedGoal]) -> Iterator[Node]:
+    """All trees of completed goals with the same span."""
+    for result in sorted(results, key=lambda result: environment_key(result.env)):
+        yield from _TreeBuilder(parser, None).run((_EXPAND, result, None, None, None))
 
 
-def trees(chart: Chart, results: list[Result]) -> Iterator[Node]:
-    """All trees of some results with the same span."""
-    for result in sorted(results, key=lambda result: _environment_key(result.env)):
-        yield from _Machine(chart, None).run((_EXPAND, result, None, None, None))
-
-
-def partial_trees(chart: Chart) -> Iterator[Node]:
+def partial_trees(parser: EarleyParser) -> Iterator[Node]:
     """All trees of the input so far that are still open, as far as it has been seen."""
-    unfinished = chart.unfinished
+    unfinished = parser.unfinished
     if not unfinished:
         return
-    spine = _Spine(chart, unfinished)
-    root = chart.root
-    if root.pos == chart.limit and (beginning := spine.beginning(root)).children:
+    open_forest = OpenForest(parser, unfinished)
+    root = parser.root
+    if root.pos == parser.limit and (beginning := open_forest.beginning(root)).children:
         yield beginning
-    if root in spine.something:
-        yield from _Machine(chart, spine).run((_OPEN, root, None, None, None))
-    if root in spine.nothing:
+    if root in open_forest.something:
+        yield from _TreeBuilder(parser, open_forest).run((_OPEN, root, None, None, None))
+    if root in open_forest.nothing:
         symbol = root.nonterminal.symbol
         assert symbol is not None  # the start symbol is a rule
         yield OpenNode(symbol, ())
 
 
-class _Spine:
-    """Which contexts are open at the end of the input, and what is open in them."""
+class _TreeBuilder:
+    """Makes trees by a list of tasks, the parts finished so far, and the choices to come back to."""
 
-    def __init__(self, chart: Chart, unfinished: list[Item]) -> None:
-        self.open_items: dict[Context, dict[Item, Context | None]] = {}
-        self.nothing: dict[Context, None] = {}  # those that can be open without any finished part
-        self.something: dict[Context, None] = {}  # those that can be open with one
-        self._graphs: dict[Context, _Graph] = {}
-        self._limit = limit = chart.limit
-        self._find_open(_distinct(unfinished, limit))
-        nothing = [context for context in self.open_items if context.pos == limit]
-        something = []
-        for context, items in self.open_items.items():
-            if context.pos < limit:
-                for item, inner in items.items():
-                    has_part = not _is_bare(item) or (inner is None and item.pos < limit)
-                    if has_part:
-                        something.append(context)
-                    elif inner is None:
-                        nothing.append(context)
-        self._spread(nothing, self.nothing, limit)
-        self._spread(something, self.something, limit)
-        # Nothing at all has been read, so even the root is bare.
-        if chart.root.pos == limit:
-            self.nothing[chart.root] = None
+    def __init__(self, parser: EarleyParser, open_forest: OpenForest | None) -> None:
+        self._parser = parser
+        self._shared = parser.shared
+        self._buffer = parser.buffer
+        self._unit = parser.tables.unit
+        self._binary = parser.tables.binary
+        self._open_forest = open_forest
+        self._choices: list[_ChoicePoint] = []
 
-    def _find_open(self, unfinished: list[Item]) -> None:
-        stack: list[tuple[Item, Context | None]] = [(item, None) for item in unfinished]
-        while stack:
-            item, inner = stack.pop()
-            context = item.context
-            if context not in self.open_items:
-                self.open_items[context] = {}
-                stack.extend((waiter, context) for waiter in context.waiters)
-                stack.extend((waiter, context) for waiter in context.tails)
-            self.open_items[context][item] = inner
-
-    def _spread(self, contexts: list[Context], found: dict[Context, None], limit: int) -> None:
-        """What holds for a context holds for those around it that have nothing before it."""
-        while contexts:
-            context = contexts.pop()
-            if context not in found:
-                found[context] = None
-                waiters = chain(context.waiters, context.tails)
-                contexts += [item.context for item in waiters if item.context.pos < limit and _is_bare(item)]
-
-    def beginning(self, root: Context) -> OpenNode:
-        """The symbols that are open before anything has been read, down to the terminal declared first."""
-        opened: dict[Context, Parties | None] = {}
-        context: Context | None = root
-        parties = None
-        while context is not None:
-            opened[context] = parties
-            items = sorted(self.open_items[context].items(), key=lambda pair: pair[0].step.order)
-            item, context = next(((item, inner) for item, inner in items if inner not in opened), (None, None))
-            parties = item.step.parties if item is not None else None
-        children: tuple[OpenNode, ...] = ()
-        for context, parties in reversed(opened.items()):
-            if context.nonterminal.symbol is not None:
-                children = (OpenNode(context.nonterminal.symbol, children, (), parties),)
-        return children[0]
-
-    def graph(self, context: Context) -> _Graph:
-        if context not in self._graphs:
-            items = self.open_items[context]
-            graph = _turn_round([(item, None) for item in items])
-            for item, inner in items.items():
-                ways: list[_Way] = []
-                if inner is not None and inner in self.something:
-                    ways.append(inner)
-                if inner is None and item.pos < self._limit:
-                    ways.append(None)  # the terminal that has been seen in part
-                elif (inner is None or inner in self.nothing) and not _is_bare(item):
-                    ways.append(SKIP)
-                graph.ordered[item] = ways + [way for way in graph.ways_on(item) if isinstance(way, Item)]
-            self._graphs[context] = graph
-        return self._graphs[context]
-
-
-def _distinct(unfinished: list[Item], limit: int) -> list[Item]:
-    """Without the terminals seen in part whose leaf would be the same as that of one before them."""
-    places: dict[object, Item] = {}
-    for item in unfinished:
-        place = (item.context, item.pos) if item.pos < limit and _is_bare(item) else item
-        places.setdefault(place, item)
-    return list(places.values())
-
-
-def _is_bare(item: Item) -> bool:
-    """Whether no part comes before `item` in its nonterminal."""
-    while item.prev is not None and item.child is SKIP:
-        item = item.prev
-    return item.prev is None
-
-
-class _Machine:
-    """Makes trees: a list of work, the parts finished so far, and the choices to come back to."""
-
-    def __init__(self, chart: Chart, spine: _Spine | None) -> None:
-        self._chart = chart
-        self._shared = chart.shared
-        self._buffer = chart.buffer
-        self._unit = chart.tables.unit
-        self._binary = chart.tables.binary
-        self._spine = spine
-        self._choices: list[_Choice] = []
-
-    def run(self, work: _Work) -> Iterator[Node]:
-        found = self._find(work, None)
+    def run(self, task: _ForestTask) -> Iterator[Node]:
+        found = self._find(task, None)
         while found is not None:
             yield found
             found = self._find(*self._go_back())
 
-    def _find(self, work: _Work, parts: _Parts) -> Node | None:
-        """Work until a tree is done; None if there is no way to."""
+    def _find(self, task: _ForestTask, parts: _PartList) -> Node | None:
+        """Do tasks until a tree is done; None if there is no further tree."""
         with CollectorPaused():
-            while work is not None:
-                kind = work[0]
+            while task is not None:
+                kind = task[0]
                 if kind == _ADD:
-                    _, added, work = work
+                    _, added, task = task
                     for part in added:
                         parts = part, parts
                 elif kind == _REDUCE:
-                    _, symbol, parties, mark, work = work
-                    parts = new(Node, (symbol, _above(mark, parts), (), parties)), mark
+                    _, symbol, parties, mark, task = task
+                    parts = new(Node, (symbol, _parts_since(mark, parts), (), parties)), mark
                 elif kind == _REDUCE_OPEN:
-                    _, symbol, parties, mark, work = work
-                    children = _above(mark, parts)
-                    # Unless there is nothing to show for it, and it is not the root.
-                    parts = (OpenNode(symbol, children, (), parties), mark) if children or work is None else mark
+                    _, symbol, parties, mark, task = task
+                    children = _parts_since(mark, parts)
+                    # An open node without children is left out, unless it is the root.
+                    parts = (OpenNode(symbol, children, (), parties), mark) if children or task is None else mark
                 else:
-                    work = self._unfold(work, parts)
-                    if work is None:
-                        work, parts = self._go_back()
+                    task = self._unfold(task, parts)
+                    if task is None:
+                        task, parts = self._go_back()
         if parts is None:
             return None
         root = parts[0]
         assert isinstance(root, Node)  # it is a rule
         return root
 
-    def _unfold(self, work: tuple[Any, ...], parts: _Parts) -> _Work:
-        """Smaller pieces of work in place of one; None if it turns out to be impossible."""
-        kind = work[0]
+    def _unfold(self, task: tuple[Any, ...], parts: _PartList) -> _ForestTask:
+        """The smaller tasks that one consists of; None if it is impossible."""
+        kind = task[0]
         if kind == _EXPAND:
-            _, result, parties, chain, rest = work
+            _, result, parties, chain, rest = task
             return self._expand(result, parties, chain, rest, parts)
         if kind == _OPEN:
-            _, context, parties, chain, rest = work
-            return self._open(context, parties, chain, rest, parts)
-        _, walk, item, rest = work
+            _, goal, parties, chain, rest = task
+            return self._open(goal, parties, chain, rest, parts)
+        _, walk, item, rest = task
         return self._choose(walk[0].ways_on(item), 0, item, walk, rest, parts)
 
-    def _go_back(self) -> tuple[_Work, _Parts]:
-        """What to do instead, by the last choice that leaves something to do; nothing if none does."""
+    def _go_back(self) -> tuple[_ForestTask, _PartList]:
+        """The task and parts of the last choice that has an option left; (None, None) if none has."""
         while self._choices:
             options, number, item, walk, rest, parts = self._choices.pop()
-            work = self._choose(options, number, item, walk, rest, parts)
-            if work is not None:
-                return work, parts
+            task = self._choose(options, number, item, walk, rest, parts)
+            if task is not None:
+                return task, parts
         return None, None
 
-    # --- Complete parts ---------------------------------------------------------------------------------------------
-
-    def _expand(self, result: Result, parties: Parties | None, chain: _Chain, rest: _Work, parts: _Parts) -> _Work:
-        nonterminal = result.context.nonterminal
+    def _expand(
+        self, result: CompletedGoal, parties: Parties | None, chain: _Chain, rest: _ForestTask, parts: _PartList
+    ) -> _ForestTask:
+        nonterminal = result.goal.nonterminal
         inner = chain if nonterminal.is_cyclic else None
         if nonterminal.symbol is not None:
             rest = _REDUCE, nonterminal.symbol, parties, parts, rest
@@ -278,117 +163,125 @@ class _Machine:
         graph = result.graph
         if graph is None:
             is_certain = result.more is None and result.end not in self._shared
-            ways = None if is_certain else self._chart.ways(result)
+            ways = None if is_certain else self._parser.ways(result)
             if ways is None or len(ways) == 1:
-                work = self._follow(result.prev, result.child, result, inner, rest)
-                if work is not _FORKED:
-                    return work
+                task = self._follow(result.prev, result.child, result, inner, rest)
+                if task is not _FORKED:
+                    return task
                 ways = [(result.prev, result.child)]
-            graph = result.graph = sorted(ways, key=_line_key) if nonterminal.is_short else _turn_round(ways)
+            graph = result.graph = sorted(ways, key=path_key) if nonterminal.is_short else reversed_links(ways)
         if isinstance(graph, list):
             return self._choose(graph, 0, None, (None, result, inner), rest, parts)
-        assert isinstance(graph, _Graph)  # nobody else puts anything there
+        assert isinstance(graph, ForwardGraph)  # nobody else puts anything there
         starts = graph.starts
         if len(starts) == 1:
             return self._choose(graph.ways_on(starts[0]), 0, starts[0], (graph, result, inner), rest, parts)
         return self._choose(starts, 0, None, (graph, result, inner), rest, parts)
 
-    def _follow(self, last: Item, child: Child, result: Result, chain: _Chain, work: _Work) -> _Work:
-        """Make all parts on the line that leads to a result by `last` and then `child`; None if that is impossible."""
-        item: Item | None = last
+    def _follow(
+        self, last: EarleyItem, child: ItemChild, result: CompletedGoal, chain: _Chain, task: _ForestTask
+    ) -> _ForestTask:
+        """Make all parts on the single path to a completed goal by `last` and then `child`; None if impossible."""
+        item: EarleyItem | None = last
         end = result.end
-        # The links go from right to left, and so does making work.
+        # The links go from right to left, and so tasks are put in front of others.
         while item is not None:
             if child is None:
-                work = _ADD, self._between(item.step, item.pos, end), work
-            elif isinstance(child, Result):
+                task = _ADD, self._between(item.slot, item.pos, end), task
+            elif isinstance(child, CompletedGoal):
                 around = None if chain is None else _around(chain, result, child)
                 if around is not None and _is_in(child, around):
                     return None
-                work = self._child(child, item.step.parties, around, work)
+                task = self._child(child, item.slot.parties, around, task)
             if item.more is not None:
                 return _FORKED
             end = item.pos
             child, item = item.child, item.prev
-        return work
+        return task
 
-    def _child(self, result: Result, parties: Parties | None, chain: _Chain, rest: _Work) -> _Work:
-        """The work of making a result. Most are a node over a single terminal; that is made at once."""
-        symbol = result.context.nonterminal.symbol
+    def _child(self, result: CompletedGoal, parties: Parties | None, chain: _Chain, rest: _ForestTask) -> _ForestTask:
+        """The task of making a completed goal. Most are a node over a single terminal; that is made at once."""
+        symbol = result.goal.nonterminal.symbol
         item = result.prev
         is_single = result.child is None and item.prev is None and result.more is None
-        if symbol is None or not is_single or (result.end in self._shared and len(self._chart.ways(result)) > 1):
+        if symbol is None or not is_single or (result.end in self._shared and len(self._parser.ways(result)) > 1):
             return _EXPAND, result, parties, chain, rest
-        return _ADD, (new(Node, (symbol, self._between(item.step, item.pos, result.end), (), parties)),), rest
+        return _ADD, (new(Node, (symbol, self._between(item.slot, item.pos, result.end), (), parties)),), rest
 
     def _choose(
-        self, options: Sequence[_Way], number: int, item: Item | None, walk: _Walk, rest: _Work, parts: _Parts
-    ) -> _Work:
-        """Take the first of the options, from `number` on, that is possible, and keep the others in mind."""
+        self,
+        options: Sequence[Continuation],
+        number: int,
+        item: EarleyItem | None,
+        walk: _GraphWalk,
+        rest: _ForestTask,
+        parts: _PartList,
+    ) -> _ForestTask:
+        """Take the first possible option from `number` on, and keep a choice point for the others."""
         _, owner, chain = walk
         while number < len(options):
             way = options[number]
             number += 1
             if isinstance(way, tuple):
-                assert isinstance(owner, Result)  # lines lead to results
-                work = self._follow(*way, owner, chain, rest)
-                if work is None:
+                assert isinstance(owner, CompletedGoal)  # single paths lead to completed goals
+                task = self._follow(*way, owner, chain, rest)
+                if task is None:
                     continue
                 if number < len(options):
                     self._choices.append((options, number, None, walk, rest, parts))
-                return work
-            child = _child_between(item, way) if isinstance(way, Item) else way
+                return task
+            child = _child_between(item, way) if isinstance(way, EarleyItem) else way
             around = None
             if chain is not None:
-                if isinstance(child, Context):
+                if isinstance(child, ParseGoal):
                     if _is_open_in(child, chain):
                         continue
                     around = chain
-                elif isinstance(child, Result) and isinstance(owner, Result):
+                elif isinstance(child, CompletedGoal) and isinstance(owner, CompletedGoal):
                     around = _around(chain, owner, child)
                     if _is_in(child, around):
                         continue
             if number < len(options):
                 self._choices.append((options, number, item, walk, rest, parts))
             target = None
-            if isinstance(way, Item):
+            if isinstance(way, EarleyItem):
                 target = way
                 rest = _WALK, walk, target, rest
-            return rest if item is None or child is SKIP else self._take(child, item, target, owner, around, rest)
+            return rest if item is None or child is NO_CHILD else self._take(child, item, target, owner, around, rest)
         return None
 
     def _take(
         self,
-        child: Child | Context,
-        item: Item,
-        target: Item | None,
-        owner: Result | Context,
+        child: ItemChild | ParseGoal,
+        item: EarleyItem,
+        target: EarleyItem | None,
+        owner: CompletedGoal | ParseGoal,
         around: _Chain,
-        rest: _Work,
-    ) -> _Work:
+        rest: _ForestTask,
+    ) -> _ForestTask:
         """Make `child`, which stands between `item` and `target`, or the end of `owner`, and in `around`."""
-        if isinstance(child, Result):
-            return self._child(child, item.step.parties, around, rest)
-        if isinstance(child, Context):
-            return _OPEN, child, item.step.parties, around, rest
+        if isinstance(child, CompletedGoal):
+            return self._child(child, item.slot.parties, around, rest)
+        if isinstance(child, ParseGoal):
+            return _OPEN, child, item.slot.parties, around, rest
         if target is not None:
-            added = self._between(item.step, item.pos, target.pos)
-        elif isinstance(owner, Result):
-            added = self._between(item.step, item.pos, owner.end)
+            added = self._between(item.slot, item.pos, target.pos)
+        elif isinstance(owner, CompletedGoal):
+            added = self._between(item.slot, item.pos, owner.end)
         else:
             added = (self._leaf(self._text(item.pos, len(self._buffer) * self._unit)),)
         return _ADD, added, rest
 
-    def _between(self, step: Step, start: int, end: int) -> tuple[Part, ...]:
-        """What a terminal or a token has read."""
-        if step.kind == LITERAL or step.kind == BIT:
-            return (step.leaf,)
+    def _between(self, slot: GrammarSlot, start: int, end: int) -> tuple[Part, ...]:
+        """The parts that a terminal or a token has read."""
+        if slot.kind == LITERAL or slot.kind == BIT:
+            return (slot.leaf,)
         text = self._text(start, end)
-        if step.target is None:
+        if slot.target is None:
             return (self._leaf(text),)
-        token = self._chart.tokens[step.target] if self._chart.tokens is not None else None
-        assert token is not None  # or who has read it?
-        return token.parts(text, step.parties, lazy=self._chart.lazy)
+        token = self._parser.tokens[slot.target] if self._parser.tokens is not None else None
+        assert token is not None  # only a token reads a nonterminal without a child
+        return token.parts(text, slot.parties, lazy=self._parser.lazy)
 
     def _text(self, start: int, end: int) -> str:
         return self._buffer[start // self._unit : end // self._unit]
@@ -396,18 +289,18 @@ class _Machine:
     def _leaf(self, text: str) -> Leaf:
         return text.encode("latin-1") if self._binary else text
 
-    # --- Open parts -------------------------------------------------------------------------------------------------
-
-    def _open(self, context: Context, parties: Parties | None, chain: _Chain, rest: _Work, parts: _Parts) -> _Work:
-        assert self._spine is not None  # only partial trees have open parts
-        symbol = context.nonterminal.symbol
+    def _open(
+        self, goal: ParseGoal, parties: Parties | None, chain: _Chain, rest: _ForestTask, parts: _PartList
+    ) -> _ForestTask:
+        assert self._open_forest is not None  # only partial trees have open parts
+        symbol = goal.nonterminal.symbol
         if symbol is not None:
             rest = _REDUCE_OPEN, symbol, parties, parts, rest
-        graph = self._spine.graph(context)
-        return self._choose(graph.starts, 0, None, (graph, context, (context, chain)), rest, parts)
+        graph = self._open_forest.graph(goal)
+        return self._choose(graph.starts, 0, None, (graph, goal, (goal, chain)), rest, parts)
 
 
-def _above(mark: _Parts, parts: _Parts) -> tuple[Part, ...]:
+def _parts_since(mark: _PartList, parts: _PartList) -> tuple[Part, ...]:
     """The parts that were finished since `mark`."""
     found = []
     while parts is not mark:
@@ -418,79 +311,19 @@ def _above(mark: _Parts, parts: _Parts) -> tuple[Part, ...]:
     return tuple(found)
 
 
-def _turn_round(ends: list[tuple[Item, Child]]) -> _Graph:
-    """The graph of all items from which some end can be reached. An end is its last item and the child after it."""
-    ways: dict[Item, list[_Way]] = {}
-    starts: list[Item] = []
-    stack: list[Item] = []
-    for item, child in ends:
-        if item in ways:
-            ways[item].append(child)
-        else:
-            ways[item] = [child]
-            stack.append(item)
-    for item in stack:  # which grows
-        before = item.prev
-        if before is None:
-            starts.append(item)
-            continue
-        if before in ways:
-            ways[before].append(item)
-        else:
-            ways[before] = [item]
-            stack.append(before)
-        if item.more is not None:
-            for before, _ in item.more:
-                if before in ways:
-                    ways[before].append(item)
-                else:
-                    ways[before] = [item]
-                    stack.append(before)
-    starts.sort(key=lambda item: item.step.order)
-    return _Graph(starts, ways)
-
-
-def _child_between(item: Item | None, following: Item) -> Child:
-    """What leads from an item to the next. There is only one: children that end there differ in their environment."""
+def _child_between(item: EarleyItem | None, following: EarleyItem) -> ItemChild:
+    """The child between two items. There is only one: children that end there differ in their environment."""
     if following.prev is item:
         return following.child
     return next(child for before, child in following.more or () if before is item)
 
 
-def _in_order(ways: list[_Way]) -> list[_Way]:
-    if len(ways) == 1:
-        return ways
-    first = ways[0]
-    if isinstance(first, Item) and first.step.mode == PLAIN and not first.env:
-        return sorted(ways, key=_position, reverse=True)  # mostly, and ten times faster
-    return sorted(ways, key=_way_key)
+def _around(chain: _Chain, result: CompletedGoal, child: CompletedGoal) -> _Chain:
+    """The chain around `child`, if `chain` is that around `result`."""
+    return chain if child.end == result.end and child.goal.pos == result.goal.pos else None
 
 
-_position = attrgetter("pos")
-
-
-def _line_key(line: _Line) -> tuple[int, int]:
-    """Lines of the same alternative have the same last step."""
-    item = line[0]
-    return item.step.order, -item.pos
-
-
-def _way_key(way: _Way) -> tuple[Any, ...]:
-    if isinstance(way, Item):
-        return -way.pos, way.step.order, _environment_key(way.env)
-    return (-way.end, -1, _environment_key(way.env)) if isinstance(way, Result) else (0, -1, ())
-
-
-def _environment_key(env: Environment) -> tuple[tuple[int, int], ...]:
-    return tuple([(-1, -1) if binding is None else (-binding.end, binding.start) for binding in env]) if env else ()
-
-
-def _around(chain: _Chain, result: Result, child: Result) -> _Chain:
-    """What `child` stands in, if `chain` is what `result` stands in."""
-    return chain if child.end == result.end and child.context.pos == result.context.pos else None
-
-
-def _is_in(result: Result, chain: _Chain) -> bool:
+def _is_in(result: CompletedGoal, chain: _Chain) -> bool:
     while chain is not None:
         if chain[0] is result:
             return True
@@ -498,9 +331,9 @@ def _is_in(result: Result, chain: _Chain) -> bool:
     return False
 
 
-def _is_open_in(context: Context, chain: _Chain) -> bool:
-    while chain is not None and chain[0].pos == context.pos:
-        if chain[0] is context:
+def _is_open_in(goal: ParseGoal, chain: _Chain) -> bool:
+    while chain is not None and chain[0].pos == goal.pos:
+        if chain[0] is goal:
             return True
         chain = chain[1]
     return False

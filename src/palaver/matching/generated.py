@@ -1,25 +1,19 @@
-"""Rules as Python functions: the direct road for messages that are all there.
+"""Code generation: rules as Python functions, the fast path for messages that have come completely.
 
 How it works
 ------------
-The machine of `direct` pays for every instruction, because it must be able to stop anywhere. Most messages come in
-one piece, and then nothing has to stop. So the instructions of a rule that is read often are written down as Python
-source, with the rules it calls written into it as far as they are not recursive, and compiled. The function
+The machine pays for every instruction, because it must be able to stop anywhere. Most messages come in one piece. So
+the instructions of a rule that is read often are written as Python source, with the rules it calls inlined as far as
+they are not recursive, and compiled. The function
 
     read(text, at, size, fields) -> (end, children)
 
-reads the rule from `at` on. If anything is not as plain as it should be (the text ends too soon, a choice is not
-settled, or it simply does not match) it raises `GaveUp`, and the machine reads the rule with all its care. So a
-function never has to explain anything, and is never wrong: it does what the instructions say, or nothing. `fields` are
-the nodes that computed bounds look at. There are two functions for each rule: one for a text that is known to have
-ended, which need not ask what else might come.
+reads the rule from `at` on. If the text ends too soon, a choice is not decided, or it does not match, the function
+raises `GaveUp` and the machine reads the rule. `fields` are the nodes that computed bounds look at. Each rule has two
+functions: one is for a text that is known to have ended, and need not ask what else might come.
 
-While source is written, what is read becomes *fragments*, pieces of the source of a tuple: the name of a variable that
-holds a node or a leaf, or with a star one that holds several, `p` a tuple and `r` a list of rounds.
-
-Where the next characters, or the text of a token, say what the answer is, it is looked up in a dictionary that finds it
-out when it is first asked: the way to go (`_Ways`), the node of a token that is short (`_Glimpses`) or has come before
-(`Kept`), the nodes of a row of characters (`_Runs`). None of them grows for ever.
+Parsed parts become *fragments*, pieces of the source of a tuple: the name of a variable that holds a node or a leaf, or
+with a star one that holds several, `p` a tuple and `r` a list of rounds.
 """
 
 from __future__ import annotations
@@ -27,153 +21,53 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias
 
-from palaver.grammar.automaton import State
-from palaver.matching.lookahead import UNDECIDED, Outlook
-from palaver.matching.program import (
-    BEGIN,
-    CALL,
-    CHOOSE,
-    END,
-    KEPT,
-    PATTERN,
-    RUN,
-    SHORT,
-    STOP,
-    SWEEP,
-    TEXT,
-    TOKEN,
-    UNKNOWN,
-    Field,
-    Known,
-    MatchText,
-    Op,
-    Program,
-    Read,
-    Unsupported,
+from palaver.matching import instructions as ops
+from palaver.matching.generated_lookups import (
+    GaveUp,
+    NextCharacterTable,
+    RunCache,
+    TokenPeeks,
+    settle_in_stream,
+    settle_or_wait,
+    settle_to_end,
 )
+from palaver.matching.instructions import FieldValue, ParseInstruction, ReadFunction, Unsupported
+from palaver.matching.lookahead import UNDECIDED, LookaheadState
+from palaver.matching.matching_limits import (
+    MAX_FUNCTION_LINES,
+    MAX_INLINED_RULES,
+    MAX_KEPT_TEXT,
+    MAX_SHARED_TEXT,
+    TOKEN_PEEK_CHARACTERS,
+)
+from palaver.matching.program import FastPathProgram
 from palaver.matching.steps import Computed, Nonterminal
 from palaver.trees.lazy import LazyNode
 from palaver.trees.node import Node, new
 
-Limits: TypeAlias = Callable[[Op, Sequence[Field | None]], tuple[int, int | None] | int]
-
-# Rules that are called deeper than this, or make a function longer than this, get a function of their own.
-_DEEPEST = 8
-_LONGEST = 600
-# So many characters are looked at to see where a token ends that is mostly empty; so many answers are kept.
-_GLANCE = 2
-_MOST_GLIMPSES = 1_000
-# Runs of characters up to this length are kept, so many of each kind.
-_LONGEST_RUN = 16
-_MOST_RUNS = 1_000
+LimitsOf: TypeAlias = Callable[[ParseInstruction, Sequence[FieldValue | None]], tuple[int, int | None] | int]
 
 
-class GaveUp(Exception):
-    """The machine has to do it."""
+class FunctionLibrary:
+    """The functions of one program, generated when first asked for, for texts that have ended or for others."""
 
-
-def _settle(outlook: Outlook, text: str, at: int, size: int) -> int:
-    """The way to go from `outlook`, which stands before the character number `at`, in a text that goes on."""
-    while outlook.way == UNDECIDED and at < size:
-        outlook = outlook[text[at]]
-        at += 1
-    return outlook.way
-
-
-def _settle_to_end(outlook: Outlook, text: str, at: int, size: int) -> int:
-    """The same in a text that ends."""
-    while outlook.way == UNDECIDED:
-        if at == size:
-            return outlook.way_at_end
-        outlook = outlook[text[at]]
-        at += 1
-    return outlook.way
-
-
-def _settle_in_stream(outlook: Outlook, text: str, at: int, size: int) -> int:
-    """The same, to the end or not, where a way that has come to its end may be followed by anything."""
-    while outlook.way == UNDECIDED and at < size:
-        outlook = outlook[text[at]]
-        at += 1
-        if outlook.may_be_last:
-            return UNDECIDED
-    return outlook.way
-
-
-class _Ways(dict[str, int]):
-    """The way to go by the next character alone; negative if that is not enough."""
-
-    def __init__(self, outlook: Outlook) -> None:
-        self._outlook = outlook
-
-    def __missing__(self, char: str) -> int:
-        way = self[char] = self._outlook[char].way
-        return way
-
-
-class _Glimpses(dict[str, tuple[Node | None, int]]):
-    """The node and the length of a token that begins with these two characters, or with all that are left.
-
-    The node is None if they do not tell where the token ends.
-    """
-
-    def __init__(self, op: Op, *, ended: bool) -> None:
-        self._op = op
-        self._ended = ended
-
-    def __missing__(self, ahead: str) -> tuple[Node | None, int]:
-        state: State | None = self._op.lifted.start
-        for char in ahead:
-            state = None if state is None else state[char]
-        # If no token goes on behind them, it does not matter what comes there.
-        is_enough = state is None or (self._ended and len(ahead) < _GLANCE)
-        match = self._op.match(ahead, 0) if is_enough else None
-        if len(self) >= _MOST_GLIMPSES:
-            self.clear()
-        glimpse = self[ahead] = (None, 0) if match is None else (self._op.known[match[0]], match.end())
-        return glimpse
-
-
-class _Runs(dict[str, tuple[Node, ...]]):
-    """The nodes of repetitions over single characters; short ones come again and again, and are kept."""
-
-    def __init__(self, known: Known, match: MatchText | None) -> None:
-        self._known = known
-        self._match = match
-
-    def __missing__(self, text: str) -> tuple[Node, ...]:
-        if self._match is not None:
-            match = self._match(text, 0)
-            if match is None or match.end() < len(text):
-                raise GaveUp
-        nodes = tuple(map(self._known.__getitem__, text))
-        if len(text) <= _LONGEST_RUN:
-            if len(self) >= _MOST_RUNS:
-                self.clear()
-            self[text] = nodes
-        return nodes
-
-
-class Library:
-    """The functions of one program, made when they are first asked for, for texts that have ended or for others."""
-
-    def __init__(self, program: Program, limits: Limits, *, binary: bool, ended: bool) -> None:
+    def __init__(self, program: FastPathProgram, limits: LimitsOf, *, binary: bool, ended: bool) -> None:
         self.program = program
         self.limits = limits
         self.binary = binary
         self.ended = ended
-        # A box for each function, so that functions can call one another before they exist. None: there is none.
-        self._boxes: dict[Nonterminal, list[Read] | None] = {}
+        # A box for each function, so that functions can call one another before they exist. None: not possible.
+        self._boxes: dict[Nonterminal, list[ReadFunction] | None] = {}
 
-    def function(self, nonterminal: Nonterminal) -> Read | None:
-        """The function of a rule; None if there is something in it that only the machine can do."""
+    def function(self, nonterminal: Nonterminal) -> ReadFunction | None:
+        """The function of a rule; None if only the machine can read it."""
         if nonterminal not in self._boxes:
-            made: dict[Nonterminal, list[Read]] = {nonterminal: []}
+            made: dict[Nonterminal, list[ReadFunction]] = {nonterminal: []}
             try:
                 for wanted in _growing(made):
                     if self._boxes.get(wanted, made) is None:
                         raise Unsupported
-                    made[wanted].append(_Source(self, made).compile(wanted))
+                    made[wanted].append(_FunctionWriter(self, made).compile(wanted))
             except (Unsupported, RecursionError):
                 self._boxes[nonterminal] = None
             else:
@@ -183,7 +77,7 @@ class Library:
 
 
 def _growing(keys: dict[Nonterminal, Any]) -> Iterator[Nonterminal]:
-    """All keys, also those that come while this goes on."""
+    """All keys, also those that are added meanwhile."""
     done = 0
     while done < len(keys):
         for key in list(keys)[done:]:
@@ -191,10 +85,10 @@ def _growing(keys: dict[Nonterminal, Any]) -> Iterator[Nonterminal]:
             done += 1
 
 
-class _Source:
-    """The source of one function, line by line."""
+class _FunctionWriter:
+    """Writes the source of one function, line by line."""
 
-    def __init__(self, library: Library, boxes: dict[Nonterminal, list[Read]]) -> None:
+    def __init__(self, library: FunctionLibrary, boxes: dict[Nonterminal, list[ReadFunction]]) -> None:
         self._program = library.program
         self._binary = library.binary
         self._ended = library.ended
@@ -204,33 +98,33 @@ class _Source:
         self._indent = 1
         self._variables = 0
         self._calls: list[Nonterminal] = []
-        settle = _settle_in_stream if not self._program.is_whole else _settle_to_end if library.ended else _settle
+        settle = settle_in_stream if not self._program.is_whole else settle_to_end if library.ended else settle_or_wait
         self._names: dict[str, Any] = {
             "GaveUp": GaveUp, "settle": settle, "limits": self._limits_now, "run_end": self._run_end, "new": new,
-            "Node": Node, "LazyNode": LazyNode, "SHORT": SHORT,
+            "Node": Node, "LazyNode": LazyNode, "MAX_SHARED_TEXT": MAX_SHARED_TEXT,
         }  # fmt: skip
 
-    def compile(self, nonterminal: Nonterminal) -> Read:
-        """:raises Unsupported: only the machine can read it"""
+    def compile(self, nonterminal: Nonterminal) -> ReadFunction:
+        """The function of a rule. :raises Unsupported: only the machine can read it"""
         self._calls.append(nonterminal)
         children = self._tuple(self._write_until(self._program.entry(nonterminal), ()))
         lines = ["def read(text, at, size, fields):", *self._lines, f" return at, {children}"]
         exec(compile("\n".join(lines), f"<{nonterminal.symbol} as code>", "exec"), self._names)
-        function: Read = self._names["read"]
+        function: ReadFunction = self._names["read"]
         return function
 
     # --- Pieces of source -------------------------------------------------------------------------------------------
 
     def _line(self, line: str) -> None:
         self._lines.append(" " * self._indent + line)
-        if len(self._lines) > _LONGEST:
+        if len(self._lines) > MAX_FUNCTION_LINES:
             raise Unsupported
 
     def _give_up_if(self, condition: str) -> None:
         self._line(f"if {condition}: raise GaveUp")
 
     def _name(self, value: object) -> str:
-        """A name for a thing that the function needs."""
+        """A global name for a value that the function needs."""
         if value is None:
             return "None"
         name = f"k{len(self._names)}"
@@ -243,46 +137,46 @@ class _Source:
 
     def _tuple(self, fragments: list[str]) -> str:
         if len(fragments) == 1 and fragments[0].startswith("*p"):
-            return fragments[0][1:]  # it is one already
+            return fragments[0][1:]  # it is a tuple already
         return f"({', '.join(fragments)},)" if fragments else "()"
 
     # --- Instructions -----------------------------------------------------------------------------------------------
 
-    def _write_until(self, op: Op, stops: tuple[Op, ...]) -> list[str]:
+    def _write_until(self, op: ParseInstruction, stops: tuple[ParseInstruction, ...]) -> list[str]:
         """The source of all instructions from `op` on, up to one of the stops or the end of the rule."""
         fragments: list[str] = []
-        while not any(op is stop for stop in stops) and op.kind not in (END, STOP):
-            if op.kind == UNKNOWN:
+        while not any(op is stop for stop in stops) and op.kind not in (ops.END, ops.STOP):
+            if op.kind == ops.UNKNOWN:
                 self._program.resolve(op)
-            if op.kind == CHOOSE:
+            if op.kind == ops.CHOOSE:
                 fragments.append(self._choose(op))
                 op = op.join
-            elif op.kind == BEGIN:
+            elif op.kind == ops.BEGIN:
                 fragments.append(self._counted(op))
                 op = op.next.join
             else:
-                if op.kind != SWEEP:  # the loop behind it does it
+                if op.kind != ops.SWEEP:  # the loop after it reads the rounds
                     fragments.append(self._plain(op))
                 op = op.next
         return fragments
 
-    def _plain(self, op: Op) -> str:
-        if op.kind == TOKEN:
+    def _plain(self, op: ParseInstruction) -> str:
+        if op.kind == ops.TOKEN:
             return self._token(op)
-        if op.kind == TEXT:
+        if op.kind == ops.TEXT:
             return self._text(op)
-        if op.kind == CALL:
+        if op.kind == ops.CALL:
             return self._call(op)
-        if op.kind == RUN:
+        if op.kind == ops.RUN:
             return self._run(op)
-        if op.kind == PATTERN:
+        if op.kind == ops.PATTERN:
             return self._pattern(op)
         return self._bits(op)
 
-    def _choose(self, op: Op) -> str:
+    def _choose(self, op: ParseInstruction) -> str:
         if op.entry is not None:
             return self._loop(op, op.entry)
-        way, parts = self._decide(op.outlook), self._fresh("p")
+        way, parts = self._decide(op.lookahead_state), self._fresh("p")
         for number, option in enumerate(op.options):
             self._line("else:" if number == len(op.options) - 1 else f"{'el' if number else ''}if {way} == {number}:")
             self._indent += 1
@@ -290,14 +184,14 @@ class _Source:
             self._indent -= 1
         return f"*{parts}"
 
-    def _loop(self, op: Op, entry: Op) -> str:
+    def _loop(self, op: ParseInstruction, entry: ParseInstruction) -> str:
         parts = self._fresh("r")
         self._line(f"{parts} = []")
         self._line("while True:")
         self._indent += 1
-        if entry.kind == SWEEP:
+        if entry.kind == ops.SWEEP:
             self._sweep(entry, parts)
-        self._line(f"if {self._decide(op.outlook)}: break")
+        self._line(f"if {self._decide(op.lookahead_state)}: break")
         self._add(parts, self._write_until(op.options[0], (entry,)))
         self._indent -= 1
         return f"*{parts}"
@@ -308,20 +202,24 @@ class _Source:
         else:
             self._line(f"{parts} += {self._tuple(fragments)}")
 
-    def _decide(self, outlook: Outlook) -> str:
-        if outlook.may_be_last and not self._program.is_whole:
+    def _decide(self, lookahead_state: LookaheadState) -> str:
+        if lookahead_state.may_be_last and not self._program.is_whole:
             raise Unsupported  # every end has to be noted
-        way, look, ways = self._fresh("w"), self._name(outlook), self._name(_Ways(outlook))
+        way, look, ways = (
+            self._fresh("w"),
+            self._name(lookahead_state),
+            self._name(NextCharacterTable(lookahead_state)),
+        )
         self._line("if at < size:")
         self._line(f" {way} = {ways}[text[at]]")
         self._line(f" if {way} < 0:")
         self._line(f"  {way} = settle({look}, text, at, size)")
         self._line(f"  if {way} < 0: raise GaveUp")
-        at_end = outlook.way_at_end if self._ended else UNDECIDED
+        at_end = lookahead_state.way_at_end if self._ended else UNDECIDED
         self._line(f"else: {f'{way} = {at_end}' if at_end >= 0 else 'raise GaveUp'}")
         return way
 
-    def _counted(self, begin: Op) -> str:
+    def _counted(self, begin: ParseInstruction) -> str:
         again = begin.next
         least, most = self._limits(begin)
         parts, count = self._fresh("r"), self._fresh("c")
@@ -336,14 +234,14 @@ class _Source:
             self._line(f"if {count} == {most}: break")
             self._line(f"if {count} >= {least}:")
             self._indent += 1
-            self._line(f"if {self._decide(again.outlook)}: break")
+            self._line(f"if {self._decide(again.lookahead_state)}: break")
             self._indent -= 1
             self._line(f"{count} += 1")
         self._add(parts, self._write_until(again.options[0], (again,)))
         self._indent -= 1
         return f"*{parts}"
 
-    def _limits(self, op: Op) -> tuple[str, str]:
+    def _limits(self, op: ParseInstruction) -> tuple[str, str]:
         """The source of the limits of a repetition."""
         if isinstance(op.least, int) and (op.most is None or isinstance(op.most, int)):
             return str(op.least), str(op.most)
@@ -357,13 +255,13 @@ class _Source:
             self._line(f"{limits} = {self._name(op.limits)}.get({limits}[1]) or {compute}")
         return f"{limits}[0]", f"{limits}[1]"
 
-    def _limits_now(self, op: Op, fields: Sequence[Field | None]) -> tuple[int, int | None]:
+    def _limits_now(self, op: ParseInstruction, fields: Sequence[FieldValue | None]) -> tuple[int, int | None]:
         limits = self._limits_of(op, fields)
         if isinstance(limits, int):
             raise GaveUp
         return limits
 
-    def _call(self, op: Op) -> str:
+    def _call(self, op: ParseInstruction) -> str:
         node = self._fresh("n")
         children = self._rule(op.target)
         self._line(f"{node} = new(Node, ({self._name(op.symbol)}, {children}, (), {self._name(op.parties)}))")
@@ -371,9 +269,9 @@ class _Source:
         return node
 
     def _rule(self, target: Nonterminal) -> str:
-        """The children of a rule: read here, or by a function of its own."""
-        is_inside = target not in self._calls and len(self._calls) < _DEEPEST and target not in self._boxes
-        if is_inside and len(self._lines) < _LONGEST // 4 and self._indent < _DEEPEST:
+        """The children of a rule: read inline, or by a function of its own."""
+        is_inside = target not in self._calls and len(self._calls) < MAX_INLINED_RULES and target not in self._boxes
+        if is_inside and len(self._lines) < MAX_FUNCTION_LINES // 4 and self._indent < MAX_INLINED_RULES:
             self._calls.append(target)
             children = self._tuple(self._write_until(self._program.entry(target), ()))
             self._calls.pop()
@@ -383,20 +281,20 @@ class _Source:
         self._line(f"at, {children} = {self._name(box)}[0](text, at, size, fields)")
         return children
 
-    def _track(self, op: Op, node: str, text: str) -> None:
+    def _track(self, op: ParseInstruction, node: str, text: str) -> None:
         """Let computed bounds find a node."""
         for path in self._program.selected(op.symbol) if op.is_tracked else ():
             self._line(f"fields[{path}] = {node}, {text}")
 
     # --- Terminals and tokens ---------------------------------------------------------------------------------------
 
-    def _token(self, op: Op) -> str:
+    def _token(self, op: ParseInstruction) -> str:
         node = self._fresh("n")
-        # What may be empty mostly is, or has one character; then a glance at what comes next is enough.
-        is_glanced_at = op.shortest == 0 <= op.short and not op.is_tracked
-        if is_glanced_at:
-            glimpses, length = self._name(_Glimpses(op, ended=self._ended)), self._fresh("e")
-            self._line(f"{node}, {length} = {glimpses}[text[at:at + {_GLANCE}]]")
+        # A token that may be empty mostly is, or has one character; then the next characters are enough.
+        is_peeked_at = op.shortest == 0 <= op.short and not op.is_tracked
+        if is_peeked_at:
+            peeks, length = self._name(TokenPeeks(op, ended=self._ended)), self._fresh("e")
+            self._line(f"{node}, {length} = {peeks}[text[at:at + {TOKEN_PEEK_CHARACTERS}]]")
             self._line(f"if {node}: at += {length}")
             self._line("else:")
             self._indent += 1
@@ -404,15 +302,15 @@ class _Source:
             self._spelled_out(op, node)
         else:
             self._taken(op, node)
-        if is_glanced_at:
+        if is_peeked_at:
             self._indent -= 1
         return node
 
-    def _taken(self, op: Op, node: str) -> None:
-        """A token that its text is enough for."""
+    def _taken(self, op: ParseInstruction, node: str) -> None:
+        """A token whose node is made from its text."""
         end, said = self._fresh("e"), self._fresh("t")
         if op.shortest == op.longest and op.shortest <= op.short:
-            # The nodes that are known tell whether it may be this text.
+            # The cached nodes tell if the text matches.
             self._line(f"{end} = at + {op.shortest}")
             self._line(f"{said} = text[at:{end}]")
             self._line(f"{node} = {self._name(op.known)}[{said}]")
@@ -421,11 +319,11 @@ class _Source:
             self._find_end(op, end)
             self._line(f"{said} = text[at:{end}]")
             self._line(f"{node} = {self._known_or_made(op, said, end)}")
-        self._track(op, node, f"{said} if {end} - at <= SHORT else None")
+        self._track(op, node, f"{said} if {end} - at <= MAX_SHARED_TEXT else None")
         self._line(f"at = {end}")
 
-    def _spelled_out(self, op: Op, node: str) -> None:
-        """A token that is read as the rule it is, unless it is short and known."""
+    def _spelled_out(self, op: ParseInstruction, node: str) -> None:
+        """A token that is read rule by rule, unless it is short and cached."""
         end = self._fresh("e")
         self._find_end(op, end)
         self._line(f"if {end} - at <= {op.short}:")
@@ -437,7 +335,7 @@ class _Source:
         self._line(f"{node} = new(Node, ({self._name(op.symbol)}, {children}, (), {self._name(op.parties)}))")
         self._indent -= 1
 
-    def _find_end(self, op: Op, end: str) -> None:
+    def _find_end(self, op: ParseInstruction, end: str) -> None:
         if op.takes_all and op.shortest == op.longest:
             self._line(f"{end} = at + {op.shortest}")
             self._give_up_if(f"{end} > size")
@@ -448,9 +346,9 @@ class _Source:
         if not op.is_closed and not self._ended:
             self._give_up_if(f"{end} == size")
 
-    def _known_or_made(self, op: Op, text: str, end: str) -> str:
-        """The source of a node over a text that has been matched."""
-        known, longest = (op.kept, KEPT) if op.kept is not None else (op.known, op.short)
+    def _known_or_made(self, op: ParseInstruction, text: str, end: str) -> str:
+        """The source of a node over a matched text."""
+        known, longest = (op.kept, MAX_KEPT_TEXT) if op.kept is not None else (op.known, op.short)
         if op.shortest > longest:
             return self._made(op, text, end)
         known_node = f"{self._name(known)}[{text}]"
@@ -458,7 +356,7 @@ class _Source:
             return known_node
         return f"{known_node} if len({text}) <= {longest} else {self._made(op, text, end)}"
 
-    def _made(self, op: Op, text: str, end: str) -> str:
+    def _made(self, op: ParseInstruction, text: str, end: str) -> str:
         symbol, parties = self._name(op.symbol), self._name(op.parties)
         if op.is_leaf:
             return f"new(Node, ({symbol}, ({self._said(text)},), (), {parties}))"
@@ -472,7 +370,7 @@ class _Source:
     def _said(self, text: str) -> str:
         return f"{text}.encode('latin-1')" if self._binary else text
 
-    def _text(self, op: Op) -> str:
+    def _text(self, op: ParseInstruction) -> str:
         if len(op.text) == 1:
             self._give_up_if(f"at == size or text[at] != {op.text!r}")
         elif op.text:
@@ -480,7 +378,7 @@ class _Source:
         self._line(f"at += {len(op.text)}")
         return repr(op.leaf)
 
-    def _pattern(self, op: Op) -> str:
+    def _pattern(self, op: ParseInstruction) -> str:
         if not op.is_proved:
             raise Unsupported
         leaf, end = self._fresh("t"), self._fresh("e")
@@ -489,7 +387,7 @@ class _Source:
         self._line(f"at = {end}")
         return leaf
 
-    def _bits(self, op: Op) -> str:
+    def _bits(self, op: ParseInstruction) -> str:
         if op.is_tracked:
             raise Unsupported
         parts, end = self._fresh("p"), self._fresh("e")
@@ -498,10 +396,10 @@ class _Source:
         self._line(f"at = {end}")
         return f"*{parts}"
 
-    def _run(self, op: Op) -> str:
+    def _run(self, op: ParseInstruction) -> str:
         least, most = self._limits(op)
         parts, end = self._fresh("p"), self._fresh("e")
-        runs = self._name(_Runs(op.known, None if op.takes_all else op.match))
+        runs = self._name(RunCache(op.known, None if op.takes_all else op.match))
         if op.least == op.most:
             self._line(f"{end} = at + {least}")
             self._give_up_if(f"{end} > size")
@@ -518,8 +416,8 @@ class _Source:
         self._line(f"at = {end}")
         return f"*{parts}"
 
-    def _run_end(self, text: str, at: int, size: int, least: int, most: int | None, op: Op) -> int:
-        """Where a repetition of single characters ends whose limits are computed, or that takes any."""
+    def _run_end(self, text: str, at: int, size: int, least: int, most: int | None, op: ParseInstruction) -> int:
+        """The end of a repetition of single characters with computed limits, or of any characters."""
         last = size if most is None else min(size, at + most)
         match = None if op.takes_all else op.match(text, at, last)
         end = last if match is None else match.end()
@@ -527,14 +425,14 @@ class _Source:
             raise GaveUp
         return end
 
-    def _sweep(self, op: Op, parts: str) -> None:
+    def _sweep(self, op: ParseInstruction, parts: str) -> None:
         end = self._fresh("e")
         self._line(f"{end} = {self._name(op.match)}(text, at).end()")
         is_sure = op.is_closed or self._ended
         sure = "" if is_sure else f" and {end} < size and {self._name(op.goes_on)}[text[{end}]]"
         self._line(f"if {end} > at{sure}:")
         texts = f"{self._name(op.items)}(text, at, {end})"
-        if op.kept is not None and op.longest is not None and op.longest <= KEPT:
+        if op.kept is not None and op.longest is not None and op.longest <= MAX_KEPT_TEXT:
             self._line(f" {parts} += map({self._name(op.kept.__getitem__)}, {texts})")
         else:
             self._line(f" {parts} += [{self._known_or_made(op, 't', end)} for t in {texts}]")

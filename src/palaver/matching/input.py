@@ -1,31 +1,26 @@
-"""What has been fed, as the characters that matchers read."""
+"""Decoded input: the bytes or text fed so far, as the characters that parsers read."""
 
 from __future__ import annotations
 
 from codecs import IncrementalDecoder, getincrementaldecoder
 
 
-class Input:
-    """What has been fed, and how its units relate to the characters in the buffer.
+class DecodedInput:
+    """The input, and how its units relate to the characters in the buffer.
 
-    Text that comes as bytes is decoded as UTF-8 (bytes that are none become lone surrogates, as everywhere in
-    Python), and then units are bytes while the buffer holds characters.
+    Text that comes as bytes is decoded as UTF-8 (invalid bytes become lone surrogates, as with `surrogateescape`), and
+    then units are bytes while the buffer holds characters.
     """
 
     length = 0
     _kind: type | None = None
     _decoder: IncrementalDecoder | None = None  # only for what is not ASCII
     _decoded = 0  # characters
-    _known = (0, 0)  # a number of characters, and how many bytes they are
+    _known = (0, 0)  # a number of characters, and their size in bytes
 
     def __init__(self, binary: bool) -> None:
         self._binary = binary
         self._pieces: list[str] = []  # of what has been decoded
-
-    @property
-    def _is_one_to_one(self) -> bool:
-        """Whether a unit is a character."""
-        return self._decoder is None
 
     def take(self, data: str | bytes, *, is_last: bool = False) -> str:
         """The characters that a further piece adds to the buffer; if it is the last, `finish` adds none."""
@@ -61,29 +56,29 @@ class Input:
 
     @property
     def _pending(self) -> int:
-        """How many bytes of a character have come whose end has not."""
+        """The number of bytes of an incomplete character at the end."""
         return 0 if self._decoder is None else len(self._decoder.getstate()[0])
 
     def offset(self, characters: int) -> int:
-        """How many units so many characters are."""
-        if self._is_one_to_one:
+        """The number of units of the first `characters` characters."""
+        if self._decoder is None:  # a unit is a character
             return characters
         if characters == self._decoded:
             return self.length - self._pending
         # Offsets are mostly asked for in rising order.
         known, size = self._known if self._known[0] <= characters else (0, 0)
         size += len(self._text[known:characters].encode("utf-8", "surrogateescape"))
-        if characters <= self._decoded:  # who asks about more gets no answer to be kept
+        if characters <= self._decoded:  # an answer about more than there is must not be kept
             self._known = characters, size
         return size
 
     def characters(self, length: int) -> int | None:
-        """How many characters so many units are; None if they end inside a character, or have not been decoded."""
-        if self._is_one_to_one:
+        """The number of characters in `length` units; None if they end inside a character, or have not been decoded."""
+        if self._decoder is None:  # a unit is a character
             return length
         head = self._text.encode("utf-8", "surrogateescape")[:length].decode("utf-8", "surrogateescape")
         return len(head) if self.offset(len(head)) == length and self._text.startswith(head) else None
 
     def is_read_by(self, characters: int) -> bool:
-        """Whether a reader of so many characters has read all there is."""
+        """Return True if `characters` characters are all the input."""
         return self.offset(characters) == self.length

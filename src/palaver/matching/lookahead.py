@@ -1,16 +1,14 @@
-"""Which way to go, told by what comes next: look-ahead that reads exactly as far as it must.
+"""Lookahead: a lazily built DFA per decision, as in adaptive LL(*) prediction (Parr, Harwell and Fisher 2014).
 
-How it works
-------------
-A *decision* is a point where the grammar leaves several ways open: the alternatives of a nonterminal, or another round
-of a repetition against what comes after it. To decide, all ways are walked at once over the characters ahead. A
-*place* is one state of one walk: which way it belongs to, the terminal it stands in, and the calls it has to return to.
-As soon as all places that are left belong to one way, that way is the only one possible, and nothing has been guessed.
+A *decision* is a point with several options: the alternatives of a nonterminal, or another round of a repetition
+against what comes after it. All options are followed at once over the characters ahead. A *lookahead item* is one
+configuration: its option, the terminal it is in, and the calls to return to. As soon as all items that are left belong
+to one option, that is the only one possible, and nothing has been guessed.
 
-The walks of one decision form a deterministic automaton, made state by state as input asks for it and kept, so a
-decision costs one look-up per character it has to see, mostly one. A walk that leaves the nonterminal in which it began
-goes on behind every call of it: the places may be too many, never too few. If two ways reach the very end of
-the input together, or look alike for too long, the decision is *lost*, and somebody must read who can follow both.
+DFA states are made as input asks for them and kept, so a decision costs one look-up per character it has to see, mostly
+one. An item that leaves the nonterminal of the decision goes on after every call of it (SLL): there may be too many
+items, never too few. If two options reach the end of the input together, or look alike for too long, the decision is
+UNDECIDABLE, and the Earley parser has to follow both.
 """
 
 from __future__ import annotations
@@ -20,182 +18,167 @@ from typing import Final, NamedTuple, TypeAlias
 
 from palaver.grammar.automaton import State
 from palaver.grammar.charset import EVERY, CharSet
-from palaver.matching.steps import BIT, CALL, HEAD, LITERAL, REPETITION, Nonterminal, Step
-from palaver.matching.tables import Tables
+from palaver.matching.matching_limits import MAX_LOOKAHEAD_CALLS, MAX_LOOKAHEAD_CHARACTERS, MAX_LOOKAHEAD_MOVES
+from palaver.matching.steps import BIT, CALL, HEAD, LITERAL, REPETITION, GrammarSlot, Nonterminal, next_chars
+from palaver.matching.tables import GrammarTables
 
-# Farther than this nobody needs to look; whoever does is better served by the chart.
-_FARTHEST = 200
-# The same for how many calls a walk holds open, and for how much there is to do for one character.
-_DEEPEST = 50
-_MOST_MOVES = 3_000
-
-# What an outlook says in place of the number of a way.
+# In place of the number of an option.
 UNDECIDED: Final = -1
-DEAD: Final = -2
-LOST: Final = -3
+NO_ALTERNATIVE: Final = -2
+UNDECIDABLE: Final = -3
 
-# The calls to return to, innermost first: (calling step, rounds finished in what it called, the calls around it).
-# Rounds are counted only as far as limits go; -1: they are not known. None: whoever called.
-Calls: TypeAlias = "tuple[Step, int, Calls] | None"
+# The calls to return to, innermost first: (calling slot, rounds finished in what it called, the calls around it).
+# Rounds are counted only as far as limits go; -1: they are not known. None: any caller.
+CallStack: TypeAlias = "tuple[GrammarSlot, int, CallStack] | None"
 
 
-class Place(NamedTuple):
-    """Where a walk stands: in a terminal, or without a step where the input may end."""
+class LookaheadItem(NamedTuple):
+    """A configuration of one option: in a terminal, or without a slot where the input may end."""
 
     way: int
-    step: Step | None
-    state: State | int  # of a pattern; of a literal, how many characters have been seen; of the end, 1 if of all
-    calls: Calls
+    slot: GrammarSlot | None
+    state: State | int  # of a pattern; of a literal, the number of characters seen; of the end, 1 if of the whole input
+    calls: CallStack
 
 
-class Outlook(dict[str, "Outlook"]):
-    """All places after some characters. `outlook[char]` is the next; `way` is the decision, or one of the above."""
+class LookaheadState(dict[str, "LookaheadState"]):
+    """A state of the lookahead DFA. `state[char]` is the next; `way` is the option decided on, or one of the above."""
 
-    __slots__ = ("_depth", "_places", "_walks", "may_be_last", "way", "way_at_end")
+    __slots__ = ("_depth", "_items", "_lookahead", "may_be_last", "way", "way_at_end")
 
-    def __init__(self, walks: Walks, places: frozenset[Place], depth: int) -> None:
-        self._walks = walks
-        self._places = places
+    def __init__(self, lookahead: Lookahead, items: frozenset[LookaheadItem], depth: int) -> None:
+        self._lookahead = lookahead
+        self._items = items
         self._depth = depth
-        self.way = _only({place.way for place in places}, otherwise=UNDECIDED)
-        if self.way == UNDECIDED and depth > _FARTHEST:
-            self.way = LOST
+        self.way = _only({item.way for item in items}, otherwise=UNDECIDED)
+        if self.way == UNDECIDED and depth > MAX_LOOKAHEAD_CHARACTERS:
+            self.way = UNDECIDABLE
         # The decision if the input ends here.
-        self.way_at_end = _only({place.way for place in places if place.step is None}, otherwise=LOST)
-        # Whether all may have been read, so that whatever comes belongs to somebody else.
-        self.may_be_last = any(place.step is None and place.state for place in places)
+        self.way_at_end = _only({item.way for item in items if item.slot is None}, otherwise=UNDECIDABLE)
+        # True if the whole input may have been read, so that what comes next belongs to another message.
+        self.may_be_last = any(item.slot is None and item.state for item in items)
 
-    def __missing__(self, char: str) -> Outlook:
-        following = self[char] = self._walks.after(self._places, char, self._depth + 1)
+    def __missing__(self, char: str) -> LookaheadState:
+        following = self[char] = self._lookahead.after(self._items, char, self._depth + 1)
         return following
 
 
 def _only(ways: set[int], *, otherwise: int) -> int:
-    return ways.pop() if len(ways) == 1 else otherwise if ways else DEAD
+    return ways.pop() if len(ways) == 1 else otherwise if ways else NO_ALTERNATIVE
 
 
-class _TooMuch(Exception):
-    """Left recursion, or something as hard to look through."""
+class _TooComplex(Exception):
+    """Raised on left recursion, or where there are too many configurations."""
 
 
-class _Lost(Outlook):
-    """The outlook of those who see too much."""
-
-    __slots__ = ()
-
-    def __init__(self, walks: Walks) -> None:
-        super().__init__(walks, frozenset(), 0)
-        self.way = self.way_at_end = LOST
-
-
-# What is to be done on the way to the next terminals: arrive at a step, go into it, leave it behind, or leave a
-# nonterminal.
+# Closure steps on the way to the next terminals: arrive at a slot, enter it, move past it, or leave a nonterminal.
 _AT, _INTO, _BEHIND, _DONE = range(4)
-_Move: TypeAlias = tuple[int, int, Step | Nonterminal, Calls]  # what, on which way, where
+_ClosureStep: TypeAlias = tuple[
+    int, int, GrammarSlot | Nonterminal, CallStack
+]  # (kind, option, slot or nonterminal, calls)
 
 
-class Walks:
-    """Looks ahead in one grammar. `in_bits`: the input is a row of 0 and 1 that stand for single bits."""
+class Lookahead:
+    """Lookahead in one grammar. `in_bits`: the input is a row of 0 and 1 that stand for single bits."""
 
-    def __init__(self, tables: Tables, *, in_bits: bool = False) -> None:
+    def __init__(self, tables: GrammarTables, *, in_bits: bool = False) -> None:
         self._in_bits = in_bits
         self._start = tables.start
-        self._callers: dict[Nonterminal, list[Step]] = {}
+        self._callers: dict[Nonterminal, list[GrammarSlot]] = {}
         for nonterminal in tables.nonterminals:
-            for step in nonterminal.steps():
-                if step.target is not None:
-                    self._callers.setdefault(step.target, []).append(step)
-        self._lost = _Lost(self)
+            for slot in nonterminal.slots():
+                if slot.target is not None:
+                    self._callers.setdefault(slot.target, []).append(slot)
+        self._undecidable = LookaheadState(self, frozenset(), 0)
+        self._undecidable.way = self._undecidable.way_at_end = UNDECIDABLE
 
-    # --- Decisions --------------------------------------------------------------------------------------------------
+    def alternatives(self, nonterminal: Nonterminal) -> LookaheadState:
+        """The decision between the alternatives of a nonterminal, by their numbers."""
+        return self._lookahead_state([(_AT, way, start, None) for way, start in enumerate(nonterminal.alternatives)], 0)
 
-    def alternatives(self, nonterminal: Nonterminal) -> Outlook:
-        """Which alternative of a nonterminal it is, by its number."""
-        return self._outlook([(_AT, way, start, None) for way, start in enumerate(nonterminal.alternatives)], 0)
-
-    def another_round(self, repetition: Nonterminal) -> Outlook:
-        """Whether a repetition goes on (way 0) or is done (way 1), where its limits allow for both."""
-        return self._outlook([(_INTO, 0, repetition.alternatives[0], None), (_DONE, 1, repetition, None)], 0)
+    def another_round(self, repetition: Nonterminal) -> LookaheadState:
+        """The decision between another round (0) and the end (1) of a repetition, where its limits allow for both."""
+        return self._lookahead_state([(_INTO, 0, repetition.alternatives[0], None), (_DONE, 1, repetition, None)], 0)
 
     def chars_after(self, nonterminal: Nonterminal, *, whole: bool) -> CharSet:
-        """What can come right behind a nonterminal; everything, if it can be the last of an input that may go on."""
+        """The characters that can follow a nonterminal; all, if it can be the last of an input that may go on."""
         try:
-            places = self._spread([(_DONE, 0, nonterminal, None)])
-        except _TooMuch:
+            items = self._closure([(_DONE, 0, nonterminal, None)])
+        except _TooComplex:
             return EVERY
         chars = CharSet()
-        for place in places:
-            if place.step is not None:
-                chars |= _next_chars(place.step, place.state)
-            elif place.state and not whole:
+        for item in items:
+            if item.slot is not None:
+                chars |= next_chars(item.slot, item.state)
+            elif item.state and not whole:
                 return EVERY
         return chars
 
-    def _outlook(self, moves: list[_Move], depth: int, places: Iterable[Place] = ()) -> Outlook:
+    def _lookahead_state(
+        self, moves: list[_ClosureStep], depth: int, items: Iterable[LookaheadItem] = ()
+    ) -> LookaheadState:
         try:
-            return Outlook(self, frozenset(self._spread(moves).union(places)), depth)
-        except _TooMuch:
-            return self._lost
+            return LookaheadState(self, frozenset(self._closure(moves).union(items)), depth)
+        except _TooComplex:
+            return self._undecidable
 
-    # --- Walking ----------------------------------------------------------------------------------------------------
-
-    def after(self, places: frozenset[Place], char: str, depth: int) -> Outlook:
-        """The outlook from `places` behind one more character."""
-        stay: list[Place] = []
-        moves: list[_Move] = []
-        bits: list[Place] = []
-        for place in places:
-            way, step, state, calls = place
-            if step is None:
+    def after(self, items: frozenset[LookaheadItem], char: str, depth: int) -> LookaheadState:
+        """The state after `items` and one more character."""
+        stay: list[LookaheadItem] = []
+        moves: list[_ClosureStep] = []
+        bits: list[LookaheadItem] = []
+        for item in items:
+            way, slot, state, calls = item
+            if slot is None:
                 continue
-            if step.kind == BIT:
-                bits.append(place)
-            elif step.kind == LITERAL:
+            if slot.kind == BIT:
+                bits.append(item)
+            elif slot.kind == LITERAL:
                 assert isinstance(state, int)  # what literals have
-                if step.text[state] != char:
+                if slot.text[state] != char:
                     continue
-                if state + 1 == len(step.text):
-                    moves.append((_BEHIND, way, step, calls))
+                if state + 1 == len(slot.text):
+                    moves.append((_BEHIND, way, slot, calls))
                 else:
-                    stay.append(Place(way, step, state + 1, calls))
+                    stay.append(LookaheadItem(way, slot, state + 1, calls))
             else:
                 assert isinstance(state, State)  # what patterns have
                 following = state[char]
                 if following is not None:
                     if following.can_go_on:
-                        stay.append(Place(way, step, following, calls))
+                        stay.append(LookaheadItem(way, slot, following, calls))
                     if following.accepts:
-                        moves.append((_BEHIND, way, step, calls))
+                        moves.append((_BEHIND, way, slot, calls))
         try:
             stay += self._over_bits(bits, char)
-        except _TooMuch:
-            return self._lost
-        return self._outlook(moves, depth, stay)
+        except _TooComplex:
+            return self._undecidable
+        return self._lookahead_state(moves, depth, stay)
 
-    def _over_bits(self, places: list[Place], char: str) -> list[Place]:
+    def _over_bits(self, items: list[LookaheadItem], char: str) -> list[LookaheadItem]:
         digits = char if self._in_bits else f"{ord(char):08b}"
         if len(digits) > 8:
             return []  # no byte
         for digit in digits:
-            # Whole characters stand at byte borders only, so whoever wants one inside a byte is left behind.
-            moves: list[_Move] = [
-                (_BEHIND, place.way, place.step, place.calls)
-                for place in places
-                if place.step is not None and place.step.kind == BIT and "01"[place.step.bit] == digit
+            # Whole characters stand at byte borders only, so items that want one inside a byte drop out.
+            moves: list[_ClosureStep] = [
+                (_BEHIND, item.way, item.slot, item.calls)
+                for item in items
+                if item.slot is not None and item.slot.kind == BIT and "01"[item.slot.bit] == digit
             ]
-            places = list(self._spread(moves))
-        return places
+            items = list(self._closure(moves))
+        return items
 
-    def _spread(self, moves: list[_Move]) -> set[Place]:
-        """The terminals, and the ends, that are reached without reading anything."""
+    def _closure(self, moves: list[_ClosureStep]) -> set[LookaheadItem]:
+        """The closure: all terminals and ends that are reached without reading anything."""
         seen = set(moves)
-        found: set[Place] = set()
+        found: set[LookaheadItem] = set()
         while moves:
             what, way, where, calls = moves.pop()
             if isinstance(where, Nonterminal):
                 following = self._leave(way, where, calls)
                 if calls is None:
-                    found.add(Place(way, None, int(where is self._start), None))
+                    found.add(LookaheadItem(way, None, int(where is self._start), None))
             elif what == _AT:
                 following = _arrive(way, where, calls)
             elif what == _BEHIND:
@@ -209,62 +192,53 @@ class Walks:
                 state = where.start
                 is_empty = state.accepts if state is not None else where.kind == LITERAL and not where.text
                 if state.can_go_on if state is not None else not is_empty:
-                    found.add(Place(way, where, state if state is not None else 0, calls))
+                    found.add(LookaheadItem(way, where, state if state is not None else 0, calls))
                 following = [(_BEHIND, way, where, calls)] if is_empty else []
             for move in following:
                 if move not in seen:
                     seen.add(move)
                     moves.append(move)
-            if len(seen) > _MOST_MOVES:
-                raise _TooMuch
+            if len(seen) > MAX_LOOKAHEAD_MOVES:
+                raise _TooComplex
         return found
 
-    def _leave(self, way: int, nonterminal: Nonterminal, calls: Calls) -> list[_Move]:
+    def _leave(self, way: int, nonterminal: Nonterminal, calls: CallStack) -> list[_ClosureStep]:
         if calls is not None:
             return [(_BEHIND, way, calls[0], calls[2])]
         return [(_BEHIND, way, caller, None) for caller in self._callers.get(nonterminal, ())]
 
 
-def _arrive(way: int, step: Step, calls: Calls) -> list[_Move]:
-    if step.mode != REPETITION:
-        return [(_INTO, way, step, calls)]
+def _arrive(way: int, slot: GrammarSlot, calls: CallStack) -> list[_ClosureStep]:
+    if slot.mode != REPETITION:
+        return [(_INTO, way, slot, calls)]
     rounds = -1 if calls is None else calls[1]
-    moves: list[_Move] = []
-    least, most = step.owner.bounds or (0, None)
+    moves: list[_ClosureStep] = []
+    least, most = slot.owner.bounds or (0, None)
     if rounds < 0 or rounds >= least:
-        moves.append((_DONE, way, step.owner, calls))
+        moves.append((_DONE, way, slot.owner, calls))
     if rounds < 0 or most is None or rounds < most:
-        moves.append((_INTO, way, step, calls))
+        moves.append((_INTO, way, slot, calls))
     return moves
 
 
-def _leave_behind(way: int, step: Step, calls: Calls) -> list[_Move]:
-    if step.following is None:
-        return [(_DONE, way, step.owner, calls)]
-    if step.mode == REPETITION and calls is not None and calls[1] >= 0:
+def _leave_behind(way: int, slot: GrammarSlot, calls: CallStack) -> list[_ClosureStep]:
+    if slot.following is None:
+        return [(_DONE, way, slot.owner, calls)]
+    if slot.mode == REPETITION and calls is not None and calls[1] >= 0:
         caller, rounds, around = calls
-        least, most = step.owner.bounds or (0, None)
+        least, most = slot.owner.bounds or (0, None)
         # Without an upper limit there is nothing to count once the lower one is reached.
         calls = caller, min(rounds + 1, least) if most is None else rounds + 1, around
-    return [(_AT, way, step.following, calls)]
+    return [(_AT, way, slot.following, calls)]
 
 
-def _call(way: int, step: Step, calls: Calls) -> list[_Move]:
-    target = step.target
+def _call(way: int, slot: GrammarSlot, calls: CallStack) -> list[_ClosureStep]:
+    target = slot.target
     assert target is not None  # what CALL means
     depth, around = 0, calls
     while around is not None:
         depth, around = depth + 1, around[2]
-    if depth > _DEEPEST:
-        raise _TooMuch
-    inner = (step, -1 if target.bounds is None else 0, calls)
+    if depth > MAX_LOOKAHEAD_CALLS:
+        raise _TooComplex
+    inner = (slot, -1 if target.bounds is None else 0, calls)
     return [(_AT, way, start, inner) for start in target.alternatives]
-
-
-def _next_chars(step: Step, state: State | int) -> CharSet:
-    """What a terminal goes on with."""
-    if isinstance(state, State):
-        return state.next_chars()
-    if step.kind == BIT:
-        return CharSet((0x80, 0x100)) if step.bit else CharSet((0, 0x80))
-    return CharSet.of(step.text[state : state + 1])

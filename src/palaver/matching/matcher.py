@@ -1,17 +1,17 @@
-"""The door of this room: feed data as it comes, and know after each piece where you stand.
+"""Matcher: reads one message as its data comes, and tells after each piece where it stands. A door of this room.
 
-    shape = compile_matcher(rules, "<start>", bound=evaluate)
-    matcher = shape.matcher(whole=True)
+    compiled = compile_matcher(rules, "<start>", bound=evaluate)
+    matcher = compiled.matcher(whole=True)
     progress = matcher.feed(b"250-mail.example")
     progress = matcher.feed(b".org\\r\\n")
     tree = next(matcher.trees())
 
-What a matcher says never depends on how the data was cut.
+The answers never depend on how the data was cut into pieces.
 
-Behind the door there are two roads. The *direct* road (`direct`) reads what can be read in one way only, at the speed
-of a hand-written parser. Where it is not certain, the *chart* (`chart`) takes over with all that has been fed, and
-reads at once what is certain all the same (`tokens`). The chart is general, and without tokens it is the definition of
-what is right: the reference that all else is compared with, and the witness to be asked what was expected.
+There are two parsers. The *fast path* (`fast_path`) reads messages that have only one derivation, at the speed of a
+hand-written parser. Where it cannot decide, the *Earley parser* (`earley`) takes over with all that has been fed, and
+reads regular rules as tokens (`token_rules`). Without tokens the Earley parser is the reference: it defines the right
+answers, and knows what was expected.
 """
 
 from __future__ import annotations
@@ -20,20 +20,23 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from palaver.grammar.ir import bodies_below, computed_bounds, uses_binary
-from palaver.matching.chart import Chart
-from palaver.matching.direct import DONE, LOST, WAITING, Machine
+from palaver.matching.bound_paths import BoundPaths, UnsupportedBound
+from palaver.matching.chart import EarleyParser
+from palaver.matching.direct import FastPathMachine
+from palaver.matching.fast_path_scanner import DONE, FALL_BACK, WAITING
 from palaver.matching.forest import first_tree, partial_trees, trees
-from palaver.matching.input import Input
-from palaver.matching.road import Road
+from palaver.matching.input import DecodedInput
+from palaver.matching.matching_limits import MAX_FALLBACKS
+from palaver.matching.road import FastPath
 from palaver.matching.steps import Nonterminal
-from palaver.matching.tables import BoundEvaluator, Tables
-from palaver.matching.tokens import Tokens
-from palaver.matching.trails import Trails, UnsupportedBound
+from palaver.matching.tables import BoundEvaluator, GrammarTables
+from palaver.matching.tokens import TokenTable
 from palaver.spec.ast import Expr, Expression
 from palaver.trees.node import Node
 
 __all__ = [
     "BoundEvaluator",
+    "BoundPaths",
     "CompiledShape",
     "Matcher",
     "Progress",
@@ -41,43 +44,40 @@ __all__ = [
     "compile_matcher",
 ]
 
-# After so many messages that the direct road could not read, the chart is asked at once.
-_MOST_LOST = 3
-
 
 class Progress:
-    """Where a matcher stands. All offsets and lengths count units of the input: bytes of bytes, characters of a str.
+    """The result of reading so far. All offsets and lengths count units of the input: bytes, or characters of a str.
 
-    may_go_on       whether more input could be read
-    dead_at         the offset of the first unit that cannot be; None as long as there is none, or if the message is
+    may_go_on       True if more input could be read
+    dead_at         the offset of the first unexpected unit; None as long as there is none, or if the message is
                     complete right at the end of the input
-    expected        what could have stood at `dead_at`, in the order of the spec
-    complete_here   whether all the input so far is a complete message
+    expected        the terminals that could have stood at `dead_at`, in the order of the spec
+    complete_here   True if all the input so far is a complete message
     """
 
-    __slots__ = ("_count", "_lengths", "_obituary", "complete_here", "may_go_on")
+    __slots__ = ("_count", "_failure", "_lengths", "complete_here", "may_go_on")
 
     def __init__(
         self,
         lengths: Sequence[int],
         complete_here: bool,
         may_go_on: bool,
-        obituary: Callable[[], tuple[int, tuple[str, ...]]] | None = None,
+        failure: Callable[[], tuple[int, tuple[str, ...]]] | None = None,
     ) -> None:
-        # The list is shared with the matcher and only grows, so that a piece costs nothing for the pieces before it.
+        # The list is shared with the matcher and only grows, so that a piece costs nothing for those before it.
         self._lengths = lengths
         self._count = len(lengths)
         self.complete_here = complete_here
         self.may_go_on = may_go_on
-        self._obituary = obituary
+        self._failure = failure
 
     @property
     def dead_at(self) -> int | None:
-        return None if self._obituary is None else self._obituary()[0]
+        return None if self._failure is None else self._failure()[0]
 
     @property
     def expected(self) -> tuple[str, ...]:
-        return () if self._obituary is None else self._obituary()[1]
+        return () if self._failure is None else self._failure()[1]
 
     @property
     def complete(self) -> tuple[int, ...]:
@@ -95,7 +95,7 @@ class Progress:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Progress) and self._key() == other._key()
 
-    __hash__ = None  # type: ignore[assignment]  # a report, not a key
+    __hash__ = None  # type: ignore[assignment]  # not a key
 
     def __repr__(self) -> str:
         return (
@@ -105,7 +105,7 @@ class Progress:
 
 
 class CompiledShape:
-    """A grammar ready to be matched, any number of times."""
+    """A compiled grammar, which makes matchers."""
 
     def __init__(
         self, rules: Mapping[str, Expr], start: str, bound: BoundEvaluator, is_pure: Callable[[Expression], bool]
@@ -114,7 +114,7 @@ class CompiledShape:
         self.is_binary = uses_binary(rules, start)
         self._rules = rules
         self._bounds = bound, is_pure
-        self._grounds: dict[tuple[bool, bool], Ground] = {}
+        self._compiled_inputs: dict[tuple[bool, bool], CompiledInput] = {}
 
     def matcher(
         self,
@@ -130,19 +130,19 @@ class CompiledShape:
 
         `binary`: leaves are bytes (True) or text (False); by default, bytes if the grammar has any bytes or bits.
         `whole`: all that is fed is one message. Otherwise anything may follow a message, and all lengths at which it
-        is complete are told. `history`: earlier messages, for computed repetition to look back at. `lazy`: nodes
-        may be made when someone looks at them, rather than at once. `reference`: the chart does everything. `prune`:
-        off only to test that its shortcuts do not matter.
+        is complete are told. `history`: earlier messages, for computed repetition to look back at. `lazy`: nodes may be
+        made when they are first used. `reference`: the Earley parser without tokens reads. `prune`: False only to test
+        that its lookahead changes no answer.
         """
         key = self.is_binary if binary is None else binary, whole
-        ground = self._grounds.get(key)
-        if ground is None:
-            ground = self._grounds[key] = Ground(self._rules, self.start, *self._bounds, *key)
-        return Matcher(ground, Input(key[0]), history, prune and not reference, lazy, prune)
+        compiled = self._compiled_inputs.get(key)
+        if compiled is None:
+            compiled = self._compiled_inputs[key] = CompiledInput(self._rules, self.start, *self._bounds, *key)
+        return Matcher(compiled, DecodedInput(key[0]), history, prune and not reference, lazy, prune)
 
 
-class Ground:
-    """What matchers for one kind of input share."""
+class CompiledInput:
+    """The tables that matchers for one kind of input share."""
 
     def __init__(
         self,
@@ -153,41 +153,43 @@ class Ground:
         binary: bool,
         whole: bool,
     ) -> None:
-        self.tables = Tables(rules, start, binary=binary, whole=whole, is_pure=is_pure)
+        self.tables = GrammarTables(rules, start, binary=binary, whole=whole, is_pure=is_pure)
         self.bound = bound
         self.whole = whole
         self._is_pure = is_pure
         self._rules = rules
-        self._lost = 0
-        self._rest: dict[Nonterminal, Tables] = {}
+        self._fallbacks = 0
+        self._rest: dict[Nonterminal, GrammarTables] = {}
 
     @cached_property
-    def road(self) -> Road | None:
-        """The direct road, unless the grammar is such that it always gets lost."""
-        return None if self.tables.edges.is_left_recursive else self._any_road
+    def fast_path(self) -> FastPath | None:
+        """The fast path, unless the grammar is left-recursive and would always fall back."""
+        return None if self.tables.first_follow.is_left_recursive else self._built_fast_path
 
     @cached_property
-    def tokens(self) -> Tokens:
-        """What the chart may read at once."""
-        return Tokens(self.tables, self._any_road.regular, self._any_road)
+    def tokens(self) -> TokenTable:
+        """The tokens of the Earley parser."""
+        return TokenTable(self.tables, self._built_fast_path.regex_rules, self._built_fast_path)
 
     @cached_property
-    def _any_road(self) -> Road:
-        return Road(self.tables, self.bound, self._is_pure, self._read_by_chart, whole=self.whole)
+    def _built_fast_path(self) -> FastPath:
+        return FastPath(self.tables, self.bound, self._is_pure, self._read_by_earley, whole=self.whole)
 
-    def note_lost(self) -> None:
-        """Hear that the road was lost. If that happens often, it is not worth to be tried again."""
-        self._lost += 1
-        if self._lost >= _MOST_LOST:
-            self.road = None
+    def note_fallback(self) -> None:
+        """Count a fall back of the fast path. If that happens often, it is not tried again."""
+        self._fallbacks += 1
+        if self._fallbacks >= MAX_FALLBACKS:
+            self.fast_path = None
 
-    def _read_by_chart(self, nonterminal: Nonterminal, text: str) -> Node:
+    def _read_by_earley(self, nonterminal: Nonterminal, text: str) -> Node:
         if nonterminal not in self._rest:
             assert nonterminal.symbol is not None  # only rules are read by themselves
-            self._rest[nonterminal] = Tables(self._rules, nonterminal.symbol, binary=self.tables.binary, whole=True)
-        chart = Chart(self._rest[nonterminal], self.bound, first_tree)
-        chart.extend(text)
-        return first_tree(chart, chart.ends[chart.limit][0])
+            self._rest[nonterminal] = GrammarTables(
+                self._rules, nonterminal.symbol, binary=self.tables.binary, whole=True
+            )
+        parser = EarleyParser(self._rest[nonterminal], self.bound, first_tree)
+        parser.extend(text)
+        return first_tree(parser, parser.ends[parser.limit][0])
 
 
 def compile_matcher(
@@ -197,19 +199,19 @@ def compile_matcher(
     bound: BoundEvaluator,
     is_pure: Callable[[Expression], bool] = lambda _: False,
 ) -> CompiledShape:
-    """The matcher for what `start` can be.
+    """The compiled grammar of `start`.
 
-    `bound(expression, node)` computes a bound of a repetition from the node that the path in it selects, its
-    trailing indices not yet applied; without a path the node is None. What it raises rules out that repetition and is
-    kept in `Matcher.crashes`. `is_pure(expression)`: whether it depends on what that node serialises to and nothing
-    else, so that it need not be computed twice.
+    `bound(expression, node)` computes a bound of a repetition from the node that the path in it selects, its trailing
+    indices not yet applied; without a path the node is None. An error that it raises rules out that repetition and is
+    kept in `Matcher.crashes`. `is_pure(expression)`: True if it depends on the text of that node only, so that it need
+    not be computed twice.
 
     :raises UnsupportedBound: a bound cannot be followed
     """
-    trails = Trails()  # only to hear of such a bound now, not with the first input
+    bound_paths = BoundPaths()  # raises for such a bound now, not with the first input
     for body in bodies_below(rules, start).values():
         for expression in computed_bounds(body):
-            trails.track(expression)
+            bound_paths.track(expression)
     return CompiledShape(rules, start, bound, is_pure)
 
 
@@ -217,59 +219,65 @@ class Matcher:
     """Reads one message. Made by `CompiledShape.matcher`."""
 
     _has_ended = False
-    _told = 0  # how many of the ends that are known have been put into `_lengths`
-    _epitaph: tuple[int, tuple[str, ...]] | None = None  # once dead: where, and what was expected
-    # What reads is made when it is needed.
-    _machine: Machine | None = None
-    _made_chart: Chart | None = None  # by which the input is read when the machine is lost
-    _made_witness: Chart | None = None
-    # Of a message that was read in one step.
+    _told = 0  # how many of the known ends have been put into `_lengths`
+    _cached_failure: tuple[int, tuple[str, ...]] | None = None  # once failed: the offset, and what was expected
+    # Parsers are made when they are needed.
+    _machine: FastPathMachine | None = None
+    _cached_parser: EarleyParser | None = None  # reads the input when the machine falls back
+    _cached_reference: EarleyParser | None = None
+    # Of a complete message that was read at once.
     _root: Node | None = None
     _text = ""
 
     def __init__(
-        self, ground: Ground, source: Input, history: Sequence[Node], is_fast: bool, is_lazy: bool, prune: bool
+        self,
+        compiled: CompiledInput,
+        source: DecodedInput,
+        history: Sequence[Node],
+        is_fast: bool,
+        is_lazy: bool,
+        prune: bool,
     ) -> None:
-        self._ground = ground
+        self._compiled = compiled
         self._is_fast = is_fast
         self._is_lazy = is_lazy
         self._history = history
         self._prune = prune
-        self._whole = ground.whole
+        self._whole = compiled.whole
         self.source = source
         self._lengths: list[int] = []
-        self._road = ground.road if is_fast else None  # None: the chart reads
+        self._fast_path = compiled.fast_path if is_fast else None  # None: the Earley parser reads
 
     @property
     def binary(self) -> bool:
-        """Whether leaves are bytes."""
-        return self._ground.tables.binary
+        """True if leaves are bytes."""
+        return self._compiled.tables.binary
 
     @property
     def _unit(self) -> int:
-        """Into how many parts the chart divides a character."""
-        return self._ground.tables.unit
+        """The number of parser positions per character."""
+        return self._compiled.tables.unit
 
     def prepare(self) -> None:
-        """Work out now what would be worked out when the first message is read, for all matchers of this shape."""
-        if self._road is not None:
-            self._road.prepare()
+        """Compile now what would be compiled with the first message, for all matchers of this grammar."""
+        if self._fast_path is not None:
+            self._fast_path.prepare()
 
     @property
-    def road(self) -> str:
-        """Who does the reading: "direct" or "chart"."""
-        return "chart" if self._road is None else "direct"
+    def parser_name(self) -> str:
+        """The parser that reads: "fast path" or "Earley"."""
+        return "Earley" if self._fast_path is None else "fast path"
 
     @property
     def crashes(self) -> list[str]:
-        """What went wrong in computed bounds."""
-        if self._road is not None or not self._chart.crashes:
+        """The errors that computed bounds raised."""
+        if self._fast_path is not None or not self._parser.crashes:
             return []
-        return self._witness.crashes  # which knows in which order they come
+        return self._reference_parser.crashes  # which has them in order
 
     @property
     def length(self) -> int:
-        """How much has been fed."""
+        """The number of units fed."""
         return self.source.length
 
     def feed(self, data: str | bytes) -> Progress:
@@ -283,14 +291,14 @@ class Matcher:
         return self._read(self.source.take(data))
 
     def read_text(self, text: str, *, ended: bool = False) -> Progress:
-        """Read what the source has taken for all who share it."""
+        """Read a piece that the shared source has decoded."""
         self._has_ended = ended
         return self._read(text)
 
     def finish(self, last: str | bytes = "") -> Progress:
-        """Read the last piece, if there is one more; then there is no more.
+        """Read the last piece, if there is one more, and tell the end of the input.
 
-        A message that is known to be all there is read faster so than by `feed`, which must ask how it may go on.
+        A complete message is read faster so than by `feed`, which must ask how it may go on.
 
         :raises ValueError: there is a piece, but the input has been told to be finished
         :raises TypeError: a text is fed partly as str and partly as bytes
@@ -299,14 +307,14 @@ class Matcher:
             if last:
                 raise ValueError("the end of the input has been told already")
             return self.progress
-        source, road = self.source, self._road
+        source, fast_path = self.source, self._fast_path
         is_whole = self._whole and not source.length
         text = source.take(last, is_last=True) if last else source.finish()
         self._has_ended = True
-        if is_whole and road is not None and not self._history:
-            self._root, self._text = road.read_whole(text, self._is_lazy), text
+        if is_whole and fast_path is not None and not self._history:
+            self._root, self._text = fast_path.read_whole(text, self._is_lazy), text
             if self._root is not None:
-                self._machine = None  # which has not read anything
+                self._machine = None  # it has not read anything
                 return self._all_read()
         return self._read(text)
 
@@ -317,7 +325,7 @@ class Matcher:
     def trees(self, length: int | None = None) -> Iterator[Node]:
         """All derivations of the first `length` units (default: all the input), made as they are asked for.
 
-        Their order is stated in `matching.forest`. A matcher for a whole input has trees of its full length only.
+        Their order is stated in `matching.parse_forest`. A matcher for a whole input has trees of its full length only.
         """
         if self._root is not None and (length is None or length == self.length):
             return iter((self._root,))
@@ -326,55 +334,55 @@ class Matcher:
         characters = self.source.characters(length)
         if characters is None or (self._whole and length != self.length):
             return iter(())
-        if self._road is not None:
-            node = self._only_tree(self._road, characters)
-            if self._road is not None:
+        if self._fast_path is not None:
+            node = self._only_tree(self._fast_path, characters)
+            if self._fast_path is not None:
                 return iter(() if node is None else (node,))
-        return trees(self._chart, self._chart.ends.get(characters * self._unit, []))
+        return trees(self._parser, self._parser.ends.get(characters * self._unit, []))
 
     def partial_trees(self) -> Iterator[Node]:
         """All derivations of which the input is the beginning, as far as it goes.
 
         Nodes whose end has not been seen are `OpenNode`s. A terminal seen in part is a leaf with that part; one that
-        matches what was seen counts as seen to its end, even if it could go on. Open nodes with nothing in them are
-        left out, all but the root. If the input is complete, its complete trees come first; if it is empty, what it is
-        about to begin with does.
+        matches what was seen counts as seen to its end, even if it could go on. Open nodes without children are left
+        out, all but the root. If the input is complete, its complete trees come first; if it is empty, a tree of the
+        symbols that it begins with.
         """
         yield from self.trees()
-        chart = self._witness
-        if self.source.is_read_by(chart.limit // self._unit):
-            yield from partial_trees(chart)
+        parser = self._reference_parser
+        if self.source.is_read_by(parser.limit // self._unit):
+            yield from partial_trees(parser)
 
     def _read(self, text: str) -> Progress:
-        """Go on with more of the input, or with its end."""
+        """Read more of the input, or its end."""
         if self._root is not None:
             return self._all_read()
-        if self._road is not None:
-            progress = self._read_directly(self._machine or self._new_machine(self._road), text)
+        if self._fast_path is not None:
+            progress = self._read_by_fast_path(self._machine or self._new_machine(self._fast_path), text)
             if progress is not None:
                 return progress
-            text = ""  # the chart has seen it by now
-        return self._read_by_chart(text)
+            text = ""  # the Earley parser has read it by now
+        return self._read_by_earley(text)
 
-    # --- The direct road --------------------------------------------------------------------------------------------
+    # --- Fast path --------------------------------------------------------------------------------------------------
 
     def _all_read(self) -> Progress:
-        """Where a matcher stands that has read the message in one step."""
+        """The progress of a matcher that has read a complete message at once."""
         return Progress((self.source.length,), True, False)
 
-    def _new_machine(self, road: Road) -> Machine:
-        machine = self._machine = road.machine(lazy=self._is_lazy)
+    def _new_machine(self, fast_path: FastPath) -> FastPathMachine:
+        machine = self._machine = fast_path.machine(lazy=self._is_lazy)
         if self._history:
             machine.remember(self._history)
         return machine
 
-    def _read_directly(self, machine: Machine, text: str) -> Progress | None:
-        """None: the machine is lost."""
+    def _read_by_fast_path(self, machine: FastPathMachine, text: str) -> Progress | None:
+        """The progress; None if the machine falls back."""
         status = machine.read(text, ended=self._has_ended)
         size = machine.size
         complete_here = machine.would_be_done() if status == WAITING else status == DONE and machine.at == size
-        if machine.status == LOST:
-            self._leave_road()
+        if machine.status == FALL_BACK:
+            self._leave_fast_path()
             return None
         is_read = self.source.is_read_by(size)
         if self._whole:
@@ -386,62 +394,62 @@ class Matcher:
             if complete_here and size not in machine.lengths[-1:]:
                 lengths = [*lengths, self.source.offset(size)]
             complete_here = is_read and self.length in lengths[-1:]
-        obituary = None if status == WAITING or complete_here else self._obituary
-        return Progress(lengths, complete_here, status == WAITING, obituary)
+        failure = None if status == WAITING or complete_here else self._failure
+        return Progress(lengths, complete_here, status == WAITING, failure)
 
-    def _only_tree(self, road: Road, size: int) -> Node | None:
-        """The tree of the first `size` characters, if there is one. Whether it can be known is known afterwards."""
-        machine = reader = self._machine or self._new_machine(road)
+    def _only_tree(self, fast_path: FastPath, size: int) -> Node | None:
+        """The tree of the first `size` characters, if there is one. The machine may fall back."""
+        machine = reader = self._machine or self._new_machine(fast_path)
         if machine.status != DONE or machine.at != size:
-            reader = self._new_machine(road)
+            reader = self._new_machine(fast_path)
             self._machine = machine
             reader.read(machine.buffer[:size], ended=True)
-        if reader.status == LOST:
-            self._leave_road()
+        if reader.status == FALL_BACK:
+            self._leave_fast_path()
         return reader.root if reader.status == DONE and reader.at == size else None
 
-    def _leave_road(self) -> None:
-        """From here on the chart reads."""
-        assert self._chart  # which takes over what the machine has read
-        self._road = self._machine = None
-        self._ground.note_lost()
+    def _leave_fast_path(self) -> None:
+        """Let the Earley parser read from here on."""
+        assert self._parser  # made here, it takes over the input of the machine
+        self._fast_path = self._machine = None
+        self._compiled.note_fallback()
         self._lengths = []
         self._told = 0
 
-    # --- The chart --------------------------------------------------------------------------------------------------
+    # --- Earley parser ----------------------------------------------------------------------------------------------
 
     @property
-    def _chart(self) -> Chart:
-        """The chart of all the input so far. Made when the direct road is left, or was never taken."""
-        chart = self._made_chart
-        if chart is None:
-            tokens = self._ground.tokens if self._is_fast else None
-            chart = self._made_chart = self._new_chart(tokens)
+    def _parser(self) -> EarleyParser:
+        """The Earley parser of all the input so far, made when the fast path is left or was never taken."""
+        parser = self._cached_parser
+        if parser is None:
+            tokens = self._compiled.tokens if self._is_fast else None
+            parser = self._cached_parser = self._new_parser(tokens)
             if self._machine is not None:
-                chart.extend(self._machine.buffer)
-        return chart
+                parser.extend(self._machine.buffer)
+        return parser
 
     @property
-    def _witness(self) -> Chart:
-        """A chart of all the input so far that knows what is open, and what was expected."""
-        if self._road is None and self._chart.knows_all:
-            return self._chart
-        chart = self._made_witness
-        if chart is None:
-            chart = self._made_witness = self._new_chart()
-        read = self._text if self._road is not None else self._chart.buffer
+    def _reference_parser(self) -> EarleyParser:
+        """A parser of all the input so far that knows open nodes and expected terminals."""
+        if self._fast_path is None and self._parser.tracks_expected:
+            return self._parser
+        parser = self._cached_reference
+        if parser is None:
+            parser = self._cached_reference = self._new_parser()
+        read = self._text if self._fast_path is not None else self._parser.buffer
         if self._machine is not None:
             read = self._machine.buffer
-        # What comes after the place of death changes nothing.
-        if chart.is_alive:
-            chart.extend(read[len(chart.buffer) :])
-        return chart
+        # Input after the failure changes nothing.
+        if parser.is_alive:
+            parser.extend(read[len(parser.buffer) :])
+        return parser
 
-    def _new_chart(self, tokens: Tokens | None = None) -> Chart:
-        ground = self._ground
-        return Chart(
-            ground.tables,
-            ground.bound,
+    def _new_parser(self, tokens: TokenTable | None = None) -> EarleyParser:
+        compiled = self._compiled
+        return EarleyParser(
+            compiled.tables,
+            compiled.bound,
             first_tree,
             self._history,
             prune=self._prune,
@@ -449,38 +457,38 @@ class Matcher:
             lazy=self._is_lazy,
         )
 
-    def _read_by_chart(self, text: str) -> Progress:
-        chart = self._chart
-        if chart.is_alive:
-            chart.extend(text)
-        self._tell_lengths(chart.end_positions, self._unit)
-        complete_here = chart.limit in chart.ends and self.source.is_read_by(chart.limit // self._unit)
+    def _read_by_earley(self, text: str) -> Progress:
+        parser = self._parser
+        if parser.is_alive:
+            parser.extend(text)
+        self._tell_lengths(parser.end_positions, self._unit)
+        complete_here = parser.limit in parser.ends and self.source.is_read_by(parser.limit // self._unit)
         lengths = self._lengths
         if self._whole:
             lengths = [self.length] if complete_here else []
-        may_go_on = chart.is_alive and not self._has_ended
+        may_go_on = parser.is_alive and not self._has_ended
         if self._has_ended and complete_here:
-            chart.let_go()
-        obituary = None if may_go_on or complete_here else self._obituary
-        return Progress(lengths, complete_here, may_go_on, obituary)
+            parser.release()
+        failure = None if may_go_on or complete_here else self._failure
+        return Progress(lengths, complete_here, may_go_on, failure)
 
     def _tell_lengths(self, ends: list[int], unit: int = 1) -> None:
-        """Take over the ends that have been found since, in parts of characters if need be."""
+        """Take over the ends found since; `unit` is the number of positions per character."""
         for end in ends[self._told :]:
             if end % unit == 0:
                 self._lengths.append(self.source.offset(end // unit))
         self._told = len(ends)
 
-    def _obituary(self) -> tuple[int, tuple[str, ...]]:
-        """Where the reading ended for good, and what was expected there."""
-        if self._epitaph is None:
-            chart = self._witness
-            if chart.is_alive:
-                position, steps, is_end = chart.limit, [item.step for item in chart.frontier], False
-                steps.sort(key=lambda step: step.order)
+    def _failure(self) -> tuple[int, tuple[str, ...]]:
+        """The offset at which the input failed, and the terminals expected there."""
+        if self._cached_failure is None:
+            parser = self._reference_parser
+            if parser.is_alive:
+                position, slots, is_end = parser.limit, [item.slot for item in parser.frontier], False
+                slots.sort(key=lambda slot: slot.order)
             else:
-                position = chart.furthest
-                steps, is_end = chart.expected_at_furthest()
-            names = [step.shown for step in steps] + (["end of input"] if is_end else [])
-            self._epitaph = self.source.offset(position // self._unit), tuple(dict.fromkeys(names))
-        return self._epitaph
+                position = parser.furthest
+                slots, is_end = parser.expected_at_furthest()
+            names = [slot.shown for slot in slots] + (["end of input"] if is_end else [])
+            self._cached_failure = self.source.offset(position // self._unit), tuple(dict.fromkeys(names))
+        return self._cached_failure

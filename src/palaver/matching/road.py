@@ -1,7 +1,7 @@
-"""A grammar made ready for the direct road: its programs, its functions, and what its machines share.
+"""Fast path: the compiled programs and generated functions of a grammar, and what its machines share.
 
-Machines (`direct`) read messages that come in pieces. A message that is all there is mostly read without one. What a
-lazy node is made of is worked out here, too, by a function or a machine of its own.
+Machines (`fast_path_machine`) read messages that come in pieces. A complete message is mostly read by a regex or a
+generated function. The children of lazy nodes are made here, too.
 """
 
 from __future__ import annotations
@@ -10,64 +10,67 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from palaver.grammar.code import SPEC_CODE_RAISES
-from palaver.matching.direct import DEAD, DONE, LOST, MANY, Machine
-from palaver.matching.generated import GaveUp, Library
-from palaver.matching.lookahead import Walks
-from palaver.matching.program import (
+from palaver.matching.direct import FastPathMachine
+from palaver.matching.fast_path_scanner import DONE, FAILED, FALL_BACK
+from palaver.matching.generated import FunctionLibrary
+from palaver.matching.generated_lookups import GaveUp
+from palaver.matching.instructions import (
     CALL,
-    HOT,
-    KEPT,
     STOP,
     TOKEN,
     Dialect,
     Expansion,
-    Field,
-    Op,
-    Parts,
-    Program,
-    Read,
+    FieldValue,
+    ParseInstruction,
+    ReadFunction,
     Unsupported,
 )
-from palaver.matching.regular import END_MARK, Regular
-from palaver.matching.steps import Computed, Nonterminal, Step
-from palaver.matching.tables import BoundEvaluator, Tables
+from palaver.matching.lookahead import Lookahead
+from palaver.matching.matching_limits import CALLS_BEFORE_GENERATING, MAX_KEPT_TEXT, MIN_CHARACTERS_TO_PAUSE_COLLECTOR
+from palaver.matching.program import FastPathParts, FastPathProgram
+from palaver.matching.regular import RegexRules
+from palaver.matching.rule_regexes import END_MARK
+from palaver.matching.steps import Computed, GrammarSlot, Nonterminal
+from palaver.matching.tables import BoundEvaluator, GrammarTables
 from palaver.spec.ast import Expression
 from palaver.trees.lazy import LazyNode, known_node
 from palaver.trees.node import Node, Part, new
 
-_STOP: Final = Op(STOP)
+_STOP: Final = ParseInstruction(STOP)
 _DIGITS: Final = {chr(byte): f"{byte:08b}" for byte in range(256)}
 
 
-class Road:
-    """A grammar made ready for machines. `by_chart` reads a text as a rule when a machine is lost."""
+class FastPath:
+    """A grammar compiled for machines. `by_earley` reads a text as a rule when a machine falls back."""
 
     def __init__(
         self,
-        tables: Tables,
+        tables: GrammarTables,
         bound: BoundEvaluator,
         is_pure: Callable[[Expression], bool],
-        by_chart: Callable[[Nonterminal, str], Node],
+        by_earley: Callable[[Nonterminal, str], Node],
         *,
         whole: bool,
     ) -> None:
         self.tables = tables
-        self.paths = len(tables.trails.paths)
+        self.paths = len(tables.bound_paths.paths)
         self.bound = bound
         self.whole = whole
-        self._by_chart = by_chart
-        self.regular = Regular(tables)
-        self._parts = Parts(tables, self.regular, Walks(tables), Walks(tables, in_bits=True), whole, is_pure)
-        self._programs = {dialect: Program(self._parts, dialect, self) for dialect in Dialect}
-        self._libraries: dict[tuple[Program, bool], Library] = {}
-        self._starts: dict[bool, tuple[Program, Op]] = {}
+        self._by_earley = by_earley
+        self.regex_rules = RegexRules(tables)
+        self._parts = FastPathParts(
+            tables, self.regex_rules, Lookahead(tables), Lookahead(tables, in_bits=True), whole, is_pure
+        )
+        self._programs = {dialect: FastPathProgram(self._parts, dialect, self) for dialect in Dialect}
+        self._libraries: dict[tuple[FastPathProgram, bool], FunctionLibrary] = {}
+        self._starts: dict[bool, tuple[FastPathProgram, ParseInstruction]] = {}
 
-    def machine(self, *, lazy: bool) -> Machine:
+    def machine(self, *, lazy: bool) -> FastPathMachine:
         """A machine for a message."""
-        return Machine(self, *self._begin(lazy))
+        return FastPathMachine(self, *self._begin(lazy))
 
-    def _begin(self, lazy: bool) -> tuple[Program, Op]:
-        """The program for a message that begins now, and its first instruction."""
+    def _begin(self, lazy: bool) -> tuple[FastPathProgram, ParseInstruction]:
+        """The program for a message, and its first instruction."""
         begin = self._starts.get(lazy)
         if begin is None:
             program = self._programs[Dialect.SKETCH if lazy else Dialect.FULL]
@@ -77,21 +80,21 @@ class Road:
         return begin
 
     def prepare(self) -> None:
-        """Work out what would be worked out when the first message is read, and when somebody looks into it."""
+        """Compile now what would be compiled with the first message, and with the first look into its tree."""
         program, op = self._begin(True)
         program.prepare(op)
         detail = self._programs[Dialect.DETAIL]
         detail.prepare(detail.call(self.tables.start, None, _STOP))
 
     def read_whole(self, text: str, lazy: bool) -> Node | None:
-        """The tree of a message that is all there, if that is known without a machine; None says nothing."""
+        """The tree of a complete message, if a regex or function can read it; None says nothing."""
         _, op = self._begin(lazy)
         if END_MARK in text:
             return None
         if op.kind == TOKEN:
             match = op.match(text, 0)
             return self.node(op, text) if match is not None and match.end() == len(text) else None
-        if op.kind != CALL or len(text) >= MANY:
+        if op.kind != CALL or len(text) >= MIN_CHARACTERS_TO_PAUSE_COLLECTOR:
             return None
         read = op.reads[True]
         if read is None or isinstance(read, bool):
@@ -105,37 +108,37 @@ class Road:
         node = new(Node, (op.symbol, children, (), op.parties))
         return self.known(node, text) if text else node
 
-    def node(self, op: Op, text: str) -> Node:
+    def node(self, op: ParseInstruction, text: str) -> Node:
         """The node of a token."""
         said = text.encode("latin-1") if self.tables.binary else text
         if op.is_leaf:
             return new(Node, (op.symbol, (said,), (), op.parties))
         if op.is_lazy and text:
             return new(LazyNode, (op.symbol, (said, op.expand), (), op.parties))
-        if op.kept is not None and len(text) <= KEPT:
+        if op.kept is not None and len(text) <= MAX_KEPT_TEXT:
             return op.kept[text]
         return new(Node, (op.symbol, op.expand.children(text), (), op.parties))
 
     def known(self, node: Node, text: str) -> Node:
-        """The same node, knowing its text."""
+        """The same node, with its text cached."""
         return known_node(node, text.encode("latin-1") if self.tables.binary else text)
 
     def rule(self, nonterminal: Nonterminal, dialect: Dialect, *, unpacked: bool) -> Expansion:
         program = self._programs[dialect]
-        return _Expansion(self, program, lambda: program.entry(nonterminal), nonterminal, unpacked=unpacked)
+        return _RuleExpansion(self, program, lambda: program.entry(nonterminal), nonterminal, unpacked=unpacked)
 
-    def steps(self, steps: Sequence[Step]) -> Expansion:
+    def slots(self, slots: Sequence[GrammarSlot]) -> Expansion:
         program = self._programs[Dialect.BITS]
-        return _Expansion(self, program, lambda: program.chain(steps, _STOP), None, unpacked=True)
+        return _RuleExpansion(self, program, lambda: program.chain(slots, _STOP), None, unpacked=True)
 
-    def library(self, program: Program, *, ended: bool) -> Library:
-        """The functions for the rules of a program."""
+    def library(self, program: FastPathProgram, *, ended: bool) -> FunctionLibrary:
+        """The generated functions for the rules of a program."""
         key = program, ended
         if key not in self._libraries:
-            self._libraries[key] = Library(program, self.limits, binary=self.tables.binary, ended=ended)
+            self._libraries[key] = FunctionLibrary(program, self.limits, binary=self.tables.binary, ended=ended)
         return self._libraries[key]
 
-    def limits(self, op: Op, fields: Sequence[Field | None]) -> tuple[int, int | None] | int:
+    def limits(self, op: ParseInstruction, fields: Sequence[FieldValue | None]) -> tuple[int, int | None] | int:
         """The limits of a repetition, or else a status."""
         least, most = op.least, op.most
         if isinstance(least, int) and not isinstance(most, Computed):
@@ -144,9 +147,9 @@ class Road:
         if op.path is not None:
             field = fields[op.path]
             if field is None:
-                return DEAD
+                return FAILED
             text = field[1]
-        # What depends on a short field only is not computed twice.
+        # A limit that depends on a short field only is not computed twice.
         known = op.limits.get(text)
         if known is not None:
             return known
@@ -155,18 +158,20 @@ class Road:
             op.limits[text] = limits
         return limits
 
-    def _compute_limits(self, op: Op, fields: Sequence[Field | None]) -> tuple[int, int | None] | int:
+    def _compute_limits(
+        self, op: ParseInstruction, fields: Sequence[FieldValue | None]
+    ) -> tuple[int, int | None] | int:
         least, most = op.least, op.most
         try:
             low = least if isinstance(least, int) else self._count(least, fields)
             high = low if most == least else self._count(most, fields) if isinstance(most, Computed) else most
         except SPEC_CODE_RAISES:
-            return LOST  # the chart will tell
+            return FALL_BACK  # the Earley parser will report it
         if low is None or (high is None and most is not None) or (high is not None and (high < 0 or low > high)):
-            return DEAD
+            return FAILED
         return max(0, low), high
 
-    def _count(self, computed: Computed, fields: Sequence[Field | None]) -> int | None:
+    def _count(self, computed: Computed, fields: Sequence[FieldValue | None]) -> int | None:
         node = None
         if computed.path is not None:
             field = fields[computed.path]
@@ -175,32 +180,32 @@ class Road:
             node = field[0]
         return int(self.bound(computed.expression, node))
 
-    def read_by_chart(self, nonterminal: Nonterminal, text: str) -> tuple[Part, ...]:
-        return self._by_chart(nonterminal, text).children
+    def read_by_earley(self, nonterminal: Nonterminal, text: str) -> tuple[Part, ...]:
+        return self._by_earley(nonterminal, text).children
 
 
-class _Expansion:
-    """Makes the parts of a rule, or of steps over bits, by a function or a machine of its own."""
+class _RuleExpansion:
+    """Makes the children of a rule, or the parts of bits, by a function or a machine of its own."""
 
-    __slots__ = ("_entry", "_first", "_nonterminal", "_patience", "_program", "_read", "_road", "_unpacked")
+    __slots__ = ("_entry", "_fast_path", "_first", "_nonterminal", "_patience", "_program", "_read", "_unpacked")
 
     def __init__(
         self,
-        road: Road,
-        program: Program,
-        entry: Callable[[], Op],
+        fast_path: FastPath,
+        program: FastPathProgram,
+        entry: Callable[[], ParseInstruction],
         nonterminal: Nonterminal | None,
         *,
         unpacked: bool,
     ) -> None:
-        self._road = road
+        self._fast_path = fast_path
         self._program = program
         self._entry = entry
-        self._first: Op | None = None
+        self._first: ParseInstruction | None = None
         self._nonterminal = nonterminal
         self._unpacked = unpacked
-        self._read: Read | None = None
-        self._patience = HOT
+        self._read: ReadFunction | None = None
+        self._patience = CALLS_BEFORE_GENERATING
 
     def __call__(self, data: str | bytes) -> tuple[Part, ...]:
         return self.children(data if isinstance(data, str) else data.decode("latin-1"))
@@ -219,14 +224,14 @@ class _Expansion:
         elif self._patience and self._nonterminal is not None:
             self._patience -= 1
             if self._patience == 0:
-                self._read = self._road.library(self._program, ended=True).function(self._nonterminal)
+                self._read = self._fast_path.library(self._program, ended=True).function(self._nonterminal)
         return self._children_by_machine(digits, text)
 
     def _children_by_machine(self, digits: str, text: str, *, is_fast: bool = True) -> tuple[Part, ...]:
         try:
             if self._first is None:
                 self._first = self._entry()
-            machine = Machine(self._road, self._program, self._first)
+            machine = FastPathMachine(self._fast_path, self._program, self._first)
             machine.is_fast = is_fast
             if machine.read(digits, ended=True) == DONE and machine.at == len(digits):
                 return tuple(machine.parts)
@@ -234,4 +239,4 @@ class _Expansion:
             pass
         if self._nonterminal is None:
             raise Unsupported
-        return self._road.read_by_chart(self._nonterminal, text)
+        return self._fast_path.read_by_earley(self._nonterminal, text)

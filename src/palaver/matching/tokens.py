@@ -1,17 +1,14 @@
-"""Rules that the chart reads at once, as if they were terminals.
+"""Token rules: rules that the Earley parser reads at once by a regex, like terminals.
 
-How it works
-------------
-Where the direct road gets lost, most of a message is certain all the same: numbers, names and fields that one pattern
-can read (`regular`). Such a rule has at most one end from any start, and one derivation, so the chart need not go
-into it. It takes the rule as a *token*: the pattern finds the end, and what lies between is a terminal to the chart.
-Its node is made with the tree, in the same way as on the direct road. A *run* is a repetition of a rule over single
-characters, whose end is certain: it has so many of them, or what follows is none of them.
+Where the fast path falls back, most of a message is certain all the same: numbers, names and fields that one regex can
+read (`regex_rules`). Such a rule has at most one end from any start, and one derivation, so the parser need not
+predict it: the regex finds the end. Its node is made with the tree, as on the fast path. A *character run* is a
+repetition of a rule over single characters whose end is certain: it has a fixed length, or none of them can follow.
 
-If the pattern does not see the end because the rest has not come yet, the chart goes into the rule after all.
+If the regex does not see the end because the rest has not come yet, the parser predicts the rule after all.
 
-A chart with tokens finds the same trees and the same lengths, and lives as long. But it does not know what was
-expected in the middle of a token, or is open there; who asks for that must ask a chart without.
+A parser with tokens finds the same trees and lengths. But it does not know what was expected inside a token, or is open
+there; a parser without tokens does.
 """
 
 from __future__ import annotations
@@ -19,28 +16,30 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from palaver.matching.program import SHORT, Dialect, Expander, Expansion, Known, MatchText
-from palaver.matching.regular import Lifted, Regular
+from palaver.matching.instructions import Dialect, Expander, Expansion, NodeCache
+from palaver.matching.matching_limits import MAX_SHARED_TEXT
+from palaver.matching.regular import RegexRules
+from palaver.matching.rule_regexes import MatchText, RulePattern
 from palaver.matching.steps import Nonterminal
-from palaver.matching.tables import Tables
+from palaver.matching.tables import GrammarTables
 from palaver.trees.lazy import LazyNode
 from palaver.trees.node import Node, NonTerminal, Part, Parties, new
 
-# What is said in place of an end: it may be anywhere, so go into it; or it cannot be here.
+# In place of an end: it may be anywhere, so predict the rule; or the token cannot be here.
 UNSURE: Final = -1
 NEVER: Final = -2
 
 
-class Token:
-    """A rule. `binary`: leaves are bytes."""
+class RuleToken:
+    """A rule read by one regex. `binary`: leaves are bytes."""
 
-    def __init__(self, symbol: NonTerminal, lifted: Lifted, expand: Expansion, *, binary: bool) -> None:
+    def __init__(self, symbol: NonTerminal, rule_pattern: RulePattern, expand: Expansion, *, binary: bool) -> None:
         self.symbol = symbol
-        self._match = lifted.match
-        self._is_closed = lifted.is_closed
-        self._longest = lifted.most
+        self._match = rule_pattern.pattern.match
+        self._is_closed = rule_pattern.is_closed
+        self._longest = rule_pattern.most
         self._expand = expand
-        self._known = Known(symbol, expand, lifted.pattern)
+        self._known = NodeCache(symbol, expand, rule_pattern.pattern)
         self._binary = binary
 
     def end(self, buffer: str, at: int) -> int:
@@ -55,7 +54,7 @@ class Token:
         return (self.node(text, parties, lazy=lazy),)
 
     def node(self, text: str, parties: Parties | None, *, lazy: bool) -> Node:
-        if parties is None and len(text) <= SHORT:
+        if parties is None and len(text) <= MAX_SHARED_TEXT:
             known: Node = self._known[text]
             return known
         if not lazy or not text:
@@ -64,10 +63,10 @@ class Token:
         return new(LazyNode, (self.symbol, (said, self._expand), (), parties))
 
 
-class Run:
-    """A repetition of a rule over single characters, of which `match` finds as many as there are."""
+class CharacterRun:
+    """A repetition of a rule over single characters, of which `match` finds the longest run."""
 
-    def __init__(self, match: MatchText, known: Known) -> None:
+    def __init__(self, match: MatchText, known: NodeCache) -> None:
         self._match = match
         self._known = known
 
@@ -85,48 +84,48 @@ class Run:
         return tuple(map(self._known.__getitem__, text))
 
 
-class Tokens(dict[Nonterminal, Token | Run | None]):
-    """What a chart can read at once; None for what it cannot. Found out when it is first asked."""
+class TokenTable(dict[Nonterminal, RuleToken | CharacterRun | None]):
+    """The tokens of a grammar, made when first asked for; None for a nonterminal that is not one."""
 
-    def __init__(self, tables: Tables, regular: Regular, expander: Expander) -> None:
+    def __init__(self, tables: GrammarTables, regex_rules: RegexRules, expander: Expander) -> None:
         self._tables = tables
-        self._regular = regular
+        self._regex_rules = regex_rules
         self._expander = expander
-        # Bits in a text are no bytes, and have no pattern.
+        # Bits in a text are no bytes, and have no regex.
         self._is_possible = tables.binary or tables.unit == 1
 
-    def __missing__(self, nonterminal: Nonterminal) -> Token | Run | None:
-        found: Token | Run | None = None
+    def __missing__(self, nonterminal: Nonterminal) -> RuleToken | CharacterRun | None:
+        found: RuleToken | CharacterRun | None = None
         if self._is_possible:
             found = self._run(nonterminal) if nonterminal.symbol is None else self._token(nonterminal)
         self[nonterminal] = found
         return found
 
-    def _token(self, rule: Nonterminal) -> Token | None:
-        lifted = self._lift(rule)
-        if lifted is None:
+    def _token(self, rule: Nonterminal) -> RuleToken | None:
+        rule_pattern = self._pattern_of(rule)
+        if rule_pattern is None:
             return None
         assert rule.symbol is not None  # a rule has a name
-        return Token(rule.symbol, lifted, self._expansion(rule), binary=self._tables.binary)
+        return RuleToken(rule.symbol, rule_pattern, self._expansion(rule), binary=self._tables.binary)
 
-    def _run(self, repetition: Nonterminal) -> Run | None:
-        step = repetition.alternatives[0]
-        rule = step.target
-        if not repetition.is_repetition or rule is None or rule.symbol is None or rule.is_tracked or step.parties:
+    def _run(self, repetition: Nonterminal) -> CharacterRun | None:
+        slot = repetition.alternatives[0]
+        rule = slot.target
+        if not repetition.is_repetition or rule is None or rule.symbol is None or rule.is_tracked or slot.parties:
             return None
-        lifted = self._lift(rule)
-        if lifted is None or not lifted.least == lifted.most == 1:
+        rule_pattern = self._pattern_of(rule)
+        if rule_pattern is None or not rule_pattern.least == rule_pattern.most == 1:
             return None
         is_exact = repetition.least == repetition.most
-        if not is_exact and lifted.chars & self._tables.edges.chars_after(repetition):
+        if not is_exact and rule_pattern.chars & self._tables.first_follow.chars_after(repetition):
             return None
-        characters = f"[{lifted.chars.as_class()}]"
-        known = Known(rule.symbol, self._expansion(rule), re.compile(characters))
-        return Run(re.compile(f"{characters}*+").match, known)
+        characters = f"[{rule_pattern.chars.as_class()}]"
+        known = NodeCache(rule.symbol, self._expansion(rule), re.compile(characters))
+        return CharacterRun(re.compile(f"{characters}*+").match, known)
 
-    def _lift(self, rule: Nonterminal) -> Lifted | None:
-        return self._regular.lift(rule, self._tables.edges.chars_after(rule))
+    def _pattern_of(self, rule: Nonterminal) -> RulePattern | None:
+        return self._regex_rules.pattern_of(rule, self._tables.first_follow.chars_after(rule))
 
     def _expansion(self, rule: Nonterminal) -> Expansion:
-        is_bits = self._regular.width(rule) is not None
+        is_bits = self._regex_rules.width(rule) is not None
         return self._expander.rule(rule, Dialect.BITS if is_bits else Dialect.DETAIL, unpacked=is_bits)

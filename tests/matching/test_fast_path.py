@@ -1,4 +1,4 @@
-"""The direct road: when it is taken, when it is left, and that it makes no node before someone looks."""
+"""The fast path: when it is taken, when it falls back, and that lazy nodes are made on demand."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import pytest
 from test_matcher import rules_of, shape_of
 
 import palaver
-from palaver.matching.lookahead import DEAD, LOST, UNDECIDED, Walks
-from palaver.matching.program import HOT
-from palaver.matching.regular import Regular
+from palaver.matching.lookahead import NO_ALTERNATIVE, UNDECIDABLE, UNDECIDED, Lookahead
+from palaver.matching.matching_limits import CALLS_BEFORE_GENERATING as HOT
+from palaver.matching.regular import RegexRules
 from palaver.matching.steps import Nonterminal
-from palaver.matching.tables import Tables
+from palaver.matching.tables import GrammarTables
 from palaver.trees.lazy import untouched
 from palaver.trees.node import Node
 
@@ -50,37 +50,37 @@ AMBIGUOUS = """
 """
 
 
-def road(spec: str, data: str | bytes, *, whole: bool = True) -> str:
+def parser_name(spec: str, data: str | bytes, *, whole: bool = True) -> str:
     matcher = palaver.loads(spec).matcher(whole=whole)
     matcher.feed(data)
-    return matcher.road
+    return matcher.parser_name
 
 
 @pytest.mark.parametrize(
     ("spec", "data"),
     [(LINES, REPLY), (NESTED, "[a,[b,[]],c]"), (PACKETS, b"\x01\x02ab\x3f\x00")],
 )
-def test_what_can_be_read_in_one_way_only_is_read_directly(spec: str, data: str | bytes) -> None:
-    assert road(spec, data) == "direct"
-    assert road(spec, data[: len(data) // 2]) == "direct"
+def test_a_message_with_one_derivation_is_read_by_the_fast_path(spec: str, data: str | bytes) -> None:
+    assert parser_name(spec, data) == "fast path"
+    assert parser_name(spec, data[: len(data) // 2]) == "fast path"
 
 
-def test_what_can_be_read_in_several_ways_is_left_to_the_chart() -> None:
-    assert road(AMBIGUOUS, "xx") == "chart"
-    assert road('<start> ::= <start> "a" | "a"', "aaa") == "chart"
+def test_an_ambiguous_message_is_left_to_the_earley_parser() -> None:
+    assert parser_name(AMBIGUOUS, "xx") == "Earley"
+    assert parser_name('<start> ::= <start> "a" | "a"', "aaa") == "Earley"
 
 
-def test_a_road_that_is_lost_again_and_again_is_not_tried_any_more() -> None:
+def test_a_fast_path_that_falls_back_again_and_again_is_not_tried_any_more() -> None:
     spec = palaver.loads(AMBIGUOUS)
     for _ in range(5):
         matcher = spec.matcher()
         assert matcher.finish("xx").complete_here
-    assert spec.matcher().road == "chart"
+    assert spec.matcher().parser_name == "Earley"
 
 
-def test_the_reference_takes_no_road() -> None:
+def test_the_reference_does_not_take_the_fast_path() -> None:
     spec = palaver.loads(LINES)
-    assert spec.matcher(reference=True).road == "chart"
+    assert spec.matcher(reference=True).parser_name == "Earley"
     assert spec.parse(REPLY, reference=True) == spec.parse(REPLY)
 
 
@@ -106,7 +106,7 @@ def test_a_function_gives_up_on_half_a_message_and_the_machine_waits() -> None:
     assert matcher.feed("[a,[b").may_go_on
     assert matcher.feed(",[]],c").may_go_on
     assert matcher.feed("]").complete_here
-    assert matcher.road == "direct"
+    assert matcher.parser_name == "fast path"
 
 
 def test_deep_nesting_is_no_problem() -> None:
@@ -115,7 +115,7 @@ def test_deep_nesting_is_no_problem() -> None:
         for _ in range(HOT + 1):
             matcher = spec.matcher()
             assert matcher.finish("[" * depth + "]" * depth).complete_here
-        assert matcher.road == "direct"
+        assert matcher.parser_name == "fast path"
 
 
 def test_a_list_written_with_right_recursion_may_be_long() -> None:
@@ -154,7 +154,7 @@ def test_memory_grows_with_the_input_and_no_faster() -> None:
     assert peak(1_600) < 12 * peak(200)
 
 
-def same_as_the_chart(spec: str, data: str, *, whole: bool = True) -> None:
+def same_as_the_earley_parser(spec: str, data: str, *, whole: bool = True) -> None:
     """Asked often enough for rules to become functions."""
     loaded = palaver.loads(spec)
     reference = loaded.matcher(whole=whole, reference=True)
@@ -167,7 +167,7 @@ def same_as_the_chart(spec: str, data: str, *, whole: bool = True) -> None:
         assert loaded.matcher(whole=whole).finish(data) == wanted
 
 
-def test_a_glance_at_what_may_be_empty_sees_enough() -> None:
+def test_a_peek_at_a_token_that_may_be_empty_is_enough() -> None:
     rounds = """
 <start> ::= <line>*
 <line> ::= "<" <head> <gap> "|" <gap> ">"
@@ -227,26 +227,26 @@ def test_texts_that_come_again_share_their_nodes_but_not_for_ever() -> None:
 
 
 def test_rounds_over_nothing_end() -> None:
-    same_as_the_chart("<start> ::= 'x' r'(?:ab)*'*\n", "xac")
-    same_as_the_chart("<start> ::= r'(?:ab)*'+ 'c'?\n", "ad")
+    same_as_the_earley_parser("<start> ::= 'x' r'(?:ab)*'*\n", "xac")
+    same_as_the_earley_parser("<start> ::= r'(?:ab)*'+ 'c'?\n", "ad")
 
 
-def test_bounds_see_what_functions_have_read() -> None:
+def test_bounds_see_fields_that_functions_have_read() -> None:
     spec = "<start> ::= <record>*\n<record> ::= <n> 'a'{int(<n>)}\n<n> ::= '0' | <d>\n<d> ::= '0' | '2'\n"
-    same_as_the_chart(spec, "2")
-    same_as_the_chart(spec, "2aa0" * 3 + "2a")
+    same_as_the_earley_parser(spec, "2")
+    same_as_the_earley_parser(spec, "2aa0" * 3 + "2a")
 
 
 def test_a_stream_that_ends_tells_shorter_messages_too() -> None:
-    same_as_the_chart("<start> ::= <x>{1,2} ('x' | 'y')\n<x> ::= 'x'\n", "xxx", whole=False)
+    same_as_the_earley_parser("<start> ::= <x>{1,2} ('x' | 'y')\n<x> ::= 'x'\n", "xxx", whole=False)
 
 
 def test_a_field_that_may_go_on_counts_nothing_yet() -> None:
-    same_as_the_chart("<start> ::= <n> 'a'{int(<n>)}\n<n> ::= r'[0-9]{1,2}'\n", "1")
+    same_as_the_earley_parser("<start> ::= <n> 'a'{int(<n>)}\n<n> ::= r'[0-9]{1,2}'\n", "1")
 
 
-def test_a_message_that_may_go_on_behind_a_look_ahead_says_so() -> None:
-    same_as_the_chart("<start> ::= 'x' <y> 'a'\n<y> ::= r'(?:ab)*'\n", "xa")
+def test_a_message_that_may_go_on_after_a_lookahead_is_told() -> None:
+    same_as_the_earley_parser("<start> ::= 'x' <y> 'a'\n<y> ::= r'(?:ab)*'\n", "xa")
 
 
 def test_nothing_is_kept_of_a_message_that_nobody_needs() -> None:
@@ -267,7 +267,7 @@ def test_nothing_is_kept_of_a_message_that_nobody_needs() -> None:
 # --- Lazy trees -------------------------------------------------------------------------------------------------------
 
 
-def test_nothing_is_made_before_someone_looks() -> None:
+def test_lazy_children_are_made_on_first_access() -> None:
     tree = palaver.loads(LINES).parse(REPLY)
     assert untouched(tree.node) == REPLY
     assert str(tree) == REPLY
@@ -297,11 +297,11 @@ def test_the_last_piece_may_come_with_the_end() -> None:
         matcher.finish("more")
 
 
-def test_a_stream_tells_all_lengths_and_leaves_what_follows() -> None:
+def test_a_stream_tells_all_lengths_and_leaves_the_rest() -> None:
     spec = palaver.loads('<start> ::= <line>*\n<line> ::= r"[a-z]+" "\\n"\n')
     matcher = spec.matcher(whole=False)
     progress = matcher.feed("ab\ncd\n12")
-    assert matcher.road == "direct"
+    assert matcher.parser_name == "fast path"
     assert (progress.complete, progress.may_go_on, progress.complete_here) == ((0, 3, 6), False, False)
     assert [str(palaver.Tree(node)) for node in matcher.trees(progress.longest)] == ["ab\ncd\n"]
 
@@ -321,34 +321,34 @@ def test_a_character_that_is_none_is_read_too() -> None:
 # --- Look-ahead and lifting, by themselves ----------------------------------------------------------------------------
 
 
-def named(tables: Tables, symbol: str) -> Nonterminal:
+def named(tables: GrammarTables, symbol: str) -> Nonterminal:
     return next(nonterminal for nonterminal in tables.nonterminals if nonterminal.symbol == symbol)
 
 
-def tables_of(spec: str) -> Tables:
-    return Tables(rules_of(spec), "<start>", binary=False, whole=True)
+def tables_of(spec: str) -> GrammarTables:
+    return GrammarTables(rules_of(spec), "<start>", binary=False, whole=True)
 
 
 def way(spec: str, text: str, *, ended: bool = False) -> int:
     """Which alternative of <x> it is."""
     tables = tables_of(spec)
-    outlook = Walks(tables).alternatives(named(tables, "<x>"))
+    state = Lookahead(tables).alternatives(named(tables, "<x>"))
     for char in text:
-        if outlook.way != UNDECIDED:
-            return outlook.way
-        outlook = outlook[char]
-    return outlook.way_at_end if ended else outlook.way
+        if state.way != UNDECIDED:
+            return state.way
+        state = state[char]
+    return state.way_at_end if ended else state.way
 
 
-def test_look_ahead_reads_as_far_as_it_must_and_no_further() -> None:
+def test_lookahead_reads_as_far_as_it_must_and_no_further() -> None:
     spec = '<start> ::= <x> "."\n<x> ::= "ab" | "ac" | "d"\n'
     assert way(spec, "d") == 2
     assert way(spec, "a") == UNDECIDED
     assert way(spec, "ac") == 1
-    assert way(spec, "x") == DEAD
+    assert way(spec, "x") == NO_ALTERNATIVE
 
 
-def test_look_ahead_goes_on_behind_the_rule() -> None:
+def test_lookahead_goes_on_after_the_rule() -> None:
     spec = '<start> ::= <x> "b" | "c" <x> "d"\n<x> ::= "a" | "a" "a"\n'
     assert way(spec, "aa") == 1
     assert way(spec, "ab") == 0
@@ -356,23 +356,23 @@ def test_look_ahead_goes_on_behind_the_rule() -> None:
     assert way(spec, "a", ended=True) == 0
 
 
-def test_look_ahead_that_cannot_end_gives_up() -> None:
+def test_lookahead_that_cannot_end_gives_up() -> None:
     spec = '<start> ::= <x>\n<x> ::= "a"* "b" | "a"* "c"\n'
     assert way(spec, "a" * 150 + "c") == 1
-    assert way(spec, "a" * 300 + "c") == LOST
+    assert way(spec, "a" * 300 + "c") == UNDECIDABLE
 
 
 def lifted(spec: str) -> bool:
     tables = tables_of(spec)
     target = named(tables, "<x>")
-    return Regular(tables).lift(target, Walks(tables).chars_after(target, whole=True)) is not None
+    return RegexRules(tables).pattern_of(target, Lookahead(tables).chars_after(target, whole=True)) is not None
 
 
 @pytest.mark.parametrize(
     "rule",
     ['r"[a-z]+"', '("ab" | "ac")* "d"', '"a" | "b" <x>', "<y>{2,3}", '"a"? "b"', "<y> | <y> <x>", '<y> | <y> "," <x>'],
 )
-def test_what_is_regular_and_never_in_doubt_becomes_a_pattern(rule: str) -> None:
+def test_a_deterministic_regular_rule_becomes_a_regex(rule: str) -> None:
     assert lifted(f'<start> ::= <x> "."\n<x> ::= {rule}\n<y> ::= "y"\n')
 
 
@@ -380,7 +380,7 @@ def test_what_is_regular_and_never_in_doubt_becomes_a_pattern(rule: str) -> None
     "rule",
     ['"a"* "a"', '"a" | "a"', '"(" <x>? ")"', '"a"* "."?', '("a" | "ab") ("c" | "bc")', 'r"(?!no)[a-z]+"', '(""|"a")*'],
 )
-def test_what_is_in_doubt_does_not(rule: str) -> None:
+def test_a_nondeterministic_rule_does_not(rule: str) -> None:
     assert not lifted(f'<start> ::= <x> "."\n<x> ::= {rule}\n')
 
 

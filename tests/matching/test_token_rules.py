@@ -1,4 +1,4 @@
-"""What the chart reads at once, and that nobody can tell but by the time it takes."""
+"""Token rules change no answer of the Earley parser, only its time."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from differential import KINDS, Run
 from test_matcher import rules_of
 
 import palaver
-from palaver.matching.matcher import Ground, Matcher, compile_matcher
+from palaver.matching.matcher import CompiledInput, Matcher, compile_matcher
 from palaver.spec.ast import Expression
 from palaver.trees.lazy import untouched
 from palaver.trees.node import Node, Part
 from palaver.trees.values import to_int
 
-# Left recursion, so the direct road is never taken.
+# Left recursion, so the fast path is never taken.
 SUMS = """
 <start> ::= <sum>
 <sum> ::= <sum> "+" <number> | <number>
@@ -35,14 +35,14 @@ FIELDS = """
 
 
 def matchers(spec: str, *pieces: str | bytes, whole: bool = True, lazy: bool = True) -> tuple[Matcher, Matcher]:
-    """A matcher that reads by the chart with tokens, and one that reads by the chart alone."""
+    """Matchers by the Earley parser, with tokens and without."""
     compiled = palaver.loads(spec)
     with_tokens = compiled.matcher(whole=whole, lazy=lazy)
     alone = compiled.matcher(whole=whole, reference=True)
     for piece in pieces:
         with_tokens.feed(piece)
         alone.feed(piece)
-    assert with_tokens.road == alone.road == "chart"
+    assert with_tokens.parser_name == alone.parser_name == "Earley"
     return with_tokens, alone
 
 
@@ -55,7 +55,7 @@ def nodes(part: Part, symbol: str) -> list[Node]:
     return [node for child in part.children for node in nodes(child, symbol)]
 
 
-def test_a_rule_that_one_pattern_can_read_is_a_token() -> None:
+def test_a_rule_that_one_regex_can_read_is_a_token() -> None:
     with_tokens, alone = matchers(SUMS, "1+-23.5+400+")
     with_tokens.feed("6")
     alone.feed("6")
@@ -78,7 +78,7 @@ def test_a_token_that_is_not_seen_to_its_end_goes_on_with_the_next_piece() -> No
 
 
 @pytest.mark.parametrize("data", ["1+-", "1+2.", "1+-23.x", "1+2x", "1++2", "+", "1.2.3"])
-def test_what_was_expected_inside_of_a_token_is_told(data: str) -> None:
+def test_terminals_expected_inside_a_token_are_told(data: str) -> None:
     with_tokens, alone = matchers(SUMS, data)
     assert with_tokens.progress == alone.progress
     assert with_tokens.finish() == alone.finish()
@@ -86,7 +86,7 @@ def test_what_was_expected_inside_of_a_token_is_told(data: str) -> None:
 
 
 @pytest.mark.parametrize("data", ["", "1", "1+-", "1+2.", "12+345.6", "1x"])
-def test_partial_trees_show_what_is_open_inside_of_a_token(data: str) -> None:
+def test_partial_trees_show_open_nodes_inside_a_token(data: str) -> None:
     with_tokens, alone = matchers(SUMS, data)
     assert list(with_tokens.partial_trees()) == list(alone.partial_trees())
     with_tokens.finish()
@@ -94,7 +94,7 @@ def test_partial_trees_show_what_is_open_inside_of_a_token(data: str) -> None:
     assert list(with_tokens.partial_trees()) == list(alone.partial_trees())
 
 
-def test_a_field_that_bounds_look_at_is_a_token_and_what_it_counts_a_run() -> None:
+def test_a_count_field_is_a_token_and_its_repetition_a_run() -> None:
     with_tokens, alone = matchers(FIELDS, b"\x02ab\x00\x01c\x00")
     found, wanted = list(with_tokens.trees()), list(alone.trees())
     assert found == wanted
@@ -153,8 +153,8 @@ def test_a_bound_that_depends_on_a_short_text_only_is_computed_once(is_pure: boo
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_chart_with_tokens_agrees_with_the_chart_alone(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Ground, "road", None)  # or it would hardly be asked
+def test_the_earley_parser_with_tokens_agrees_with_it_alone(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(CompiledInput, "fast_path", None)  # or it would hardly be asked
     run = Run(seed=0)
     for number in range(2):
         run.case(kind, number)

@@ -1,0 +1,118 @@
+"""Computed repetition in the Earley parser: environments, and the bounds that are computed from them.
+
+An *environment* holds, for each path that some bound follows, the node that the path selected last. Items carry it from
+left to right, and goals in which it matters are told apart by it. Without computed bounds all environments are `()`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from palaver.grammar.code import SPEC_CODE_RAISES, raised
+from palaver.matching.earley_items import Binding, CompletedGoal, EarleyItem, Environment
+from palaver.matching.matching_limits import MAX_SHARED_TEXT
+from palaver.matching.steps import Computed, Nonterminal
+from palaver.matching.tables import BoundEvaluator, GrammarTables
+from palaver.matching.tokens import RuleToken
+from palaver.trees.node import Node
+
+if TYPE_CHECKING:
+    from palaver.matching.chart import EarleyParser
+
+
+class ComputedBounds:
+    """The computed bounds of one parse, each evaluated once per environment."""
+
+    # The parser is passed to each call, not kept: a reference cycle would delay when Python frees it.
+
+    def __init__(
+        self, tables: GrammarTables, bound: BoundEvaluator, first_tree: Callable[[EarleyParser, CompletedGoal], Node]
+    ) -> None:
+        self.crashes: list[str] = []
+        self._tables = tables
+        self._unit = tables.unit
+        self._bound = bound
+        self._first_tree = first_tree
+        self._bounds: dict[tuple[Computed, Binding | None], int | None] = {}
+        self._bindings: dict[tuple[int, int, int], Binding] = {}
+
+    def select(self, paths: tuple[int, ...], start: int, end: int, env: Environment) -> Environment:
+        """The environment once a node that these paths select has ended."""
+        bindings = list(env)
+        for path in paths:
+            key = path, start, end
+            if key not in self._bindings:
+                self._bindings[key] = Binding(start, end)
+            bindings[path] = self._bindings[key]
+        return tuple(bindings)
+
+    def select_token(self, item: EarleyItem, token: RuleToken, end: int) -> Environment:
+        """The environment once the token that `item` calls has ended before the character number `end`."""
+        _, selected = self._tables.bound_paths.descend(item.goal.path_state, token.symbol)
+        env = self.select(selected, item.pos, end * self._unit, item.env)
+        for path in selected:
+            binding = env[path]
+            if binding is not None:
+                binding.origin = token
+        return env
+
+    def of(self, target: Nonterminal, env: Environment, parser: EarleyParser) -> tuple[int, int | None] | None:
+        """The bounds of a repetition; None if they cannot be met."""
+        least = self._evaluate(target.least, env, parser)
+        most = None
+        if target.most is not None:
+            most = least if target.most is target.least else self._evaluate(target.most, env, parser)
+            if most is None or most < 0:
+                return None
+        if least is None or (most is not None and least > most):
+            return None
+        return max(0, least), most
+
+    def _evaluate(self, bound: int | Computed, env: Environment, parser: EarleyParser) -> int | None:
+        """The value of a bound; None if it has none."""
+        if isinstance(bound, int):
+            return bound
+        binding = None
+        if bound.path is not None:
+            binding = env[bound.path]
+            if binding is None:
+                return None
+        key = bound, binding
+        if key not in self._bounds:
+            self._bounds[key] = self._compute(bound, binding, parser)
+        return self._bounds[key]
+
+    def _compute(self, bound: Computed, binding: Binding | None, parser: EarleyParser) -> int | None:
+        text = self._short_text(binding, parser.buffer) if bound.is_pure and binding is not None else None
+        if text is not None and text in bound.known:
+            return bound.known[text]
+        node = None if binding is None else self._node_of(binding, parser)
+        try:
+            value = int(self._bound(bound.expression, node))
+        except SPEC_CODE_RAISES as error:
+            crash = f"the bound {{{bound.expression.text}}} {raised(error)}"
+            if crash not in self.crashes:
+                self.crashes.append(crash)
+            return None
+        if text is not None:
+            bound.known[text] = value
+        return value
+
+    def _short_text(self, binding: Binding, buffer: str) -> str | None:
+        """The text of a binding, if it was read from this input and has only a few whole characters."""
+        start, bits = divmod(binding.start, self._unit)
+        end, more_bits = divmod(binding.end, self._unit)
+        is_short = not bits and not more_bits and start >= 0 and end - start <= MAX_SHARED_TEXT
+        return buffer[start:end] if is_short else None
+
+    def _node_of(self, binding: Binding, parser: EarleyParser) -> Node:
+        if binding.node is None:
+            origin = binding.origin
+            assert origin is not None  # set as soon as the binding is made
+            if isinstance(origin, CompletedGoal):
+                binding.node = self._first_tree(parser, origin)
+            else:
+                text = parser.buffer[binding.start // self._unit : binding.end // self._unit]
+                binding.node = origin.node(text, None, lazy=parser.lazy)
+        return binding.node

@@ -1,0 +1,156 @@
+"""The scanner of the Earley parser (Earley 1970): matches terminals against a buffer that grows piece by piece.
+
+A terminal that reaches the end of the buffer is kept with its state, and goes on with the next piece. A pattern does
+not end where the next character cannot follow it, and one that loops in one state runs ahead in compiled code. Neither
+changes an answer; `_pruned` keeps what was left out at the last position, for messages about a bad input.
+"""
+
+from __future__ import annotations
+
+from palaver.grammar.automaton import State
+from palaver.matching.earley_items import EarleyItem
+from palaver.matching.steps import BIT, LITERAL, GrammarSlot
+
+
+class EarleyScanner:
+    """The buffer, and the terminals that are being matched against it."""
+
+    def __init__(self, unit: int, *, prune: bool) -> None:
+        self.buffer = ""
+        self.limit = 0  # the position at the end of the buffer
+        self._unit = unit
+        self._prune = prune
+        self._unmatched: list[EarleyItem] = []  # terminals that begin at the end of the buffer
+        self._partly_matched: list[tuple[EarleyItem, State | int]] = []  # terminals that began before it
+        # The terminals in progress at the furthest position, for messages.
+        self._failed_at = -1
+        self._failed: list[GrammarSlot] = []
+        self._pruned_at = -1
+        self._pruned: list[EarleyItem] = []
+
+    @property
+    def is_alive(self) -> bool:
+        """True if more input could be read."""
+        return bool(self._unmatched or self._partly_matched)
+
+    @property
+    def frontier(self) -> list[EarleyItem]:
+        """The items whose terminal has not been seen to its end."""
+        return self._unmatched + [item for item, _ in self._partly_matched]
+
+    @property
+    def unfinished(self) -> list[EarleyItem]:
+        """The items of the frontier whose terminal cannot end where the input does."""
+        partly_matched = (item for item, state in self._partly_matched if isinstance(state, int) or not state.accepts)
+        return [*self._unmatched, *partly_matched]
+
+    def _end_terminal(self, item: EarleyItem, pos: int) -> None:
+        """Move `item` on over its terminal, which ends at `pos`."""
+        raise NotImplementedError
+
+    def _rescan(self, added: int) -> None:
+        """Go on with all terminals that met the end of the buffer, which now has `added` more characters."""
+        unmatched, self._unmatched = self._unmatched, []
+        partly_matched, self._partly_matched = self._partly_matched, []
+        for item, state in partly_matched:
+            if isinstance(state, int):
+                self._resume_literal(item, state)
+            else:
+                self._run_pattern(item, state, (self.limit // self._unit) - added)
+        for item in unmatched:
+            self._scan(item, is_new=False)
+
+    def _scan(self, item: EarleyItem, *, is_new: bool) -> None:
+        """Match the terminal at the dot of `item`. `is_new` is False on the second attempt, with a longer buffer."""
+        slot = item.slot
+        index, bits = divmod(item.pos, self._unit)
+        if slot.kind == BIT:
+            if item.pos == self.limit:
+                self._unmatched.append(item)
+                return
+            code = ord(self.buffer[index])
+            if code < 0x100 and code >> (7 - bits) & 1 == slot.bit:
+                self._end_terminal(item, item.pos + 1)
+        elif bits:
+            return  # whole characters stand at byte borders only
+        elif slot.kind == LITERAL:
+            self._scan_literal(item, index)
+        else:
+            state = slot.start
+            assert state is not None  # every pattern has its automaton
+            if is_new and state.accepts:
+                self._end_pattern(item, index)
+            if item.pos < self.limit:
+                self._run_pattern(item, state, index)
+            elif state.can_go_on:
+                self._unmatched.append(item)
+
+    def _scan_literal(self, item: EarleyItem, index: int) -> None:
+        text = item.slot.text
+        if self.buffer.startswith(text, index):
+            pos = item.pos + len(text) * self._unit
+            self._end_terminal(item, pos)
+        elif item.pos == self.limit:
+            self._unmatched.append(item)
+        elif self.buffer[index] == text[0]:
+            self._resume_literal(item, 1)
+
+    def _resume_literal(self, item: EarleyItem, matched: int) -> None:
+        """Go on with a literal of which `matched` characters have been seen."""
+        text = item.slot.text
+        index = item.pos // self._unit
+        seen = self.buffer[index + matched : index + len(text)]
+        if text.startswith(seen, matched):
+            matched += len(seen)
+            if matched == len(text):
+                self._end_terminal(item, item.pos + matched * self._unit)
+            else:
+                self._partly_matched.append((item, matched))
+            return
+        while text[matched] == self.buffer[index + matched]:
+            matched += 1
+        self._fail(item.slot, item.pos + matched * self._unit)
+
+    def _run_pattern(self, item: EarleyItem, state: State, at: int) -> None:
+        """Go on with a pattern that is in `state` before the character number `at`."""
+        slot = item.slot
+        buffer = self.buffer
+        size = len(buffer)
+        while at < size:
+            following = state[buffer[at]]
+            if following is None:
+                if state.can_go_on and at * self._unit > item.pos:
+                    self._fail(slot, at * self._unit)
+                return
+            if following is not state:
+                state = following
+                at += 1
+            elif self._prune and (ahead := slot.run_ahead(state, buffer, at)) > at:
+                at = ahead
+            else:
+                at += 1
+            if state.accepts:
+                self._end_pattern(item, at)
+        if state.can_go_on:
+            self._partly_matched.append((item, state))
+
+    def _end_pattern(self, item: EarleyItem, at: int) -> None:
+        """A match of a pattern may end before the character number `at`."""
+        slot = item.slot
+        pos = at * self._unit
+        if slot.verify is not None and not slot.verify(self.buffer[item.pos // self._unit : at]):
+            return
+        if pos == self.limit or not self._prune or slot.follow[self.buffer[at]]:
+            self._end_terminal(item, pos)
+        elif pos >= self._pruned_at:
+            if pos > self._pruned_at:
+                self._pruned_at = pos
+                self._pruned = []
+            self._pruned.append(item)
+
+    def _fail(self, slot: GrammarSlot, pos: int) -> None:
+        if pos > self._failed_at:
+            self._failed_at = pos
+            self._failed = []
+        if pos == self._failed_at:
+            self._failed.append(slot)

@@ -1,0 +1,96 @@
+"""Lookup tables and decisions of generated functions: answers found out when first asked, and kept within limits."""
+
+from __future__ import annotations
+
+from palaver.grammar.automaton import State
+from palaver.matching.instructions import NodeCache, ParseInstruction
+from palaver.matching.lookahead import UNDECIDED, LookaheadState
+from palaver.matching.matching_limits import MAX_KEPT_RUN, MAX_KEPT_RUNS, MAX_TOKEN_PEEKS, TOKEN_PEEK_CHARACTERS
+from palaver.matching.rule_regexes import MatchText
+from palaver.trees.node import Node
+
+
+class GaveUp(Exception):
+    """Raised by a generated function: the machine has to read the rule."""
+
+
+def settle_or_wait(lookahead_state: LookaheadState, text: str, at: int, size: int) -> int:
+    """The option to take from `lookahead_state`, before the character number `at`, in a text that may go on."""
+    while lookahead_state.way == UNDECIDED and at < size:
+        lookahead_state = lookahead_state[text[at]]
+        at += 1
+    return lookahead_state.way
+
+
+def settle_to_end(lookahead_state: LookaheadState, text: str, at: int, size: int) -> int:
+    """The same in a text that has ended."""
+    while lookahead_state.way == UNDECIDED:
+        if at == size:
+            return lookahead_state.way_at_end
+        lookahead_state = lookahead_state[text[at]]
+        at += 1
+    return lookahead_state.way
+
+
+def settle_in_stream(lookahead_state: LookaheadState, text: str, at: int, size: int) -> int:
+    """The same where anything may follow an option that has come to its end."""
+    while lookahead_state.way == UNDECIDED and at < size:
+        lookahead_state = lookahead_state[text[at]]
+        at += 1
+        if lookahead_state.may_be_last:
+            return UNDECIDED
+    return lookahead_state.way
+
+
+class NextCharacterTable(dict[str, int]):
+    """The option to take by the next character alone; negative if that is not enough."""
+
+    def __init__(self, lookahead_state: LookaheadState) -> None:
+        self._lookahead_state = lookahead_state
+
+    def __missing__(self, char: str) -> int:
+        way = self[char] = self._lookahead_state[char].way
+        return way
+
+
+class TokenPeeks(dict[str, tuple[Node | None, int]]):
+    """The node and the length of a token that begins with these two characters, or with all that are left.
+
+    The node is None if they do not tell where the token ends.
+    """
+
+    def __init__(self, op: ParseInstruction, *, ended: bool) -> None:
+        self._op = op
+        self._ended = ended
+
+    def __missing__(self, ahead: str) -> tuple[Node | None, int]:
+        state: State | None = self._op.rule_pattern.start
+        for char in ahead:
+            state = None if state is None else state[char]
+        # If no token goes on after them, the next characters do not matter.
+        is_enough = state is None or (self._ended and len(ahead) < TOKEN_PEEK_CHARACTERS)
+        match = self._op.match(ahead, 0) if is_enough else None
+        if len(self) >= MAX_TOKEN_PEEKS:
+            self.clear()
+        peek = self[ahead] = (None, 0) if match is None else (self._op.known[match[0]], match.end())
+        return peek
+
+
+class RunCache(dict[str, tuple[Node, ...]]):
+    """The nodes of runs of single characters; short ones come again and again, and are kept."""
+
+    def __init__(self, known: NodeCache, match: MatchText | None) -> None:
+        self._known = known
+        self._match = match
+
+    def __missing__(self, text: str) -> tuple[Node, ...]:
+        if self._match is not None:
+            match = self._match(text, 0)
+            if match is None or match.end() < len(text):
+                raise GaveUp
+        nodes = tuple(map(self._known.__getitem__, text))
+        if len(text) <= MAX_KEPT_RUN:
+            if len(self) >= MAX_KEPT_RUNS:
+                self.clear()
+            self[text] = nodes
+        return nodes

@@ -1,0 +1,272 @@
+"""Deterministic regexes: outlines of regular languages written for `re`, only where no choice is ever in doubt.
+
+`re` takes the first way that works out and says nothing about the others. So an outline is written as a regex only if
+it is deterministic in the sense of one-unambiguous expressions (Brüggemann-Klein and Wood 1998), relaxed in one way: at
+every choice and every loop the ways on are told apart by the next character, or no word of one way is a prefix of a
+word of another (then the regex looks one character past the choice). This is checked against all that can follow. Such
+a regex has at most one end from any start, and one derivation. Loops are possessive: nothing is ever taken back.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from typing import TypeAlias, assert_never
+
+from palaver.grammar.automaton import Automaton, State
+from palaver.grammar.charset import END_OF_UNICODE, EVERY, CharSet
+from palaver.grammar.outline import Chars, Fork, Loop, Outline, Series, can_be_empty
+from palaver.matching.matching_limits import (
+    MAX_ALTERNATIVES_COMPARED,
+    MAX_AUTOMATON_STATES,
+    MAX_REGEX_LENGTH,
+    MAX_STATE_PAIRS,
+)
+
+# Stands for the end of the input in sets of characters. It is no character of any script; the fast path falls back on
+# an input that has it nevertheless.
+END_MARK = chr(END_OF_UNICODE - 1)
+END = CharSet.of(END_MARK)
+
+MatchText: TypeAlias = Callable[..., "re.Match[str] | None"]
+
+
+class NotRegular(Exception):
+    """Raised for a rule that one deterministic regex cannot read."""
+
+
+@dataclass(frozen=True)
+class RulePattern:
+    """The regex of a nonterminal."""
+
+    pattern: re.Pattern[str]
+    is_closed: bool  # True if no match is a prefix of a longer one
+    least: int  # lengths of a match
+    most: int | None
+    chars: CharSet  # that a match can begin with
+    outline: Outline
+
+    def takes_all(self, alphabet: CharSet) -> bool:
+        """Return True if it matches any characters, in a fixed number."""
+        parts = self.outline.parts if isinstance(self.outline, Series) else (self.outline,)
+        return all(isinstance(part, Chars) and part.chars == alphabet for part in parts)
+
+    @cached_property
+    def start(self) -> State:
+        """The start state of its automaton."""
+        return Automaton(self.outline).start
+
+
+def series(parts: Sequence[Outline]) -> Outline:
+    flat: list[Outline] = []
+    for part in parts:
+        flat.extend(part.parts if isinstance(part, Series) else (part,))
+    return flat[0] if len(flat) == 1 else Series(tuple(flat))
+
+
+def fork(options: Sequence[Outline]) -> Outline:
+    return options[0] if len(options) == 1 else Fork(tuple(options))
+
+
+def rule_pattern(outline: Outline, following: CharSet) -> RulePattern:
+    least, most = _lengths(outline)
+    text = write_regex(outline, Chars(following | END))
+    if len(text) > MAX_REGEX_LENGTH:
+        raise NotRegular
+    # What always has the same length is never the beginning of something longer.
+    is_open = least != most and _is_open(outline)
+    if is_open:
+        # Without the rest of the input a round or an option may look absent.
+        text += _look(following)
+    return RulePattern(re.compile(text), not is_open, least, most, _first(outline), outline)
+
+
+def write_regex(outline: Outline, rest: Outline) -> str:
+    """The regex of an outline before `rest`. :raises NotRegular: there may be more than one way to match"""
+    match outline:
+        case Chars(chars):
+            return write_chars(chars)
+        case Series(parts):
+            # The regex of characters does not depend on the rest, and most parts are characters.
+            return "".join(
+                write_chars(part.chars)
+                if isinstance(part, Chars)
+                else write_regex(part, series([*parts[place:], rest]))
+                for place, part in enumerate(parts, 1)
+            )
+        case Fork(options):
+            return _write_fork(options, rest)
+        case Loop(body, least, most):
+            if least != most and _first(body) & _first(rest) and not _are_apart(body, rest):
+                raise NotRegular
+            text = write_regex(body, series([Loop(body, 0, None), rest]))
+            limits = f"{{{least},{'' if most is None else most}}}" if (least, most) != (0, None) else "*"
+            return f"(?:{text}){limits}+"
+        case _:
+            assert_never(outline)
+
+
+def write_chars(chars: CharSet) -> str:
+    """A regex for one character of a set."""
+    if chars.size() == 1:
+        return re.escape(chr(chars.bounds[0]))
+    if chars.bounds[-1] < END_OF_UNICODE - 1:
+        return f"[{chars.as_class()}]"
+    # The complement is smaller, and `re` is slow with large sets.
+    others = EVERY - chars - END
+    return f"[^{others.as_class()}]" if others else "(?s:.)"
+
+
+def _write_fork(options: Sequence[Outline], rest: Outline) -> str:
+    if len(options) > MAX_ALTERNATIVES_COMPARED:
+        raise NotRegular
+    options = sorted(options, key=can_be_empty)  # an option that can be empty always matches, so it comes last
+    texts = [write_regex(option, rest) for option in options]
+    firsts = [_first(series([option, rest])) for option in options]
+    if not any(one & two for one, two in combinations(firsts, 2)):
+        if all(isinstance(option, Chars) for option in options):
+            return write_chars(_union(firsts))
+        return f"(?:{'|'.join(texts)})"
+    following = _first(rest)
+    if not all(_are_apart(*pair) for pair in combinations([series([o, Chars(following)]) for o in options], 2)):
+        raise NotRegular
+    return f"(?:{'|'.join(text + _look(following) for text in texts)})"
+
+
+def _look(following: CharSet) -> str:
+    return f"(?={write_chars(following)}|\\Z)" if following else "\\Z"
+
+
+def _union(sets: Sequence[CharSet]) -> CharSet:
+    chars = CharSet()
+    for one in sets:
+        chars |= one
+    return chars
+
+
+def _first(outline: Outline) -> CharSet:
+    """The characters that an outline can begin with."""
+    match outline:
+        case Chars(chars):
+            return chars
+        case Fork(options):
+            return _union([_first(option) for option in options])
+        case Loop(body, _, _):
+            return _first(body)
+        case Series(parts):
+            chars = CharSet()
+            for part in parts:
+                chars |= _first(part)
+                if not can_be_empty(part):
+                    break
+            return chars
+        case _:
+            assert_never(outline)
+
+
+def _lengths(outline: Outline) -> tuple[int, int | None]:
+    match outline:
+        case Chars():
+            return 1, 1
+        case Series(parts):
+            lengths = [_lengths(part) for part in parts]
+            most = [high for _, high in lengths if high is not None]
+            return sum(low for low, _ in lengths), sum(most) if len(most) == len(lengths) else None
+        case Fork(options):
+            lengths = [_lengths(option) for option in options]
+            most = [high for _, high in lengths if high is not None]
+            return min(low for low, _ in lengths), max(most) if len(most) == len(lengths) else None
+        case Loop(body, least, limit):
+            low, high = _lengths(body)
+            return low * least, None if limit is None or high is None else high * limit
+        case _:
+            assert_never(outline)
+
+
+def _is_open(outline: Outline) -> bool:
+    """Return True if a match can be a prefix of a longer match."""
+    if _has_an_end_mark(outline):
+        return False
+    heads = _heads(outline)
+    states = [Automaton(outline).start]
+    seen = set(states)
+    while states:
+        state = states.pop()
+        if state.accepts and state.can_go_on:
+            return True
+        for char in heads:
+            after = state[char]
+            if after is not None and after not in seen:
+                seen.add(after)
+                states.append(after)
+        if len(seen) > MAX_AUTOMATON_STATES:
+            return True  # perhaps
+    return False
+
+
+def _has_an_end_mark(outline: Outline) -> bool:
+    """Return True if every match ends with a character that stands nowhere else in it, as lines do."""
+    match outline:
+        case Series((*parts, Chars(mark))) if mark.size() == 1:
+            char = chr(mark.bounds[0])
+            return not any(char in chars for part in parts for chars in _characters(part))
+    return False
+
+
+def _characters(outline: Outline) -> Iterator[CharSet]:
+    match outline:
+        case Chars(chars):
+            yield chars
+        case Series(parts) | Fork(parts):
+            for part in parts:
+                yield from _characters(part)
+        case Loop(body):
+            yield from _characters(body)
+        case _:
+            assert_never(outline)
+
+
+def _heads(*outlines: Outline) -> list[str]:
+    """One character of each class: those between two of them are treated alike."""
+    bounds = sorted({bound for outline in outlines for chars in _characters(outline) for bound in chars.bounds})
+    return [chr(bound) for bound in bounds if bound < END_OF_UNICODE]
+
+
+def _are_apart(one: Outline, two: Outline) -> bool:
+    """Return True if no word of either is a prefix of a word of the other (product automaton)."""
+    if any(not (left & right) for left, right in zip(_beginning(one), _beginning(two), strict=False)):
+        return True
+    heads = _heads(one, two)
+    pairs = [(Automaton(one).start, Automaton(two).start)]
+    seen = set(pairs)
+    while pairs:
+        left, right = pairs.pop()
+        if left.accepts or right.accepts:
+            return False
+        for char in heads:
+            after, other = left[char], right[char]
+            if after is not None and other is not None and (after, other) not in seen:
+                seen.add((after, other))
+                pairs.append((after, other))
+        if len(seen) > MAX_STATE_PAIRS:
+            return False
+    return True
+
+
+def _beginning(outline: Outline) -> Iterator[CharSet]:
+    """The sets of the first characters, as far as there is one in each place for certain."""
+    match outline:
+        case Chars(chars):
+            yield chars
+        case Series(parts):
+            for part in parts:
+                yield from _beginning(part)
+                if not isinstance(part, Chars):
+                    break
+        case Fork() | Loop():
+            pass
+        case _:
+            assert_never(outline)
