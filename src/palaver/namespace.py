@@ -92,7 +92,8 @@ class Namespace:
     def __init__(self, code: Iterable[ast.AST], folders: Sequence[Path], file: str) -> None:
         self.parties = party.PartyNames()
         self._random = Random(0)
-        self._turn = Turn(Chance(0), self._random.getstate())
+        self.active = Turn(Chance(0), self._random.getstate())  # the run that draws from `random` now
+        self.active_roles: object | None = None  # the session whose parties `instance()` gives now
         reference = {**_reference_names(), **self.parties, "FandangoIO": self.parties.io}
         self._importer = _Importer(self._handed_out, reference, folders)
         self._is_handed_out = False  # as long as nobody has the spec's `random`, nobody draws from it
@@ -113,18 +114,18 @@ class Namespace:
 
     def take(self, turn: Turn) -> None:
         """From here on the spec's `random` goes on where this turn left off, whoever has drawn in between."""
-        if turn is not self._turn:
+        if turn is not self.active:
             if self._is_handed_out:
-                self._turn.state = self._random.getstate()
-            self._turn = turn
+                self.active.state = self._random.getstate()
+            self.active = turn
             if self._is_handed_out:
                 self._resume()
 
     def _resume(self) -> None:
-        if self._turn.state is None:
-            self._random.seed(self._turn.chance.stream.getrandbits(128))
+        if self.active.state is None:
+            self._random.seed(self.active.chance.stream.getrandbits(128))
         else:
-            self._random.setstate(self._turn.state)
+            self._random.setstate(self.active.state)
 
     def _handed_out(self) -> ModuleType:
         """The spec's `random`, which it has imported."""

@@ -582,7 +582,7 @@ def test_the_driver_of_a_session_tells_it_where_it_listens() -> None:
         session = Session(Play(spec, Casting(networks)), RandomPlayer(Chance(1)), Chance(1))
         driver = world.add(session)
         driver.step()
-        ports.append(session._cast.party("Server").port)  # type: ignore[attr-defined]
+        ports.append(session._roles.party("Server").port)  # type: ignore[attr-defined]
         assert ports[-1] == driver.carrier.port_of("Server")
         if isinstance(world, SocketWorld):
             world.close()
@@ -874,7 +874,7 @@ class Server(NetworkParty):
     for session in (talking, quiet):
         session.handle(Passed(0.0))
         session.handle(Opened(0.0, "Client"))
-    quiet._cast.party("Client").is_quiet = True
+    quiet._roles.party("Client").is_quiet = True
     for session, is_ours in ((talking, True), (quiet, False), (talking, True)):
         session.handle(Passed(0.1))
         assert session.wants_to_speak is is_ours

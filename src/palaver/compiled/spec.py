@@ -259,11 +259,14 @@ class Spec:
 
         The options are those of `CompiledShape.matcher`.
         """
-        symbol = self.start if symbol is None else symbol
+        shape = self.shape(self.start if symbol is None else symbol)
+        return shape.matcher(binary=binary, whole=whole, history=history, lazy=lazy, reference=reference)
+
+    def shape(self, symbol: str) -> CompiledShape:
+        """The compiled matcher of a symbol, which gives a fresh matcher for each input."""
         if symbol not in self._shapes:
             self._shapes[symbol] = self._shape(symbol, self.grammar.bodies)
-        shape = self._shapes[symbol]
-        return shape.matcher(binary=binary, whole=whole, history=history, lazy=lazy, reference=reference)
+        return self._shapes[symbol]
 
     def _shape(self, symbol: str, bodies: Mapping[str, Expr]) -> CompiledShape:
         return compile_matcher(

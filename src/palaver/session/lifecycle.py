@@ -1,0 +1,146 @@
+"""The life of a session as a finite state machine: a table of states, inputs and next states, as in h11.
+
+`TRANSITIONS` is the only place that says which input is allowed in which state. Inputs are the events of
+`session.events` and the session's own steps. The engine looks up every input here; one that is not in the table is a
+mistake of the caller. `docs/session.md` shows the table as `rendered()` draws it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+from typing import Final, TypeAlias, get_args
+
+from palaver.session.events import Input
+
+
+class SessionState(Enum):
+    """A state of a session, with its meaning."""
+
+    IDLE = "nothing has happened yet"
+    PEER_TURN = "input is read, and a message of the peer is waited for"
+    OUR_TURN = "all input is read, and we can send a message"
+    MESSAGE_PENDING = "our message is made, but not committed"
+    YIELDING = "we could send, but let the peer send first for a while"
+    UNANSWERED = "the peer has sent nothing while we yielded; it is our turn"
+    LEAVING = "everything is said, and the program under test may still end"
+    OVER = "the session has ended"
+
+
+class OwnStep(Enum):
+    """A step that the session takes itself, with its meaning."""
+
+    BEGIN = "the first event begins the session"
+    ADD_MESSAGE = "a message is added to the session"
+    TAKE_TURN = "nothing is left to read, and we can send"
+    DELIVER = "a party delivers data between two events"
+    MAKE_MESSAGE = "our next message is made"
+    YIELD_TURN = "the strategy lets the peer send first"
+    COMMIT = "what was made is sent"
+    DISCARD = "what was made is dropped, because the peer was faster"
+    FIND = "a finding ends the session"
+    LEAVE = "everything is said, and a program is still running"
+    FINISH = "everything is said and done"
+
+
+LifecycleInput: TypeAlias = type[Input] | OwnStep
+
+EVENTS: Final[tuple[LifecycleInput, ...]] = get_args(Input)
+
+
+class LifecycleError(RuntimeError):
+    """The caller has handed the session an input that is not allowed in its state."""
+
+    def __init__(self, state: SessionState, step: LifecycleInput) -> None:
+        super().__init__(f"{name_of(step)} is not allowed in state {state.name} of a session")
+
+
+def _on_event(state: SessionState) -> dict[LifecycleInput, SessionState]:
+    return dict.fromkeys(EVENTS, state)
+
+
+_S, _DO = SessionState, OwnStep
+_ENDINGS: dict[LifecycleInput, SessionState] = {_DO.FIND: _S.OVER, _DO.LEAVE: _S.LEAVING, _DO.FINISH: _S.OVER}
+
+TRANSITIONS: Final[Mapping[SessionState, Mapping[LifecycleInput, SessionState]]] = {
+    _S.IDLE: {_DO.BEGIN: _S.PEER_TURN, _DO.FIND: _S.OVER},
+    _S.PEER_TURN: {
+        **_on_event(_S.PEER_TURN),
+        _DO.ADD_MESSAGE: _S.PEER_TURN,
+        _DO.TAKE_TURN: _S.OUR_TURN,
+        **_ENDINGS,
+    },
+    _S.OUR_TURN: {
+        **_on_event(_S.PEER_TURN),
+        _DO.DELIVER: _S.PEER_TURN,
+        _DO.MAKE_MESSAGE: _S.MESSAGE_PENDING,
+        _DO.FIND: _S.OVER,
+    },
+    _S.MESSAGE_PENDING: {
+        _DO.COMMIT: _S.PEER_TURN,
+        _DO.DISCARD: _S.OUR_TURN,
+        _DO.YIELD_TURN: _S.YIELDING,
+        _DO.FIND: _S.OVER,
+    },
+    _S.YIELDING: {
+        **_on_event(_S.YIELDING),
+        _DO.ADD_MESSAGE: _S.PEER_TURN,
+        _DO.TAKE_TURN: _S.UNANSWERED,
+        **_ENDINGS,
+    },
+    _S.UNANSWERED: {
+        **_on_event(_S.YIELDING),
+        _DO.DELIVER: _S.YIELDING,
+        _DO.MAKE_MESSAGE: _S.MESSAGE_PENDING,
+        _DO.FIND: _S.OVER,
+    },
+    # A message may still be understood from what came before a program exited.
+    _S.LEAVING: {**_on_event(_S.LEAVING), _DO.ADD_MESSAGE: _S.LEAVING, _DO.FIND: _S.OVER, _DO.FINISH: _S.OVER},
+    # Code of the spec that runs while everything is closed may still raise.
+    _S.OVER: {**_on_event(_S.OVER), _DO.FIND: _S.OVER},
+}
+
+
+# --- The table, for the documentation ---------------------------------------------------------------------------------
+
+
+def name_of(step: LifecycleInput) -> str:
+    """The name of an input, as the documentation shows it."""
+    return step.name.lower().replace("_", " ") if isinstance(step, OwnStep) else step.__name__
+
+
+def rendered() -> str:
+    """The table as Markdown: a Mermaid diagram, the transitions, and the meanings of states and steps."""
+    return "\n\n".join((_diagram(), _transition_table(), _meanings("state", SessionState), _meanings("step", OwnStep)))
+
+
+def _diagram() -> str:
+    edges = [
+        f"    {state.name} --> {target.name}: {', '.join(labels)}"
+        for state, row in TRANSITIONS.items()
+        for target in SessionState
+        if (labels := _labels([step for step, to in row.items() if to is target]))
+    ]
+    begin, end = f"    [*] --> {SessionState.IDLE.name}", f"    {SessionState.OVER.name} --> [*]"
+    return "\n".join(["```mermaid", "stateDiagram-v2", begin, *edges, end, "```"])
+
+
+def _transition_table() -> str:
+    states = list(SessionState)
+    lines = [f"| input | {' | '.join(state.name for state in states)} |", "|---" * (len(states) + 1) + "|"]
+    for step in (*EVENTS, *OwnStep):
+        cells = [TRANSITIONS[state].get(step) for state in states]
+        lines.append(f"| {name_of(step)} | {' | '.join('' if to is None else to.name for to in cells)} |")
+    return "\n".join(lines)
+
+
+def _meanings(what: str, members: type[SessionState] | type[OwnStep]) -> str:
+    rows = [f"| {name_of(each) if isinstance(each, OwnStep) else each.name} | {each.value} |" for each in members]
+    return "\n".join([f"| {what} | meaning |", "|---|---|", *rows])
+
+
+def _labels(steps: list[LifecycleInput]) -> list[str]:
+    """The names of inputs; all events together are one."""
+    if not set(EVENTS) <= set(steps):
+        return [name_of(step) for step in steps]
+    return ["any event", *(name_of(step) for step in steps if step not in EVENTS)]
