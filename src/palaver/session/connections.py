@@ -43,7 +43,6 @@ class Connections:
         self._actions.append(Open(link, *place, tls=None if tls is None else Tls(**tls)))
 
     def secure(self, link: str, role: Role, tls: Tls) -> None:
-        """Encrypt a connection from here on."""
         self._actions.append(Secure(link, role, tls))
 
     def send(self, link: str, data: bytes) -> None:
@@ -61,12 +60,10 @@ class Connections:
         self._actions.append(Finish(link))
 
     def close(self, link: str) -> None:
-        """Close a connection and forget it."""
         if self._states.pop(link, None) is not None:
             self._actions.append(Close(link))
 
     def close_all(self) -> None:
-        """Close all connections."""
         for link in list(self._states):
             self.close(link)
 
@@ -78,15 +75,12 @@ class Connections:
         self._places[link] = (replace(address, port=port), role)
 
     def opened(self, link: str) -> None:
-        """Note that a connection is open."""
         self._states[link] = "open"
 
     def failed(self, link: str) -> None:
-        """Note that a connection could not be opened or used."""
         self._states[link] = "closed"
 
     def closed(self, event: Closed) -> None:
-        """Note that the peer sends no more."""
         # A peer that sends no more may still receive, and breaks no rule if it does not: we send what is left to send.
         is_in_order = event.trouble is None and event.exit_code is None
         self._states[event.link] = "ended" if is_in_order else "reset" if event.trouble == "reset" else "closed"
@@ -118,7 +112,6 @@ class Connections:
         return not self._finished and all(state in _UP for state in self._states.values())
 
     def is_any_reset(self) -> bool:
-        """Return True if a peer has reset its connection."""
         return "reset" in self._states.values()
 
     def are_only_opening(self) -> bool:

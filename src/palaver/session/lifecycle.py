@@ -2,7 +2,7 @@
 
 `TRANSITIONS` is the only place that says which input is allowed in which state. Inputs are the events of
 `session.events` and the session's own steps. The engine looks up every input here; one that is not in the table is a
-mistake of the caller. `docs/session.md` shows the table as `rendered()` draws it.
+mistake of the caller. `docs/session.md` is drawn from the table.
 """
 
 from __future__ import annotations
@@ -55,6 +55,11 @@ class LifecycleError(RuntimeError):
         super().__init__(f"{name_of(step)} is not allowed in state {state.name} of a session")
 
 
+def name_of(step: LifecycleInput) -> str:
+    """The name of an input, as the documentation shows it."""
+    return step.name.lower().replace("_", " ") if isinstance(step, OwnStep) else step.__name__
+
+
 def _on_event(state: SessionState) -> dict[LifecycleInput, SessionState]:
     return dict.fromkeys(EVENTS, state)
 
@@ -99,48 +104,3 @@ TRANSITIONS: Final[Mapping[SessionState, Mapping[LifecycleInput, SessionState]]]
     # Code of the spec that runs while everything is closed may still raise.
     _S.OVER: {**_on_event(_S.OVER), _DO.FIND: _S.OVER},
 }
-
-
-# --- The table, for the documentation ---------------------------------------------------------------------------------
-
-
-def name_of(step: LifecycleInput) -> str:
-    """The name of an input, as the documentation shows it."""
-    return step.name.lower().replace("_", " ") if isinstance(step, OwnStep) else step.__name__
-
-
-def rendered() -> str:
-    """The table as Markdown: a Mermaid diagram, the transitions, and the meanings of states and steps."""
-    return "\n\n".join((_diagram(), _transition_table(), _meanings("state", SessionState), _meanings("step", OwnStep)))
-
-
-def _diagram() -> str:
-    edges = [
-        f"    {state.name} --> {target.name}: {', '.join(labels)}"
-        for state, row in TRANSITIONS.items()
-        for target in SessionState
-        if (labels := _labels([step for step, to in row.items() if to is target]))
-    ]
-    begin, end = f"    [*] --> {SessionState.IDLE.name}", f"    {SessionState.OVER.name} --> [*]"
-    return "\n".join(["```mermaid", "stateDiagram-v2", begin, *edges, end, "```"])
-
-
-def _transition_table() -> str:
-    states = list(SessionState)
-    lines = [f"| input | {' | '.join(state.name for state in states)} |", "|---" * (len(states) + 1) + "|"]
-    for step in (*EVENTS, *OwnStep):
-        cells = [TRANSITIONS[state].get(step) for state in states]
-        lines.append(f"| {name_of(step)} | {' | '.join('' if to is None else to.name for to in cells)} |")
-    return "\n".join(lines)
-
-
-def _meanings(what: str, members: type[SessionState] | type[OwnStep]) -> str:
-    rows = [f"| {name_of(each) if isinstance(each, OwnStep) else each.name} | {each.value} |" for each in members]
-    return "\n".join([f"| {what} | meaning |", "|---|---|", *rows])
-
-
-def _labels(steps: list[LifecycleInput]) -> list[str]:
-    """The names of inputs; all events together are one."""
-    if not set(EVENTS) <= set(steps):
-        return [name_of(step) for step in steps]
-    return ["any event", *(name_of(step) for step in steps if step not in EVENTS)]

@@ -157,73 +157,65 @@ class Timers:
 # --- Waiting ----------------------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, slots=True)
 class PeerWait:
     """Decides how long the peer is waited for, and what it means if nothing comes."""
 
-    def __init__(
-        self,
-        roles: Cast,
-        history: SessionHistory,
-        receiver: Receiver,
-        connections: Connections,
-        clock: SessionClock,
-        timers: Timers,
-    ) -> None:
-        self._roles = roles
-        self._history = history
-        self._receiver = receiver
-        self._connections = connections
-        self._clock = clock
-        self._timers = timers
+    roles: Cast
+    history: SessionHistory
+    receiver: Receiver
+    connections: Connections
+    clock: SessionClock
+    timers: Timers
 
     @property
     def deadline(self) -> float | None:
         """The time when waiting ends; None: never, because only a timer or a new connection is waited for."""
-        if self._connections.are_only_opening():
+        if self.connections.are_only_opening():
             return None  # the transport knows how long that may take; a client may come at any time
-        inbox = self._receiver.first_expected()
+        inbox = self.receiver.first_expected()
         if inbox is not None:
-            return self._clock.broken_off_at if inbox.status().longest is None else self._clock.quiet_at
-        if self.is_for_timer() and self._timers.next_at is not None:
+            return self.clock.broken_off_at if inbox.status().longest is None else self.clock.quiet_at
+        if self.is_for_timer() and self.timers.next_at is not None:
             return None
-        if self._clock.is_buffering:
-            return self._clock.broken_off_at
-        return self._clock.quiet_at if self._history.can_end else self._clock.silent_at
+        if self.clock.is_buffering:
+            return self.clock.broken_off_at
+        return self.clock.quiet_at if self.history.can_end else self.clock.silent_at
 
     def is_for_timer(self) -> bool:
         """Return True if the next message may come from a timer."""
-        return self._timers.are_observed and any(move.sender == "TimerEvent" for move in self._history.forecast.moves)
+        return self.timers.are_observed and any(move.sender == "TimerEvent" for move in self.history.forecast.moves)
 
     def timed_out(self) -> bool:
         """Return True if the peer cannot send any more, or has not sent in time."""
-        if not self._receiver.has_unread() and self._is_cut_off():
+        if not self.receiver.has_unread() and self._is_cut_off():
             return True
         deadline = self.deadline
-        return deadline is not None and self._clock.now >= deadline
+        return deadline is not None and self.clock.now >= deadline
 
     def finding(self) -> FindingDraft | None:
         """The finding after a timeout; None if the session may end here."""
-        if self._receiver.has_unread():
-            return self._receiver.interruption(self._clock.idle_seconds)
-        if self._history.can_end:
+        if self.receiver.has_unread():
+            return self.receiver.interruption(self.clock.idle_seconds)
+        if self.history.can_end:
             return None
-        moves = self._history.forecast.moves
-        others = [move for move in moves if not self._roles.is_ours(move.sender)]
-        return cut_off(moves, others) if self._is_cut_off() else silent(moves, others, self._clock.idle_seconds)
+        moves = self.history.forecast.moves
+        others = [move for move in moves if not self.roles.is_ours(move.sender)]
+        return cut_off(moves, others) if self._is_cut_off() else silent(moves, others, self.clock.idle_seconds)
 
     def _is_cut_off(self) -> bool:
         """Return True if nobody can send a message that may come next."""
-        if self._connections.are_as_opened() and not self._timers.are_observed:
+        if self.connections.are_as_opened() and not self.timers.are_observed:
             return False
-        return all(self._is_out_of_reach(move) for move in self._history.forecast.moves)
+        return all(self._is_out_of_reach(move) for move in self.history.forecast.moves)
 
     def _is_out_of_reach(self, move: MessageType) -> bool:
         if move.sender == "TimerEvent":
-            return self._timers.next_at is None
-        if self._roles.is_ours(move.sender):
-            return self._connections.is_lost(self._roles.party(move.sender).party_name)
-        link = self._roles.link_from(move.sender, move.recipient)
-        if link is not None and self._connections.is_known(link):
-            return not self._connections.is_up(link)
+            return self.timers.next_at is None
+        if self.roles.is_ours(move.sender):
+            return self.connections.is_lost(self.roles.party(move.sender).party_name)
+        link = self.roles.link_from(move.sender, move.recipient)
+        if link is not None and self.connections.is_known(link):
+            return not self.connections.is_up(link)
         # It is sent by code of the spec, when something happens elsewhere.
-        return self._connections.are_all_down()
+        return self.connections.are_all_down()
