@@ -39,6 +39,13 @@ class NoPlayer(PalaverError):
     """No class or option says how a party is played."""
 
 
+def _is_ours(party: Party) -> bool:
+    # Asked several times for each message; few classes decide it themselves.
+    if type(party).is_fuzzer_controlled is Party.is_fuzzer_controlled:
+        return party.connection_mode is not ConnectionMode.EXTERNAL
+    return party.is_fuzzer_controlled()
+
+
 class Cast:
     """The parties of one session.
 
@@ -214,13 +221,6 @@ class Cast:
         ways = [party.party_name for party in self.players if party.is_fuzzer_controlled()]
         ways = [name for name in ways if name not in ("StdOut", "TimerControl")]
         return ways[0] if len(ways) == 1 else None
-
-
-def _is_ours(party: Party) -> bool:
-    # Asked several times for each message; few classes decide it themselves.
-    if type(party).is_fuzzer_controlled is Party.is_fuzzer_controlled:
-        return party.connection_mode is not ConnectionMode.EXTERNAL
-    return party.is_fuzzer_controlled()
 
 
 def _port_of(party: NetworkParty) -> int:
