@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import pytest
+from driven_session import DrivenSession, answered
 from hypothesis import given
 from hypothesis import strategies as st
 from lifecycle_page import PAGE, rendered
-from scenes import Scene, answered
 
 from palaver.chance import Chance
 from palaver.matching.forecaster import Forecast, MessageType
@@ -87,17 +87,17 @@ def test_the_page_shows_the_table() -> None:
 
 
 def test_nothing_is_handled_while_a_message_is_pending() -> None:
-    scene = Scene().open()
-    assert scene.session.speak(0.0)
+    driven = DrivenSession().open()
+    assert driven.session.speak(0.0)
     with pytest.raises(LifecycleError, match="Passed is not allowed in state MESSAGE_PENDING"):
-        scene.session.handle(Passed(0.0))
-    scene.session.discard()
-    scene.session.handle(Passed(0.0))
-    assert scene.session.wants_to_speak
+        driven.session.handle(Passed(0.0))
+    driven.session.discard()
+    driven.session.handle(Passed(0.0))
+    assert driven.session.wants_to_speak
 
 
 def test_only_a_message_that_was_made_is_committed_or_discarded() -> None:
-    session = Scene().open().session
+    session = DrivenSession().open().session
     with pytest.raises(LifecycleError, match="commit is not allowed in state OUR_TURN"):
         session.commit(0.0)
     with pytest.raises(LifecycleError, match="discard is not allowed in state OUR_TURN"):
@@ -105,7 +105,7 @@ def test_only_a_message_that_was_made_is_committed_or_discarded() -> None:
 
 
 def test_no_message_is_made_when_it_is_not_our_turn() -> None:
-    session = Scene().session
+    session = DrivenSession().session
     with pytest.raises(LifecycleError, match="make message is not allowed in state PEER_TURN"):
         session.speak(0.0)
 
@@ -129,31 +129,31 @@ class Hesitant(RandomStrategy):
         self._has_waited = True
 
 
-def hesitant() -> tuple[Scene, Hesitant]:
-    scene, strategy = Scene(quiet=1.0).open(), Hesitant()
-    scene.session._strategy = strategy
-    return scene, strategy
+def hesitant() -> tuple[DrivenSession, Hesitant]:
+    driven, strategy = DrivenSession(quiet=1.0).open(), Hesitant()
+    driven.session._strategy = strategy
+    return driven, strategy
 
 
 def test_a_pause_ends_after_the_quiet_interval_and_is_told_to_the_strategy() -> None:
-    scene, strategy = hesitant()
-    assert not scene.session.speak(0.0)
-    assert not scene.session.wants_to_speak
-    assert scene.session.deadline == 1.0
-    scene.wait(0.5)
-    assert not scene.session.wants_to_speak
-    scene.wait(0.5)
-    assert scene.session.wants_to_speak
+    driven, strategy = hesitant()
+    assert not driven.session.speak(0.0)
+    assert not driven.session.wants_to_speak
+    assert driven.session.deadline == 1.0
+    driven.wait(0.5)
+    assert not driven.session.wants_to_speak
+    driven.wait(0.5)
+    assert driven.session.wants_to_speak
     assert strategy.pauses == 0
-    assert scene.session.speak(1.0)
+    assert driven.session.speak(1.0)
     assert strategy.pauses == 1
 
 
 def test_a_pause_ends_with_the_first_message() -> None:
-    scene, strategy = hesitant()
-    assert not scene.session.speak(0.0)
-    scene.hear(b"SAY hello\n")
-    assert scene.kinds == [Kind.UNEXPECTED]
+    driven, strategy = hesitant()
+    assert not driven.session.speak(0.0)
+    driven.hear(b"SAY hello\n")
+    assert driven.kinds == [Kind.UNEXPECTED]
     assert strategy.pauses == 0
 
 
@@ -164,23 +164,23 @@ CHUNKS = st.sampled_from([b"SAY a\n", b"SAY", b"BYE\n", b"?", b""])
     st.lists(st.one_of(st.sampled_from(["answer", "open", "wait", "speak", "discard", "close"]), CHUNKS), max_size=12)
 )
 def test_a_session_that_is_driven_anyhow_keeps_to_the_table(steps: list[str | bytes]) -> None:
-    scene = Scene(timeout=1.0)
+    driven = DrivenSession(timeout=1.0)
     for step in steps:
-        session = scene.session
+        session = driven.session
         was_over = session.is_over
         if isinstance(step, bytes):
-            _handle(scene, Received(scene.now, scene.link, step))
+            _handle(driven, Received(driven.now, driven.link, step))
         elif step == "open":
-            _handle(scene, Opened(scene.now, scene.link))
+            _handle(driven, Opened(driven.now, driven.link))
         elif step == "wait":
-            scene.now += 0.6
-            _handle(scene, Passed(scene.now))
+            driven.now += 0.6
+            _handle(driven, Passed(driven.now))
         elif step == "close":
-            scene.close()
+            driven.close()
         elif session.wants_to_speak:
             if step == "answer":
-                scene.hear(answered(scene.talk()))
-            elif session.speak(scene.now):
+                driven.hear(answered(driven.talk()))
+            elif session.speak(driven.now):
                 session.discard()
                 assert session.wants_to_speak
         assert session.is_over or not was_over
@@ -189,5 +189,5 @@ def test_a_session_that_is_driven_anyhow_keeps_to_the_table(steps: list[str | by
             assert not session.wants_to_speak
 
 
-def _handle(scene: Scene, event: Input) -> None:
-    scene.actions += scene.session.handle(event)
+def _handle(driven: DrivenSession, event: Input) -> None:
+    driven.actions += driven.session.handle(event)
