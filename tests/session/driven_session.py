@@ -61,7 +61,7 @@ class DrivenSession:
         self.do(Passed(self.now))
 
     def talk(self) -> bytes:
-        """Let the session say what it wants to; what went out since the last time."""
+        """Let the session send what it wants to; return what went out since the last time."""
         while self.session.wants_to_speak and self.session.speak(self.now):
             self.actions += self.session.commit(self.now)
         return self.sent()
@@ -77,5 +77,5 @@ class DrivenSession:
 
 
 def answered(asked: bytes) -> bytes:
-    """What a correct server says to a request of `ECHO`."""
+    """The answer of a correct server to a request of `ECHO`."""
     return b"BYE\n" if asked == b"QUIT\n" else asked.replace(b"ASK", b"SAY")

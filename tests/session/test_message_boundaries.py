@@ -19,7 +19,7 @@ COUNTED += "where forall <o> in <one>: len(str(<o>)) == int(<o>.<size>) + 1\n"
 
 
 def heard(text: str, *pieces: bytes) -> list[tuple[str, bytes]]:
-    """What the pieces are understood as, if they are all there is."""
+    """The messages that the pieces are read as, if nothing else comes."""
     driven = DrivenSession(text).open()
     driven.talk()
     for piece in pieces:
@@ -92,7 +92,7 @@ WORDS = "<start> ::= <Client:go> (<Server:word> <Client:go>)*\n<go> ::= 'GO\\n'\
 
 
 def quiet_interval(driven: DrivenSession) -> float:
-    """How long a message that could go on is waited for."""
+    """The time that a message is waited for that could go on."""
     assert driven.session.deadline is not None
     return driven.session.deadline - driven.now
 

@@ -25,7 +25,7 @@ def talked(text: str, seed: int, other: str | None = None) -> Pair:
 
 
 def numbers(pair: Pair) -> tuple[int, int]:
-    """How many items were asked for, and how many came."""
+    """The numbers of items that were asked for, and that came."""
     said = {each.symbol: each.data.split() for each in pair.caller.said}
     return int(said["<ask>"][1]), len(said["<answer>"])
 

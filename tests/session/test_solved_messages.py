@@ -22,8 +22,8 @@ GRAMMAR = """
 """
 
 
-def conversation(constraint: str, seed: int) -> tuple[list[str], Verdict]:
-    """What the client says in a conversation whose server always agrees."""
+def session_with(constraint: str, seed: int) -> tuple[list[str], Verdict]:
+    """The client's messages in a session whose server always agrees."""
     driven = DrivenSession(GRAMMAR + f"where {constraint}\n", seed=seed).open()
     told: list[str] = []
     while not driven.session.is_over:
@@ -36,14 +36,14 @@ def conversation(constraint: str, seed: int) -> tuple[list[str], Verdict]:
 
 @pytest.mark.parametrize("seed", range(10))
 def test_messages_that_need_no_solving_satisfy_the_constraints(seed: int) -> None:
-    told, verdict = conversation("str(<ask>.<word>)[0] == 'a'", seed)
+    told, verdict = session_with("str(<ask>.<word>)[0] == 'a'", seed)
     assert verdict is Verdict.PASS
     assert all(re.fullmatch("ASK a[ab]*|NOOP|QUIT", line) for line in told)
 
 
 @pytest.mark.parametrize("seed", range(10))
 def test_early_messages_count(seed: int) -> None:
-    told, verdict = conversation("len(set(str(w) for w in *<word>)) == len(*<word>)", seed)
+    told, verdict = session_with("len(set(str(w) for w in *<word>)) == len(*<word>)", seed)
     words = [line for line in told if line.startswith("ASK")]
     assert verdict is Verdict.PASS
     assert len(set(words)) == len(words)
@@ -51,7 +51,7 @@ def test_early_messages_count(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(10))
 def test_a_message_that_a_constraint_does_not_mention_can_be_sent_before_it_holds(seed: int) -> None:
-    told, verdict = conversation("exists <a> in <ask>: str(<a>.<word>) == 'abba'", seed)
+    told, verdict = session_with("exists <a> in <ask>: str(<a>.<word>) == 'abba'", seed)
     assert verdict is Verdict.PASS
     assert "ASK abba" in told
 
@@ -119,7 +119,7 @@ def no_search(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("constraint", ["len(*<ask>) <= 2", "len(*<word>) < 3", "|<ask>| + |<word>| <= 5"])
 @pytest.mark.parametrize("seed", range(5))
 def test_a_message_that_was_sent_often_enough_is_not_searched_for(constraint: str, seed: int) -> None:
-    told, verdict = conversation(constraint, seed)
+    told, verdict = session_with(constraint, seed)
     assert verdict is Verdict.PASS
     assert sum(line.startswith("ASK") for line in told) <= 2
 
@@ -169,7 +169,7 @@ where len(*<word>) <= 3
     [("len(*<ask>) >= 3", range(3, 31)), ("len(*<ask>) == 3", [3]), ("|<word>| > 3", range(4, 31))],
 )
 def test_a_number_that_takes_several_messages_is_reached(constraint: str, numbers: Sequence[int], seed: int) -> None:
-    told, verdict = conversation(constraint, seed)
+    told, verdict = session_with(constraint, seed)
     assert verdict is Verdict.PASS
     assert sum(line.startswith("ASK") for line in told) in numbers
 

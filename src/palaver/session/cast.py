@@ -54,10 +54,10 @@ class Cast:
     :raises PalaverError: a party is unknown
     """
 
-    def __init__(self, spec: Spec, casting: Casting, stage: Stage | None = None) -> None:
-        self._casting = casting
+    def __init__(self, spec: Spec, assignment: Casting, host: Stage | None = None) -> None:
+        self._assignment = assignment
         self._spec = spec
-        self._stage = stage
+        self._host = host
         self._instances: dict[str, Party] = {}
         self._played: dict[str, Party] = {}
         self._speakers: dict[str, list[str]] = {}
@@ -90,7 +90,7 @@ class Cast:
         """Let `instance()` give these objects from here on, whichever session of the spec went on in between."""
         namespace = self._spec.namespace
         if namespace.active_roles is not self:
-            namespace.parties.play(self._instances, self._stage)
+            namespace.parties.play(self._instances, self._host)
             namespace.active_roles = self
 
     def stop(self) -> None:
@@ -111,8 +111,8 @@ class Cast:
 
     def _made(self, name: str, kind: object) -> Party:
         bases = self._spec.namespace.parties
-        if name in self._casting.networks:
-            return self._placed(name, kind, *self._casting.networks[name])
+        if name in self._assignment.networks:
+            return self._placed(name, kind, *self._assignment.networks[name])
         if isinstance(kind, type) and issubclass(kind, bases["FandangoParty"]):
             return self._instance(name, kind)
         if name not in ("Client", "Server") and not self._is_told(name):
@@ -166,7 +166,7 @@ class Cast:
         return isinstance(party, NetworkParty) and party.is_fuzzer_controlled()
 
     def link(self, party: Party) -> tuple[Address, Role] | None:
-        """Where a party is to be linked to; None if it needs no link, as most that we do not play."""
+        """The address and role of a party's connection; None if it needs none, as most that we do not play."""
         if party.party_name == "StdIn":
             return Address("stdin"), "connect"
         if party.party_name == "StdOut":
@@ -189,7 +189,7 @@ class Cast:
 
         :raises PalaverError: there is none
         """
-        chosen = self._casting.program or self._spec.namespace.program
+        chosen = self._assignment.program or self._spec.namespace.program
         if not chosen:
             raise PalaverError("the spec talks to a program through In and Out, but no COMMAND was given")
         return tuple(shlex.split(chosen)) if isinstance(chosen, str) else tuple(chosen)

@@ -70,7 +70,7 @@ class Session:
         self._forecast: Forecast = self._history.forecast
         self._random = self.spec.namespace.turn(chance)
         self.spec.namespace.take(self._random)
-        self._roles = setup.cast(self)
+        self._roles = setup.make_roles(self)
         self._connections = Connections()
         self._clock = SessionClock(self._timeouts)
         self._timers = Timers(are_observed=setup.has_timers)
@@ -209,7 +209,7 @@ class Session:
             self._find(finding_drafts.broken_off(event, self._forecast.moves))
 
     def _wait_for_exit(self, event: Input) -> None:
-        """Everything is said; end when the program has exited, or had its time."""
+        """End the session when the program has exited, or had its time."""
         if isinstance(event, Closed) and event.link == "In":
             self._close(event)
             self._end(OwnStep.FINISH)
@@ -380,7 +380,7 @@ class Session:
         self._end(OwnStep.FIND)
 
     def _finish(self) -> None:
-        """Everything is said; a program may still exit."""
+        """The dialogue is complete; the program under test may still exit."""
         missing = self._history.missing
         if missing is not None and self._forecast.crashes:
             self._find(FindingDraft(Kind.SPEC_CRASH, self._forecast.crashes[0]))

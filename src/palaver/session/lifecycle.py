@@ -23,7 +23,7 @@ class SessionState(Enum):
     MESSAGE_PENDING = "our message is made, but not committed"
     YIELDING = "we could send, but let the peer send first for a while"
     UNANSWERED = "the peer has sent nothing while we yielded; it is our turn"
-    LEAVING = "everything is said, and the program under test may still end"
+    LEAVING = "the dialogue is complete, and the program under test may still exit"
     OVER = "the session has ended"
 
 
@@ -39,8 +39,8 @@ class OwnStep(Enum):
     COMMIT = "what was made is sent"
     DISCARD = "what was made is dropped, because the peer was faster"
     FIND = "a finding ends the session"
-    LEAVE = "everything is said, and a program is still running"
-    FINISH = "everything is said and done"
+    LEAVE = "the dialogue is complete, and the program under test still runs"
+    FINISH = "the dialogue is complete, and nothing is left to wait for"
 
 
 LifecycleInput: TypeAlias = type[Input] | OwnStep

@@ -25,7 +25,7 @@ _QUIET_PAUSES = 4
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How long a session waits, in seconds, and how much it reads."""
+    """The timeouts of a session, in seconds, and limits of what it reads."""
 
     timeout: float = 5.0  # for a message to begin
     patience: float = 5.0  # for the next byte of a message that has begun
@@ -204,7 +204,7 @@ class PeerWait:
         return cut_off(moves, others) if self._is_cut_off() else silent(moves, others, self.clock.idle_seconds)
 
     def _is_cut_off(self) -> bool:
-        """Return True if nobody can send a message that may come next."""
+        """Return True if no party can send a message that may come next."""
         if self.connections.are_as_opened() and not self.timers.are_observed:
             return False
         return all(self._is_out_of_reach(move) for move in self.history.forecast.moves)

@@ -29,17 +29,17 @@ class SessionSetup:
     :raises PalaverError: a party is unknown, or cannot be made
     """
 
-    def __init__(self, spec: Spec, casting: Casting, limits: Limits | None = None) -> None:
-        self._casting = casting
+    def __init__(self, spec: Spec, assignment: Casting, limits: Limits | None = None) -> None:
+        self._assignment = assignment
         self.limits = limits or Limits(budget=MESSAGE_STEP_BUDGET)
         spec = _with_messages_only(spec)
-        rehearsal = Cast(spec, casting)
-        rehearsal.stop()
-        if rehearsal.faults:
-            raise PalaverError(rehearsal.faults[0])
-        self.ours = ours = tuple(name for name in rehearsal.parties if rehearsal.is_ours(name))
-        for party in rehearsal.parties.values():
-            rehearsal.link(party)  # a missing address or program is told now and not in the first session
+        roles = Cast(spec, assignment)
+        roles.stop()
+        if roles.faults:
+            raise PalaverError(roles.faults[0])
+        self.ours = ours = tuple(name for name in roles.parties if roles.is_ours(name))
+        for party in roles.parties.values():
+            roles.link(party)  # a missing address or program is told now and not in the first session
         # Messages between two peers do not reach us.
         self.spec = spec.seen_by(ours)
         self.is_binary = self.spec.is_binary
@@ -72,9 +72,9 @@ class SessionSetup:
         for symbol in written:
             spec.matcher(symbol, binary=spec.is_binary).prepare()
 
-    def cast(self, stage: Stage) -> Cast:
-        """Fresh objects for all parties of one session."""
-        return Cast(self.spec, self._casting, stage)
+    def make_roles(self, host: Stage) -> Cast:
+        """Fresh objects for all parties of one session, which is their host."""
+        return Cast(self.spec, self._assignment, host)
 
 
 def _with_messages_only(spec: Spec) -> Spec:
