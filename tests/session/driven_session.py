@@ -5,12 +5,11 @@ from __future__ import annotations
 import palaver
 from palaver.chance import Chance
 from palaver.party import ConnectionMode
-from palaver.session.cast import Casting
 from palaver.session.engine import Patience, Session
 from palaver.session.events import Action, Closed, Opened, Passed, Received, Send
 from palaver.session.findings import Kind
-from palaver.session.play import Play
-from palaver.session.player import RandomPlayer
+from palaver.session.setup import Casting, SessionSetup
+from palaver.session.strategy import RandomStrategy
 
 ECHO = """
 <start> ::= <exchange>+ <Client:quit> <Server:bye>
@@ -37,7 +36,7 @@ class DrivenSession:
         self.spec = palaver.loads(text)
         chance = Chance(seed)
         settings = Patience(**patience)  # type: ignore[arg-type]
-        self.session = Session(Play(self.spec, casting), RandomPlayer(chance / "player"), chance, settings)
+        self.session = Session(SessionSetup(self.spec, casting), RandomStrategy(chance / "player"), chance, settings)
         self.now = 0.0
         self.actions: list[Action] = []
         self.do(Passed(0.0))

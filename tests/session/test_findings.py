@@ -235,10 +235,10 @@ spec crash: <answer>: int(<word>) > 0 raised ConversionError: <word> is 'yes', w
 }
 
 
-@pytest.mark.parametrize("play", SHOWN, ids=lambda play: play.__name__)
-def test_a_finding_can_be_read_by_itself(play: Callable[[], DrivenSession]) -> None:
-    kind, verdict, shown = SHOWN[play]
-    driven = play()
+@pytest.mark.parametrize("make", SHOWN, ids=lambda make: make.__name__)
+def test_a_finding_can_be_read_by_itself(make: Callable[[], DrivenSession]) -> None:
+    kind, verdict, shown = SHOWN[make]
+    driven = make()
     (finding,) = driven.session.findings
     assert finding.show() == shown
     assert (finding.kind, driven.session.verdict) == (kind, verdict)

@@ -8,9 +8,9 @@ import pytest
 from driven_session import DrivenSession
 
 from palaver.party import ConnectionMode
-from palaver.session.cast import Casting
 from palaver.session.events import Opened, Received
 from palaver.session.findings import Kind, Verdict
+from palaver.session.setup import Casting
 
 TWO = "<start> ::= <Client:go> <Server:one> <Server:two>\n<go> ::= 'GO\\n'\n"
 EITHER = "<start> ::= <Client:go> (<Server:one> | <Server:two> <Server:three>)\n<go> ::= 'GO\\n'\n"

@@ -13,12 +13,11 @@ import palaver
 from palaver.chance import Chance
 from palaver.errors import PalaverError
 from palaver.party import ConnectionMode
-from palaver.session.cast import Casting
 from palaver.session.engine import Session
 from palaver.session.events import Address, Close, Closed, Listening, Open, Opened, Passed, Received, Send
 from palaver.session.findings import Kind, Verdict
-from palaver.session.play import Play
-from palaver.session.player import RandomPlayer
+from palaver.session.setup import Casting, SessionSetup
+from palaver.session.strategy import RandomStrategy
 from palaver.testing.sockets import SocketWorld
 from palaver.transport.memory import MemoryWorld, Wire, in_pieces, straight
 
@@ -111,11 +110,11 @@ class Server(Party):
     spec.fuzz(2, seed=1).__next__()
     spec.parse(b"ASK\nSAY yes\n")
     assert lives == []
-    play = Play(spec, NOBODY)
+    setup = SessionSetup(spec, NOBODY)
     lives.clear()
     for number in range(2):
         chance = Chance(number)
-        session = Session(play, RandomPlayer(chance), chance)
+        session = Session(setup, RandomStrategy(chance), chance)
         session.handle(Passed(0.0))
         assert session.speak(0.0)
         session.commit(0.0)
@@ -127,8 +126,8 @@ def test_sessions_of_one_spec_do_not_share_their_parties() -> None:
     text = PAIR + "n = iter(range(100))\n" + ASK.replace('"ASK\\n"', '"ASK " <port> "\\n"').replace("[a-z]", "[a-z0-9]")
     text += '<port> ::= r"[0-9]+" := str(Client.instance().number)\n'
     text = text.replace("        self.start()\n", "        self.start()\n        self.number = next(n)\n")
-    play = Play(palaver.loads(text), NOBODY)
-    sessions = [Session(play, RandomPlayer(Chance(1)), Chance(1)) for _ in range(2)]
+    setup = SessionSetup(palaver.loads(text), NOBODY)
+    sessions = [Session(setup, RandomStrategy(Chance(1)), Chance(1)) for _ in range(2)]
     for session in sessions:
         session.handle(Passed(0.0))
         session.handle(Opened(0.0, "Client"))
@@ -522,8 +521,8 @@ def test_both_sides_of_one_grammar_talk_to_the_end(seed: int, wire: Wire) -> Non
     sessions = []
     for side, classes in (("server", FTP_SERVER), ("client", FTP_CLIENT)):
         chance = Chance(seed) / side
-        play = Play(palaver.loads(classes + ORDERLY), NOBODY)
-        sessions.append(Session(play, RandomPlayer(chance / "player"), chance))
+        setup = SessionSetup(palaver.loads(classes + ORDERLY), NOBODY)
+        sessions.append(Session(setup, RandomStrategy(chance / "player"), chance))
         world.add(sessions[-1])
     world.run()
     assert [session.findings for session in sessions] == [[], []]
@@ -549,7 +548,7 @@ def test_both_sides_of_one_grammar_talk_to_the_end_over_sockets() -> None:
         for classes in (server, FTP_CLIENT):
             spec = palaver.loads(classes.replace('"21"', f'"{port}"') + ORDERLY)
             spec.namespace.names["free_port"] = free_port
-            sessions.append(Session(Play(spec, NOBODY), RandomPlayer(Chance(1)), Chance(1)))
+            sessions.append(Session(SessionSetup(spec, NOBODY), RandomStrategy(Chance(1)), Chance(1)))
             world.add(sessions[-1])
         world.run()
     assert [session.findings for session in sessions] == [[], []]
@@ -579,7 +578,7 @@ def test_the_driver_tells_a_session_its_port() -> None:
     ports: list[int] = []
     for world in (MemoryWorld(), SocketWorld()):
         networks = {"Server": ("0", ConnectionMode.OPEN), "Client": ("0", ConnectionMode.EXTERNAL)}
-        session = Session(Play(spec, Casting(networks)), RandomPlayer(Chance(1)), Chance(1))
+        session = Session(SessionSetup(spec, Casting(networks)), RandomStrategy(Chance(1)), Chance(1))
         driver = world.add(session)
         driver.step()
         ports.append(session._roles.party("Server").port)  # type: ignore[attr-defined]
@@ -613,8 +612,8 @@ def test_no_socket_is_opened_unless_a_session_runs(monkeypatch: pytest.MonkeyPat
     spec = palaver.loads(PAIR + started_at_once + ASK)
     assert len(list(spec.fuzz(3, seed=1))) == 3
     assert spec.parse(b"ASK\nSAY yes\n")
-    play = Play(spec, NOBODY)
-    session = Session(play, RandomPlayer(Chance(1)), Chance(1))
+    setup = SessionSetup(spec, NOBODY)
+    session = Session(setup, RandomStrategy(Chance(1)), Chance(1))
     # Not even then: it is said that one is wanted, and whoever drives the session opens it.
     assert [type(action) for action in session.handle(Passed(0.0))] == [Open]
 
@@ -795,10 +794,10 @@ def test_a_party_that_cannot_be_made_is_reported_before_the_first_session() -> N
 def test_a_party_that_cannot_be_made_again_is_a_finding_and_the_next_session_goes_on() -> None:
     text = PAIR.replace("        self.start()\n", "        self.start()\n        next(moods)()\n")
     text = "moods = iter([dict, list, lambda: 1 // 0, dict])\n" + text + ASK
-    play = Play(palaver.loads(text), NOBODY)
+    setup = SessionSetup(palaver.loads(text), NOBODY)
     verdicts = []
     for _ in range(3):
-        session = Session(play, RandomPlayer(Chance(1)), Chance(1))
+        session = Session(setup, RandomStrategy(Chance(1)), Chance(1))
         session.handle(Passed(0.0))
         if not session.is_over:
             session.handle(Opened(0.0, "Client"))
@@ -869,8 +868,8 @@ class Server(NetworkParty):
 <answer> ::= "!"
 """
     )
-    play = Play(spec, Casting({}))
-    talking, quiet = (Session(play, RandomPlayer(Chance(1)), Chance(1)) for _ in range(2))
+    setup = SessionSetup(spec, Casting({}))
+    talking, quiet = (Session(setup, RandomStrategy(Chance(1)), Chance(1)) for _ in range(2))
     for session in (talking, quiet):
         session.handle(Passed(0.0))
         session.handle(Opened(0.0, "Client"))

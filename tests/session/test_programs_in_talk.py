@@ -13,11 +13,10 @@ import pytest
 
 from palaver import loads
 from palaver.chance import Chance
-from palaver.session.cast import Casting
 from palaver.session.engine import Patience, Session
 from palaver.session.findings import Kind, Verdict
-from palaver.session.play import Play
-from palaver.session.player import RandomPlayer
+from palaver.session.setup import Casting, SessionSetup
+from palaver.session.strategy import RandomStrategy
 from palaver.transport.drive import drive
 from palaver.transport.loop import Loop
 
@@ -54,8 +53,8 @@ def talked(
 ) -> Session:
     """A session that is over."""
     chance = Chance(seed)
-    play = Play(loads(text), Casting(program=command))
-    session = Session(play, RandomPlayer(chance / "player"), chance, Patience(timeout=timeout))
+    setup = SessionSetup(loads(text), Casting(program=command))
+    session = Session(setup, RandomStrategy(chance / "player"), chance, Patience(timeout=timeout))
     with Loop(standard=standard) as loop:
         drive(session, loop)
     return session

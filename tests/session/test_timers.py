@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from driven_session import CLIENT, DrivenSession
 
-from palaver.session.cast import Casting
 from palaver.session.findings import Kind, Verdict
+from palaver.session.setup import Casting
 
 ALONE = Casting()
 
