@@ -1,4 +1,4 @@
-"""The world a spec's Python code lives in: the names it sees, the modules it gets, and nothing of another spec.
+"""The globals of a spec's Python code: its names, its modules, and nothing of another spec.
 
 Every spec has its own globals, its own party classes, its own `random` (seeded by the run, so that a seed repeats),
 and its own copies of the modules that stand beside the spec file. Names that specs take from the reference
@@ -29,20 +29,8 @@ from palaver.trees.terminal import Terminal
 from palaver.trees.tree import Tree
 
 # Modules that specs may use without importing them, because the reference implementation lets them.
-_UNIMPORTED = [
-    "re",
-    "os",
-    "sys",
-    "io",
-    "time",
-    "enum",
-    "errno",
-    "logging",
-    "select",
-    "socket",
-    "subprocess",
-    "threading",
-]
+_UNIMPORTED = ["re", "os", "sys", "io", "time", "enum", "errno", "logging"]
+_UNIMPORTED += ["select", "socket", "subprocess", "threading"]
 
 _TYPING_NAMES = {
     "Optional": "typing",
@@ -65,8 +53,7 @@ _ERRORS = {
     "FandangoConnectionError": ConnectionError,
 }
 
-
-# What the reference has and palaver does not: what to use instead.
+# Names that the reference has and palaver does not, and what to use instead.
 _INSTEAD = {
     "ProcessManager": "set_program_command(), In and Out",
     "ProtocolImplementation": "a class derived from NetworkParty",
@@ -79,8 +66,8 @@ _INSTEAD = {
 
 
 @dataclass(slots=True, eq=False)
-class Turn:
-    """How far one user of a spec has come with the numbers of its `random`; nowhere yet, if there is no state."""
+class RandomTurn:
+    """The state of a spec's `random` for one user of the spec; None before it has drawn anything."""
 
     chance: Chance
     state: tuple[Any, ...] | None = None
@@ -92,10 +79,11 @@ class Namespace:
     def __init__(self, code: Iterable[ast.AST], folders: Sequence[Path], file: str) -> None:
         self.parties = party.PartyNames()
         self._random = Random(0)
-        self._turn = Turn(Chance(0), self._random.getstate())
+        self.active = RandomTurn(Chance(0), self._random.getstate())  # the run that draws from `random` now
+        self.active_roles: object | None = None  # the session whose parties `instance()` gives now
         reference = {**_reference_names(), **self.parties, "FandangoIO": self.parties.io}
         self._importer = _Importer(self._handed_out, reference, folders)
-        self._is_handed_out = False  # as long as nobody has the spec's `random`, nobody draws from it
+        self._is_handed_out = False  # True once the spec has imported its `random`
         self.names: dict[str, Any] = {
             "__name__": "__main__",
             "__file__": file,
@@ -107,24 +95,24 @@ class Namespace:
         self.program: tuple[str, ...] | str | None = None  # the command a spec wants to test with `In` and `Out`
         self.program_speaks_text = True
 
-    def turn(self, chance: Chance) -> Turn:
-        """The numbers that the spec's `random` is to give in one run: its own stream of the run's chance."""
-        return Turn(chance / "spec code")
+    def turn(self, chance: Chance) -> RandomTurn:
+        """The state of the spec's `random` for one run: its own stream of the run's chance."""
+        return RandomTurn(chance / "spec code")
 
-    def take(self, turn: Turn) -> None:
-        """From here on the spec's `random` goes on where this turn left off, whoever has drawn in between."""
-        if turn is not self._turn:
+    def take(self, turn: RandomTurn) -> None:
+        """Let the spec's `random` go on where this turn left off, whoever has drawn in between."""
+        if turn is not self.active:
             if self._is_handed_out:
-                self._turn.state = self._random.getstate()
-            self._turn = turn
+                self.active.state = self._random.getstate()
+            self.active = turn
             if self._is_handed_out:
                 self._resume()
 
     def _resume(self) -> None:
-        if self._turn.state is None:
-            self._random.seed(self._turn.chance.stream.getrandbits(128))
+        if self.active.state is None:
+            self._random.seed(self.active.chance.stream.getrandbits(128))
         else:
-            self._random.setstate(self._turn.state)
+            self._random.setstate(self.active.state)
 
     def _handed_out(self) -> ModuleType:
         """The spec's `random`, which it has imported."""
@@ -134,7 +122,7 @@ class Namespace:
         return self._random_module
 
     def _set_program_command(self, command: str | Sequence[str], text: bool = True) -> None:
-        """What specs call to name the program behind `In` and `Out`."""
+        """Name the program behind `In` and `Out`; specs call this."""
         self.program = command if isinstance(command, str) else tuple(command)
         self.program_speaks_text = text
 
@@ -144,6 +132,7 @@ class Namespace:
 
     @property
     def party_classes(self) -> list[str]:
+        """The names of the spec's party classes."""
         return self.parties.classes_in(self.names)
 
 
@@ -167,7 +156,7 @@ def _reference_names() -> dict[str, Any]:
 
 
 class _Absent(type):
-    """The kind of a class that can be named, in an import or an annotation, but not used."""
+    """The type of a class that can be named, in an import or an annotation, but not used."""
 
     def __getattr__(cls, name: str) -> Any:
         if name.startswith("__"):
@@ -270,7 +259,7 @@ class _ReferenceModule(ModuleType):
             return self._names[name]
         if name.startswith("_"):
             raise AttributeError(name)
-        # A module inside the package, or what can be imported but not used.
+        # A module inside the package, or a name that can be imported but not used.
         return self if name.islower() else self._names.setdefault(name, _absent(name))
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
@@ -281,18 +270,18 @@ class _ReferenceModule(ModuleType):
 
 
 def is_before(tree: Tree, first: Tree, second: Tree) -> bool:
-    """Whether `first` starts before `second` inside `tree`, read from left to right."""
+    """Return True if `first` starts before `second` inside `tree`, read from left to right."""
     inside = len(tree.path)
     return first.path[inside:] < second.path[inside:]
 
 
 def is_after(tree: Tree, first: Tree, second: Tree) -> bool:
-    """Whether `first` starts after `second` inside `tree`."""
+    """Return True if `first` starts after `second` inside `tree`."""
     return is_before(tree, second, first)
 
 
 def get_index_within(node: Tree, scope: Tree, symbols: Sequence[str]) -> int:
-    """How many nodes with one of these names precede `node` inside `scope`; -1 if it is not in there."""
+    """The number of nodes with one of these names before `node` inside `scope`; -1 if it is not in there."""
     wanted = {str(symbol) for symbol in symbols}
     here, count = node.path, 0
     for each in scope.flattened():

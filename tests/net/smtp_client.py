@@ -1,4 +1,4 @@
-"""A real SMTP client: python smtp_client.py PORT COUNT; sends so many letters, each in a session of its own."""
+"""A real SMTP client: python smtp_client.py PORT COUNT; sends so many mails, each in a session of its own."""
 
 import smtplib
 import sys

@@ -48,7 +48,7 @@ BAD: dict[str, tuple[list[Step], str]] = {
 
 
 @pytest.mark.parametrize("behaviour", BAD)
-def test_a_bad_peer_is_found_out(behaviour: str, talk_to: Callable[..., Any], world: SocketWorld) -> None:
+def test_a_bad_peer_gives_a_finding(behaviour: str, talk_to: Callable[..., Any], world: SocketWorld) -> None:
     script, label = BAD[behaviour]
     begun = world.clock.now()
     talked = talk_to(ScriptedPeer(script, times=2), SPEC, "-n", "2", "--timeout", "0.2", "--patience", "0.15")
@@ -60,15 +60,13 @@ def test_a_bad_peer_is_found_out(behaviour: str, talk_to: Callable[..., Any], wo
 
 
 @pytest.mark.parametrize("every", [0.05, 0.2])
-def test_a_slow_peer_is_no_bad_peer(every: float, talk_to: Callable[..., Any]) -> None:
+def test_a_slow_peer_gives_no_finding(every: float, talk_to: Callable[..., Any]) -> None:
     script = [Say(b"HI\n", size=1, every=every), *GOOD[1:]]
     talked = talk_to(ScriptedPeer(script, times=2), SPEC, "-n", "2", "--timeout", "0.3", "--patience", "0.4")
     assert (talked.code, talked.said) == (0, "")
 
 
-def test_who_hangs_up_before_our_last_word_has_broken_no_rule(
-    talk: Callable[..., Any], world: SocketWorld, tmp_path: Path
-) -> None:
+def test_a_peer_may_close_before_our_last_message(talk: Callable[..., Any], world: SocketWorld, tmp_path: Path) -> None:
     spec = '<start> ::= <Client:quit> <Server:bye>\n<quit> ::= "QUIT\\n"\n<bye> ::= "BYE\\n"\n'
     address = f"unix:{tmp_path / 'socket'}"
     world.add(ScriptedPeer([Say(b"QUIT\n"), HangUp()], role="connect", address=address, times=2))
@@ -95,7 +93,7 @@ LINES = """
     ],
     ids=["lines", "a line", "a line that we say may not be long"],
 )
-def test_what_has_no_end_stops_at_a_limit(
+def test_endless_data_stops_at_a_limit(
     much: bytes, limit: list[str], complaint: str, talk_to: Callable[..., Any]
 ) -> None:
     peer = ScriptedPeer([Hear(b"LIST\n"), Say(much, endlessly=True)], times=2)
@@ -108,7 +106,7 @@ def test_what_has_no_end_stops_at_a_limit(
 # --- nobody, or somebody else -----------------------------------------------------------------------------------------
 
 
-def test_a_port_where_nobody_listens_was_not_tested(palaver: Any) -> None:
+def test_a_port_without_a_server_is_inconclusive(palaver: Any) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
     palaver.write(talk_fan=SPEC)
@@ -117,7 +115,7 @@ def test_a_port_where_nobody_listens_was_not_tested(palaver: Any) -> None:
     assert talked.summary == "2 sessions, 0 messages sent, 0 received, 2 refused"
 
 
-def test_the_command_line_says_how_long_a_server_may_take_to_start_and_to_answer(
+def test_the_command_line_sets_the_time_to_start_and_to_answer(
     palaver: Any, world: SocketWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given: dict[str, float] = {}
@@ -129,7 +127,7 @@ def test_the_command_line_says_how_long_a_server_may_take_to_start_and_to_answer
     assert given == {"connect_timeout": 2.0, "startup_patience": 3.0}
 
 
-def test_a_port_that_is_taken_is_our_own_failure(talk: Callable[..., Any]) -> None:
+def test_a_port_in_use_is_an_error_of_ours(talk: Callable[..., Any]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         talked = talk(SPEC, "-n", "2", "--server", str(server.getsockname()[1]))
     assert talked.code == 2
@@ -139,14 +137,14 @@ def test_a_port_that_is_taken_is_our_own_failure(talk: Callable[..., Any]) -> No
 @pytest.mark.parametrize(
     "script", [[Say(b"HI, how are you?\n")], [HangUp()], [Hear(), Say(b"\x15\x03\x03\x00\x02\x02\x28")]]
 )
-def test_a_peer_that_does_not_encrypt_is_found_out(script: list[Step], talk_to: Callable[..., Any]) -> None:
+def test_a_peer_that_does_not_encrypt_gives_a_finding(script: list[Step], talk_to: Callable[..., Any]) -> None:
     talked = talk_to(ScriptedPeer(script, times=2), SPEC, "-n", "2", scheme="tls")
     assert talked.code == 1
     assert talked.summary == "2 sessions, 0 messages sent, 0 received, 2 tls failure"
 
 
 @pytest.mark.timeout(8)  # or it would be twice as long as a loop waits if nobody says anything
-def test_a_peer_that_never_shakes_hands_is_waited_for_no_longer_than_we_say(palaver: Any) -> None:
+def test_an_endless_handshake_ends_at_the_timeout(palaver: Any) -> None:
     palaver.write(talk_fan=SPEC)
     with socket.create_server(("127.0.0.1", 0)) as server:
         place = f"tls://127.0.0.1:{server.getsockname()[1]}"

@@ -48,7 +48,7 @@ def test_a_real_client_is_talked_to_without_findings(palaver: Any) -> None:
     assert talked.text.startswith("3 sessions, ")
 
 
-def test_a_server_at_any_port_says_which_one_it_is(talk: Callable[..., Any]) -> None:
+def test_a_server_at_any_port_tells_its_port(talk: Callable[..., Any]) -> None:
     options = ["-f", str(SMTP), "-n", "2", "--unguided", "--seed", "1", "--server", "0"]
     with running("-m", "palaver", "talk", *options) as server:
         assert server.stderr is not None

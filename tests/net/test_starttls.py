@@ -1,4 +1,4 @@
-"""Parties that call `start_tls()` in the middle of a conversation, as either side."""
+"""Parties that call `start_tls()` in the middle of a session, as either side."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ class {name}(NetworkParty):
 SECRET = "<start> ::= <Client:ask> <Server:answer>\n<ask> ::= 'ASK\\n'\n<answer> ::= 'SAY\\n'\n"
 
 
-def test_parties_may_bring_a_certificate_and_whom_they_trust(world: SocketWorld, certificate: str) -> None:
+def test_parties_may_bring_certificates_and_authorities(world: SocketWorld, certificate: str) -> None:
     classes = BRINGS.format(name="Server", option="certificate", path=certificate)
     classes += BRINGS.format(name="Client", option="authority", path=certificate)
     pair = converse(palaver_.loads(SECRET + classes), world=world, address="tls://127.0.0.1:0")
     assert [session.verdict for session in pair] == [Verdict.PASS, Verdict.PASS]
 
 
-def test_a_party_does_not_talk_to_whom_it_does_not_trust(world: SocketWorld, certificate: str) -> None:
+def test_a_party_does_not_talk_to_an_untrusted_peer(world: SocketWorld, certificate: str) -> None:
     classes = BRINGS.format(name="Client", option="authority", path=certificate)
     pair = converse(palaver_.loads(SECRET + classes), world=world, address="tls://127.0.0.1:0")
     (finding,) = pair.caller.findings
@@ -83,7 +83,7 @@ def test_the_server_encrypts(talk: Callable[..., Any], world: SocketWorld, tmp_p
     assert not client.failed
 
 
-def test_a_server_that_does_not_encrypt_after_all_is_found_out(talk_to: Callable[..., Any]) -> None:
+def test_a_server_that_does_not_encrypt_after_all_gives_a_finding(talk_to: Callable[..., Any]) -> None:
     script = [Say(b"220 \r\n"), Hear(b"\r\n"), Say(b"250 \r\n"), Hear(b"STARTTLS\r\n"), Say(b"220 go\r\n")]
     script += [Hear(), Say(b"502 what is this?\r\n")]
     talked = talk_to(ScriptedPeer(script, times=2), SPEC.read_text(), "-n", "2")
@@ -91,7 +91,7 @@ def test_a_server_that_does_not_encrypt_after_all_is_found_out(talk_to: Callable
     assert talked.summary.endswith("2 tls failure")
 
 
-def test_a_real_server_takes_letters_only_in_secret(palaver: Any, certificate: str) -> None:
+def test_a_real_server_takes_mails_only_over_tls(palaver: Any, certificate: str) -> None:
     with smtp_server(certificate) as port:
         talked = palaver("talk", "-f", str(SPEC), "--unguided", "--client", str(port), "-n", "3", "--seed", "1")
     assert (talked.code, talked.said) == (0, "")

@@ -1,11 +1,11 @@
-"""Each kind of finding shows the conversation up to the point, what came there, and what was expected."""
+"""Each kind of finding shows the session up to the point, what came there, and what was expected."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 import pytest
-from scenes import SERVER, Scene, answered
+from driven_session import SERVER, DrivenSession, answered
 
 from palaver.session.events import Closed, Failed, Opened
 from palaver.session.findings import Finding, Kind, Verdict, show_data
@@ -21,104 +21,104 @@ where str(<word>) != "nonsense"
 PROGRAM = TALK.replace("Client:", "In:").replace("Server:", "Out:") + "set_program_command('echo')\n"
 
 
-def asked(text: str = TALK, **patience: float) -> Scene:
-    scene = Scene(text, **patience).open()
-    assert scene.talk() == b"ASK\n"
-    return scene
+def asked(text: str = TALK, **patience: float) -> DrivenSession:
+    driven = DrivenSession(text, **patience).open()
+    assert driven.talk() == b"ASK\n"
+    return driven
 
 
-def unparseable() -> Scene:
-    scene = asked()
-    scene.hear(b"SAY 12\n")
-    return scene
+def unparseable() -> DrivenSession:
+    driven = asked()
+    driven.hear(b"SAY 12\n")
+    return driven
 
 
-def unexpected() -> Scene:
-    scene = asked()
-    scene.hear(b"SAY yes\nSAY no\n")
-    return scene
+def unexpected() -> DrivenSession:
+    driven = asked()
+    driven.hear(b"SAY yes\nSAY no\n")
+    return driven
 
 
-def broken() -> Scene:
-    scene = asked()
-    scene.hear(b"SAY nonsense\n")
-    return scene
+def broken() -> DrivenSession:
+    driven = asked()
+    driven.hear(b"SAY nonsense\n")
+    return driven
 
 
-def silent() -> Scene:
-    scene = asked(timeout=2.0)
-    scene.wait(2.0)
-    return scene
+def silent() -> DrivenSession:
+    driven = asked(timeout=2.0)
+    driven.wait(2.0)
+    return driven
 
 
-def silent_in_a_message() -> Scene:
-    scene = asked(patience=2.0)
-    scene.hear(b"SAY y")
-    scene.wait(2.0)
-    return scene
+def silent_in_a_message() -> DrivenSession:
+    driven = asked(patience=2.0)
+    driven.hear(b"SAY y")
+    driven.wait(2.0)
+    return driven
 
 
-def closed() -> Scene:
-    scene = asked()
-    scene.close()
-    return scene
+def closed() -> DrivenSession:
+    driven = asked()
+    driven.close()
+    return driven
 
 
-def closed_in_a_message() -> Scene:
-    scene = asked()
-    scene.hear(b"SA")
-    scene.close()
-    return scene
+def closed_in_a_message() -> DrivenSession:
+    driven = asked()
+    driven.hear(b"SA")
+    driven.close()
+    return driven
 
 
-def reset() -> Scene:
-    scene = asked()
-    scene.close("reset")
-    return scene
+def reset() -> DrivenSession:
+    driven = asked()
+    driven.close("reset")
+    return driven
 
 
-def endless() -> Scene:
-    scene = asked(TALK.replace("{1,8}", "+"), largest_message=10)
-    scene.hear(b"SAY yesyesyes")
-    return scene
+def endless() -> DrivenSession:
+    driven = asked(TALK.replace("{1,8}", "+"), largest_message=10)
+    driven.hear(b"SAY yesyesyes")
+    return driven
 
 
-def crashed() -> Scene:
-    scene = Scene(PROGRAM, SERVER, link="In").open()
-    scene.talk()
-    scene.do(Closed(scene.now, "In", exit_code=-11))
-    return scene
+def crashed() -> DrivenSession:
+    driven = DrivenSession(PROGRAM, SERVER, link="In").open()
+    driven.talk()
+    driven.do(Closed(driven.now, "In", exit_code=-11))
+    return driven
 
 
-def spec_crashed() -> Scene:
-    scene = asked(TALK + "where int(<word>) > 0\n")
-    scene.hear(b"SAY yes\n")
-    return scene
+def spec_crashed() -> DrivenSession:
+    driven = asked(TALK + "where int(<word>) > 0\n")
+    driven.hear(b"SAY yes\n")
+    return driven
 
 
-def failed(trouble: str, reason: str) -> Callable[[], Scene]:
-    def scene() -> Scene:
-        scene = Scene(TALK)
-        scene.do(Failed(0.0, "Client", trouble, reason))  # type: ignore[arg-type]
-        return scene
+def failed(trouble: str, reason: str) -> Callable[[], DrivenSession]:
+    def driven() -> DrivenSession:
+        driven = DrivenSession(TALK)
+        driven.do(Failed(0.0, "Client", trouble, reason))  # type: ignore[arg-type]
+        return driven
 
-    return scene
-
-
-def broken_handshake() -> Scene:
-    scene = asked()
-    scene.do(Failed(scene.now, "Client", "tls", "the peer hung up"))
-    return scene
+    return driven
 
 
-def without_words() -> Scene:
-    scene = asked(TALK + "where len(str(<thanks>)) == 3\n")
-    scene.hear(b"SAY yes\n")
-    scene.talk()
-    return scene
+def broken_handshake() -> DrivenSession:
+    driven = asked()
+    driven.do(Failed(driven.now, "Client", "tls", "the peer hung up"))
+    return driven
 
 
-SHOWN: dict[Callable[[], Scene], tuple[Kind, Verdict, str]] = {
+def without_words() -> DrivenSession:
+    driven = asked(TALK + "where len(str(<thanks>)) == 3\n")
+    driven.hear(b"SAY yes\n")
+    driven.talk()
+    return driven
+
+
+SHOWN: dict[Callable[[], DrivenSession], tuple[Kind, Verdict, str]] = {
     unparseable: (
         Kind.UNPARSEABLE,
         Verdict.FAIL,
@@ -235,25 +235,25 @@ spec crash: <answer>: int(<word>) > 0 raised ConversionError: <word> is 'yes', w
 }
 
 
-@pytest.mark.parametrize("play", SHOWN, ids=lambda play: play.__name__)
-def test_a_finding_can_be_read_by_itself(play: Callable[[], Scene]) -> None:
-    kind, verdict, shown = SHOWN[play]
-    scene = play()
-    (finding,) = scene.session.findings
+@pytest.mark.parametrize("make", SHOWN, ids=lambda make: make.__name__)
+def test_a_finding_can_be_read_by_itself(make: Callable[[], DrivenSession]) -> None:
+    kind, verdict, shown = SHOWN[make]
+    driven = make()
+    (finding,) = driven.session.findings
     assert finding.show() == shown
-    assert (finding.kind, scene.session.verdict) == (kind, verdict)
-    assert scene.session.is_over
+    assert (finding.kind, driven.session.verdict) == (kind, verdict)
+    assert driven.session.is_over
 
 
 def test_each_kind_of_finding_is_shown_here() -> None:
     assert {kind for kind, _, _ in SHOWN.values()} == {*Kind}
 
 
-def test_without_a_finding_all_is_well() -> None:
-    scene = Scene().open()
-    while not scene.session.is_over:
-        scene.hear(answered(scene.talk()))
-    assert scene.session.verdict is Verdict.PASS
+def test_without_a_finding_the_verdict_is_pass() -> None:
+    driven = DrivenSession().open()
+    while not driven.session.is_over:
+        driven.hear(answered(driven.talk()))
+    assert driven.session.verdict is Verdict.PASS
 
 
 # --- how it is shown --------------------------------------------------------------------------------------------------
@@ -275,11 +275,11 @@ def test_data_is_shown_as_text_or_in_hexadecimal(data: bytes, shown: str) -> Non
     assert show_data(data) == shown
 
 
-def test_the_middle_of_a_long_conversation_is_left_out() -> None:
-    scene = Scene(TALK.replace("<Client:ask>", "<Client:ask>{50}")).open()
-    scene.talk()
-    scene.hear(b"?")
-    (finding,) = scene.session.findings
+def test_the_middle_of_a_long_session_is_left_out() -> None:
+    driven = DrivenSession(TALK.replace("<Client:ask>", "<Client:ask>{50}")).open()
+    driven.talk()
+    driven.hear(b"?")
+    (finding,) = driven.session.findings
     lines = finding.show().splitlines()
     assert lines[21] == "  … 10 messages …"
     assert len(lines) == 1 + 20 + 1 + 20 + 2
@@ -288,18 +288,18 @@ def test_the_middle_of_a_long_conversation_is_left_out() -> None:
 
 def test_findings_are_the_same_whatever_the_values_in_them_are() -> None:
     def signature(seed: int, data: bytes) -> tuple[str, ...]:
-        scene = Scene(seed=seed)
-        scene.do(Opened(0.0, "Client"))
-        scene.talk()
-        scene.hear(data)
-        finding: Finding = scene.session.findings[0]
+        driven = DrivenSession(seed=seed)
+        driven.do(Opened(0.0, "Client"))
+        driven.talk()
+        driven.hear(data)
+        finding: Finding = driven.session.findings[0]
         return finding.signature
 
     assert signature(1, b"SAY other\n") == signature(2, b"SAY another\n")
     assert signature(1, b"SAY other\n") != signature(1, b"SAX")
 
 
-def test_findings_are_not_alike_if_they_break_different_constraints() -> None:
+def test_findings_differ_if_they_violate_different_constraints() -> None:
     text = """
 <start> ::= <Client:ask> <Server:answer>
 <ask> ::= "ASK\\n"
@@ -311,10 +311,10 @@ where int(<number>) < 10
 """
 
     def signature(data: bytes) -> tuple[str, ...]:
-        scene = Scene(text).open()
-        scene.talk()
-        scene.hear(data)
-        (finding,) = scene.session.findings
+        driven = DrivenSession(text).open()
+        driven.talk()
+        driven.hear(data)
+        (finding,) = driven.session.findings
         assert finding.kind is Kind.CONSTRAINT
         return finding.signature
 

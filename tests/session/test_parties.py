@@ -1,4 +1,4 @@
-"""Parties are what the spec makes of them: they transform, answer, reconfigure each other, and fail without harm."""
+"""Parties do what the spec says: they transform, answer, reconfigure each other, and fail without harm."""
 
 from __future__ import annotations
 
@@ -13,12 +13,11 @@ import palaver
 from palaver.chance import Chance
 from palaver.errors import PalaverError
 from palaver.party import ConnectionMode
-from palaver.session.cast import Casting
 from palaver.session.engine import Session
 from palaver.session.events import Address, Close, Closed, Listening, Open, Opened, Passed, Received, Send
 from palaver.session.findings import Kind, Verdict
-from palaver.session.play import Play
-from palaver.session.player import RandomPlayer
+from palaver.session.setup import Casting, SessionSetup
+from palaver.session.strategy import RandomStrategy
 from palaver.testing.sockets import SocketWorld
 from palaver.transport.memory import MemoryWorld, Wire, in_pieces, straight
 
@@ -53,7 +52,7 @@ def said(scene: Scene) -> list[str]:
 # --- what a spec says about its parties -------------------------------------------------------------------------------
 
 
-def test_a_party_that_starts_itself_is_linked_when_the_session_begins() -> None:
+def test_a_party_that_starts_itself_is_connected_when_the_session_begins() -> None:
     scene = Scene(PAIR + ASK, NOBODY)
     assert opened(scene) == [("Client", Address("tcp", "127.0.0.1", 7), "connect")]
     assert scene.open().talk() == b"ASK\n"
@@ -73,7 +72,7 @@ def test_a_party_that_opens_listens() -> None:
     assert scene.session.verdict is Verdict.PASS
 
 
-def test_a_party_that_was_never_started_is_the_specs_failure() -> None:
+def test_a_party_that_was_never_started_is_an_error_of_the_spec() -> None:
     scene = Scene(PAIR.replace("        self.start()\n", "") + ASK, NOBODY)
     assert opened(scene) == []
     scene.talk()
@@ -111,11 +110,11 @@ class Server(Party):
     spec.fuzz(2, seed=1).__next__()
     spec.parse(b"ASK\nSAY yes\n")
     assert lives == []
-    play = Play(spec, NOBODY)
+    setup = SessionSetup(spec, NOBODY)
     lives.clear()
     for number in range(2):
         chance = Chance(number)
-        session = Session(play, RandomPlayer(chance), chance)
+        session = Session(setup, RandomStrategy(chance), chance)
         session.handle(Passed(0.0))
         assert session.speak(0.0)
         session.commit(0.0)
@@ -127,8 +126,8 @@ def test_sessions_of_one_spec_do_not_share_their_parties() -> None:
     text = PAIR + "n = iter(range(100))\n" + ASK.replace('"ASK\\n"', '"ASK " <port> "\\n"').replace("[a-z]", "[a-z0-9]")
     text += '<port> ::= r"[0-9]+" := str(Client.instance().number)\n'
     text = text.replace("        self.start()\n", "        self.start()\n        self.number = next(n)\n")
-    play = Play(palaver.loads(text), NOBODY)
-    sessions = [Session(play, RandomPlayer(Chance(1)), Chance(1)) for _ in range(2)]
+    setup = SessionSetup(palaver.loads(text), NOBODY)
+    sessions = [Session(setup, RandomStrategy(Chance(1)), Chance(1)) for _ in range(2)]
     for session in sessions:
         session.handle(Passed(0.0))
         session.handle(Opened(0.0, "Client"))
@@ -198,7 +197,7 @@ class Server(Party):
         ("error = ValueError(); raise error from error", Kind.SPEC_CRASH),
     ],
 )
-def test_what_happens_to_a_connection_that_a_party_has_itself_is_the_doing_of_the_peer(code: str, kind: Kind) -> None:
+def test_an_error_of_a_partys_own_connection_is_about_the_peer(code: str, kind: Kind) -> None:
     scene = Scene(RAISING.format(code=code) + ASK, NOBODY)
     scene.talk()
     (finding,) = scene.session.findings
@@ -229,7 +228,7 @@ class Server(NetworkParty):
 """
 
 
-def test_send_and_receive_may_change_what_goes_by_and_keep_it_until_it_is_whole() -> None:
+def test_send_and_receive_may_change_data_and_collect_it_until_it_is_whole() -> None:
     scene = Scene(CHANGING + ASK, NOBODY).open()
     packed = zlib.compress(b"ASK\n")
     assert scene.talk() == len(packed).to_bytes(2, "big") + packed
@@ -241,7 +240,7 @@ def test_send_and_receive_may_change_what_goes_by_and_keep_it_until_it_is_whole(
     assert scene.session.verdict is Verdict.PASS
 
 
-def test_a_message_that_a_party_gathers_has_begun_so_the_conversation_is_not_over() -> None:
+def test_a_message_that_a_party_collects_keeps_the_session_open() -> None:
     more = "<start> ::= <exchange>+\n<exchange> ::= <Server:Client:answer>\n"
     scene = Scene(CHANGING + ASK + more, NOBODY, quiet=0.1, patience=3.0).open()
     packed = zlib.compress(b"SAY hello\n")
@@ -256,7 +255,7 @@ def test_a_message_that_a_party_gathers_has_begun_so_the_conversation_is_not_ove
     assert scene.session.verdict is Verdict.PASS
 
 
-def test_what_a_party_drops_is_not_listened_to_for_ever() -> None:
+def test_data_that_a_party_drops_is_not_waited_for_without_end() -> None:
     dropping = "    def receive(self, message, sender):\n        pass\n"
     text = PAIR.replace("        self.start()\n", f"        self.start()\n{dropping}") + ASK
     scene = Scene(text, NOBODY, timeout=1.0, patience=1.0, largest_message=100).open()
@@ -266,7 +265,7 @@ def test_what_a_party_drops_is_not_listened_to_for_ever() -> None:
     assert scene.kinds == [Kind.SILENCE]
 
 
-def test_what_a_party_has_kept_to_the_end_comes_after_what_it_has_passed_on() -> None:
+def test_data_that_a_party_kept_to_the_end_comes_after_forwarded_data() -> None:
     keeping = """
     def receive(self, message, sender):
         if message is None:
@@ -284,7 +283,7 @@ def test_what_a_party_has_kept_to_the_end_comes_after_what_it_has_passed_on() ->
     assert scene.session.verdict is Verdict.PASS
 
 
-def test_what_is_no_message_cannot_be_sent() -> None:
+def test_only_messages_can_be_sent() -> None:
     text = PAIR.replace(
         "        self.start()\n", "        self.start()\n    def send(self, m, r):\n        super().send(3, r)\n"
     )
@@ -454,7 +453,7 @@ def test_the_data_connection_may_be_opened_at_the_same_port_again() -> None:
     assert scene.session.verdict is Verdict.PASS
 
 
-def test_a_party_may_configure_another_when_it_hears_something() -> None:
+def test_a_party_may_configure_another_when_it_receives_data() -> None:
     listening = """        self.start()
     def receive(self, message, sender):
         if message is not None and message.startswith(b"229 "):
@@ -471,7 +470,7 @@ def test_a_party_may_configure_another_when_it_hears_something() -> None:
     assert scene.session.verdict is Verdict.PASS
 
 
-def test_data_that_nobody_announces_is_a_finding_when_the_time_is_over() -> None:
+def test_data_that_was_not_announced_is_a_finding_after_the_timeout() -> None:
     scene = Ftp()
     scene.ready(20000)
     scene.data(b"one\n")
@@ -522,8 +521,8 @@ def test_both_sides_of_one_grammar_talk_to_the_end(seed: int, wire: Wire) -> Non
     sessions = []
     for side, classes in (("server", FTP_SERVER), ("client", FTP_CLIENT)):
         chance = Chance(seed) / side
-        play = Play(palaver.loads(classes + ORDERLY), NOBODY)
-        sessions.append(Session(play, RandomPlayer(chance / "player"), chance))
+        setup = SessionSetup(palaver.loads(classes + ORDERLY), NOBODY)
+        sessions.append(Session(setup, RandomStrategy(chance / "player"), chance))
         world.add(sessions[-1])
     world.run()
     assert [session.findings for session in sessions] == [[], []]
@@ -549,7 +548,7 @@ def test_both_sides_of_one_grammar_talk_to_the_end_over_sockets() -> None:
         for classes in (server, FTP_CLIENT):
             spec = palaver.loads(classes.replace('"21"', f'"{port}"') + ORDERLY)
             spec.namespace.names["free_port"] = free_port
-            sessions.append(Session(Play(spec, NOBODY), RandomPlayer(Chance(1)), Chance(1)))
+            sessions.append(Session(SessionSetup(spec, NOBODY), RandomStrategy(Chance(1)), Chance(1)))
             world.add(sessions[-1])
         world.run()
     assert [session.findings for session in sessions] == [[], []]
@@ -557,13 +556,13 @@ def test_both_sides_of_one_grammar_talk_to_the_end_over_sockets() -> None:
 
 
 @pytest.mark.parametrize("port", ["'x'", "None", "65536", "-1"])
-def test_a_port_that_is_none_is_the_specs_failure(port: str) -> None:
+def test_a_wrong_port_is_an_error_of_the_spec(port: str) -> None:
     text = PAIR.replace("        self.start()\n", f"        self.port = {port}\n        self.start()\n")
     with pytest.raises(PalaverError, match="the port of Client is"):
         Scene(text + ASK, NOBODY)
 
 
-def test_a_party_that_listens_at_any_port_learns_which_one_it_is() -> None:
+def test_a_party_that_listens_at_any_port_is_told_its_port() -> None:
     text = PAIR.replace("CONNECT", "X").replace("EXTERNAL", "OPEN").replace("X", "EXTERNAL").replace(":7", ":0")
     text = text.replace("        self.start()\n", "") + "        self.start()\n"
     announced = ASK.replace("<Client:Server:ask> ", "<Server:Client:port> <Client:Server:ask> ")
@@ -573,16 +572,16 @@ def test_a_party_that_listens_at_any_port_learns_which_one_it_is() -> None:
     assert scene.open().talk() == b"40000"
 
 
-def test_the_driver_of_a_session_tells_it_where_it_listens() -> None:
+def test_the_driver_tells_a_session_its_port() -> None:
     text = ASK + "<name> ::= 'x'\n"
     spec = palaver.loads(text)
     ports: list[int] = []
     for world in (MemoryWorld(), SocketWorld()):
         networks = {"Server": ("0", ConnectionMode.OPEN), "Client": ("0", ConnectionMode.EXTERNAL)}
-        session = Session(Play(spec, Casting(networks)), RandomPlayer(Chance(1)), Chance(1))
+        session = Session(SessionSetup(spec, Casting(networks)), RandomStrategy(Chance(1)), Chance(1))
         driver = world.add(session)
         driver.step()
-        ports.append(session._cast.party("Server").port)  # type: ignore[attr-defined]
+        ports.append(session._roles.party("Server").port)  # type: ignore[attr-defined]
         assert ports[-1] == driver.carrier.port_of("Server")
         if isinstance(world, SocketWorld):
             world.close()
@@ -596,7 +595,7 @@ def test_a_party_without_a_class_can_be_asked_for_by_its_name() -> None:
     assert Scene(text, Casting(networks)).open().talk() == b"ASK 11\n"
 
 
-def test_a_party_without_a_class_is_nobody_where_nobody_talks() -> None:
+def test_a_party_without_a_class_has_no_object_outside_of_a_session() -> None:
     spec = palaver.loads(
         ASK.replace('"ASK\\n"', "<ask_of> ") + '<ask_of> ::= r"[0-9]+" := str(Client.instance().port)\n'
     )
@@ -613,8 +612,8 @@ def test_no_socket_is_opened_unless_a_session_runs(monkeypatch: pytest.MonkeyPat
     spec = palaver.loads(PAIR + started_at_once + ASK)
     assert len(list(spec.fuzz(3, seed=1))) == 3
     assert spec.parse(b"ASK\nSAY yes\n")
-    play = Play(spec, NOBODY)
-    session = Session(play, RandomPlayer(Chance(1)), Chance(1))
+    setup = SessionSetup(spec, NOBODY)
+    session = Session(setup, RandomStrategy(Chance(1)), Chance(1))
     # Not even then: it is said that one is wanted, and whoever drives the session opens it.
     assert [type(action) for action in session.handle(Passed(0.0))] == [Open]
 
@@ -638,7 +637,7 @@ class C(Party):
 """
 
 
-def test_what_others_say_to_each_other_is_left_to_them() -> None:
+def test_messages_between_two_peers_are_not_part_of_the_session() -> None:
     scene = Scene(THREE + "<start> ::= <A:B:hello> <B:C:hello> <C:B:no> <B:A:yes>\n", NOBODY, link="A").open()
     assert scene.talk() == b"hello\n"
     scene.hear(b"yes\n")
@@ -646,7 +645,7 @@ def test_what_others_say_to_each_other_is_left_to_them() -> None:
     assert scene.session.verdict is Verdict.PASS
 
 
-def test_who_speaks_is_known_if_only_one_can_now() -> None:
+def test_the_sender_is_known_if_only_one_can_send_now() -> None:
     scene = Scene(THREE + "<start> ::= <A:hello> <B:A:yes> <A:hello> <C:A:no>\n", NOBODY, link="A").open()
     scene.talk()
     scene.hear(b"yes\n")
@@ -656,7 +655,7 @@ def test_who_speaks_is_known_if_only_one_can_now() -> None:
     assert scene.session.verdict is Verdict.PASS
 
 
-def test_who_speaks_must_be_told_if_several_can() -> None:
+def test_the_sender_must_be_given_if_several_can_send() -> None:
     scene = Scene(THREE + "<start> ::= <A:hello> (<B:A:yes> | <C:A:no>)\n", NOBODY, link="A").open()
     scene.talk()
     scene.hear(b"yes\n")
@@ -665,7 +664,7 @@ def test_who_speaks_must_be_told_if_several_can() -> None:
     assert "who speaks to A? Name the sender in receive(); possible are: B, C" in finding.message
 
 
-def test_who_speaks_may_be_told_by_the_party() -> None:
+def test_the_sender_may_be_given_by_the_party() -> None:
     told = "    def receive(self, m, s):\n        super().receive(m, 'B' if m == b'yes\\n' else 'C')\n"
     text = THREE.replace("        self.start()\n", f"        self.start()\n{told}")
     scene = Scene(text + "<start> ::= <A:hello> (<B:A:yes> | <C:A:no>)\n", NOBODY, link="A").open()
@@ -693,7 +692,7 @@ def test_a_sender_without_a_class_is_standard_output() -> None:
     assert scene.session.verdict is Verdict.PASS
 
 
-def test_somebody_who_is_nobody_cannot_be_told_anything() -> None:
+def test_an_unknown_sender_is_an_error() -> None:
     with pytest.raises(PalaverError, match="nobody plays Server"):
         Scene("<start> ::= <Client:Server:x>\n<x> ::= 'x'\n", Casting({"Client": ("1", ConnectionMode.CONNECT)}))
 
@@ -710,7 +709,7 @@ def drain(scene: Scene) -> Sequence[tuple[str, bytes]]:
     return sent
 
 
-def test_what_stands_beside_messages_is_printed() -> None:
+def test_terminals_beside_messages_are_printed() -> None:
     text = PAIR + ASK.replace("<Client:Server:ask> ", '"asking " <what> "\\n" <Client:Server:ask> ')
     text = text.replace("<Server:Client:answer>", '(<Server:Client:answer> "good\\n")') + "<what> ::= 'now' | 'then'\n"
     scene = Scene(text, NOBODY).open()
@@ -722,7 +721,7 @@ def test_what_stands_beside_messages_is_printed() -> None:
     assert scene.session.verdict is Verdict.PASS
 
 
-def test_constraints_hold_for_what_is_printed() -> None:
+def test_constraints_hold_for_printed_text() -> None:
     text = PAIR + ASK.replace("<Server:Client:answer>", '<Server:Client:answer> "heard " <word> "\\n"')
     text = text.replace('r"[a-z]+" ', "<word> ") + '<word> ::= r"[a-z]+"\n'
     text += "where str(<answer>.<word>) == str(<start>.<word>)\n"
@@ -771,7 +770,7 @@ class Server(Party):
 
 
 @pytest.mark.parametrize("method", ["def send(self, m, r):", "def receive(self, m, s):", "def stop(self):"])
-def test_a_party_that_raises_is_told_with_its_place(method: str) -> None:
+def test_an_error_of_a_party_is_reported_with_its_place(method: str) -> None:
     text = failing(method)
     if "stop" in method:
         with pytest.raises(PalaverError, match=r"Client.stop raised ZeroDivisionError.*<string>:7"):
@@ -787,7 +786,7 @@ def test_a_party_that_raises_is_told_with_its_place(method: str) -> None:
     assert scene.session.verdict is Verdict.ERROR
 
 
-def test_a_party_that_cannot_be_made_is_told_before_the_first_session() -> None:
+def test_a_party_that_cannot_be_made_is_reported_before_the_first_session() -> None:
     with pytest.raises(PalaverError, match=r"Client.__init__ raised ZeroDivisionError.*\(<string>:4\)"):
         Scene(failing("def receive(self, m, s):").replace('super().__init__("7"', "super().__init__(str(1 // 0)") + ASK)
 
@@ -795,10 +794,10 @@ def test_a_party_that_cannot_be_made_is_told_before_the_first_session() -> None:
 def test_a_party_that_cannot_be_made_again_is_a_finding_and_the_next_session_goes_on() -> None:
     text = PAIR.replace("        self.start()\n", "        self.start()\n        next(moods)()\n")
     text = "moods = iter([dict, list, lambda: 1 // 0, dict])\n" + text + ASK
-    play = Play(palaver.loads(text), NOBODY)
+    setup = SessionSetup(palaver.loads(text), NOBODY)
     verdicts = []
     for _ in range(3):
-        session = Session(play, RandomPlayer(Chance(1)), Chance(1))
+        session = Session(setup, RandomStrategy(Chance(1)), Chance(1))
         session.handle(Passed(0.0))
         if not session.is_over:
             session.handle(Opened(0.0, "Client"))
@@ -812,7 +811,7 @@ def test_a_party_that_cannot_be_made_again_is_a_finding_and_the_next_session_goe
 # --- names of the reference -------------------------------------------------------------------------------------------
 
 
-def test_names_of_the_reference_can_be_imported_and_say_what_to_use_when_they_are_used() -> None:
+def test_names_of_the_reference_can_be_imported_and_say_what_to_use_instead() -> None:
     text = """
 from fandango import Fandango
 from fandango.io import FandangoIO, ProcessManager
@@ -835,7 +834,7 @@ class Mine(ProtocolImplementation): ...
             palaver.loads(f"{text}x = {use}\n")
 
 
-def test_the_parties_that_play_can_be_asked_for() -> None:
+def test_the_active_parties_can_be_listed() -> None:
     text = PAIR.replace(
         "        self.start()\n",
         """        self.start()
@@ -849,7 +848,7 @@ def test_the_parties_that_play_can_be_asked_for() -> None:
     assert scene.talk() == b"ASK\n"
 
 
-def test_each_of_two_sessions_of_a_spec_asks_its_own_parties_whose_turn_it_is() -> None:
+def test_two_sessions_of_a_spec_ask_their_own_parties() -> None:
     spec = palaver.loads(
         """
 class Client(NetworkParty):
@@ -869,12 +868,12 @@ class Server(NetworkParty):
 <answer> ::= "!"
 """
     )
-    play = Play(spec, Casting({}))
-    talking, quiet = (Session(play, RandomPlayer(Chance(1)), Chance(1)) for _ in range(2))
+    setup = SessionSetup(spec, Casting({}))
+    talking, quiet = (Session(setup, RandomStrategy(Chance(1)), Chance(1)) for _ in range(2))
     for session in (talking, quiet):
         session.handle(Passed(0.0))
         session.handle(Opened(0.0, "Client"))
-    quiet._cast.party("Client").is_quiet = True
+    quiet._roles.party("Client").is_quiet = True
     for session, is_ours in ((talking, True), (quiet, False), (talking, True)):
         session.handle(Passed(0.1))
         assert session.wants_to_speak is is_ours

@@ -1,4 +1,4 @@
-"""Conversations with real programs, and with whoever sits at our own standard input and output."""
+"""Sessions with real programs, and over our own standard input and output."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ import pytest
 
 from palaver import loads
 from palaver.chance import Chance
-from palaver.session.cast import Casting
 from palaver.session.engine import Patience, Session
 from palaver.session.findings import Kind, Verdict
-from palaver.session.play import Play
-from palaver.session.player import RandomPlayer
+from palaver.session.setup import Casting, SessionSetup
+from palaver.session.strategy import RandomStrategy
 from palaver.transport.drive import drive
 from palaver.transport.loop import Loop
 
@@ -54,8 +53,8 @@ def talked(
 ) -> Session:
     """A session that is over."""
     chance = Chance(seed)
-    play = Play(loads(text), Casting(program=command))
-    session = Session(play, RandomPlayer(chance / "player"), chance, Patience(timeout=timeout))
+    setup = SessionSetup(loads(text), Casting(program=command))
+    session = Session(setup, RandomStrategy(chance / "player"), chance, Patience(timeout=timeout))
     with Loop(standard=standard) as loop:
         drive(session, loop)
     return session
@@ -67,7 +66,7 @@ def test_a_program_is_talked_to_through_its_standard_input_and_output() -> None:
     assert len(session.said) == 5
 
 
-def test_what_a_program_says_wrong_is_a_finding() -> None:
+def test_wrong_output_of_a_program_is_a_finding() -> None:
     session = talked(ECHO, program(line="line = 'ASK nothing\\n'"))
     assert [finding.kind for finding in session.findings] == [Kind.CONSTRAINT]
 
@@ -81,19 +80,19 @@ def test_a_program_that_is_ended_by_a_signal_has_crashed(when: str) -> None:
     assert len(finding.conversation) == (5 if when == "quit" else 1)
 
 
-def test_a_program_that_gives_up_too_soon_is_told_of_with_its_exit_code() -> None:
+def test_a_program_that_fails_too_early_is_reported_with_its_exit_code() -> None:
     session = talked(ECHO, program(line="sys.exit(3)"))
     (finding,) = session.findings
     assert finding.kind is Kind.CRASH
     assert "exit code 3" in finding.message
 
 
-def test_a_program_that_ends_too_soon_has_closed_early() -> None:
+def test_a_program_that_exits_too_early_has_closed_early() -> None:
     session = talked(ECHO, program(line="sys.exit(0)"))
     assert [finding.kind for finding in session.findings] == [Kind.CLOSED]
 
 
-def test_what_a_program_gives_back_after_all_was_said_does_not_matter() -> None:
+def test_the_exit_code_after_the_last_message_does_not_matter() -> None:
     assert talked(ECHO, program(quit="sys.exit(3)")).verdict is Verdict.PASS
 
 
@@ -107,14 +106,14 @@ def test_a_program_that_does_not_end_by_itself_is_ended() -> None:
     assert session.verdict is Verdict.PASS
 
 
-def test_there_is_no_such_program() -> None:
+def test_a_missing_program_is_inconclusive() -> None:
     session = talked(ECHO, ("/no/such/program",))
     (finding,) = session.findings
     assert finding.kind is Kind.UNREACHABLE
     assert "/no/such/program" in finding.message
 
 
-def test_the_input_of_a_program_may_be_closed_after_what_was_said() -> None:
+def test_the_input_of_a_program_may_be_closed_after_a_message() -> None:
     text = """
 class In(In):
     close_post_transmit = True
@@ -140,7 +139,7 @@ def test_a_spec_may_name_its_program(command: str) -> None:
 
 
 @pytest.mark.parametrize(("text", "prefix"), [(True, ""), (False, "b")])
-def test_code_of_the_spec_sees_what_a_program_says_as_text_unless_told_otherwise(text: bool, prefix: str) -> None:
+def test_spec_code_sees_output_as_text_unless_told_otherwise(text: bool, prefix: str) -> None:
     command = python(r"import os; [os.write(1, bytes([byte])) for byte in 'h\u00e9llo\r\n'.encode()]")
     spec = f"""
 set_program_command({list(command)!r}, text={text})
@@ -153,12 +152,12 @@ class Out(Out):
     assert talked(spec).verdict is Verdict.PASS
 
 
-def test_bytes_that_are_no_text_are_read_as_well() -> None:
+def test_output_that_is_not_text_is_read_as_well() -> None:
     text = "<start> ::= <Out:hello>\n<hello> ::= b'\\xff\\x00\\n'\n"
     assert talked(text, python(r"import sys; sys.stdout.buffer.write(b'\xff\x00\n')")).verdict is Verdict.PASS
 
 
-def test_what_stdout_says_is_printed_and_what_stdin_says_is_read() -> None:
+def test_messages_of_stdout_are_printed_and_those_of_stdin_are_read() -> None:
     text = "<start> ::= <StdOut:ask> <StdIn:name> 'Hello ' <who>\n<ask> ::= 'Who?\\n'\n<name> ::= r'[a-z]+\\n'\n"
     text += "<who> ::= <name>\nwhere str(<who>) == str(<start>.<name>)\n"
     typed, our_input = os.pipe()
@@ -171,7 +170,7 @@ def test_what_stdout_says_is_printed_and_what_stdin_says_is_read() -> None:
         os.close(fd)
 
 
-def test_standard_input_is_left_alone_by_who_only_prints() -> None:
+def test_a_spec_that_only_prints_does_not_read_standard_input() -> None:
     typed, our_input = os.pipe()
     our_output, printed = os.pipe()
     os.write(our_input, b"for somebody else\n")
@@ -189,7 +188,7 @@ def test_the_command_line_names_the_program(palaver: Any) -> None:
     assert (outcome.code, outcome.summary) == (0, "1 session, 3 messages sent, 2 received, no findings")
 
 
-def test_spec_code_that_raises_in_each_session_is_told_without_a_traceback(palaver: Any) -> None:
+def test_spec_code_that_raises_in_each_session_is_reported_without_a_traceback(palaver: Any) -> None:
     palaver.write(echo_fan="class In(In):\n    def send(self, m, r):\n        return {}[m]\n" + ECHO)
     outcome = palaver("talk", "-n", "2", "-f", "echo.fan", "--seed", "1", *program())
     assert outcome.code == 2
@@ -228,7 +227,7 @@ def pieces_of(reader: int) -> Iterator[bytes]:
         yield piece
 
 
-def test_a_constraint_of_the_command_line_holds_in_the_conversation(palaver: Any) -> None:
+def test_a_constraint_of_the_command_line_holds_in_the_session(palaver: Any) -> None:
     palaver.write(echo_fan=ECHO)
     options = ["-f", "echo.fan", "--seed", "1", "--unguided", "-n", "1", "-v", "-c", "len(str(<word>)) == 3"]
     outcome = palaver("talk", *options, *program())

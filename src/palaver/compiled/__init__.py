@@ -1,7 +1,12 @@
-"""Specs, compiled: what `palaver.load` gives, and how it is made."""
+"""Compiled specs, as `palaver.load` returns them, and how they are made.
 
-from palaver.compiled.load import examine, load, loads
+Doors: this package itself, and `data`, which converts values to text and bytes.
+"""
+
+from palaver.compiled.loader import examine, load, loads
 from palaver.compiled.reading import Reading
 from palaver.compiled.spec import Spec
+
+DOOR = ("__init__", "data")
 
 __all__ = ["Reading", "Spec", "examine", "load", "loads"]

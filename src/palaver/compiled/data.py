@@ -1,4 +1,4 @@
-"""What can be read as an input: text, bytes, numbers, trees, and trees written as nested tuples."""
+"""Conversion of inputs to text and bytes: from text, bytes, numbers, trees, and trees written as nested tuples."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from palaver.trees.tree import Tree
 def as_data(value: Any) -> str | bytes:
     """The text or the bytes that `value` stands for.
 
-    Of a class derived from these types only the value counts: what else it overrides is none of ours.
+    Of a class derived from these types only the value counts, whatever else it overrides.
 
     :raises TypeError: it stands for neither
     :raises ConversionError: it is a number with too many digits
@@ -44,9 +44,9 @@ def _in_digits(number: int) -> str:
 
 
 def _spelled(value: tuple[Any, Any]) -> str | bytes:
-    """What the leaves of a tree written as `(name, [children])` spell; a leaf is a value, alone or with no children.
+    """The concatenated leaves of a tree written as `(name, [children])`; a leaf is a value, alone or with no children.
 
-    :raises TypeError: this is no such tree
+    :raises TypeError: it is not such a tree
     """
     found: list[str | bytes] = []
     pending: list[Any] = [value]

@@ -1,10 +1,11 @@
-"""One input on its way to becoming trees, and the reasons why it did not."""
+"""Parsing one input: its derivations that satisfy the constraints, or the reason why there is none."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from palaver.compiled.compiled_limits import MAX_REFUSED_DERIVATIONS
 from palaver.compiled.data import as_data
 from palaver.constraints.check import Failure
 from palaver.errors import Rejected
@@ -16,12 +17,9 @@ from palaver.trees.values import pieces
 if TYPE_CHECKING:
     from palaver.compiled.spec import Spec
 
-# An ambiguous input may have more derivations than can be looked at. After this many refused ones we give up.
-MOST_DERIVATIONS = 10_000
-
 
 class Reading:
-    """The trees of one input, to iterate over; `rejection` tells why there was none."""
+    """The parse trees of one input, to iterate over; `rejection` tells why there was none."""
 
     def __init__(
         self, spec: Spec, data: str | bytes | int | Tree, *, prefix: bool = False, reference: bool = False
@@ -31,7 +29,7 @@ class Reading:
         self._prefix = prefix
         self._failure: Failure | None = None  # the first that was met
         self._lost_source: str | None = None  # the first
-        self.has_given_up = False  # whether there are more derivations than could be looked at
+        self.has_given_up = False  # True if there are more derivations than could be looked at
         binary = spec.is_binary and isinstance(self._data, bytes)
         self._matcher = spec.matcher(binary=binary, reference=reference)
         self._progress = self._matcher.feed(self._data) if prefix else self._matcher.finish(self._data)
@@ -45,7 +43,8 @@ class Reading:
                 yield tree
                 continue
             refused += 1
-            if refused >= MOST_DERIVATIONS:
+            if refused >= MAX_REFUSED_DERIVATIONS:
+                MAX_REFUSED_DERIVATIONS.reached()
                 self.has_given_up = True
                 return
 
@@ -62,8 +61,8 @@ class Reading:
         return tree
 
     def rejection(self) -> Rejected:
-        """Why there is no tree, once the iteration has ended without one."""
-        many = f" (and {MOST_DERIVATIONS} further derivations are no better)" if self.has_given_up else ""
+        """The error, once the iteration has ended without a tree."""
+        many = f" (and {int(MAX_REFUSED_DERIVATIONS)} further derivations are no better)" if self.has_given_up else ""
         if self._failure is not None:
             return Rejected(self._failure.tell() + many, offset=self._offset_of(self._failure))
         if self._lost_source is not None:
@@ -82,7 +81,7 @@ class Reading:
         return Rejected(f"{what}: {expected}{crashed}", offset=offset, expected=progress.expected)
 
     def _offset_of(self, failure: Failure) -> int:
-        """Where the first node that a failing check looked at starts."""
+        """The offset of the first node that a failing check looked at."""
         for _, value in failure.values:
             tree = value[0] if isinstance(value, list) and value else value
             while isinstance(tree, SliceTree):
@@ -99,10 +98,10 @@ def _found_at(data: str | bytes, offset: int) -> str:
 
 
 def _start_of(tree: Tree, *, in_bytes: bool) -> int:
-    """How many bytes, or else characters, stand before a node."""
+    """The number of bytes, or else characters, before a node."""
     bits = 0
     while (parent := tree.parent) is not None:
-        # A source stands nowhere in the input; what was made from it does.
+        # A source is not part of the input; what was made from it is.
         before = parent.node.children[: max(tree.step, 0)] if isinstance(parent.node, Node) else ()
         for piece in (piece for part in before for piece in pieces(part)):
             if isinstance(piece, str) and in_bytes:

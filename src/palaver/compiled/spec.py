@@ -1,4 +1,4 @@
-"""A spec, compiled: the door to everything it can do.
+"""A compiled spec: it generates, parses and validates.
 
 A `Spec` never changes; matchers and makers are built when they are first needed and shared from then on.
 """
@@ -12,6 +12,7 @@ from functools import cached_property, partial
 from typing import Any, cast
 
 from palaver.chance import Chance
+from palaver.compiled.compiled_limits import MAX_CACHED_VALUES
 from palaver.compiled.data import as_bytes, as_data
 from palaver.compiled.reading import Reading
 from palaver.constraints.check import Check, compile_check, compile_goal
@@ -46,29 +47,26 @@ from palaver.spec.ast import Bit, Expr, Expression, Ref, Rule
 from palaver.trees.node import Node, same
 from palaver.trees.tree import Tree
 
-# How many values are remembered with what they were read as; then all are forgotten, and few are asked for again.
-_MOST_READ = 4096
-
 
 def count(value: Any) -> int:
-    """A bound's value as a number of repetitions; below 0 it is none at all.
+    """A bound's value as a number of repetitions, which is at least 0.
 
-    :raises TypeError: it is no number
-    :raises ValueError: it is a text that is no number
+    :raises TypeError: it is not a number
+    :raises ValueError: it is a text that is not a number
     """
     return max(0, int(value))
 
 
 @dataclass(frozen=True)
 class Spec:
-    """A spec that can be used: to make trees, and to read them."""
+    """A spec that can be used: to generate trees, and to parse them."""
 
     grammar: Grammar
     analysis: Analysis
     namespace: Namespace
     warnings: tuple[Diagnostic, ...] = ()
     python: tuple[ast.Module, ...] = ()  # the spec's own code, by file
-    # What has been built so far.
+    # Built when they are first needed.
     _programs: dict[tuple[int, frozenset[str]], Program] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -81,18 +79,18 @@ class Spec:
 
     @property
     def start(self) -> str:
-        """The symbol everything starts from, with its brackets."""
+        """The start symbol, with its brackets."""
         return self.grammar.start
 
     @property
     def python_lines(self) -> int:
-        """How many lines of Python the spec contains."""
+        """The number of lines of Python in the spec."""
         statements = (statement for module in self.python for statement in module.body)
         return sum((statement.end_lineno or statement.lineno) - statement.lineno + 1 for statement in statements)
 
     @cached_property
     def is_binary(self) -> bool:
-        """Whether what this spec describes is bytes rather than text."""
+        """True if this spec describes bytes rather than text."""
         return self.analysis.is_binary
 
     # --- making ------------------------------------------------------------------------------------------------------
@@ -127,16 +125,10 @@ class Spec:
 
     @cached_property
     def workshop(self) -> Workshop:
-        """What solves the constraints."""
-        return Workshop(
-            self.analysis,
-            self.namespace.names,
-            self.python,
-            self._program,
-            self._generate_again,
-            self._made_as,
-            self._read_bits,
-        )
+        """The factory of solvers for the constraints."""
+        names = self.namespace.names
+        makers = self._program, self._generate_again, self._made_as, self._read_bits
+        return Workshop(self.analysis, names, self.python, *makers)
 
     def _program(self, max_repetitions: int, fields: frozenset[str]) -> Program:
         key = (max_repetitions, fields)
@@ -148,7 +140,7 @@ class Spec:
         return self._programs[key]
 
     def _generate(self, rule: Rule, sources: tuple[Node, ...]) -> Node:
-        """What a rule's generator makes of its arguments, read as the rule's symbol."""
+        """The result of a rule's generator for its arguments, parsed as the rule's symbol."""
         generator = rule.generator
         assert generator is not None, "only rules with a generator come here"
         arguments = dict(zip(self.analysis.arguments[rule.symbol], sources, strict=True))
@@ -165,17 +157,14 @@ class Spec:
         return node
 
     def _generate_again(self, symbol: str, sources: tuple[Node, ...]) -> Node:
-        """What the generator of a symbol makes of other sources; if it fails, these were not the right ones."""
+        """The result of a symbol's generator for other sources; if it fails, it is discarded."""
         try:
             return self._generate(self.grammar.rules[symbol], sources)
         except SpecCrash as crash:
             raise Discarded(crash.diagnostic.message) from crash
 
     def _made_as(self, symbol: str, value: Any) -> Node | None:
-        """`value` read as `symbol`; None if it is no such thing.
-
-        If the symbol's generator can make it, then with the sources that it makes it from.
-        """
+        """`value` parsed as `symbol`, with its sources if the generator can make it; None if it cannot be parsed."""
         try:
             node = self.read_as(symbol, value)
         except (TypeError, ConversionError):
@@ -200,7 +189,7 @@ class Spec:
 
     @cached_property
     def checks(self) -> tuple[Check, ...]:
-        """The constraints, ready to be asked."""
+        """The compiled constraints."""
         names = self.namespace.names
         return tuple(compile_check(constraint, self.analysis, names) for constraint in self.grammar.constraints)
 
@@ -213,9 +202,9 @@ class Spec:
     def parse(self, data: str | bytes | int | Tree, *, reference: bool = False) -> Tree:
         """The first derivation of `data` that satisfies every constraint.
 
-        With `reference`, the general matcher reads alone, without the faster roads. The answer is the same.
+        With `reference`, only the general parser is used, without its fast paths. The result is the same.
 
-        :raises Rejected: there is none; tells where the input goes wrong and what was expected
+        :raises Rejected: there is none; tells where the input is wrong and what was expected
         """
         reading = Reading(self, data, reference=reference)
         for tree in reading:
@@ -232,10 +221,9 @@ class Spec:
         return iter(Reading(self, data, prefix=prefix, reference=reference))
 
     def validate(self, tree: Tree) -> None:
-        """Read again what a tree says, as if somebody else had said it.
+        """Parse the serialised tree again.
 
-        If that has so many derivations that the right one was not among the first, the tree itself is the proof that
-        there is one.
+        If it has too many derivations to try, the tree itself is the proof that there is one.
 
         :raises Rejected: it does not conform
         """
@@ -255,23 +243,22 @@ class Spec:
         lazy: bool = True,
         reference: bool = False,
     ) -> Matcher:
-        """A matcher for one symbol (the start symbol if None); constraints are not its business.
+        """A matcher for one symbol (the start symbol if None), without constraints.
 
         The options are those of `CompiledShape.matcher`.
         """
-        symbol = self.start if symbol is None else symbol
-        if symbol not in self._shapes:
-            self._shapes[symbol] = self._shape(symbol, self.grammar.bodies)
-        shape = self._shapes[symbol]
+        shape = self.shape(self.start if symbol is None else symbol)
         return shape.matcher(binary=binary, whole=whole, history=history, lazy=lazy, reference=reference)
 
+    def shape(self, symbol: str) -> CompiledShape:
+        """The compiled matcher of a symbol, which gives a fresh matcher for each input."""
+        if symbol not in self._shapes:
+            self._shapes[symbol] = self._shape(symbol, self.grammar.bodies)
+        return self._shapes[symbol]
+
     def _shape(self, symbol: str, bodies: Mapping[str, Expr]) -> CompiledShape:
-        return compile_matcher(
-            bodies,
-            symbol,
-            bound=self._bound,
-            is_pure=lambda expression: is_pure(expression, self.namespace.names),
-        )
+        names = self.namespace.names
+        return compile_matcher(bodies, symbol, bound=self._bound, is_pure=lambda expression: is_pure(expression, names))
 
     def read_as(self, symbol: str, value: Any) -> Node | None:
         """The first derivation of a value as `symbol`, constraints aside; None if there is none.
@@ -284,7 +271,7 @@ class Spec:
             data = as_bytes(data)
         key = (symbol, data)
         if key not in self._read:
-            if len(self._read) > _MOST_READ:
+            if len(self._read) > MAX_CACHED_VALUES:
                 self._read.clear()
             matcher = self.matcher(symbol, binary=self.is_binary)
             matcher.finish(data)
@@ -292,7 +279,7 @@ class Spec:
         return self._read[key]
 
     def _read_bits(self, symbol: str, bits: str) -> Node | None:
-        """A row of 0 and 1 read as `symbol`; they need not fill whole bytes."""
+        """A string of 0 and 1 parsed as `symbol`; they need not fill whole bytes."""
         data, zeros = packed(bits)
         padded = syntax.Sequence((Ref(symbol), *(Bit(0) for _ in range(zeros))))
         name = f"<{zeros} bits behind {symbol}>"
@@ -305,7 +292,7 @@ class Spec:
 
     @cached_property
     def sources(self) -> Sources:
-        """Finds again what generated parts were made from."""
+        """The inverses of generators, which recover the sources of generated parts."""
         return Sources(self.analysis, self._generators, self.read_as)
 
     def _bound(self, expression: Expression, node: Node | None) -> int:
@@ -317,7 +304,7 @@ class Spec:
     def _bound_or_discard(self, expression: Expression, node: Node | None) -> int:
         try:
             return self._bound(expression, node)
-        except SPEC_CODE_RAISES as error:  # a field that is no number, say
+        except SPEC_CODE_RAISES as error:  # such as a field that is not a number
             raise Discarded(f"the bound {{{expression.text}}} {raised(error)}") from error
 
     def _bounds(self, expression: Expression) -> Function:
@@ -333,17 +320,14 @@ class Spec:
         return replace(self, grammar=grammar, analysis=Analysis(grammar))
 
     def seen_by(self, parties: Collection[str]) -> Spec:
-        """The same spec without messages that none of these parties says or is told: others keep them to themselves."""
+        """The same spec without messages that none of these parties sends or receives."""
         if all(_concerns(message, parties) for message in self.analysis.messages):
             return self
         grammar = slice_messages(self.grammar, lambda message: _concerns(message, parties))
         return replace(self, grammar=grammar, analysis=Analysis(grammar))
 
     def forecaster(self, distinguish: Collection[str] = ()) -> Forecaster:
-        """What tells which messages may come next in a conversation.
-
-        Hypotheses that differ in the symbols to `distinguish` are kept apart.
-        """
+        """The forecaster of the messages that may come next. Hypotheses that differ in `distinguish` are kept apart."""
         return Forecaster(self.grammar.bodies, self.start, bound=self._bound, distinguish=distinguish)
 
 

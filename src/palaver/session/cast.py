@@ -1,4 +1,4 @@
-"""Who plays whom in a session: the objects behind the parties of a spec, and the links they use."""
+"""The roles of a session: the objects that play the parties of a spec, and the connections they use."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from palaver.grammar.code import SPEC_CODE_RAISES, place_in, raised
 from palaver.party import ConnectionMode, NetworkParty, Party, Stage, address_of
 from palaver.session.events import Role
 
-# Who comes in pairs: the two ends of a program.
+# Parties that come in pairs: the two ends of a program.
 _PAIRS = {"In": "Out", "Out": "In"}
 
-# Who is heard in a way of their own, and never over a link to somebody else.
-_OTHERWISE = ("Out", "StdIn", "TimerEvent")
+# Parties that never send over the connection of another party.
+_SEPARATE = ("Out", "StdIn", "TimerEvent")
 
-# Who is linked to something without being told to.
+# Parties that are connected without being told to.
 SELF_STARTING = ("In", "StdIn", "StdOut")
 
 
 @dataclass(frozen=True)
 class Casting:
-    """How parties are played, beyond what the spec's own classes say.
+    """The assignment of roles, beyond what the spec's own classes say.
 
-    `networks` are parties that the command line defines: an address, and whether we connect, listen, or are told.
+    `networks` are parties that the command line defines, each by an address and a mode.
     `program` is the command behind `In` and `Out`.
     """
 
@@ -36,8 +36,15 @@ class Casting:
     program: tuple[str, ...] = ()
 
 
-class Nobody(PalaverError):
-    """There is nobody to play a party."""
+class NoPlayer(PalaverError):
+    """No class or option says how a party is played."""
+
+
+def _is_ours(party: Party) -> bool:
+    # Asked several times for each message; few classes decide it themselves.
+    if type(party).is_fuzzer_controlled is Party.is_fuzzer_controlled:
+        return party.connection_mode is not ConnectionMode.EXTERNAL
+    return party.is_fuzzer_controlled()
 
 
 class Cast:
@@ -45,46 +52,50 @@ class Cast:
 
     `faults` tell which of them could not be made, or stopped, and why.
 
-    :raises PalaverError: a party is nobody we know
+    :raises PalaverError: a party is unknown
     """
 
-    def __init__(self, spec: Spec, casting: Casting, stage: Stage | None = None) -> None:
-        self._casting = casting
+    def __init__(self, spec: Spec, assignment: Casting, host: Stage | None = None) -> None:
+        self._assignment = assignment
         self._spec = spec
-        self._stage = stage
+        self._host = host
         self._instances: dict[str, Party] = {}
         self._played: dict[str, Party] = {}
         self._speakers: dict[str, list[str]] = {}
         self.faults: list[str] = []
         bases = spec.namespace.parties
-        # Whoever wants to start now is started when the session begins.
+        # A party that wants to start now is started when the session begins.
         bases.play(self._instances, None)
+        spec.namespace.active_roles = None
         parties = spec.analysis.parties
         pairs = [_PAIRS[name] for name in parties if name in _PAIRS]
         for name in dict.fromkeys([*parties, *pairs]):
             try:
                 self._played[name] = self._made(name, spec.namespace.names.get(name))
             except SPEC_CODE_RAISES as error:
-                if isinstance(error, Nobody):
+                if isinstance(error, NoPlayer):
                     raise
                 self.faults.append(self.told(f"{name}.__init__", error))
 
     @property
     def parties(self) -> dict[str, Party]:
-        """Everybody by name: those the spec names, and those that these have made."""
+        """All parties by name: those the spec names, and those that these have made."""
         return self._instances | self._played
 
     @property
     def players(self) -> list[Party]:
-        """Everybody once."""
+        """All parties, each once."""
         return list({party.party_name: party for party in self.parties.values()}.values())
 
     def take_the_stage(self) -> None:
-        """From here on `instance()` means these objects, whichever session of the spec went on in between."""
-        self._spec.namespace.parties.play(self._instances, self._stage)
+        """Let `instance()` give these objects from here on, whichever session of the spec went on in between."""
+        namespace = self._spec.namespace
+        if namespace.active_roles is not self:
+            namespace.parties.play(self._instances, self._host)
+            namespace.active_roles = self
 
     def stop(self) -> None:
-        """Tell everybody that it is over."""
+        """Stop all parties."""
         for party in self.players:
             try:
                 party.stop()
@@ -94,21 +105,21 @@ class Cast:
                 self.faults.append(self.told(f"{party.party_name}.stop", error))
 
     def told(self, what: str, error: BaseException) -> str:
-        """That code of the spec raised, in words, with the place in the spec."""
+        """An error of the spec's code in words, with its place in the spec."""
         text = f"{what}: {error}" if isinstance(error, PalaverError) else f"{what} {raised(error)}"
         place = place_in(self._spec.namespace.names, error)
         return f"{text} ({place})" if place else text
 
     def _made(self, name: str, kind: object) -> Party:
         bases = self._spec.namespace.parties
-        if name in self._casting.networks:
-            return self._placed(name, kind, *self._casting.networks[name])
+        if name in self._assignment.networks:
+            return self._placed(name, kind, *self._assignment.networks[name])
         if isinstance(kind, type) and issubclass(kind, bases["FandangoParty"]):
             return self._instance(name, kind)
         if name not in ("Client", "Server") and not self._is_told(name):
             return bases["StdOut"].instance()
         hint = "define a class of that name in the spec, or use --client or --server"
-        raise Nobody(f"nobody plays {name}: {hint}")
+        raise NoPlayer(f"nobody plays {name}: {hint}")
 
     def _is_told(self, name: str) -> bool:
         return any(message.recipient == name for message in self._spec.analysis.messages)
@@ -135,27 +146,28 @@ class Cast:
         return existing if existing is not None else cast(Any, kind)()
 
     def is_ours(self, name: str) -> bool:
-        """Whether we play this party."""
-        return self.party(name).is_fuzzer_controlled()
+        """Return True if we play this party."""
+        return _is_ours(self.party(name))
 
     def is_known(self, name: str) -> bool:
+        """Return True if there is a party of this name."""
         return name in self._played or name in self._instances
 
     def party(self, name: str) -> Party:
-        """Who plays a party.
+        """The object that plays a party.
 
-        :raises KeyError: nobody
+        :raises KeyError: there is none
         """
         return self._played.get(name) or self._instances[name]
 
     def has_link(self, party: Party) -> bool:
-        """Whether a party is, or is to be, linked to something."""
+        """Return True if a party is, or is to be, connected."""
         if party.party_name in SELF_STARTING:
             return party.party_name != "In" or party.is_fuzzer_controlled()
         return isinstance(party, NetworkParty) and party.is_fuzzer_controlled()
 
     def link(self, party: Party) -> tuple[Address, Role] | None:
-        """Where a party is to be linked to; None if it needs no link, as most that we do not play."""
+        """The address and role of a party's connection; None if it needs none, as most that we do not play."""
         if party.party_name == "StdIn":
             return Address("stdin"), "connect"
         if party.party_name == "StdOut":
@@ -175,13 +187,13 @@ class Cast:
 
         :raises PalaverError: there is none
         """
-        chosen = self._casting.program or self._spec.namespace.program
+        chosen = self._assignment.program or self._spec.namespace.program
         if not chosen:
             raise PalaverError("the spec talks to a program through In and Out, but no COMMAND was given")
         return tuple(shlex.split(chosen)) if isinstance(chosen, str) else tuple(chosen)
 
     def speakers_to(self, party: Party) -> Sequence[str]:
-        """Who, of those we do not play, says something to a party."""
+        """The parties, of those we do not play, that send to a party."""
         if party.party_name not in self._speakers:
             self._speakers[party.party_name] = self._find_speakers(party)
         return self._speakers[party.party_name]
@@ -190,16 +202,16 @@ class Cast:
         name = "Out" if party.party_name == "In" else party.party_name
         if not self.is_ours(name):
             return [name]
-        names = [
+        senders = [
             ref.sender
             for ref in self._spec.analysis.messages
             if ref.sender is not None and ref.recipient in (name, None) and not self.is_ours(ref.sender)
         ]
-        found = dict.fromkeys(names) or [each for each in self.parties if not self.is_ours(each)]
-        return [each for each in found if each not in _OTHERWISE]
+        found = dict.fromkeys(senders) or [each for each in self.parties if not self.is_ours(each)]
+        return [each for each in found if each not in _SEPARATE]
 
     def link_from(self, sender: str, recipient: str | None) -> str | None:
-        """The link that a message of somebody else comes by; None if that cannot be told."""
+        """The connection that a message of a peer comes by; None if that is not known."""
         if sender in ("Out", "StdIn"):
             return "In" if sender == "Out" else sender
         if recipient is not None:

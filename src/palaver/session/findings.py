@@ -1,6 +1,6 @@
-"""What a session ends with: a verdict, and what was wrong.
+"""The results of a session: its findings and its verdict.
 
-A finding is about the peer unless its kind says otherwise. It carries the conversation up to the point, what was
+A finding is about the peer unless its kind says otherwise. It carries the session's messages up to that point, what was
 expected there and what came, so that it can be read by itself.
 """
 
@@ -10,11 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
+from palaver.session.session_limits import MAX_SHOWN_BYTES, MAX_SHOWN_MESSAGES
 from palaver.trees.node import Node
 
 
 class Verdict(Enum):
-    PASS = "pass"  # the conversation came to an end, and nothing was wrong
+    """The result of a session in one word."""
+
+    PASS = "pass"  # the session came to its end, and nothing was wrong
     FAIL = "fail"  # the peer broke the protocol
     INCONCLUSIVE = "inconclusive"  # there was no peer, or we gave up first
     ERROR = "error"  # the spec, or something on our side, failed
@@ -26,7 +29,7 @@ class Severity(Enum):
 
 
 class Kind(Enum):
-    """What can go wrong, and what that says about the peer."""
+    """A kind of problem, with its label and its verdict on the peer."""
 
     UNPARSEABLE = ("unparseable", Verdict.FAIL)
     UNEXPECTED = ("unexpected message", Verdict.FAIL)
@@ -51,7 +54,7 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A message of the conversation."""
+    """A message of a session."""
 
     at: float
     sender: str
@@ -64,15 +67,15 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that was wrong."""
+    """A problem that was found."""
 
     kind: Kind
     at: float
-    message: str  # what was wrong, in one sentence
-    party: str = ""  # whose doing it was
+    message: str  # the problem in one sentence
+    party: str = ""  # the party that caused it
     expected: tuple[str, ...] = ()
     got: bytes = b""  # what came and was not understood, or not accepted
-    constraint: str = ""  # the text of the one that was broken, as in the spec
+    constraint: str = ""  # the text of the violated constraint, as in the spec
     conversation: tuple[Said, ...] = field(default=(), repr=False)
     severity: Severity = Severity.VIOLATION
     number: int = 0  # of the finding in its campaign, from 1
@@ -84,7 +87,7 @@ class Finding:
 
     @property
     def signature(self) -> tuple[str, ...]:
-        """What makes two findings the same: not when they came, nor the values in them."""
+        """The part that is equal for findings of the same problem: neither their times nor the values in them."""
         last = self.conversation[-1].symbol if self.conversation else ""
         return (self.kind.label, self.party, last, self.constraint, *self.expected)
 
@@ -100,24 +103,18 @@ class Finding:
         return f"{where}{self.label}: {self.message.partition(chr(10))[0]}"
 
     def show(self) -> str:
-        """The finding with its conversation, for people."""
+        """The finding with the messages of its session, for people."""
         lines = [self.headline, *self.message.splitlines()[1:]]
         said = [f"  {show_said(each)}" for each in self.conversation]
-        if len(said) > 2 * _MOST_SHOWN:
-            left_out = len(said) - 2 * _MOST_SHOWN
-            said[_MOST_SHOWN:-_MOST_SHOWN] = [f"  … {left_out} messages …"]
+        if len(said) > 2 * MAX_SHOWN_MESSAGES:
+            left_out = len(said) - 2 * MAX_SHOWN_MESSAGES
+            said[MAX_SHOWN_MESSAGES:-MAX_SHOWN_MESSAGES] = [f"  … {left_out} messages …"]
         lines += said
         if self.got:
             lines.append(f"  {self.party or 'got'}: {show_data(self.got)}  <- here")
         if self.expected:
             lines.append(f"  expected {' or '.join(self.expected)}")
         return "\n".join(lines)
-
-
-_LONGEST = 200
-
-# Of a long conversation so many messages are shown at its beginning, and at its end.
-_MOST_SHOWN = 20
 
 
 def show_said(said: Said) -> str:
@@ -128,8 +125,8 @@ def show_said(said: Said) -> str:
 
 def show_data(data: bytes) -> str:
     """Data as text if it is that, else in hexadecimal digits."""
-    shown = data if len(data) <= _LONGEST else data[:_LONGEST]
-    rest = f" … ({len(data)} bytes)" if len(data) > _LONGEST else ""
+    shown = data if len(data) <= MAX_SHOWN_BYTES else data[:MAX_SHOWN_BYTES]
+    rest = f" … ({len(data)} bytes)" if len(data) > MAX_SHOWN_BYTES else ""
     try:
         text = shown.decode()
     except UnicodeDecodeError:
@@ -139,7 +136,7 @@ def show_data(data: bytes) -> str:
 
 
 def verdict_of(findings: Sequence[Finding]) -> Verdict:
-    """What findings say together: a failure of ours hides that of the peer, and that hides having seen nothing."""
+    """The verdict of all findings: an error of ours outweighs a failure of the peer, and that an inconclusive one."""
     found = {finding.verdict for finding in findings}
     for verdict in (Verdict.ERROR, Verdict.FAIL, Verdict.INCONCLUSIVE):
         if verdict in found:

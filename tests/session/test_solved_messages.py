@@ -1,4 +1,4 @@
-"""Our messages satisfy the constraints, whether they had to be solved for or came out right at once."""
+"""Our messages satisfy the constraints, solved or random."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 import pytest
-from scenes import SERVER, Scene
+from driven_session import SERVER, DrivenSession
 
 from palaver.session.findings import Kind, Verdict
 from palaver.solving.solver import Solver
@@ -22,36 +22,36 @@ GRAMMAR = """
 """
 
 
-def conversation(constraint: str, seed: int) -> tuple[list[str], Verdict]:
-    """What the client says in a conversation whose server always agrees."""
-    scene = Scene(GRAMMAR + f"where {constraint}\n", seed=seed).open()
+def session_with(constraint: str, seed: int) -> tuple[list[str], Verdict]:
+    """The client's messages in a session whose server always agrees."""
+    driven = DrivenSession(GRAMMAR + f"where {constraint}\n", seed=seed).open()
     told: list[str] = []
-    while not scene.session.is_over:
-        said = scene.talk()
+    while not driven.session.is_over:
+        said = driven.talk()
         told += said.decode().splitlines()
-        if not scene.session.is_over:
-            scene.hear(b"OK\n")
-    return told, scene.session.verdict
+        if not driven.session.is_over:
+            driven.hear(b"OK\n")
+    return told, driven.session.verdict
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_what_comes_out_right_at_once_satisfies_the_constraints(seed: int) -> None:
-    told, verdict = conversation("str(<ask>.<word>)[0] == 'a'", seed)
+def test_messages_that_need_no_solving_satisfy_the_constraints(seed: int) -> None:
+    told, verdict = session_with("str(<ask>.<word>)[0] == 'a'", seed)
     assert verdict is Verdict.PASS
     assert all(re.fullmatch("ASK a[ab]*|NOOP|QUIT", line) for line in told)
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_what_was_said_long_ago_counts(seed: int) -> None:
-    told, verdict = conversation("len(set(str(w) for w in *<word>)) == len(*<word>)", seed)
+def test_early_messages_count(seed: int) -> None:
+    told, verdict = session_with("len(set(str(w) for w in *<word>)) == len(*<word>)", seed)
     words = [line for line in told if line.startswith("ASK")]
     assert verdict is Verdict.PASS
     assert len(set(words)) == len(words)
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_a_message_that_a_constraint_does_not_speak_of_can_be_said_while_it_does_not_hold_yet(seed: int) -> None:
-    told, verdict = conversation("exists <a> in <ask>: str(<a>.<word>) == 'abba'", seed)
+def test_a_message_that_a_constraint_does_not_mention_can_be_sent_before_it_holds(seed: int) -> None:
+    told, verdict = session_with("exists <a> in <ask>: str(<a>.<word>) == 'abba'", seed)
     assert verdict is Verdict.PASS
     assert "ASK abba" in told
 
@@ -76,35 +76,35 @@ def enough(constraint: str, assigning: str = "pass") -> str:
 
 
 @pytest.mark.parametrize("constraint", ["len(*<ask>) <= 2", "len(*<ask>) <= LIMIT", "LIMIT >= len(*<ask>)"])
-def test_who_says_something_too_often_is_found_out_when_it_is_said(constraint: str) -> None:
-    scene = Scene(enough(constraint), SERVER, "Server").open()
+def test_a_message_too_many_is_found_when_it_comes(constraint: str) -> None:
+    driven = DrivenSession(enough(constraint), SERVER, "Server").open()
     for number in range(3):
-        assert not scene.session.findings, number
-        scene.hear(b"ASK\n")
-        scene.talk()
-    assert scene.kinds == [Kind.CONSTRAINT]
+        assert not driven.session.findings, number
+        driven.hear(b"ASK\n")
+        driven.talk()
+    assert driven.kinds == [Kind.CONSTRAINT]
 
 
 @pytest.mark.parametrize("constraint", ["len(*<ask>) <= 2", "len(*<ask>) <= LIMIT", "len(*<ask>) < LIMIT"])
 @pytest.mark.parametrize("seed", range(5))
-def test_we_say_nothing_more_often_than_the_spec_allows(constraint: str, seed: int) -> None:
-    scene = Scene(enough(constraint), seed=seed).open()
+def test_we_send_no_message_more_often_than_the_spec_allows(constraint: str, seed: int) -> None:
+    driven = DrivenSession(enough(constraint), seed=seed).open()
     told = []
-    while not scene.session.is_over:
-        told.append(scene.talk())
-        if not scene.session.is_over:
-            scene.hear(b"OK\n" if told[-1] == b"ASK\n" else b"NOTE\n")
+    while not driven.session.is_over:
+        told.append(driven.talk())
+        if not driven.session.is_over:
+            driven.hear(b"OK\n" if told[-1] == b"ASK\n" else b"NOTE\n")
     assert told.count(b"ASK\n") <= 2
-    assert scene.session.verdict is Verdict.PASS
+    assert driven.session.verdict is Verdict.PASS
 
 
 @pytest.mark.parametrize("assigning", ["global LIMIT", "globals()['LIMIT'] = 3"])
 def test_a_limit_that_the_spec_may_raise_is_asked_for_at_the_end(assigning: str) -> None:
-    scene = Scene(enough("len(*<ask>) <= LIMIT", assigning), SERVER, "Server").open()
+    driven = DrivenSession(enough("len(*<ask>) <= LIMIT", assigning), SERVER, "Server").open()
     for _ in range(3):
-        scene.hear(b"ASK\n")
-        scene.talk()
-    assert not scene.session.findings
+        driven.hear(b"ASK\n")
+        driven.talk()
+    assert not driven.session.findings
 
 
 @pytest.fixture
@@ -118,15 +118,15 @@ def no_search(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("no_search")
 @pytest.mark.parametrize("constraint", ["len(*<ask>) <= 2", "len(*<word>) < 3", "|<ask>| + |<word>| <= 5"])
 @pytest.mark.parametrize("seed", range(5))
-def test_what_was_said_often_enough_is_not_searched_for(constraint: str, seed: int) -> None:
-    told, verdict = conversation(constraint, seed)
+def test_a_message_that_was_sent_often_enough_is_not_searched_for(constraint: str, seed: int) -> None:
+    told, verdict = session_with(constraint, seed)
     assert verdict is Verdict.PASS
     assert sum(line.startswith("ASK") for line in told) <= 2
 
 
 @pytest.mark.usefixtures("no_search")
 @pytest.mark.parametrize("seed", range(5))
-def test_what_is_always_the_same_and_cannot_be_said_is_not_searched_for(seed: int) -> None:
+def test_a_constant_message_that_cannot_be_sent_is_not_searched_for(seed: int) -> None:
     text = r"""
 <start> ::= (<Client:ask> (<Server:yes> | <Server:no>)){4}
 <ask> ::= "ASK " <word> "\n"
@@ -136,15 +136,15 @@ def test_what_is_always_the_same_and_cannot_be_said_is_not_searched_for(seed: in
 <no> ::= "NO\n"
 where forall <y> in <yes>: forall <w> in <word>: str(<w>) == "a"
 """
-    scene = Scene(text, SERVER, "Server", seed).open()
+    driven = DrivenSession(text, SERVER, "Server", seed).open()
     for _ in range(4):
-        scene.hear(b"ASK b\n")
-        assert scene.talk() == b"NO\n"
-    assert scene.session.verdict is Verdict.PASS
+        driven.hear(b"ASK b\n")
+        assert driven.talk() == b"NO\n"
+    assert driven.session.verdict is Verdict.PASS
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_what_can_be_said_with_less_in_it_is_said(seed: int) -> None:
+def test_a_message_with_fewer_parts_is_sent_if_that_helps(seed: int) -> None:
     text = r"""
 <start> ::= <exchange>{8}
 <exchange> ::= <Client:ask> <Server:answer>
@@ -153,12 +153,12 @@ def test_what_can_be_said_with_less_in_it_is_said(seed: int) -> None:
 <answer> ::= "OK\n"
 where len(*<word>) <= 3
 """
-    scene = Scene(text, seed=seed).open()
+    driven = DrivenSession(text, seed=seed).open()
     said = b""
-    while not scene.session.is_over:
-        said += scene.talk()
-        scene.hear(b"OK\n")
-    assert scene.session.verdict is Verdict.PASS
+    while not driven.session.is_over:
+        said += driven.talk()
+        driven.hear(b"OK\n")
+    assert driven.session.verdict is Verdict.PASS
     assert said.count(b"ASK") == 8
     assert said.count(b" ") <= 3
 
@@ -169,7 +169,7 @@ where len(*<word>) <= 3
     [("len(*<ask>) >= 3", range(3, 31)), ("len(*<ask>) == 3", [3]), ("|<word>| > 3", range(4, 31))],
 )
 def test_a_number_that_takes_several_messages_is_reached(constraint: str, numbers: Sequence[int], seed: int) -> None:
-    told, verdict = conversation(constraint, seed)
+    told, verdict = session_with(constraint, seed)
     assert verdict is Verdict.PASS
     assert sum(line.startswith("ASK") for line in told) in numbers
 
@@ -191,12 +191,12 @@ where forall <m> in <brief>: len(*<m>..<odd>) == 0
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_what_was_said_stays_though_repetitions_elsewhere_count_by_what_is_in_our_message(seed: int) -> None:
-    scene = Scene(BRIEF, SERVER, "Server", seed).open()
+def test_earlier_messages_stay_though_repetitions_count_by_fields_of_ours(seed: int) -> None:
+    driven = DrivenSession(BRIEF, SERVER, "Server", seed).open()
     for asked in (b"PEEK\n", b"ASK\n", b"PEEK\n"):
-        scene.hear(asked)
-        answer = scene.talk()
-        assert not scene.session.findings
+        driven.hear(asked)
+        answer = driven.talk()
+        assert not driven.session.findings
         rest = b":" + b"x" * int(answer[:1]) if asked == b"ASK\n" else b""
         assert re.fullmatch(rb"[1-9]!*" + rest + rb"\n", answer)
 
@@ -216,10 +216,10 @@ where forall <v> in <visit>: <v>..<get>.<id> == <v>.<ok>.<id>
 
 
 @pytest.mark.parametrize("repeated", ["<look>{40}", "<look> <looks> | <look>{45}"], ids=["wide", "deep"])
-def test_what_was_said_long_ago_in_an_open_state_binds_us_still(repeated: str) -> None:
-    scene = Scene(LOOKS.replace("REPEATED", repeated), seed=1).open()
-    scene.talk()
-    scene.hear(b"ID 4711\n")
+def test_early_messages_of_an_open_state_still_bind_us(repeated: str) -> None:
+    driven = DrivenSession(LOOKS.replace("REPEATED", repeated), seed=1).open()
+    driven.talk()
+    driven.hear(b"ID 4711\n")
     for _ in range(40):
-        assert scene.talk() == b"GET 4711\n"
-        scene.hear(b"GOT\n")
+        assert driven.talk() == b"GET 4711\n"
+        driven.hear(b"GOT\n")

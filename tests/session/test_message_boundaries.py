@@ -1,16 +1,16 @@
-"""What comes is cut into messages as grammar and constraints say; only what they leave open is left to time."""
+"""Grammar and constraints cut data into messages; only where they leave it open, time decides."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 import pytest
-from scenes import Scene
+from driven_session import DrivenSession
 
 from palaver.party import ConnectionMode
-from palaver.session.cast import Casting
 from palaver.session.events import Opened, Received
 from palaver.session.findings import Kind, Verdict
+from palaver.session.setup import Casting
 
 TWO = "<start> ::= <Client:go> <Server:one> <Server:two>\n<go> ::= 'GO\\n'\n"
 EITHER = "<start> ::= <Client:go> (<Server:one> | <Server:two> <Server:three>)\n<go> ::= 'GO\\n'\n"
@@ -19,14 +19,14 @@ COUNTED += "where forall <o> in <one>: len(str(<o>)) == int(<o>.<size>) + 1\n"
 
 
 def heard(text: str, *pieces: bytes) -> list[tuple[str, bytes]]:
-    """What the pieces are understood as, if they are all there is."""
-    scene = Scene(text).open()
-    scene.talk()
+    """The messages that the pieces are read as, if nothing else comes."""
+    driven = DrivenSession(text).open()
+    driven.talk()
     for piece in pieces:
-        scene.hear(piece)
-    scene.wait(3.0)
-    assert scene.session.verdict is Verdict.PASS, scene.session.findings[0].show()
-    return [(said.symbol, said.data) for said in scene.session.said[1:]]
+        driven.hear(piece)
+    driven.wait(3.0)
+    assert driven.session.verdict is Verdict.PASS, driven.session.findings[0].show()
+    return [(said.symbol, said.data) for said in driven.session.said[1:]]
 
 
 # --- where a message ends ---------------------------------------------------------------------------------------------
@@ -43,31 +43,31 @@ def heard(text: str, *pieces: bytes) -> list[tuple[str, bytes]]:
     ids=["a shorter one", "the longest", "another one", "another one that is longer"],
 )
 @pytest.mark.parametrize("pieces", [(b"abc",), (b"a", b"bc"), (b"ab", b"c"), (b"a", b"b", b"c")], ids=len)
-def test_what_follows_tells_where_a_message_ends(
+def test_the_data_behind_a_message_decides_its_end(
     text: str, messages: list[tuple[str, bytes]], pieces: tuple[bytes, ...]
 ) -> None:
     assert heard(text, *pieces) == messages
 
 
-def test_a_constraint_tells_where_a_message_ends() -> None:
+def test_a_constraint_decides_the_end_of_a_message() -> None:
     assert heard(TWO + COUNTED, b"3abcdef\n") == [("<one>", b"3abc"), ("<two>", b"def\n")]
     assert heard(TWO + COUNTED, b"1abc", b"def\n") == [("<one>", b"1a"), ("<two>", b"bcdef\n")]
 
 
-def test_if_no_length_satisfies_the_constraints_that_is_said_of_the_longest() -> None:
-    scene = Scene(TWO + COUNTED).open()
-    scene.talk()
-    scene.hear(b"9abcdef\n")
-    (finding,) = scene.session.findings
+def test_if_no_length_satisfies_the_constraints_the_longest_is_reported() -> None:
+    driven = DrivenSession(TWO + COUNTED).open()
+    driven.talk()
+    driven.hear(b"9abcdef\n")
+    (finding,) = driven.session.findings
     assert (finding.kind, finding.got) == (Kind.CONSTRAINT, b"9abcdef")
 
 
-def test_if_nothing_can_follow_the_message_is_not_to_blame() -> None:
-    scene = Scene(f"{TWO}<one> ::= 'a' | 'ab'\n<two> ::= 'c'\n").open()
-    scene.talk()
-    scene.hear(b"abx")
-    (finding,) = scene.session.findings
-    assert [said.data for said in scene.session.said[1:]] == [b"ab"]
+def test_if_nothing_can_follow_the_message_itself_is_accepted() -> None:
+    driven = DrivenSession(f"{TWO}<one> ::= 'a' | 'ab'\n<two> ::= 'c'\n").open()
+    driven.talk()
+    driven.hear(b"abx")
+    (finding,) = driven.session.findings
+    assert [said.data for said in driven.session.said[1:]] == [b"ab"]
     assert (finding.kind, finding.got, finding.expected) == (Kind.UNPARSEABLE, b"x", ("'c'",))
 
 
@@ -78,50 +78,50 @@ OPEN += "<short> ::= '250'\n<long> ::= '250 ok'\n"
 
 
 def test_a_message_that_may_be_the_beginning_of_another_one_waits() -> None:
-    scene = Scene(OPEN).open()
-    scene.talk()
-    scene.hear(b"250")
-    assert scene.talk() == b""
-    scene.hear(b" o", after=0.1)
-    scene.hear(b"k", after=0.1)
-    assert [said.symbol for said in scene.session.said[1:]] == ["<long>"]
-    assert scene.talk() == b"GO\n"
+    driven = DrivenSession(OPEN).open()
+    driven.talk()
+    driven.hear(b"250")
+    assert driven.talk() == b""
+    driven.hear(b" o", after=0.1)
+    driven.hear(b"k", after=0.1)
+    assert [said.symbol for said in driven.session.said[1:]] == ["<long>"]
+    assert driven.talk() == b"GO\n"
 
 
 WORDS = "<start> ::= <Client:go> (<Server:word> <Client:go>)*\n<go> ::= 'GO\\n'\n<word> ::= r'[a-z]+'\n"
 
 
-def quiet_interval(scene: Scene) -> float:
-    """How long a message that could go on is waited for."""
-    assert scene.session.deadline is not None
-    return scene.session.deadline - scene.now
+def quiet_interval(driven: DrivenSession) -> float:
+    """The time that a message is waited for that could go on."""
+    assert driven.session.deadline is not None
+    return driven.session.deadline - driven.now
 
 
 @pytest.mark.parametrize(("pause", "interval"), [(0.0001, 0.05), (0.02, 0.08), (0.1, 0.4)])
-def test_the_quiet_interval_follows_the_rhythm_of_the_peer(pause: float, interval: float) -> None:
-    scene = Scene(WORDS).open()
-    scene.talk()
-    scene.hear(b"a")
-    assert quiet_interval(scene) == pytest.approx(0.15)
-    scene.hear(b"b", after=pause)
-    assert quiet_interval(scene) == pytest.approx(interval)
+def test_the_quiet_interval_follows_the_pauses_of_the_peer(pause: float, interval: float) -> None:
+    driven = DrivenSession(WORDS).open()
+    driven.talk()
+    driven.hear(b"a")
+    assert quiet_interval(driven) == pytest.approx(0.15)
+    driven.hear(b"b", after=pause)
+    assert quiet_interval(driven) == pytest.approx(interval)
 
 
 def test_the_quiet_interval_grows_with_the_pauses_up_to_a_limit() -> None:
-    scene = Scene(WORDS).open()
-    scene.talk()
-    scene.hear(b"a")
+    driven = DrivenSession(WORDS).open()
+    driven.talk()
+    driven.hear(b"a")
     for pause, interval in [(0.1, 0.4), (0.3, 1.2), (1.1, 2.0), (0.1, 2.0)]:
-        scene.hear(b"b", after=pause)
-        assert quiet_interval(scene) == pytest.approx(interval)
+        driven.hear(b"b", after=pause)
+        assert quiet_interval(driven) == pytest.approx(interval)
 
 
 def test_the_quiet_interval_can_be_fixed() -> None:
-    scene = Scene(WORDS, quiet=0.7).open()
-    scene.talk()
-    scene.hear(b"a")
-    scene.hear(b"b", after=0.01)
-    assert quiet_interval(scene) == pytest.approx(0.7)
+    driven = DrivenSession(WORDS, quiet=0.7).open()
+    driven.talk()
+    driven.hear(b"a")
+    driven.hear(b"b", after=0.01)
+    assert quiet_interval(driven) == pytest.approx(0.7)
 
 
 # --- several parties --------------------------------------------------------------------------------------------------
@@ -155,11 +155,11 @@ def test_pieces_of_several_parties_may_come_in_every_order() -> None:
     orders = list(merged([b"le", b"ft 1\nleft", b" 2\n"], [b"ri", b"ght", b" 3\n"]))
     assert len(orders) == 20
     for order in orders:
-        scene = Scene(BOTH, FOUR, link="A")
-        scene.open().do(Opened(0.0, "C"))
-        assert scene.talk() == b"GO\n"
+        driven = DrivenSession(BOTH, FOUR, link="A")
+        driven.open().do(Opened(0.0, "C"))
+        assert driven.talk() == b"GO\n"
         for link, piece in order:
-            scene.do(Received(0.0, link, piece))
-        assert scene.session.verdict is Verdict.PASS, scene.session.findings[0].show()
-        assert [said.data for said in scene.session.said[1:]] == [b"left 1\n", b"right 3\n", b"left 2\n"]
-        assert scene.talk() == b"GO\n"
+            driven.do(Received(0.0, link, piece))
+        assert driven.session.verdict is Verdict.PASS, driven.session.findings[0].show()
+        assert [said.data for said in driven.session.said[1:]] == [b"left 1\n", b"right 3\n", b"left 2\n"]
+        assert driven.talk() == b"GO\n"

@@ -1,4 +1,4 @@
-"""What is said of all nodes of a name holds in the end; until they have been said, it is left to those who say them."""
+"""A constraint on all nodes of a name holds in the end; before their messages are sent, it is pending."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def talked(text: str, seed: int, other: str | None = None) -> Pair:
 
 
 def numbers(pair: Pair) -> tuple[int, int]:
-    """How many items were asked for, and how many came."""
+    """The numbers of items that were asked for, and that came."""
     said = {each.symbol: each.data.split() for each in pair.caller.said}
     return int(said["<ask>"][1]), len(said["<answer>"])
 
 
 @pytest.mark.parametrize("count", COUNTS)
-def test_a_question_may_ask_for_what_has_not_been_said_yet(count: str) -> None:
+def test_a_question_may_ask_for_items_that_come_later(count: str) -> None:
     asked = set()
     for seed in range(12):
         pair = talked(f"{FIRST}where {count}", seed)
@@ -43,7 +43,7 @@ def test_a_question_may_ask_for_what_has_not_been_said_yet(count: str) -> None:
 
 
 @pytest.mark.parametrize("count", COUNTS)
-def test_a_question_that_comes_last_must_fit_what_was_said(count: str) -> None:
+def test_a_question_that_comes_last_must_fit_the_earlier_messages(count: str) -> None:
     for seed in range(8):
         pair = talked(f"{LAST}where {count}", seed)
         assert [session.verdict for session in pair] == [Verdict.PASS] * 2
@@ -51,7 +51,7 @@ def test_a_question_that_comes_last_must_fit_what_was_said(count: str) -> None:
         assert wanted == came
 
 
-def test_what_else_must_hold_of_the_question_is_solved_all_the_same() -> None:
+def test_other_constraints_on_the_question_are_solved() -> None:
     for seed in range(8):
         pair = talked(f"{FIRST}where {COUNTS[0]}\nwhere int(<check>) == int(<n>) * 1001", seed)
         assert [session.verdict for session in pair] == [Verdict.PASS] * 2

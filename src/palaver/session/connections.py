@@ -1,4 +1,4 @@
-"""The links of one session: how each of them is, and what is to be done with them."""
+"""The connections of one session: the state of each, and the actions to be carried out on them."""
 
 from __future__ import annotations
 
@@ -9,34 +9,34 @@ from typing import Literal, TypeAlias
 from palaver.errors import PalaverError
 from palaver.session.events import Action, Address, Close, Closed, Finish, Open, Role, Secure, Send, Tls
 
-# "ended": the peer says no more, and may still listen.
-State: TypeAlias = Literal["opening", "open", "ended", "reset", "closed"]
+# "ended": the peer sends no more, and may still receive.
+ConnectionState: TypeAlias = Literal["opening", "open", "ended", "reset", "closed"]
 
-# While a link is in one of these, something may still come by it.
-_UP: tuple[State, ...] = ("opening", "open")
+# Data may still come over a connection in these states.
+_UP: tuple[ConnectionState, ...] = ("opening", "open")
 
 
-class Links:
-    """What was asked for, and what became of it. A link that was closed by us is forgotten."""
+class Connections:
+    """Connections by the name of their party. One that we have closed is forgotten."""
 
     def __init__(self) -> None:
-        self._states: dict[str, State] = {}
-        self._places: dict[str, tuple[Address, Role]] = {}  # what they were opened for
-        self._finished: set[str] = set()  # those on which we said that we say no more
+        self._states: dict[str, ConnectionState] = {}
+        self._places: dict[str, tuple[Address, Role]] = {}  # their addresses and roles
+        self._finished: set[str] = set()  # half-closed by us
         self._actions: list[Action] = []
 
     def take_actions(self) -> list[Action]:
-        """What is to be done, since this was last asked."""
+        """The actions since the last call."""
         actions, self._actions = self._actions, []
         return actions
 
-    # --- what we want -------------------------------------------------------------------------------------------------
+    # --- Requests -----------------------------------------------------------------------------------------------------
 
     def open(self, link: str, place: tuple[Address, Role], tls: Mapping[str, str] | None = None) -> None:
-        """Open a link, unless it is up, and leads there."""
+        """Open a connection, unless it is up and leads to this place."""
         if self.is_up(link) and self._places[link] == place:
             return
-        # There is always somewhere to print to.
+        # Standard output is always open.
         self._states[link] = "open" if link == "StdOut" else "opening"
         self._places[link] = place
         self._finished.discard(link)
@@ -46,15 +46,16 @@ class Links:
         self._actions.append(Secure(link, role, tls))
 
     def send(self, link: str, data: bytes) -> None:
-        """
-        :raises PalaverError: there is no such link
+        """Send data.
+
+        :raises PalaverError: there is no such connection
         """
         if link not in self._states:
             raise PalaverError(f"{link} has nobody to say it to: start() was not called, or stop() was")
         self._actions.append(Send(link, data))
 
     def finish(self, link: str) -> None:
-        """Say no more on a link, but listen."""
+        """Send no more, but receive."""
         self._finished.add(link)
         self._actions.append(Finish(link))
 
@@ -66,10 +67,10 @@ class Links:
         for link in list(self._states):
             self.close(link)
 
-    # --- what has happened --------------------------------------------------------------------------------------------
+    # --- Events -------------------------------------------------------------------------------------------------------
 
-    def settled(self, link: str, port: int) -> None:
-        """A link that was to listen at any port does so at this one."""
+    def listening(self, link: str, port: int) -> None:
+        """Note the port that was chosen for a connection that was to listen at any port."""
         address, role = self._places[link]
         self._places[link] = (replace(address, port=port), role)
 
@@ -80,47 +81,49 @@ class Links:
         self._states[link] = "closed"
 
     def closed(self, event: Closed) -> None:
-        # Who will say no more may still listen, and who does not has broken no rule: we say what is left to be said.
+        # A peer that sends no more may still receive, and breaks no rule if it does not: we send what is left to send.
         is_in_order = event.trouble is None and event.exit_code is None
         self._states[event.link] = "ended" if is_in_order else "reset" if event.trouble == "reset" else "closed"
 
-    # --- how they are -------------------------------------------------------------------------------------------------
+    # --- States -------------------------------------------------------------------------------------------------------
 
     def is_open(self, link: str) -> bool:
+        """Return True if both sides may send."""
         return self._states.get(link) == "open"
 
     def is_known(self, link: str) -> bool:
+        """Return True if the connection was opened, and not closed by us."""
         return link in self._states
 
     def is_up(self, link: str) -> bool:
-        """Whether something may still come by a link."""
+        """Return True if data may still come."""
         return self._states.get(link) in _UP
 
     def can_send(self, link: str) -> bool:
-        """Whether we can say something there. Who has no link says it in another way."""
+        """Return True if we can send. A party without a connection sends in its own way."""
         return self._states.get(link, "open") in ("open", "ended") and link not in self._finished
 
     def is_lost(self, link: str) -> bool:
-        """Whether we can say nothing there any more."""
+        """Return True if we cannot send any more."""
         return link in self._finished or self._states.get(link) in ("closed", "reset")
 
     def are_as_opened(self) -> bool:
-        """Whether no link was closed, by anybody and in any way."""
+        """Return True if no connection was closed or half-closed by anybody."""
         return not self._finished and all(state in _UP for state in self._states.values())
 
     def is_any_reset(self) -> bool:
         return "reset" in self._states.values()
 
     def are_only_opening(self) -> bool:
-        """Whether nobody can talk to us yet, but somebody may soon."""
+        """Return True if no peer can send yet, but one may soon."""
         states = self._peer_states()
         return "opening" in states and "open" not in states
 
     def are_all_down(self) -> bool:
-        """Whether there was somebody who might talk to us, and nobody is left."""
+        """Return True if there were peers that could send, and none is left."""
         states = self._peer_states()
         return bool(states) and not any(state in _UP for state in states)
 
-    def _peer_states(self) -> list[State]:
-        """How the links are that somebody may talk to us on."""
+    def _peer_states(self) -> list[ConnectionState]:
+        """The states of all connections that a peer may send on."""
         return [state for link, state in self._states.items() if link != "StdOut"]

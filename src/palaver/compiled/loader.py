@@ -1,0 +1,178 @@
+"""Loading: files and texts become a `Spec`, or diagnostics.
+
+Loading goes in one direction: text, statements, grammar, the spec's own Python (run once), analysis, diagnostics.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+
+from palaver.compiled.spec import Spec, count
+from palaver.grammar.analyse import Analysis
+from palaver.grammar.check import check_grammar
+from palaver.grammar.code import SPEC_CODE_RAISES, compile_expression, is_constant, raised
+from palaver.grammar.ir import Grammar, computed_bounds, expressions_of, map_bounds
+from palaver.grammar.lower import lower
+from palaver.namespace import Namespace
+from palaver.source import Source, Span
+from palaver.spec.ast import Bound, Expression, SpecFile
+from palaver.spec.diagnose import Reporter
+from palaver.spec.load import load_files, load_texts
+from palaver.spec.parse import parse_constraint
+
+
+def load(
+    *paths: str | Path,
+    constraints: Iterable[str] = (),
+    start: str = "<start>",
+    stdlib: bool = True,
+    include_dirs: Sequence[str | Path] = (),
+) -> Spec:
+    """The spec in these files, read one after the other.
+
+    :raises SpecError: the spec has errors, which are in `diagnostics`
+    """
+    report = Reporter()
+    spec = examine(
+        *paths, report=report, constraints=constraints, start=start, stdlib=stdlib, include_dirs=include_dirs
+    )
+    return _without_errors(spec, report)
+
+
+def loads(
+    text: str, *more_texts: str, constraints: Iterable[str] = (), start: str = "<start>", stdlib: bool = True
+) -> Spec:
+    """The spec in these texts, read one after the other.
+
+    :raises SpecError: the spec has errors, which are in `diagnostics`
+    """
+    for each in (text, *more_texts):
+        if not isinstance(each, str):
+            raise TypeError(f"a spec is text, not {type(each).__name__}; load() reads files")
+    report = Reporter()
+    files = load_texts([text, *more_texts], report, environ=os.environ)
+    spec = _build(files, report, constraints=constraints, start=start, stdlib=stdlib)
+    return _without_errors(spec, report)
+
+
+def _without_errors(spec: Spec | None, report: Reporter) -> Spec:
+    report.raise_if_errors()
+    assert spec is not None, "without an error there is a spec"
+    return spec
+
+
+def examine(
+    *paths: str | Path,
+    report: Reporter,
+    constraints: Iterable[str] = (),
+    start: str = "<start>",
+    stdlib: bool = True,
+    include_dirs: Sequence[str | Path] = (),
+) -> Spec | None:
+    """Load as far as possible, and report errors instead of raising them; None if there are any."""
+    folders = [Path(folder) for folder in include_dirs]
+    files = load_files(paths, report, include_dirs=folders, environ=os.environ)
+    return _build(files, report, constraints=constraints, start=start, stdlib=stdlib)
+
+
+def _build(
+    files: Sequence[SpecFile], report: Reporter, *, constraints: Iterable[str], start: str, stdlib: bool
+) -> Spec | None:
+    if isinstance(constraints, str):
+        raise TypeError("constraints are a list of texts, not one text")
+    extra = [each for text in constraints if (each := parse_constraint(text, report)) is not None]
+    could_be_read = not report.error_count
+    assumed = None if report.text_is_missing else () if could_be_read else _names_in_broken_text(files)
+    if start and not start.startswith("<"):
+        start = f"<{start}>"
+    grammar = lower(files, report, start=start, stdlib=stdlib, extra=extra, assumed=assumed)
+    namespace = Namespace(_all_code(files, grammar), _folders(files), files[-1].source.name if files else "<string>")
+    ran = not report.errors and _run_python(files, namespace, report)
+    if ran:
+        grammar = _fold_bounds(grammar, namespace, report)
+    analysis = Analysis(grammar)
+    for name in analysis.parties:
+        namespace.names.setdefault(name, namespace.parties.named(name))
+    check_grammar(analysis, report, party_classes=namespace.party_classes if ran else None, is_whole=could_be_read)
+    if report.errors:
+        return None
+    return Spec(grammar, analysis, namespace, tuple(report.diagnostics), tuple(file.python for file in files))
+
+
+def _names_in_broken_text(files: Sequence[SpecFile]) -> frozenset[str]:
+    """The symbols that seem to be defined in a text with errors, so that these are not reported twice."""
+    found = (name for file in files for name in re.findall(r"<\s*(\w+)\s*>\s*::=", file.source.text))
+    return frozenset(f"<{name}>" for name in found)
+
+
+def _all_code(files: Sequence[SpecFile], grammar: Grammar) -> Iterator[ast.AST]:
+    for file in files:
+        yield file.python
+    for rule in grammar.rules.values():
+        yield from (bound.python for bound in computed_bounds(rule.body))
+        if rule.generator is not None:
+            yield rule.generator.python
+    for constraint in grammar.constraints:
+        yield from (expression.python for expression in expressions_of(constraint.formula))
+    yield from (goal.expression.python for goal in grammar.goals)
+
+
+def _folders(files: Sequence[SpecFile]) -> list[Path]:
+    places = (Path(file.source.name) for file in files)
+    return list(dict.fromkeys(place.parent.resolve() for place in places if place.is_file()))
+
+
+def _run_python(files: Sequence[SpecFile], namespace: Namespace, report: Reporter) -> bool:
+    for file in files:
+        if not file.python.body:
+            continue
+        namespace.names["__file__"] = file.source.name
+        try:
+            exec(compile(file.python, file.source.name, "exec"), namespace.names)
+        except SPEC_CODE_RAISES as error:
+            span = _crash_span(file.source, error)
+            message = f"the spec's Python code {raised(error)}"
+            report.error(file.source, span, message, "the code of a spec runs once, when the spec is loaded")
+            return False
+    return True
+
+
+def _crash_span(source: Source, error: BaseException) -> Span:
+    """The line of the source that raised an error, or that CPython refused to compile."""
+    line = error.lineno or 1 if isinstance(error, SyntaxError) and error.filename == source.name else 1
+    traceback = error.__traceback__
+    while traceback is not None:
+        if traceback.tb_frame.f_code.co_filename == source.name:
+            line = traceback.tb_lineno
+        traceback = traceback.tb_next
+    text = source.line(line)
+    start = source.offset(line, 1 + len(text) - len(text.lstrip()))
+    return Span(start, start + len(text.strip()))
+
+
+def _fold_bounds(grammar: Grammar, namespace: Namespace, report: Reporter) -> Grammar:
+    """Bounds that are constant expressions become numbers; the others are computed for each repetition."""
+    known: dict[Expression, int] = {}  # `{n}` is one expression, and both bounds
+
+    def fold(bound: Bound) -> Bound:
+        if isinstance(bound, int) or not is_constant(bound):
+            return bound
+        if bound not in known:
+            try:
+                known[bound] = count(compile_expression(bound, namespace.names)())
+            except SPEC_CODE_RAISES as error:
+                known[bound] = 0
+                report.error(bound.source, bound.span, f"this bound {raised(error)}", "a bound is a whole number")
+        return known[bound]
+
+    rules = {
+        name: replace(rule, body=map_bounds(rule.body, fold)) if any(computed_bounds(rule.body)) else rule
+        for name, rule in grammar.rules.items()
+    }
+    return replace(grammar, rules=MappingProxyType(rules))

@@ -1,0 +1,221 @@
+"""Quiescence by timeout, as in ioco testing (Tretmans 1996): a session's clock, its timers, and waiting for the peer.
+
+A message that is complete but could go on is accepted once the peer is quiet. The quiet interval follows the peer: four
+times the longest pause seen inside a message.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from palaver.matching.forecaster import MessageType
+from palaver.session.cast import Cast
+from palaver.session.connections import Connections
+from palaver.session.finding_drafts import FindingDraft, cut_off, silent
+from palaver.session.history import SessionHistory
+from palaver.session.receiver import Receiver
+from palaver.session.session_limits import MAX_TIMER_SECONDS
+
+_FIRST_QUIET_SECONDS = 0.15  # before any pause was seen
+_LEAST_QUIET_SECONDS = 0.05
+_MOST_QUIET_SECONDS = 2.0
+_QUIET_PAUSES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """The timeouts of a session, in seconds, and limits of what it reads."""
+
+    timeout: float = 5.0  # for a message to begin
+    patience: float = 5.0  # for the next byte of a message that has begun
+    quiet: float | None = None  # until a message that could go on counts as complete; None: it follows the peer
+    largest_message: int = 1 << 20  # in bytes
+    most_messages: int = 1_000
+
+
+class SessionClock:
+    """The clock of one session. It advances only when it is told the time."""
+
+    def __init__(self, timeouts: Patience) -> None:
+        self._timeouts = timeouts
+        self._longest_pause = 0.0  # inside a message
+        self._buffered = 0  # bytes received since a party has last forwarded anything
+        self.now = 0.0
+        self.active_at = 0.0  # when something was last sent or received
+        self.alarm = 0.0  # when the session stops yielding, or stops waiting for a program to exit
+
+    # --- Events -------------------------------------------------------------------------------------------------------
+
+    def advance(self, at: float) -> None:
+        """Set the time; it never goes back."""
+        self.now = max(self.now, at)
+
+    def mark_activity(self) -> None:
+        """Restart all waiting, because something was sent or received."""
+        self.active_at = self.now
+
+    def note_buffered(self, data: bytes) -> None:
+        """Count data that a party was given and may forward. An empty datagram counts, too."""
+        self._buffered += len(data) + 1
+
+    def mark_buffering(self) -> None:
+        """Mark activity if a party collects a message, unless it drops data without end."""
+        if 0 < self._buffered <= self._timeouts.largest_message:
+            self.active_at = self.now
+
+    def note_forwarded(self, *, is_more: bool) -> None:
+        """Mark that a party has forwarded what it was given; `is_more` of a message that has begun."""
+        if is_more:
+            self._longest_pause = max(self._longest_pause, self.now - self.active_at)
+        self.active_at = self.now
+        self._buffered = 0
+
+    def set_alarm(self, seconds: float | None = None) -> None:
+        """Set the alarm to so many seconds from now; None: to the quiet interval."""
+        self.alarm = self.now + (self.quiet_seconds if seconds is None else seconds)
+
+    # --- Times --------------------------------------------------------------------------------------------------------
+
+    @property
+    def is_buffering(self) -> bool:
+        """True if a party has data that it has not forwarded."""
+        return self._buffered > 0
+
+    @property
+    def is_quiet(self) -> bool:
+        """True if nothing has happened for the quiet interval."""
+        return self.now >= self.quiet_at
+
+    @property
+    def quiet_at(self) -> float:
+        """The time when a message that could go on counts as complete."""
+        return self.active_at + self.quiet_seconds
+
+    @property
+    def broken_off_at(self) -> float:
+        """The time when an incomplete message counts as broken off."""
+        return self.active_at + self._timeouts.patience
+
+    @property
+    def silent_at(self) -> float:
+        """The time when a peer that has sent nothing counts as silent."""
+        return self.active_at + self._timeouts.timeout
+
+    @property
+    def idle_seconds(self) -> float:
+        """The time since something was last sent or received."""
+        return self.now - self.active_at
+
+    @property
+    def quiet_seconds(self) -> float:
+        """The quiet interval."""
+        if self._timeouts.quiet is not None:
+            return self._timeouts.quiet
+        seconds = _QUIET_PAUSES * self._longest_pause
+        return min(max(seconds, _LEAST_QUIET_SECONDS if seconds else _FIRST_QUIET_SECONDS), _MOST_QUIET_SECONDS)
+
+
+# --- Timers of the spec -----------------------------------------------------------------------------------------------
+
+_START = re.compile(r"start: (?P<number>[0-9]+) \((?P<seconds>[0-9]+)\)\n?")
+_CANCEL = re.compile(r"cancel: (?P<number>[0-9]+)\n?")
+
+
+class Timers:
+    """The timers that a spec starts and cancels by messages to `TimerControl`, and hears of from `TimerEvent`.
+
+    `are_observed` if the spec has messages of `TimerEvent`.
+    """
+
+    def __init__(self, *, are_observed: bool) -> None:
+        self.are_observed = are_observed
+        self._due: dict[str, float] = {}
+
+    @property
+    def next_at(self) -> float | None:
+        """The time when the next timer expires."""
+        return min(self._due.values(), default=None)
+
+    def control(self, text: str, now: float) -> None:
+        """Carry out a message to `TimerControl`."""
+        if started := _START.fullmatch(text):
+            self._due[started["number"]] = now + min(float(started["seconds"]), MAX_TIMER_SECONDS)
+        elif cancelled := _CANCEL.fullmatch(text):
+            self._due.pop(cancelled["number"], None)
+
+    def expired(self, now: float) -> str | None:
+        """The message of `TimerEvent` for the timer that expired first; each is told once. None if there is none."""
+        over = [(at, int(number), number) for number, at in self._due.items() if at <= now]
+        if not over:
+            return None
+        _, _, number = min(over)
+        del self._due[number]
+        return f"expired: {number}\n"
+
+
+# --- Waiting ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class PeerWait:
+    """Decides how long the peer is waited for, and what it means if nothing comes."""
+
+    roles: Cast
+    history: SessionHistory
+    receiver: Receiver
+    connections: Connections
+    clock: SessionClock
+    timers: Timers
+
+    @property
+    def deadline(self) -> float | None:
+        """The time when waiting ends; None: never, because only a timer or a new connection is waited for."""
+        if self.connections.are_only_opening():
+            return None  # the transport knows how long that may take; a client may come at any time
+        inbox = self.receiver.first_expected()
+        if inbox is not None:
+            return self.clock.broken_off_at if inbox.status().longest is None else self.clock.quiet_at
+        if self.is_for_timer() and self.timers.next_at is not None:
+            return None
+        if self.clock.is_buffering:
+            return self.clock.broken_off_at
+        return self.clock.quiet_at if self.history.can_end else self.clock.silent_at
+
+    def is_for_timer(self) -> bool:
+        """Return True if the next message may come from a timer."""
+        return self.timers.are_observed and any(move.sender == "TimerEvent" for move in self.history.forecast.moves)
+
+    def timed_out(self) -> bool:
+        """Return True if the peer cannot send any more, or has not sent in time."""
+        if not self.receiver.has_unread() and self._is_cut_off():
+            return True
+        deadline = self.deadline
+        return deadline is not None and self.clock.now >= deadline
+
+    def finding(self) -> FindingDraft | None:
+        """The finding after a timeout; None if the session may end here."""
+        if self.receiver.has_unread():
+            return self.receiver.interruption(self.clock.idle_seconds)
+        if self.history.can_end:
+            return None
+        moves = self.history.forecast.moves
+        others = [move for move in moves if not self.roles.is_ours(move.sender)]
+        return cut_off(moves, others) if self._is_cut_off() else silent(moves, others, self.clock.idle_seconds)
+
+    def _is_cut_off(self) -> bool:
+        """Return True if no party can send a message that may come next."""
+        if self.connections.are_as_opened() and not self.timers.are_observed:
+            return False
+        return all(self._is_out_of_reach(move) for move in self.history.forecast.moves)
+
+    def _is_out_of_reach(self, move: MessageType) -> bool:
+        if move.sender == "TimerEvent":
+            return self.timers.next_at is None
+        if self.roles.is_ours(move.sender):
+            return self.connections.is_lost(self.roles.party(move.sender).party_name)
+        link = self.roles.link_from(move.sender, move.recipient)
+        if link is not None and self.connections.is_known(link):
+            return not self.connections.is_up(link)
+        # It is sent by code of the spec, when something happens elsewhere.
+        return self.connections.are_all_down()

@@ -1,0 +1,404 @@
+"""The receiver: from the bytes that peers send to the messages that are accepted.
+
+How it works
+============
+
+Each party that we do not play has an inbox. One matcher per message that the party may send next reads its data as it
+comes; what is left behind the longest match belongs to the message after. Datagrams keep their borders: each is one
+message, or none.
+
+A message that is complete and cannot go on is accepted if a hypothesis about the session survives it with all
+constraints. If it could go on, it waits until the peer is quiet. If it can end at several places, the last one counts
+after which the rest can be the beginning of the next message.
+
+Nothing here knows the time, or what a connection is.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from palaver.errors import PalaverError
+from palaver.grammar.analyse import Analysis
+from palaver.grammar.ir import computed_bounds
+from palaver.matching.candidates import Candidates
+from palaver.matching.forecaster import Forecast, MessageType
+from palaver.matching.matcher import Matcher, Progress
+from palaver.party import Party
+from palaver.session.cast import Cast
+from palaver.session.finding_drafts import FindingDraft, out_of_turn, refused, stopped_short, unreadable
+from palaver.session.history import NO_MESSAGES, Extension, Referenced, Refusal, SessionHistory
+from palaver.session.session_limits import MAX_CACHED_BYTES, MAX_CACHED_READINGS, MAX_MESSAGE_ENDS
+from palaver.trees.node import Node
+
+if TYPE_CHECKING:
+    from palaver.session.setup import SessionSetup
+
+
+class AcceptedMessage(NamedTuple):
+    """A message that was taken out of an inbox. Its tree is the newest one of the history."""
+
+    move: MessageType
+    data: bytes
+
+
+class Receiver:
+    """The inboxes of one session. Accepted messages are added to the history, which tells what may come next."""
+
+    def __init__(self, setup: SessionSetup, roles: Cast, history: SessionHistory) -> None:
+        self._setup = setup
+        self._roles = roles
+        self._history = history
+        self._inboxes: dict[str, Inbox] = {}
+
+    # --- Senders ------------------------------------------------------------------------------------------------------
+
+    def sender_to(self, party: Party) -> str:
+        """The party that sends to a party.
+
+        :raises PalaverError: it is ambiguous
+        """
+        sender = self.only_sender_to(party)
+        if sender is None:
+            known = ", ".join(self._roles.speakers_to(party)) or "none"
+            raise PalaverError(f"who speaks to {party.party_name}? Name the sender in receive(); possible are: {known}")
+        return sender
+
+    def only_sender_to(self, party: Party) -> str | None:
+        """The only party that can send to a party, in the whole spec or at this point; None if there are others."""
+        senders = self._roles.speakers_to(party)
+        if len(senders) > 1:
+            recipients, moves = (party.party_name, None), self._history.forecast.moves
+            now = (move.sender for move in moves if move.sender in senders and move.recipient in recipients)
+            senders = list(dict.fromkeys(now))
+        return senders[0] if len(senders) == 1 else None
+
+    # --- Inboxes ------------------------------------------------------------------------------------------------------
+
+    def inbox(self, name: str) -> Inbox:
+        """The inbox of a party. Inboxes are ordered by the arrival of their oldest unread data."""
+        inbox = self._inboxes.get(name)
+        if inbox is None:
+            inbox = self._inboxes[name] = Inbox(self._matcher, self._setup.reading_cache)
+        elif not inbox.has_data:
+            self._inboxes[name] = self._inboxes.pop(name)
+        return inbox
+
+    def _matcher(self, symbol: str, is_whole: bool, earlier: Referenced) -> Matcher:
+        setup = self._setup
+        shape = setup.shapes.get(symbol) or setup.shape(symbol)
+        return shape.matcher(binary=setup.is_binary, whole=is_whole, history=setup.references.seen_by(symbol, earlier))
+
+    def end(self, name: str) -> None:
+        """Note that a party sends no more."""
+        if name in self._inboxes:
+            self._inboxes[name].end()
+
+    def has_unread(self) -> bool:
+        """Return True if data of any party has to be read now."""
+        return any(inbox.has_data and self._is_unread(name) for name, inbox in self._inboxes.items())
+
+    def _is_unread(self, name: str) -> bool:
+        """Return True if data of a party has to be read now. Our standard input has time until it is asked for."""
+        if not self._inboxes[name].has_data:
+            return False
+        return name != "StdIn" or any(move.sender == name for move in self._history.forecast.moves)
+
+    def first_expected(self) -> Inbox | None:
+        """The inbox with the oldest unread data of a party that may send now."""
+        senders = self._senders()
+        for name, inbox in self._inboxes.items():
+            if inbox.has_data and name in senders:
+                return inbox
+        return None
+
+    def interruption(self, seconds: float) -> FindingDraft:
+        """The finding if unread data was not completed for so long, or came from a party that was not waited for."""
+        senders = self._senders()
+        name = min(filter(self._is_unread, self._inboxes), key=lambda each: each not in senders)
+        inbox = self._inboxes[name]
+        if name in senders:
+            return stopped_short(name, inbox, seconds)
+        return out_of_turn(name, inbox, self._history.forecast.moves)
+
+    def _senders(self) -> set[str]:
+        return {move.sender for move in self._history.forecast.moves}
+
+    # --- Accepting messages -------------------------------------------------------------------------------------------
+
+    def next_message(self, *, is_quiet: bool, is_reset: bool) -> AcceptedMessage | FindingDraft | None:
+        """Take one message out of an inbox, if it is certain, and add it to the history.
+
+        The party that began to send first comes first, unless it is another's turn. If the peer `is_quiet`, no message
+        goes on; if a connection `is_reset`, that is why a message has no end.
+        """
+        forecast = self._history.forecast
+        for name, inbox in list(self._inboxes.items()):
+            if not self._is_unread(name):
+                continue
+            moves = [move for move in forecast.moves if move.sender == name]
+            if not moves:
+                if self._is_out_of_turn(name, forecast):
+                    return out_of_turn(name, inbox, forecast.moves)
+                continue
+            inbox.expect(moves, self._history.referenced)
+            status = inbox.status()
+            if status.longest is None:
+                return None if status.may_go_on else unreadable(name, inbox, is_reset=is_reset)
+            if not is_quiet and (status.may_go_on or self._may_be_shorter(name, inbox)):
+                return None
+            return self._accept(name, inbox)
+        return None
+
+    def _is_out_of_turn(self, name: str, forecast: Forecast) -> bool:
+        """Return True if a party sends that must not, unless other peers may, which are late and come first."""
+        return all(move.sender == name or self._roles.is_ours(move.sender) for move in forecast.moves)
+
+    def _accept(self, name: str, inbox: Inbox) -> AcceptedMessage | FindingDraft:
+        """Accept the longest message that fits the history and the data behind it."""
+        ends = inbox.ends()
+        if len(ends) > MAX_MESSAGE_ENDS:
+            MAX_MESSAGE_ENDS.reached()
+            del ends[MAX_MESSAGE_ENDS:]
+        refusals: list[tuple[str, Refusal]] = []
+        # If the data behind fits none of them, that data is what is wrong, and not the message.
+        for looks_ahead in (True, False) if len(ends) > 1 else (False,):
+            refusals.clear()
+            for length in ends:
+                taken = self._take(name, inbox, length, looks_ahead=looks_ahead)
+                if isinstance(taken, AcceptedMessage):
+                    return taken
+                refusals.append(taken)
+        return refused(name, *refusals[0], inbox.peek()[: ends[0]])
+
+    def _take(
+        self, name: str, inbox: Inbox, length: int, *, looks_ahead: bool
+    ) -> AcceptedMessage | tuple[str, Refusal]:
+        """Take a message of this length, if it fits; otherwise, its symbol and why it does not."""
+        refusal: tuple[str, Refusal] | None = None
+        for move, node in inbox.readings(length):
+            extension = self._history.extended_by(move, node)
+            if isinstance(extension, Refusal):
+                refusal = refusal or (move.symbol, extension)
+            elif not looks_ahead or self._can_follow(name, inbox.behind(length), extension):
+                self._history.add(extension)
+                return AcceptedMessage(move, inbox.take(length))
+        return refusal or ("what came", Refusal("it has no tree"))
+
+    def _may_be_shorter(self, name: str, inbox: Inbox) -> bool:
+        """Return True if a message that cannot go on may also be a shorter one and the beginning of the next."""
+        ends = inbox.ends()
+        shorter = ends[1:MAX_MESSAGE_ENDS]
+        if not shorter or inbox.has_ended or inbox.behind(ends[0]).has_data:
+            return False
+        return any(
+            not isinstance(extension := self._history.extended_by(*reading), Refusal)
+            and self._can_follow(name, inbox.behind(length), extension)
+            for length in shorter
+            for reading in inbox.readings(length)
+        )
+
+    def _can_follow(self, name: str, rest: Inbox, extension: Extension) -> bool:
+        """Return True if the data behind a message can be what comes next."""
+        if not rest.has_data:
+            return True
+        forecast = extension.forecast
+        moves = [move for move in forecast.moves if move.sender == name]
+        if not moves:
+            return not self._is_out_of_turn(name, forecast)
+        rest.expect(moves, extension.referenced)
+        status = rest.status()
+        return status.longest is not None or status.may_go_on
+
+
+# --- Inboxes ----------------------------------------------------------------------------------------------------------
+
+
+class ReadingStatus(NamedTuple):
+    """The progress of reading the next message."""
+
+    longest: int | None = None  # the length of the longest complete message
+    may_go_on: bool = True  # True if more data could make it longer, or complete
+
+
+class Inbox:
+    """The unread data of one party.
+
+    `matcher` gives a fresh matcher for a message symbol: of a datagram (True) or of a stream, after earlier messages.
+    """
+
+    def __init__(self, matcher: Callable[[str, bool, Referenced], Matcher], cache: ReadingCache) -> None:
+        self._matcher = matcher
+        self._cache = cache
+        self._cached: CachedReading | None = None  # the reading of the stream, if it is in the cache
+        self._stream = bytearray()
+        self._datagrams: deque[bytes] = deque()
+        self._moves: tuple[MessageType, ...] = ()
+        self._earlier = NO_MESSAGES
+        self._matchers: dict[MessageType, Matcher] = {}
+        self._candidates: Candidates[MessageType] | None = None
+        self._progress: dict[MessageType, Progress] = {}
+        self.has_ended = False
+
+    def __len__(self) -> int:
+        """The number of unread bytes."""
+        return len(self._stream) + sum(map(len, self._datagrams))
+
+    @property
+    def has_data(self) -> bool:
+        """True if there is unread data; an empty datagram counts."""
+        return bool(self._stream or self._datagrams)
+
+    def put(self, data: bytes, *, is_whole: bool) -> None:
+        """Add data that was received."""
+        if self.has_ended:  # the connection is used again
+            self.has_ended = False
+            self._candidates = None
+        if is_whole and not self._stream:  # behind the beginning of a message, it is the rest of that
+            self._datagrams.append(data)
+            return
+        self._stream += data
+        self._cached = None
+        if self._candidates is not None:
+            self._progress = self._candidates.feed(data)
+
+    def end(self) -> None:
+        """Note that no more data will come."""
+        self.has_ended = True
+        if self._candidates is not None and not self._datagrams:
+            self._progress = self._candidates.finish()
+
+    def expect(self, moves: Sequence[MessageType], earlier: Referenced = NO_MESSAGES) -> None:
+        """Read the data as one of these messages."""
+        is_read = self._candidates is not None or self._cached is not None
+        if is_read and tuple(moves) == self._moves and earlier is self._earlier:
+            return
+        self._moves, self._earlier = tuple(moves), earlier
+        self._begin()
+
+    def _begin(self) -> None:
+        self._candidates = self._cached = None
+        if not self._moves:
+            self._progress = {}
+            return
+        if self._datagrams:
+            self._matchers = {move: self._matcher(move.symbol, True, self._earlier) for move in self._moves}
+            self._progress = {move: each.finish(self._datagrams[0]) for move, each in self._matchers.items()}
+            return
+        data = bytes(self._stream)
+        self._cached = self._cache.get(self._moves, data)
+        if self._cached is None:
+            self._read(data)
+
+    def _read(self, data: bytes) -> None:
+        """Read the stream, which is `data`."""
+        self._matchers = {move: self._matcher(move.symbol, False, self._earlier) for move in self._moves}
+        self._candidates = Candidates(self._matchers)
+        self._progress = self._candidates.feed(data) if data else {}
+        if self.status() == ReadingStatus(len(data), may_go_on=False) and len(self.ends()) == 1:
+            self._cache.add(self._moves, data, islice(self.readings(len(data)), 2))
+        if self.has_ended:
+            self._progress = self._candidates.finish()
+
+    def status(self) -> ReadingStatus:
+        """The progress of reading the next message."""
+        if self._datagrams and self._candidates is not None:
+            self._begin()  # the first datagram came after the candidates were chosen
+        if self._cached is not None:
+            return ReadingStatus(len(self._stream), may_go_on=False)
+        if not self._progress:
+            return ReadingStatus(None, not self.has_ended)
+        lengths = [progress.longest for progress in self._progress.values() if progress.longest is not None]
+        may_go_on = any(progress.may_go_on for progress in self._progress.values())
+        is_open = may_go_on and not self.has_ended and not self._datagrams
+        return ReadingStatus(max(lengths, default=None), is_open)
+
+    def ends(self) -> list[int]:
+        """The lengths at which the next message is complete, the longest first."""
+        if self._cached is not None:
+            return [len(self._stream)]
+        found = {length for progress in self._progress.values() for length in progress.complete}
+        return sorted(found, reverse=True)
+
+    def readings(self, length: int) -> Iterator[CachedReading]:
+        """Every derivation of the first bytes as one of the expected messages, in the order of the spec."""
+        if self._cached is not None:
+            yield self._cached
+            return
+        for move, matcher in self._matchers.items():
+            if length in self._progress[move].complete:
+                for node in matcher.trees(length):
+                    yield move, node
+
+    def expected(self) -> tuple[int, tuple[str, ...]]:
+        """The offset where reading failed, and what could have stood there."""
+        found = [(progress.dead_at, progress.expected) for progress in self._progress.values()]
+        offsets = [offset for offset, _ in found if offset is not None]
+        if not offsets:
+            return len(self), ()
+        furthest = max(offsets)
+        texts = (text for offset, expected in found if offset == furthest for text in expected)
+        return furthest, tuple(dict.fromkeys(texts))
+
+    def behind(self, length: int) -> Inbox:
+        """An inbox with the data behind so many bytes."""
+        rest = Inbox(self._matcher, self._cache)
+        if data := self._stream[length:]:
+            rest.put(bytes(data), is_whole=False)
+        rest.has_ended = self.has_ended
+        return rest
+
+    def peek(self) -> bytes:
+        """The unread data, or its first datagram."""
+        return self._datagrams[0] if self._datagrams else bytes(self._stream)
+
+    def take(self, length: int) -> bytes:
+        """Remove a message of this length, and return its bytes."""
+        if self._datagrams:
+            data = self._datagrams.popleft()
+        else:
+            data = bytes(self._stream[:length])
+            del self._stream[:length]
+        self._candidates = self._cached = None
+        self._moves = ()
+        self._progress = {}
+        return data
+
+
+# --- The reading cache ------------------------------------------------------------------------------------------------
+
+CachedReading: TypeAlias = tuple[MessageType, Node]
+
+
+class ReadingCache:
+    """Readings by the expected messages and the bytes, for all sessions: a server sends the same few lines often.
+
+    Only short messages with one reading are kept, which were complete and could not go on. The reading must depend on
+    the bytes alone, so messages with computed repetitions are not kept.
+    """
+
+    def __init__(self, analysis: Analysis) -> None:
+        rules = analysis.grammar.rules
+        computed = {name for name, rule in rules.items() if any(computed_bounds(rule.body))}
+        symbols = {message.symbol for message in analysis.messages}
+        self._varying = frozenset(name for name in symbols if not computed.isdisjoint(analysis.below(name) | {name}))
+        self._readings: dict[tuple[tuple[MessageType, ...], bytes], CachedReading] = {}
+
+    def get(self, expected: tuple[MessageType, ...], data: bytes) -> CachedReading | None:
+        """The reading of this data when it came before, where the same messages were expected."""
+        return self._readings.get((expected, data)) if len(data) <= MAX_CACHED_BYTES else None
+
+    def add(self, expected: tuple[MessageType, ...], data: bytes, readings: Iterable[CachedReading]) -> None:
+        """Keep the reading of a message that cannot go on, if it is the only one."""
+        if len(data) > MAX_CACHED_BYTES or any(move.symbol in self._varying for move in expected):
+            return
+        found = list(readings)
+        if len(found) != 1:
+            return
+        if len(self._readings) == MAX_CACHED_READINGS:
+            self._readings.clear()
+        assert found[0][1].children is not None, "who looks at them now makes them for all"
+        self._readings[expected, data] = found[0]

@@ -1,0 +1,27 @@
+"""The limits of the session room."""
+
+from __future__ import annotations
+
+from palaver.limits import Limit
+
+# --- Limits that change a result --------------------------------------------------------------------------------------
+
+MAX_MESSAGE_ENDS = Limit(256, "possible ends of a message", "ends further back are not tried")
+# Libraries wrap an error three or four times; an error that is its own cause would be followed without end.
+MAX_CAUSES = Limit(10, "causes of an error raised by a spec", "deeper causes are not looked at")
+
+# --- Limits of time and memory ----------------------------------------------------------------------------------------
+
+# Steps of search per message. A session cannot wait as long as a user who asked for one input.
+MESSAGE_STEP_BUDGET = 1_000
+# Only messages up to this length, in bytes, are kept in the reading cache.
+MAX_CACHED_BYTES = 512
+# Beyond so many messages the reading cache is emptied.
+MAX_CACHED_READINGS = 1_000
+# A program may take this long to exit, in seconds, after the last message; it may crash only then.
+MAX_EXIT_SECONDS = 1.0
+# A timer of a spec expires after this time at the latest.
+MAX_TIMER_SECONDS = 1e9
+# Findings show at most so many bytes of a message, and so many messages at the session's beginning and at its end.
+MAX_SHOWN_BYTES = 200
+MAX_SHOWN_MESSAGES = 20

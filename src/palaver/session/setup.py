@@ -1,0 +1,89 @@
+"""Everything that all sessions of a spec share, once the roles are assigned."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import MappingProxyType
+
+from palaver.compiled import Spec
+from palaver.errors import PalaverError
+from palaver.grammar.analyse import Analysis
+from palaver.matching.cut import cut_at_messages
+from palaver.matching.matcher import CompiledShape
+from palaver.party import Stage
+from palaver.session.cast import Cast, Casting
+from palaver.session.history import References
+from palaver.session.monitor import ConstraintMonitor
+from palaver.session.receiver import ReadingCache
+from palaver.session.session_limits import MESSAGE_STEP_BUDGET
+from palaver.solving.workshop import Limits
+from palaver.spec.ast import Rule
+from palaver.trees.node import Parties
+
+__all__ = ["MESSAGE_STEP_BUDGET", "Casting", "ConstraintMonitor", "SessionSetup"]
+
+
+class SessionSetup:
+    """A spec with assigned roles. `limits` are those of our own messages.
+
+    :raises PalaverError: a party is unknown, or cannot be made
+    """
+
+    def __init__(self, spec: Spec, assignment: Casting, limits: Limits | None = None) -> None:
+        self._assignment = assignment
+        self.limits = limits or Limits(budget=MESSAGE_STEP_BUDGET)
+        spec = _with_messages_only(spec)
+        roles = Cast(spec, assignment)
+        roles.stop()
+        if roles.faults:
+            raise PalaverError(roles.faults[0])
+        self.ours = ours = tuple(name for name in roles.parties if roles.is_ours(name))
+        for party in roles.parties.values():
+            roles.link(party)  # a missing address or program is told now and not in the first session
+        # Messages between two peers do not reach us.
+        self.spec = spec.seen_by(ours)
+        self.is_binary = self.spec.is_binary
+        self.monitor = ConstraintMonitor(self.spec)
+        self.forecaster = self.spec.forecaster(self.monitor.states)
+        analysis = self.spec.analysis
+        self.reading_cache = ReadingCache(analysis)
+        self.references = References(analysis)
+        self.has_timers = any(message.sender == "TimerEvent" for message in analysis.messages)
+        self.parties = {move: Parties(move.sender, move.recipient) for move in self.forecaster.messages}
+        self.shapes: dict[str, CompiledShape] = {}  # of the messages that were received so far
+        # The messages with parts that a generator makes from other parts, which are recovered when they are received.
+        made = {name for name, arguments in analysis.arguments.items() if arguments}
+        symbols = {move.symbol for move in self.forecaster.messages}
+        self.generated = frozenset(name for name in symbols if not made.isdisjoint(analysis.below(name) | {name}))
+
+    def shape(self, symbol: str) -> CompiledShape:
+        """Compile a message that is received for the first time."""
+        shape = self.shapes[symbol] = self.spec.shape(symbol)
+        return shape
+
+    def prepare(self) -> None:
+        """Compile now what would otherwise be compiled in a session, while the peer waits for an answer."""
+        spec = self.spec
+        self.forecaster.compiled.prepare()
+        written = spec.workshop.prepare(spec.grammar.constraints, self.limits)
+        received = [message.symbol for message in spec.analysis.messages if message.sender not in self.ours]
+        for symbol in dict.fromkeys(received):
+            spec.matcher(symbol, binary=spec.is_binary, whole=False).prepare()
+        for symbol in written:
+            spec.matcher(symbol, binary=spec.is_binary).prepare()
+
+    def make_roles(self, host: Stage) -> Cast:
+        """Fresh objects for all parties of one session, which is their host."""
+        return Cast(self.spec, self._assignment, host)
+
+
+def _with_messages_only(spec: Spec) -> Spec:
+    """The same spec, in which all terminals beside messages are messages of `StdOut`, as they are in a session."""
+    dialogue = cut_at_messages(spec.grammar.bodies, spec.start)
+    rules = dict(spec.grammar.rules)
+    rules |= {name: replace(rules[name], body=body) for name, body in dialogue.states.items()}
+    rules |= {name: Rule(name, body) for name, body in dialogue.texts.items()}
+    if rules == spec.grammar.rules:
+        return spec
+    grammar = replace(spec.grammar, rules=MappingProxyType(rules))
+    return replace(spec, grammar=grammar, analysis=Analysis(grammar))

@@ -1,0 +1,77 @@
+"""The strategy of a session: it chooses our next message where the grammar leaves it open."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import Enum
+from typing import Final, Literal, Protocol, TypeAlias
+
+from palaver.chance import Chance
+from palaver.generation.makers import Steering
+from palaver.matching.forecaster import Forecast, MessageType
+from palaver.trees.node import Node
+
+
+class _Wait(Enum):
+    WAIT = "wait"
+
+
+WAIT: Final = _Wait.WAIT
+
+# Our next message; None to end the session; WAIT to let the peer send first for a while.
+StrategyChoice: TypeAlias = MessageType | Literal[_Wait.WAIT] | None
+
+
+class Strategy(Protocol):
+    """Chooses our next message, and is told of all messages."""
+
+    @property
+    def steering(self) -> Steering | None:
+        """The steering of our messages' contents; None: they are random."""
+
+    def begin(self) -> None:
+        """A session begins."""
+
+    def choose(self, moves: Sequence[MessageType], forecast: Forecast, can_end: bool) -> StrategyChoice:
+        """One of our possible messages, or the end, if the session can end here, or a pause."""
+
+    def waited(self, forecast: Forecast) -> None:
+        """Nothing came in a pause. The next choice had better not be another one."""
+
+    def refused(self, move: MessageType) -> None:
+        """No such message was found that satisfies the constraints; another choice is asked for."""
+
+    def said(self, move: MessageType, node: Node, before: Forecast, after: Forecast, is_ours: bool) -> None:
+        """A message was added to the session."""
+
+    def ended(self, can_end: bool) -> None:
+        """The session is over; `can_end` if it could end there."""
+
+
+class RandomStrategy:
+    """Random walk: every possible message, and the end, is equally likely."""
+
+    steering: Steering | None = None
+
+    def __init__(self, chance: Chance) -> None:
+        self._chance = chance
+
+    def begin(self) -> None:
+        """Other sessions do not matter."""
+
+    def choose(self, moves: Sequence[MessageType], forecast: Forecast, can_end: bool) -> StrategyChoice:
+        """A random one of our messages, or the end."""
+        options: list[MessageType | None] = [*moves, *((None,) if can_end else ())]
+        return self._chance.pick(options)
+
+    def waited(self, forecast: Forecast) -> None:
+        """It never waits."""
+
+    def refused(self, move: MessageType) -> None:
+        """The message is not offered again."""
+
+    def said(self, move: MessageType, node: Node, before: Forecast, after: Forecast, is_ours: bool) -> None:
+        """Earlier messages do not matter."""
+
+    def ended(self, can_end: bool) -> None:
+        """The way sessions end does not matter."""
