@@ -3,26 +3,39 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+# What a user needs, and what a developer needs besides.
+USABLE := $(VENV)/.usable
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo test lint types tests servers protocols nightly nightly-solving bench bench-matching bench-solving bench-talking bench-guiding clean
+# How many tests run at a time, and what else pytest is told.
+JOBS ?= auto
+PYTEST := $(BIN)/python -m pytest --numprocesses $(JOBS) --dist worksteal
 
-demo: $(INSTALLED)
+.PHONY: demo test test-all lint types tests servers protocols nightly nightly-solving bench bench-matching bench-solving bench-talking bench-guiding clean
+
+demo: $(USABLE)
 	@BIN=$(BIN) sh examples/demo.sh
 
+# Everything that needs no installed server, in a few minutes.
 test: lint types tests
 
+# Everything. Tests of servers that are not installed are skipped; `make servers` installs them.
+test-all: lint types
+	$(PYTEST)
+
 lint: $(INSTALLED)
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
+	$(BIN)/python -m ruff check .
+	$(BIN)/python -m ruff format --check .
 
 types: $(INSTALLED)
-	$(BIN)/mypy
+	$(BIN)/python -m mypy
 
 tests: $(INSTALLED)
-	$(BIN)/pytest
+	$(PYTEST) -m 'not servers and not slow'
 
-# Installs the real servers and clients that some tests talk to (Debian, as root); without them these are skipped.
+# Installs the real servers and clients that some tests talk to (Debian, as root).
 servers:
 	tools/servers.sh
 
@@ -59,9 +72,13 @@ bench-talking: $(INSTALLED)
 bench-guiding: $(INSTALLED)
 	$(BIN)/python benchmarks/guiding.py
 
-$(INSTALLED): pyproject.toml
+$(USABLE): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(PIP) --editable .
+	touch $@
+
+$(INSTALLED): $(USABLE)
+	$(PIP) --editable '.[dev]'
 	touch $@
 
 clean:

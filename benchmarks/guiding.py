@@ -43,7 +43,7 @@ from palaver.trees.node import Node, NonTerminal, Part
 
 sys.path.insert(0, str(HERE.parent / "tests"))
 from servers import ftp, mail
-from servers.common import ServerDidNotStart
+from servers.common import ServerDidNotStart, missing
 
 K = 5
 REFERENCE_SECONDS = 900.0  # for one run
@@ -73,7 +73,7 @@ class Subject:
 
     name: str
     spec: Path
-    needs: pytest.MarkDecorator
+    needs: tuple[pytest.Mark, ...]
     start: Callable[[], AbstractContextManager[Running]]
     more: str  # what the reference must be told besides the spec; {port} is that of the server
     most_of_paper: float
@@ -83,7 +83,8 @@ class Subject:
     @property
     def why_not(self) -> str:
         """Why the server cannot take part; empty if it can."""
-        return str(self.needs.kwargs["reason"]) if self.needs.args[0] else ""
+        absent = missing(self.needs)
+        return f"missing: {', '.join(absent)}" if absent else ""
 
 
 @contextmanager
@@ -138,10 +139,10 @@ ftp_subject = partial(
 )
 
 SUBJECTS = {
-    "aiosmtpd": smtp_subject("SMTP with aiosmtpd", needs=mail.needs_aiosmtpd, start=mail.aiosmtpd),
-    "exim": smtp_subject("SMTP with Exim", needs=mail.needs_exim, start=mail.exim),
-    "pyftpdlib": ftp_subject("FTP with pyftpdlib", needs=ftp.needs_pyftpdlib, start=partial(_in_folder, ftp.pyftpdlib)),
-    "vsftpd": ftp_subject("FTP with vsftpd", needs=ftp.needs_vsftpd, start=partial(_in_folder, ftp.vsftpd)),
+    "aiosmtpd": smtp_subject("SMTP with aiosmtpd", needs=(), start=mail.aiosmtpd),
+    "exim": smtp_subject("SMTP with Exim", needs=(mail.needs_exim.mark,), start=mail.exim),
+    "pyftpdlib": ftp_subject("FTP with pyftpdlib", needs=(), start=partial(_in_folder, ftp.pyftpdlib)),
+    "vsftpd": ftp_subject("FTP with vsftpd", needs=(ftp.needs_vsftpd.mark,), start=partial(_in_folder, ftp.vsftpd)),
 }
 
 

@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Generator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,23 @@ from typing import Any
 import pytest
 
 from palaver.cli.main import run
+from servers.common import ALL_SERVERS, missing, must_all_be_there
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip a test of servers that are not there."""
+    if absent := missing(item.iter_markers("servers")):
+        pytest.skip(f"missing: {', '.join(absent)}")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Where every server must be there, a test that is skipped has failed."""
+    report = yield
+    if report.skipped and must_all_be_there() and not hasattr(report, "wasxfail"):
+        report.outcome = "failed"
+        report.longrepr = f"{ALL_SERVERS} is set, but this was skipped: {report.longreprtext}"
+    return report
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from processes import HERE, running, smtp_server
+
+from servers.common import free_port
 
 SMTP = HERE.parent.parent / "benchmarks" / "talking" / "smtp.fan"
 
@@ -17,12 +18,6 @@ SMTP = HERE.parent.parent / "benchmarks" / "talking" / "smtp.fan"
 def server() -> Iterator[int]:
     with smtp_server() as port:
         yield port
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port: int = server.getsockname()[1]
-        return port
 
 
 def in_small_letters_too(spec: str) -> str:

@@ -14,8 +14,9 @@ import palaver as palaver_
 from palaver.session.findings import Kind, Verdict
 from palaver.testing import Encrypt, Hear, MemoryWorld, Say, ScriptedPeer, SocketWorld, converse, in_pieces
 from palaver.transport.certificate import make_certificate
+from servers.common import needs_openssl
 
-pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="certificates are made by openssl")
+pytestmark = needs_openssl
 
 SPEC = HERE / "starttls.fan"
 

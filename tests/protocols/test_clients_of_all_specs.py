@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 
 from servers.clients import CLIENTS
-from servers.common import needs
 
 
-@needs("curl", "openssl")
+@pytest.mark.servers("curl", "openssl")
 @pytest.mark.parametrize("spec", CLIENTS)
 def test_a_real_client_talks_to_a_server_of_the_spec(palaver: Any, spec: str) -> None:
     _, command = CLIENTS[spec]

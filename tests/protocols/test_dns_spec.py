@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 import palaver as palaver_
 from listening import listening
 from palaver.testing import MemoryWorld, converse, in_pieces
-from servers.common import needs
 from servers.dns import NameServer, bind, dig, dnslib, small
 
 SPECS = Path(palaver_.__file__).parent / "specs"
@@ -39,9 +38,9 @@ def test_nothing_can_be_said_against_the_spec(palaver: Any, protocol: str) -> No
 @pytest.fixture(
     scope="module",
     params=[
-        pytest.param((bind, 99), marks=needs("named"), id="BIND"),
+        pytest.param((bind, 99), marks=pytest.mark.servers("named"), id="BIND"),
         # It gives neither cookies nor reasons for errors.
-        pytest.param((dnslib, 93), marks=needs("dnslib"), id="dnslib"),
+        pytest.param((dnslib, 93), id="dnslib"),
         pytest.param((small, 93), id="small"),
     ],
 )
@@ -67,7 +66,7 @@ def test_random_conversations_with_a_real_server_have_no_findings(
     assert 100 * int(covered[1]) >= share * int(covered[2])
 
 
-@needs("dig")
+@pytest.mark.servers("dig")
 def test_the_zone_is_what_the_spec_says(server_and_share: tuple[NameServer, int]) -> None:
     server, _ = server_and_share
     asked = subprocess.run(server.dig("+short", "A", "chain.example.test"), capture_output=True, text=True, check=True)
@@ -82,7 +81,7 @@ def test_the_zone_is_what_the_spec_says(server_and_share: tuple[NameServer, int]
 # --- a real client ----------------------------------------------------------------------------------------------------
 
 
-@needs("dig")
+@pytest.mark.servers("dig")
 @pytest.mark.parametrize("protocol, option", [("udp", "+notcp"), ("tcp", "+tcp")])
 def test_dig_gets_an_answer_from_us(palaver: Any, protocol: str, option: str) -> None:
     names = ["example.test", "www.example.test", "chain.example.test", "mail.example.test"]

@@ -13,7 +13,6 @@ import pytest
 
 import palaver as palaver_
 from palaver.testing import MemoryWorld, converse, in_pieces
-from servers.common import needs
 
 SPEC = str(Path(palaver_.__file__).parent / "specs" / "ftp_clients.fan")
 
@@ -108,7 +107,11 @@ def replies(text: str) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    "client", [pytest.param(each, marks=needs(each.name), id=each.name) for each in (CURL, LFTP, FTPLIB)]
+    "client",
+    [
+        *(pytest.param(each, marks=pytest.mark.servers(each.name), id=each.name) for each in (CURL, LFTP)),
+        pytest.param(FTPLIB, id="ftplib"),
+    ],
 )
 def test_a_real_client_takes_yes_and_no_as_it_should(palaver: Any, client: Client) -> None:
     said: set[str] = set()
@@ -121,7 +124,7 @@ def test_a_real_client_takes_yes_and_no_as_it_should(palaver: Any, client: Clien
     assert REPLIES - said == client.unsaid
 
 
-@needs("curl")
+@pytest.mark.servers("curl")
 def test_curl_is_content_with_the_classic_form_if_the_server_does_not_know_the_other(palaver: Any) -> None:
     palaver.write(old_fan="<open_data> ::= <classic>\n")
     talked = talk(palaver, curl(path="docs/"), 5, "-f", "old.fan", "-v")

@@ -19,7 +19,8 @@ from palaver.session.findings import Kind, Verdict
 from palaver.testing import MemoryWorld, SocketWorld, converse, in_pieces
 from palaver.testing.conversations import Pair
 from palaver.transport.certificate import make_certificate
-from servers.ftp import FtpServer, needs_pyftpdlib, needs_root, needs_vsftpd, pyftpdlib, vsftpd
+from servers.common import needs_openssl
+from servers.ftp import FtpServer, needs_vsftpd, pyftpdlib, vsftpd
 
 SPECS = Path(palaver_.__file__).parent / "specs"
 FTP = SPECS / "ftp.fan"
@@ -33,11 +34,10 @@ Start: TypeAlias = Callable[..., AbstractContextManager[FtpServer]]
 EACH_SERVER = pytest.mark.parametrize(
     "server",
     [
-        pytest.param(pyftpdlib, marks=needs_pyftpdlib, id="pyftpdlib"),
-        pytest.param(vsftpd, marks=[needs_vsftpd, needs_root], id="vsftpd"),
+        pytest.param(pyftpdlib, id="pyftpdlib"),
+        pytest.param(vsftpd, marks=needs_vsftpd, id="vsftpd"),
     ],
 )
-WITH_OPENSSL = pytest.mark.skipif(shutil.which("openssl") is None, reason="certificates are made by openssl")
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +95,7 @@ def test_they_do_so_on_real_connections(spec: Spec) -> None:
             assert verdicts(converse(spec, pairs=SIDES, world=world, seed=seed)) == [Verdict.PASS, Verdict.PASS]
 
 
-@WITH_OPENSSL
+@needs_openssl
 def test_they_do_so_encrypted() -> None:
     spec = palaver_.load(FTP_TLS)
     said: list[str] = []
@@ -140,7 +140,7 @@ def test_a_real_server_does_nothing_wrong(talk: Callable[..., Any], tmp_path: Pa
 
 
 @EACH_SERVER
-@WITH_OPENSSL
+@needs_openssl
 def test_nor_does_it_encrypted(talk: Callable[..., Any], tmp_path: Path, server: Start, certificate: Path) -> None:
     with server(tmp_path, certificate=certificate) as running:
         talked = talk(FTP_TLS, running, "--unguided", "-n", "20")
@@ -155,7 +155,7 @@ def test_it_hangs_up_on_nobody_although_it_could(talk: Callable[..., Any], tmp_p
 
 
 @EACH_SERVER
-@pytest.mark.parametrize("path", [FTP, pytest.param(FTP_TLS, marks=WITH_OPENSSL)], ids=["ftp", "ftp_tls"])
+@pytest.mark.parametrize("path", [FTP, pytest.param(FTP_TLS, marks=needs_openssl)], ids=["ftp", "ftp_tls"])
 def test_everything_in_the_spec_can_happen(
     talk: Callable[..., Any], tmp_path: Path, server: Start, path: Path, request: pytest.FixtureRequest
 ) -> None:
@@ -165,8 +165,7 @@ def test_everything_in_the_spec_can_happen(
     assert (talked.code, talked.said) == (0, "")
 
 
-@needs_pyftpdlib
-@WITH_OPENSSL
+@needs_openssl
 def test_a_server_that_acknowledges_prot_c_and_keeps_encrypting_is_found_out(
     talk: Callable[..., Any], tmp_path: Path, certificate: Path
 ) -> None:

@@ -11,7 +11,6 @@ import pytest
 
 import palaver as library
 from listening import listening
-from servers.common import needs
 from servers.web import WebServer, quotes_api
 
 SPEC = Path(library.__file__).parent / "specs" / "http.fan"
@@ -37,7 +36,7 @@ def test_a_server_is_talked_to_without_findings(palaver: Any, server: WebServer)
     assert talked.summary.endswith("no findings")
 
 
-@needs("curl")
+@pytest.mark.servers("curl")
 def test_curl_is_talked_to_without_findings(palaver: Any) -> None:
     rounds = 8
     how_long = ("-n", str(rounds * len(REQUESTS)), "--until", "forever", "--seed", "1")

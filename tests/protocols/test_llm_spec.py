@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import palaver as library
-from servers.common import free_port, needs
+from servers.common import free_port
 from servers.web import WebServer, language_model
 
 SPEC = Path(library.__file__).parent / "specs" / "llm.fan"
@@ -39,7 +39,6 @@ def test_the_spec_is_without_objections(palaver: Any) -> None:
     assert "14 rules, 5 constraints, 2 parties, 2 messages" in checked.text
 
 
-@needs("openai")
 def test_a_model_is_talked_to_without_findings(
     palaver: Any, server: WebServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -49,7 +48,6 @@ def test_a_model_is_talked_to_without_findings(
     assert talked.summary.endswith("no findings")
 
 
-@needs("openai")
 def test_another_file_may_choose_another_model(
     palaver: Any, server: WebServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -60,14 +58,12 @@ def test_another_file_may_choose_another_model(
     assert "'small\\nWrite a report" in talked.text
 
 
-@needs("openai")
 def test_a_model_that_is_not_there_is_no_fault_of_the_spec(palaver: Any) -> None:
     talked = talk(palaver, "-n", "1")
     assert talked.code == 1
     assert talked.summary.endswith("1 refused")
 
 
-@needs("openai")
 def test_who_has_no_key_is_told(palaver: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY")
     talked = talk(palaver, "-n", "1")

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 import palaver as palaver_
-from servers.common import needs
 
 SPECS = Path(palaver_.__file__).parent / "specs"
 
@@ -23,7 +22,7 @@ QUESTIONS = (
 )
 
 
-@needs("dig")
+@pytest.mark.servers("dig")
 @pytest.mark.parametrize(("spec", "protocol", "option"), [("dns", "udp", "+notcp"), ("dns_tcp", "tcp", "+tcp")])
 def test_dig_asks_as_it_should(palaver: Any, spec: str, protocol: str, option: str) -> None:
     # After two messages a conversation is over, so that each question has one of its own.

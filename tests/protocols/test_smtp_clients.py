@@ -13,7 +13,6 @@ import pytest
 
 import palaver as palaver_
 from palaver.testing import converse
-from servers.common import needs
 
 SPEC = str(Path(palaver_.__file__).parent / "specs" / "smtp_clients.fan")
 
@@ -104,7 +103,10 @@ def talk(palaver: Any, command: str, sessions: int, *arguments: str) -> Any:
 
 @pytest.mark.parametrize(
     "client",
-    [pytest.param(each, marks=needs(each.name), id=each.name) for each in (CURL, SWAKS, MSMTP, SMTPLIB)],
+    [
+        *(pytest.param(each, marks=pytest.mark.servers(each.name), id=each.name) for each in (CURL, SWAKS, MSMTP)),
+        pytest.param(SMTPLIB, id="smtplib"),
+    ],
 )
 def test_a_real_client_takes_yes_and_no_as_it_should(palaver: Any, client: Client) -> None:
     said: set[str] = set()
@@ -136,7 +138,7 @@ def test_a_client_that_leaves_without_a_word_is_found_if_that_is_forbidden(palav
     assert talked.summary.endswith("1 closed early")
 
 
-@needs("curl")
+@pytest.mark.servers("curl")
 def test_lines_of_a_letter_that_end_as_they_do_in_unix_are_found(palaver: Any) -> None:
     palaver.write(unix=LETTER.replace("\r\n", "\n"), yes_fan=f"<start> ::= <Server:greeting> {YES}\n")
     talked = talk(palaver, curl().replace("letter", "unix"), 1, "-f", "yes.fan")

@@ -16,8 +16,8 @@ from palaver.session.engine import Session
 from palaver.session.findings import Kind
 from palaver.testing import converse
 from palaver.transport.certificate import make_certificate
-from servers.common import needs
-from servers.mail import aiosmtpd, exim, needs_aiosmtpd, needs_exim, needs_opensmtpd, opensmtpd
+from servers.common import needs_openssl
+from servers.mail import aiosmtpd, exim, needs_exim, needs_opensmtpd, opensmtpd
 
 SPECS = Path(palaver_.__file__).parent / "specs"
 SMTP = SPECS / "smtp.fan"
@@ -43,10 +43,10 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(
     scope="module",
     params=[
-        pytest.param((SMTP, aiosmtpd), marks=needs_aiosmtpd, id="aiosmtpd"),
+        pytest.param((SMTP, aiosmtpd), id="aiosmtpd"),
         pytest.param((SMTP, exim), marks=needs_exim, id="Exim"),
         pytest.param((RELAY, opensmtpd), marks=needs_opensmtpd, id="OpenSMTPD"),
-        pytest.param((STARTTLS, aiosmtpd), marks=needs("aiosmtpd", "openssl"), id="aiosmtpd with STARTTLS"),
+        pytest.param((STARTTLS, aiosmtpd), marks=needs_openssl, id="aiosmtpd with STARTTLS"),
     ],
 )
 def pair(request: pytest.FixtureRequest) -> Iterator[tuple[str, str]]:

@@ -12,7 +12,6 @@ import pytest
 
 import palaver as library
 from listening import listening
-from servers.common import needs
 
 SPECS = Path(library.__file__).parent / "specs"
 REST, LLM = SPECS / "rest.fan", SPECS / "llm.fan"
@@ -43,7 +42,7 @@ def talk_to_curl(palaver: Any, sessions: int, *requests: str) -> Any:
     return palaver("talk", *specs, *side, *how_long, *PATIENCE)
 
 
-@needs("curl")
+@pytest.mark.servers("curl")
 @pytest.mark.parametrize("requests", [LISTS, MISTAKES], ids=["lists", "mistakes"])
 def test_curl_asks_for_quotes_as_it_should(palaver: Any, requests: tuple[str, ...]) -> None:
     talked = talk_to_curl(palaver, 50, *requests)
@@ -52,14 +51,14 @@ def test_curl_asks_for_quotes_as_it_should(palaver: Any, requests: tuple[str, ..
     assert talked.summary == f"50 sessions, {messages} messages sent, {messages} received, no findings"
 
 
-@needs("curl")
+@pytest.mark.servers("curl")
 def test_curl_looks_after_a_quote(palaver: Any) -> None:
     talked = talk_to_curl(palaver, 50, *VISIT)
     assert talked.code == 0, talked.said
     assert talked.summary == "50 sessions, 350 messages sent, 350 received, no findings"
 
 
-@needs("curl")
+@pytest.mark.servers("curl")
 @pytest.mark.parametrize(
     "requests, finding",
     [
@@ -80,7 +79,6 @@ def test_a_wrong_request_of_curl_is_found(palaver: Any, requests: tuple[str, ...
 # --- the client of OpenAI ---------------------------------------------------------------------------------------------
 
 
-@needs("openai")
 def test_the_client_of_openai_is_talked_to_without_findings(palaver: Any) -> None:
     import openai
 
@@ -116,7 +114,6 @@ def test_our_client_of_the_api_talks_to_our_server(palaver: Any) -> None:
     assert talked.summary.startswith("3 sessions, ")
 
 
-@needs("openai")
 def test_our_client_of_a_model_talks_to_our_model(palaver: Any) -> None:
     target = f"env OPENAI_API_KEY=the_password OPENAI_BASE_URL=http://127.0.0.1:{{port}}/v1 {OURSELVES} llm -n 1"
     side = ("--server", "Gpt={port}", "--target", target)

@@ -16,7 +16,7 @@ from ftp_bugs import CLIENTS, SERVERS
 
 import palaver as palaver_
 from servers.common import started
-from servers.ftp import furnished, needs_pyftpdlib
+from servers.ftp import furnished
 
 HERE = Path(__file__).parent
 SPECS = Path(palaver_.__file__).parent / "specs"
@@ -46,7 +46,6 @@ def client(name: str) -> tuple[str, ...]:
     return ("--server", "{port}", "--target", program + " {port}")
 
 
-@needs_pyftpdlib
 @pytest.mark.parametrize("bug", SERVERS, ids=lambda bug: bug.name)
 def test_a_wrong_server_is_found_out(palaver: Any, ports: dict[str, str], bug: Bug) -> None:
     talked = talk(palaver, "ftp.fan", bug.sessions, "--client", ports[bug.name], *HASTE)
@@ -55,7 +54,6 @@ def test_a_wrong_server_is_found_out(palaver: Any, ports: dict[str, str], bug: B
     assert PEERS_FAULTS.issuperset(kinds(talked.summary)), talked.said
 
 
-@needs_pyftpdlib
 def test_the_right_server_is_not_suspected(palaver: Any, ports: dict[str, str]) -> None:
     most = max(bug.sessions for bug in SERVERS)
     talked = talk(palaver, "ftp.fan", most, "--client", ports["Right"])

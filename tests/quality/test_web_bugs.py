@@ -14,7 +14,7 @@ import rest_bugs
 from catalogue import Bug, WrongMessage, kinds
 
 from listening import listening
-from servers.common import LIMIT_S, needs
+from servers.common import LIMIT_S
 from servers.web import WebServer, language_model, quotes_api, web_server
 
 SPECS = Path(rest_bugs.__file__).parents[2] / "src" / "palaver" / "specs"
@@ -55,7 +55,6 @@ def test_no_wrong_api_is_found_where_there_is_none(palaver: Any) -> None:
     assert talked.summary.endswith("no findings")
 
 
-@needs("openai")
 @pytest.mark.parametrize("bug", llm_bugs.BUGS, ids=lambda bug: bug.name)
 def test_a_model_that_breaks_rules_is_found_out(palaver: Any, bug: llm_bugs.Bug, model_at: Any) -> None:
     with language_model(*bug.rules) as server:
@@ -67,7 +66,6 @@ def test_a_model_that_breaks_rules_is_found_out(palaver: Any, bug: llm_bugs.Bug,
         assert broken in talked.said
 
 
-@needs("openai")
 def test_a_model_that_does_as_it_is_told_is_not_suspected(palaver: Any, model_at: Any) -> None:
     with language_model() as server:
         model_at(server)

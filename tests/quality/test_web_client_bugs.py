@@ -13,7 +13,6 @@ import rest_client_bugs
 from catalogue import Bug, kinds
 
 import palaver as palaver_
-from servers.common import needs
 
 SPECS = Path(palaver_.__file__).parent / "specs"
 
@@ -47,7 +46,6 @@ def test_the_right_client_of_an_api_is_not_suspected(palaver: Any) -> None:
     assert talked.summary.endswith("no findings")
 
 
-@needs("openai")
 @pytest.mark.parametrize("bug", llm_client_bugs.BUGS, ids=lambda bug: bug.name)
 def test_a_wrong_client_of_a_model_is_found_out(palaver: Any, bug: Bug) -> None:
     talked = talk_to_reports(palaver, bug.name, bug.sessions)
@@ -55,7 +53,6 @@ def test_a_wrong_client_of_a_model_is_found_out(palaver: Any, bug: Bug) -> None:
     assert kinds(talked.summary) == [bug.finding]
 
 
-@needs("openai")
 def test_the_right_client_of_a_model_is_not_suspected(palaver: Any) -> None:
     most = max(bug.sessions for bug in llm_client_bugs.BUGS)
     talked = talk_to_reports(palaver, "Client", most)

@@ -1,14 +1,18 @@
-"""Programs that a test talks to: started on free ports, waited for, and always ended."""
+"""Programs that a test talks to: started on free ports, waited for, and always ended.
+
+A test that needs programs which must be installed says so: `@pytest.mark.servers("curl", "dig")`, with `root=True` if
+they need root. `make test` leaves it out; elsewhere it is skipped if a program is missing (see tests/conftest.py).
+Python packages of the dev extra are always there, and need no mark.
+"""
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import shutil
 import signal
 import socket
 import subprocess
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -18,11 +22,18 @@ import pytest
 # Long enough never to be reached unless something is wrong.
 LIMIT_S = 20.0
 
-# Set where every server must be there, as in CI: a missing one then fails instead of being skipped.
+# Set where every server must be there, as in CI: nothing may be skipped then.
 ALL_SERVERS = "PALAVER_ALL_SERVERS"
 
-# Debian keeps daemons where ordinary users do not look.
-PLACES = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/local/sbin", "/usr/sbin", "/sbin"])
+
+def _with_daemons(path: str) -> str:
+    """The search path, with the `sbin` beside each `bin`: Debian's daemons are not on the PATH of ordinary users."""
+    folders = path.split(os.pathsep)
+    beside = [str(Path(folder).with_name("sbin")) for folder in folders if Path(folder).name == "bin"]
+    return os.pathsep.join([*folders, *beside])
+
+
+PLACES = _with_daemons(os.environ.get("PATH", os.defpath))
 
 
 class ServerDidNotStart(Exception):
@@ -30,8 +41,14 @@ class ServerDidNotStart(Exception):
 
 
 def free_port() -> int:
-    """A TCP port of the loopback interface that nobody listens on."""
+    """A TCP port of the loopback interface that nobody listens on, reserved for about a minute.
+
+    A connection that was closed by this side leaves the port in TIME_WAIT. The system then gives it to nobody who asks
+    for any port, such as another worker's test, but a server that asks for it by number (with SO_REUSEADDR) gets it.
+    """
     with socket.create_server(("127.0.0.1", 0)) as server:
+        with socket.create_connection(server.getsockname()):
+            server.accept()[0].close()
         port: int = server.getsockname()[1]
         return port
 
@@ -41,11 +58,22 @@ def program(name: str) -> str | None:
     return shutil.which(name, path=PLACES)
 
 
-def needs(*programs: str) -> pytest.MarkDecorator:
-    """Skips a test if one of these programs or Python modules, or "root", is missing, unless all must be there."""
-    missing = [name for name in programs if not _is_there(name)]
-    must_be_there = bool(os.environ.get(ALL_SERVERS))
-    return pytest.mark.skipif(bool(missing) and not must_be_there, reason=f"missing: {', '.join(missing)}")
+def missing(marks: Iterable[pytest.Mark]) -> list[str]:
+    """What these `servers` marks ask for and this machine does not have: programs, and possibly "root"."""
+    absent: list[str] = []
+    for mark in marks:
+        absent += [name for name in mark.args if program(name) is None]
+        if mark.kwargs.get("root") and os.geteuid() != 0:
+            absent.append("root")
+    return absent
+
+
+def must_all_be_there() -> bool:
+    return bool(os.environ.get(ALL_SERVERS))
+
+
+# palaver itself makes certificates with this program.
+needs_openssl = pytest.mark.skipif(shutil.which("openssl") is None, reason="certificates are made by openssl")
 
 
 def greets(port: int, first: bytes = b"") -> bool:
@@ -76,13 +104,6 @@ def started(
         yield process
     finally:
         _end(process)
-
-
-def _is_there(name: str) -> bool:
-    if name == "root":
-        return os.geteuid() == 0
-    is_module = name.isidentifier() and importlib.util.find_spec(name) is not None
-    return is_module or program(name) is not None
 
 
 def _wait_until_ready(process: subprocess.Popen[bytes], is_ready: Callable[[], bool], log: Path) -> None:

@@ -12,15 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from servers.common import ALL_SERVERS, PLACES, free_port, greets, needs, started
+from servers.common import PLACES, free_port, greets, started
 
 HERE = Path(__file__).parent
 
-needs_pyftpdlib = needs("pyftpdlib", "OpenSSL")
-needs_vsftpd = needs("vsftpd", "unshare")
-needs_root = pytest.mark.skipif(
-    os.geteuid() != 0 and not os.environ.get(ALL_SERVERS), reason="only root can give vsftpd a user of its own"
-)
+# Only root can give it a user of its own.
+needs_vsftpd = pytest.mark.servers("vsftpd", "unshare", root=True)
 
 FILES = {
     "readme.txt": "Everything there is to know.\n",

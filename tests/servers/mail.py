@@ -15,7 +15,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from servers.common import free_port, greets, needs, program, started
+import pytest
+
+from servers.common import free_port, greets, program, started
 
 HERE = Path(__file__).parent
 
@@ -25,9 +27,8 @@ LIBRARIES = [str(path) for path in sorted(EXIM.glob("**/*-linux-gnu*")) if path.
 
 NOBODY = 65534
 
-needs_aiosmtpd = needs("aiosmtpd")
-needs_opensmtpd = needs("root", "unshare", "smtpd")
-needs_exim = needs("root", "unshare", "setpriv", str(EXIM / "usr/sbin/exim4"))
+needs_opensmtpd = pytest.mark.servers("unshare", "smtpd", root=True)
+needs_exim = pytest.mark.servers("unshare", "setpriv", str(EXIM / "usr/sbin/exim4"), root=True)
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from palaver.session.setup import Casting, SessionSetup
 from palaver.session.strategy import RandomStrategy
 from palaver.testing.sockets import SocketWorld
 from palaver.transport.memory import MemoryWorld, Wire, in_pieces, straight
+from servers.common import free_port
 
 NOBODY = Casting()
 
@@ -530,13 +531,6 @@ def test_both_sides_of_one_grammar_talk_to_the_end(seed: int, wire: Wire) -> Non
         told = [[said.data for said in session.said if said.symbol == symbol] for session in sessions]
         assert told[0] == told[1]
         assert len(told[0]) == 2
-
-
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-        return port
 
 
 def test_both_sides_of_one_grammar_talk_to_the_end_over_sockets() -> None:

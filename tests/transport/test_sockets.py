@@ -12,6 +12,7 @@ from recorder import Recorder
 from palaver.addresses import Address
 from palaver.session.events import Close, Closed, Failed, Open, Opened, Passed, Received, Send
 from palaver.transport import Loop, ManualClock
+from servers.common import free_port
 
 
 def connect_to(server: socket.socket) -> Open:

@@ -11,8 +11,9 @@ from palaver.addresses import Address
 from palaver.session.events import Close, Closed, Failed, Finish, Open, Opened, Secure, Secured, Send, Tls
 from palaver.transport import Loop, ManualClock
 from palaver.transport.certificate import make_certificate
+from servers.common import needs_openssl
 
-pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="certificates are made by openssl")
+pytestmark = needs_openssl
 
 
 @pytest.fixture(scope="module")
