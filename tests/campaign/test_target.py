@@ -9,6 +9,7 @@ import socket
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Literal, TypeAlias
 
 import pytest
 
@@ -66,10 +67,11 @@ class Talk:
         self._target.carry_out([Close("peer")])
 
 
-def server(loop: Loop, *, kind: str = "tcp", patience: float = LIMIT_S) -> tuple[Target, int]:
-    assert kind in ("tcp", "udp")
-    known = "tcp" if kind == "tcp" else "udp"
-    port = free_port(known)
+Protocol: TypeAlias = Literal["tcp", "udp"]
+
+
+def server(loop: Loop, *, kind: Protocol = "tcp", patience: float = LIMIT_S) -> tuple[Target, int]:
+    port = free_port(kind)
     command = (sys.executable, "-SE", str(SERVER), kind, str(port))
     target = Target(loop, command, at(port, known), role="server", patience=patience, end_patience=LIMIT_S)
     return target, port
@@ -382,16 +384,15 @@ def test_a_command_that_is_none(text: str, reason: str) -> None:
 
 
 def test_a_free_port_is_free_and_one_where_somebody_listens_is_not() -> None:
-    makers: dict[str, Callable[[int], socket.socket]] = {
+    makers: dict[Protocol, Callable[[int], socket.socket]] = {
         "tcp": lambda port: socket.create_server(("127.0.0.1", port)),
         "udp": _datagrams,
     }
-    for kind in ("tcp", "udp"):
-        known = "tcp" if kind == "tcp" else "udp"
-        port = free_port(known)
-        assert is_listening(known, port) is not True
-        with makers[kind](port):
-            assert is_listening(known, port) is not False
+    for kind, maker in makers.items():
+        port = free_port(kind)
+        assert is_listening(kind, port) is not True
+        with maker(port):
+            assert is_listening(kind, port) is not False
 
 
 def _datagrams(port: int) -> socket.socket:

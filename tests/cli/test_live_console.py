@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from guided import campaign
 from rich.console import Console
 
 from palaver.campaign.events import Event, FindingReported, MessageReceived, MessageSent, StillWaiting
@@ -32,9 +33,6 @@ from palaver.reporting.live_area import LiveArea
 from palaver.reporting.status import Status
 from palaver.session.findings import Finding, Kind
 from palaver.transport.clock import ManualClock
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "navigation"))
-from guided import campaign
 
 SPEC = """
 <start> ::= <Client:ask> <Server:answer> <start> | <Client:bye>

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
+from guided import campaign, play
 
 from palaver.campaign.events import Event, MessageReceived, MessageSent, StillWaiting
 from palaver.campaign.run import WAITING_EVENT_EVERY, Budget, Campaign, Until
@@ -19,9 +18,6 @@ from palaver.navigation.kpaths import KPaths
 from palaver.reporting.console import ConsoleReport
 from palaver.session.findings import Said, Verdict
 from palaver.transport.loop import Loop
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "navigation"))
-from guided import campaign, play
 
 SPEC = """
 <start> ::= <Client:ask> <Server:answer> <start> | <Client:bye>

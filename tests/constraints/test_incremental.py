@@ -141,7 +141,8 @@ def paths(draw: st.DrawFn, talk: str, variables: list[Selector]) -> Selector:
     for _ in range(draw(st.integers(0, 2))):
         if symbol is None:
             break
-        options: list[Selector] = [(f".{child}", child) for child in analysis.children[symbol]] * 2
+        children: list[Selector] = [(f".{child}", child) for child in analysis.children[symbol]]
+        options = children * 2
         options += [(f"..{inner}", inner) for inner in sorted(analysis.below(symbol))]
         step, symbol = draw(st.sampled_from([*options, ("[0]", None)]))
         text += step

@@ -204,7 +204,7 @@ def solved(text: str, wishes: Wishes, count: int) -> list[Tree]:
     spec = palaver.loads(text)
     chance = Chance(1)
     solver = spec.workshop.solver(spec.grammar.constraints, chance, chance / "fuzz", Limits(), steering=wishes)
-    trees = []
+    trees: list[Tree] = []
     while len(trees) < count:
         solver.begin()
         found = next((tree for _ in range(50) if (tree := solver.solve()) is not None), None)

@@ -28,7 +28,7 @@ from itertools import chain, combinations, count, islice, pairwise
 from pathlib import Path
 from random import Random
 from time import process_time
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from message_corpus import CORPUS, Entry, rules_of
 from naive import Naive, random_grammar
@@ -162,9 +162,9 @@ def standing(progress: Progress, random: Random | None = None) -> Standing:
     return Standing(**answers)
 
 
-def outline(part: Part) -> list[object]:
+def outline(part: Part) -> list[tuple[Any, ...]]:
     """All that there is in a part, in one list: this looks at every child, and at types, which `==` does not."""
-    found: list[object] = []
+    found: list[tuple[Any, ...]] = []
     stack = [part]
     while stack:
         top = stack.pop()
@@ -193,7 +193,6 @@ class Reference:
             if finished:
                 matcher.finish()
             self._known[key] = Answers(matcher)
-            self._known[key].is_whole = self._feeding.whole
         return self._known[key]
 
 
@@ -235,7 +234,7 @@ def check(feeding: Feeding, reference: Reference) -> str:
     matcher = feeding.matcher(reference=False)
     pieces, last = feeding.pieces, feeding.data[:0]
     if manner.ends == "with a piece":
-        *pieces, last = feeding.pieces
+        pieces, last = feeding.pieces[:-1], feeding.pieces[-1]
     seen: list[tuple[int, Progress]] = [(0, matcher.progress)]
     for piece in pieces:
         seen.append((seen[-1][0] + len(piece), matcher.feed(piece)))
@@ -320,7 +319,7 @@ def compare_values(found: Node, wanted: Node, question: str, random: Random) -> 
 
 def fills_bytes(part: Part) -> bool:
     run = 0
-    for kind, leaf in (entry for entry in outline(part) if len(entry) == 2):  # type: ignore[arg-type]  # all are tuples
+    for kind, leaf in (entry for entry in outline(part) if len(entry) == 2):
         if kind is int:
             run += 1
         elif leaf:
@@ -630,14 +629,19 @@ def fragment_corpus(run: Run, longest: int | None = None) -> None:
 # --- Against the definition -----------------------------------------------------------------------------------------
 
 
+def reading_of(subject: Subject, data: Data) -> Naive:
+    if isinstance(data, str):
+        return Naive(subject.rules, data, patience=5_000)
+    return NaiveBits(subject.rules, data, patience=5_000)
+
+
 def against_definition(run: Run, subject: Subject, data: Data) -> None:
     """Acceptance, prospects and trees of one input, by the Earley parser and by the naive definition."""
     if "<C:" in str(subject):
         return  # the definition knows no parties
     feeding = Feeding(subject, (data,), whole=False, binary=isinstance(data, bytes))
-    kind = Naive if isinstance(data, str) else NaiveBits
     unit = 1 if isinstance(data, str) else 8
-    readings = {data[:size]: kind(subject.rules, data[:size], patience=5_000) for size in range(len(data) + 1)}
+    readings = {data[:size]: reading_of(subject, data[:size]) for size in range(len(data) + 1)}
     reading = readings[data]
     answers = Reference(feeding).at(len(data))
     try:
@@ -724,7 +728,7 @@ def smaller_feedings(feeding: Feeding) -> Iterator[Feeding]:
         yield replace(feeding, pieces=(*pieces[:number], joined, *pieces[number + 2 :]))
     for number, piece in enumerate(pieces):
         for at in range(len(piece)):
-            less = piece[:at] + piece[at + 1 :]
+            less = piece[:at] + piece[at + 1 :]  # type: ignore[operator]  # both are of one type
             yield replace(feeding, pieces=(*pieces[:number], less, *pieces[number + 1 :]))
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from itertools import product
 from random import Random
+from typing import TypeAlias
 
 from palaver.spec.ast import Choice, Expr, Literal, Pattern, Permutation, Ref, Repeat, Sequence
 from palaver.trees.node import Node, NonTerminal, Part
@@ -14,6 +15,11 @@ from palaver.trees.node import Node, NonTerminal, Part
 ALPHABET = "ab"
 # Long enough to see whether any of the patterns below can go on.
 EXTENSIONS = [""] + ["".join(more) for size in (1, 2, 3) for more in product("abc", repeat=size)]
+
+
+Spans: TypeAlias = Mapping[tuple[str, int], frozenset[int]]
+Span: TypeAlias = tuple[int, int, frozenset[str]]  # with the symbols around it
+Derivations: TypeAlias = Iterator[tuple[Part, ...]]
 
 
 class Naive:
@@ -38,11 +44,11 @@ class Naive:
                 return spans
             spans = after
 
-    def ends(self, expr: Expr, start: int, spans: Mapping[tuple[str, int], frozenset[int]]) -> set[int]:
+    def ends(self, expr: Expr, start: int, spans: Spans) -> set[int]:
         match expr:
-            case Literal(value):
+            case Literal(str(value)):
                 return {start + len(value)} if self.text.startswith(value, start) else set()
-            case Pattern(source):
+            case Pattern(str(source)):
                 return {end for end in range(start, len(self.text) + 1) if re.fullmatch(source, self.text[start:end])}
             case Ref(symbol):
                 return set(spans[symbol, start])
@@ -62,12 +68,13 @@ class Naive:
                     for at in self.ends(part, start, spans)
                     for end in self.ends(Permutation(parts[:number] + parts[number + 1 :]), at, spans)
                 }
-            case Repeat(body, least, most):
+            case Repeat(body, int(least), int() | None as most):
                 return self._repeat_ends(body, least, most, start, spans)
         raise AssertionError(expr)
 
-    def _repeat_ends(self, body, least, most, start, spans):
-        here, found, count = {start}, set(), 0
+    def _repeat_ends(self, body: Expr, least: int, most: int | None, start: int, spans: Spans) -> set[int]:
+        found: set[int] = set()
+        here, count = {start}, 0
         while here and (most is None or count <= most):
             if count >= least:
                 if here <= found:
@@ -101,9 +108,9 @@ class Naive:
     def _goes_on(self, expr: Expr, start: int, found: set[tuple[str, int]]) -> bool:
         rest = self.text[start:]
         match expr:
-            case Literal(value):
+            case Literal(str(value)):
                 return value.startswith(rest) and len(value) > len(rest)
-            case Pattern(source):
+            case Pattern(str(source)):
                 return any(re.fullmatch(source, rest + more) for more in EXTENSIONS if more)
             case Ref(symbol):
                 return (symbol, start) in found
@@ -125,8 +132,9 @@ class Naive:
                     )
                     for number, part in enumerate(parts)
                 )
-            case Repeat(body, least, most):
-                here, count, seen = {start}, 0, set()
+            case Repeat(body, int(least), int() | None as most):
+                seen: set[int] = set()
+                here, count = {start}, 0
                 while here and (most is None or count < most):
                     if any(self._goes_on(body, at, found) for at in here):
                         return True
@@ -154,7 +162,7 @@ class Naive:
         for children in self._derive(self.rules[symbol], start, end, span):
             yield Node(NonTerminal(symbol), children)
 
-    def _derive(self, expr, start, end, span) -> Iterator[tuple[Part, ...]]:
+    def _derive(self, expr: Expr, start: int, end: int, span: Span) -> Derivations:
         self.patience -= 1
         if self.patience < 0 or end not in self.settled(expr, start):
             return
@@ -172,10 +180,10 @@ class Naive:
                     yield from self._derive(option, start, end, span)
             case Permutation(parts):
                 yield from self._derive_permutation(parts, start, end, span)
-            case Repeat(body, least, most):
+            case Repeat(body, int(least), int() | None as most):
                 yield from self._derive_repeat(body, least, most, 0, start, end, span)
 
-    def _derive_sequence(self, parts, start, end, span):
+    def _derive_sequence(self, parts: tuple[Expr, ...], start: int, end: int, span: Span) -> Derivations:
         if not parts:
             if start == end:
                 yield ()
@@ -185,7 +193,7 @@ class Naive:
                 for rest in self._derive_sequence(parts[1:], middle, end, span):
                     yield first + rest
 
-    def _derive_permutation(self, parts, start, end, span):
+    def _derive_permutation(self, parts: tuple[Expr, ...], start: int, end: int, span: Span) -> Derivations:
         if not parts:
             if start == end:
                 yield ()
@@ -196,7 +204,9 @@ class Naive:
                     for rest in self._derive_permutation(parts[:number] + parts[number + 1 :], middle, end, span):
                         yield first + rest
 
-    def _derive_repeat(self, body, least, most, count, start, end, span):
+    def _derive_repeat(
+        self, body: Expr, least: int, most: int | None, count: int, start: int, end: int, span: Span
+    ) -> Derivations:
         if count >= least and start == end:
             yield ()
         if most is not None and count >= most:

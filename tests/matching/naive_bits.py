@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import product
 
-from naive import Naive
+from naive import Derivations, Naive, Span, Spans
 from random_specs import BYTES, as_bits, from_bits
 
 from palaver.spec.ast import Bit, Expr, Literal, Pattern
-from palaver.trees.node import Part
 
 # Long enough to see whether any of the patterns in `random_specs` can go on.
 EXTENSIONS = [bytes(more) for size in (1, 2) for more in product(BYTES, repeat=size)]
@@ -22,14 +21,14 @@ class NaiveBits(Naive):
     def __init__(self, rules: Mapping[str, Expr], data: bytes, patience: int = 1_000_000) -> None:
         super().__init__(rules, as_bits(data), patience)
 
-    def ends(self, expr: Expr, start: int, spans: Mapping[tuple[str, int], frozenset[int]]) -> set[int]:
+    def ends(self, expr: Expr, start: int, spans: Spans) -> set[int]:
         match expr:
             case Bit(value):
                 return {start + 1} if self.text.startswith(str(value), start) else set()
             case Literal(value):
                 bits = as_bits(value)
                 return {start + len(bits)} if start % 8 == 0 and self.text.startswith(bits, start) else set()
-            case Pattern(source):
+            case Pattern(bytes(source)):
                 borders = range(start, len(self.text) + 1, 8) if start % 8 == 0 else ()
                 return {end for end in borders if re.fullmatch(source, from_bits(self.text[start:end]))}
         return super().ends(expr, start, spans)
@@ -42,12 +41,12 @@ class NaiveBits(Naive):
             case Literal(value):
                 bits = as_bits(value)
                 return start % 8 == 0 and bits.startswith(rest) and len(bits) > len(rest)
-            case Pattern(source):
+            case Pattern(bytes(source)):
                 seen = from_bits(rest)
                 return start % 8 == 0 and any(re.fullmatch(source, seen + more) for more in EXTENSIONS)
         return super()._goes_on(expr, start, found)
 
-    def _derive(self, expr, start, end, span) -> Iterator[tuple[Part, ...]]:
+    def _derive(self, expr: Expr, start: int, end: int, span: Span) -> Derivations:
         if not isinstance(expr, Bit | Literal | Pattern):
             yield from super()._derive(expr, start, end, span)
         elif end in self.settled(expr, start):

@@ -73,9 +73,12 @@ class NaiveDialogue:
             partial |= set().union(*(begun for _, begun in found))
         return here, partial
 
-    def bounds(self, least: object, most: object, history: History) -> tuple[int, int | None]:
+    def bounds(
+        self, least: int | Expression, most: int | Expression | None, history: History
+    ) -> tuple[int, int | None]:
         """The bounds as numbers; a computed one is the last number said, and there is no way on if there is none."""
         if not isinstance(least, Expression):
+            assert not isinstance(most, Expression)
             return least, most
         numbers = [int(letter) for letter in history if letter in NUMBERS]
         least = numbers[-1] if numbers else 1 << 30
@@ -145,7 +148,8 @@ def matched(expr: Expr, parts: tuple[Part, ...], start: int) -> tuple[set[int], 
         case Permutation(items):
             found = [matched_in_a_row(order, parts, start) for order in permutations(items)]
         case Repeat(body, least, most):
-            least, most = (0, None) if isinstance(least, Expression) else (least, most)
+            if isinstance(least, Expression) or isinstance(most, Expression):
+                least, most = 0, None
             rounds = least + len(parts) if most is None else most
             found = [matched_in_a_row((body,) * times, parts, start) for times in range(least, rounds + 1)]
     return set().union(*(ends for ends, _ in found)), any(is_begun for _, is_begun in found)
@@ -176,7 +180,7 @@ def all_trees(rules: Mapping[str, Expr], history: History) -> set[str]:
                 return set().union(*(read(option, start) for option in options))
             case Permutation(parts):
                 return set().union(*(read_in_a_row(order, start) for order in permutations(parts)))
-            case Repeat(body, int(least), most):
+            case Repeat(body, int(least), int() | None as most):
                 most = len(history) if most is None else most
                 return set().union(*(read_in_a_row((body,) * times, start) for times in range(least, most + 1)))
             case _:

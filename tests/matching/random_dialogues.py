@@ -26,9 +26,9 @@ class RandomDialogue:
         self.is_computed = is_computed
         self.states = STATES[: self.random.randint(1, len(STATES))]
         self.rules = {state: self.expr(self.random.randint(1, 3), self.states) for state in self.states}
-        self.rules["<x>"] = self.random.choice(
-            [Sequence((Ref("<a>", "C"), Repeat(Ref("<b>", "S"), 0, 1))), Repeat(Ref(NUMBER, "C"), COUNT, COUNT)]
-        )
+        pair = Sequence((Ref("<a>", "C"), Repeat(Ref("<b>", "S"), 0, 1)))
+        choices: list[Expr] = [pair, Repeat(Ref(NUMBER, "C"), COUNT, COUNT)]
+        self.rules["<x>"] = self.random.choice(choices)
         self.rules |= {symbol: Literal(symbol[1:-1]) for symbol in (*SENDERS, NUMBER)}
 
     def expr(self, depth: int, states: tuple[str, ...]) -> Expr:

@@ -14,10 +14,24 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import product
 from random import Random
+from typing import Any
 
 from naive import all_end
 
-from palaver.spec.ast import Bit, Choice, Expr, Expression, Literal, Pattern, Permutation, Ref, Repeat, Sequence
+from palaver.spec.ast import (
+    Bit,
+    Child,
+    Choice,
+    Descendant,
+    Expr,
+    Expression,
+    Literal,
+    Pattern,
+    Permutation,
+    Ref,
+    Repeat,
+    Sequence,
+)
 
 NAMES = "stuvw"
 
@@ -194,13 +208,13 @@ class GrammarMaker:
         return least, self._random.choice([None, None, None, least + 1, least + 2, max(1, least)])
 
 
-_TIDY_SHAPES: list[Callable[[GrammarMaker, int], Expr]] = (
-    [GrammarMaker._atom] * 3
-    + [GrammarMaker._sequence] * 4
-    + [GrammarMaker._branches] * 6
-    + [GrammarMaker._common_prefix, GrammarMaker._optional_tail] * 2
-    + [GrammarMaker._list, GrammarMaker._loop] * 2
-)
+_TIDY_SHAPES: list[Callable[[GrammarMaker, int], Expr]] = [
+    *[GrammarMaker._atom] * 3,
+    *[GrammarMaker._sequence] * 4,
+    *[GrammarMaker._branches] * 6,
+    *[GrammarMaker._common_prefix, GrammarMaker._optional_tail] * 2,
+    *[GrammarMaker._list, GrammarMaker._loop] * 2,
+]
 _SHAPES = _TIDY_SHAPES + (
     [GrammarMaker._loop_before_alike] * 2
     + [GrammarMaker._choice, GrammarMaker._nullable_loop, GrammarMaker._nested_loop, GrammarMaker._permutation]
@@ -282,9 +296,8 @@ class BinaryMaker:
         return Sequence((Repeat(Sequence((Bit(1), seven)), 0, self._random.choice([None, 1, 2])), Bit(0), seven))
 
     def _loop(self) -> Expr:
-        body = self._random.choice(
-            [ANY_BIT, Bit(0), Repeat(ANY_BIT, 4, 4), Repeat(ANY_BIT, 8, 8), Sequence((Bit(1), Bit(0)))]
-        )
+        bodies: list[Expr] = [ANY_BIT, Bit(0), Repeat(ANY_BIT, 4, 4), Repeat(ANY_BIT, 8, 8), Sequence((Bit(1), Bit(0)))]
+        body = self._random.choice(bodies)
         least = self._random.choice([0, 1, 2, 4, 8])
         return Repeat(body, least, self._random.choice([None, least + 1, least + 8]))
 
@@ -441,7 +454,8 @@ class Speaker:
         if not bound.mentions:
             return 1
         path = bound.mentions[0].path
-        name = path.steps[-1].symbol if path.steps else path.base
+        last = path.steps[-1] if path.steps else None
+        name = last.symbol if isinstance(last, Child | Descendant) else path.base
         try:
             return min(20, int(self._said.get(name, ""), 2 if binary else 10))
         except ValueError:
@@ -463,11 +477,11 @@ def samples(source: str | bytes, letters: str | bytes) -> list[str | bytes]:
     """Short texts of these letters that match a pattern."""
     if isinstance(source, bytes):
         units = [bytes([code]) for code in (letters.encode() if isinstance(letters, str) else letters)]
-        tried: Iterator[str | bytes] = (b"".join(some) for size in range(3) for some in product(units, repeat=size))
-    else:
-        text = letters if isinstance(letters, str) else letters.decode("latin-1")
-        tried = ("".join(some) for size in range(4) for some in product(text, repeat=size))
-    return [some for some in tried if re.fullmatch(source, some)]
+        blobs = (b"".join(some) for size in range(3) for some in product(units, repeat=size))
+        return [some for some in blobs if re.fullmatch(source, some)]
+    text = letters if isinstance(letters, str) else letters.decode("latin-1")
+    texts = ("".join(some) for size in range(4) for some in product(text, repeat=size))
+    return [some for some in texts if re.fullmatch(source, some)]
 
 
 def mutated(random: Random, data: str | bytes, letters: str | bytes) -> str | bytes:
@@ -477,28 +491,31 @@ def mutated(random: Random, data: str | bytes, letters: str | bytes) -> str | by
     return data
 
 
-def _unit(random: Random, letters: str | bytes) -> str | bytes:
+def _unit(random: Random, letters: str | bytes) -> Any:  # text or bytes, as are the letters
     at = random.randrange(len(letters))
     return letters[at : at + 1]
 
 
-def _replaced(random: Random, data: str | bytes, letters: str | bytes, width: int = 1) -> str | bytes:
+def _replaced(random: Random, data: Any, letters: str | bytes, width: int = 1) -> str | bytes:
     at = random.randint(0, len(data))
-    return data[:at] + _unit(random, letters) + data[at + width :]
+    changed: str | bytes = data[:at] + _unit(random, letters) + data[at + width :]
+    return changed
 
 
 def _inserted(random: Random, data: str | bytes, letters: str | bytes) -> str | bytes:
     return _replaced(random, data, letters, width=0)
 
 
-def _deleted(random: Random, data: str | bytes, _: str | bytes) -> str | bytes:
+def _deleted(random: Random, data: Any, _: str | bytes) -> str | bytes:
     at = random.randint(0, len(data))
-    return data[:at] + data[at + 1 :]
+    changed: str | bytes = data[:at] + data[at + 1 :]
+    return changed
 
 
-def _doubled(random: Random, data: str | bytes, _: str | bytes) -> str | bytes:
+def _doubled(random: Random, data: Any, _: str | bytes) -> str | bytes:
     start, end = sorted(random.choices(range(len(data) + 1), k=2))
-    return data[:end] + data[start:]
+    changed: str | bytes = data[:end] + data[start:]
+    return changed
 
 
 def _truncated(random: Random, data: str | bytes, _: str | bytes) -> str | bytes:

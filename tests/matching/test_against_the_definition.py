@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import islice, product
 from random import Random
 
 import pytest
 from naive import ALPHABET, Naive, random_grammar
 
-from palaver.matching.matcher import CompiledShape, compile_matcher
+from palaver.matching.matcher import CompiledShape, Matcher, compile_matcher
 from palaver.spec.ast import Expr
 
 TEXTS = ["".join(text) for size in range(6) for text in product(ALPHABET, repeat=size)]
@@ -31,7 +32,7 @@ def is_plain(rules: dict[str, Expr]) -> bool:
 def test_the_earley_parser_accepts_the_language_of_the_definition(seed: int) -> None:
     rules = random_grammar(Random(seed))
     shape = shape_of(rules)
-    readings = {text: Naive(rules, text) for text in TEXTS}
+    readings: dict[str | bytes, Naive] = {text: Naive(rules, text) for text in TEXTS}
     for text, reading in readings.items():
         lengths = tuple(sorted(reading.spans["<s>", 0]))
         for prune in (True, False):
@@ -92,7 +93,7 @@ def progress_by_length(shape: CompiledShape, text: str, whole: bool) -> list[obj
     return [shape.matcher(whole=whole).feed(text[:size]) for size in range(len(text) + 1)]
 
 
-def assert_same_trees(shape: CompiledShape, text: str, whole: bool, matcher: object) -> None:
+def assert_same_trees(shape: CompiledShape, text: str, whole: bool, matcher: Matcher) -> None:
     other = shape.matcher(whole=whole)
     other.feed(text)
     assert list(islice(matcher.trees(), 10)) == list(islice(other.trees(), 10))

@@ -7,16 +7,16 @@ from collections.abc import Iterator
 from itertools import islice
 from random import Random
 from re import fullmatch
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 
 from palaver.matching.matcher import CompiledShape, Matcher, UnsupportedBound, compile_matcher
 from palaver.source import Source
-from palaver.spec.ast import Child, Choice, Descendant, Expr, Expression, Literal, Pattern, Ref, Repeat, Sequence
+from palaver.spec.ast import Child, Choice, Descendant, Expr, Expression, Literal, Path, Pattern, Ref, Repeat, Sequence
 from palaver.spec.diagnose import Reporter
 from palaver.spec.parse import parse_spec
-from palaver.trees.node import Node, NonTerminal
+from palaver.trees.node import Node, NonTerminal, Part
 from palaver.trees.values import flat
 
 
@@ -192,6 +192,10 @@ def test_trailing_indices_are_left_to_the_evaluator() -> None:
 # --- Against a plain definition ------------------------------------------------------------------------------------
 
 
+Env: TypeAlias = dict[Path, Node]
+Derivations: TypeAlias = Iterator[tuple[int, Env, tuple[Part, ...]]]
+
+
 class TopDown:
     """All trees of a grammar without left recursion, with the last node of each path handed from left to right."""
 
@@ -202,14 +206,15 @@ class TopDown:
 
     def trees(self) -> list[Node]:
         size = len(self.text)
-        return [children[0] for end, _, children in self.derive(Ref("<start>"), 0, {}, ()) if end == size]
+        found = [children[0] for end, _, children in self.derive(Ref("<start>"), 0, {}, ()) if end == size]
+        return [node for node in found if isinstance(node, Node)]
 
-    def derive(self, expr: Expr, at: int, env: dict, names: tuple[str, ...]) -> Iterator[tuple[int, dict, tuple]]:
+    def derive(self, expr: Expr, at: int, env: Env, names: tuple[str, ...]) -> Derivations:
         match expr:
-            case Literal(value):
+            case Literal(str(value)):
                 if self.text.startswith(value, at):
                     yield at + len(value), env, (value,)
-            case Pattern(source):
+            case Pattern(str(source)):
                 for end in range(at, len(self.text) + 1):
                     if fullmatch(source, self.text[at:end]):
                         yield end, env, (self.text[at:end],)
@@ -229,7 +234,7 @@ class TopDown:
                 if low is not None and high is not None and low <= high:
                     yield from self.repeat(body, low, high, 0, at, env, names)
 
-    def sequence(self, parts, at, env, names):
+    def sequence(self, parts: tuple[Expr, ...], at: int, env: Env, names: tuple[str, ...]) -> Derivations:
         if not parts:
             yield at, env, ()
             return
@@ -237,7 +242,9 @@ class TopDown:
             for end, after, rest in self.sequence(parts[1:], middle, between, names):
                 yield end, after, first + rest
 
-    def repeat(self, body, least, most, count, at, env, names):
+    def repeat(
+        self, body: Expr, least: int, most: int, count: int, at: int, env: Env, names: tuple[str, ...]
+    ) -> Derivations:
         if count >= least:
             yield at, env, ()
         if count < most:
@@ -246,7 +253,7 @@ class TopDown:
                     for end, after, rest in self.repeat(body, least, most, count + 1, middle, between, names):
                         yield end, after, first + rest
 
-    def bound(self, bound, env) -> int | None:
+    def bound(self, bound: int | Expression | None, env: Env) -> int | None:
         if bound is None:
             return len(self.text) + 1
         if isinstance(bound, int):

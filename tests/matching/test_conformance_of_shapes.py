@@ -73,4 +73,5 @@ def test_a_case_of_the_reference(case: dict[str, Any]) -> None:
     found = next(matcher.partial_trees() if case.get("prefix") else matcher.trees(), None)
     assert (found is not None) == case["accept"]
     if "tree" in case and not case.get("prefix"):
+        assert found is not None
         assert plain(found) == case["tree"]

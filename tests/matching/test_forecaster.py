@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -496,12 +497,16 @@ def spoken(shape: str, count: int) -> Iterator[tuple[Forecast, str]]:
     yield forecast, ""
 
 
+def told_what_follows(forecast: Forecast, letter: str) -> object:
+    return say(forecast, letter).moves, say(forecast, letter).can_end
+
+
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_step_costs_the_same_at_any_point(shape: str) -> None:
     costs: dict[int, int] = {}
     for number, (forecast, letter) in enumerate(spoken(shape, 2004)):
         if number % 1980 in range(20, 24):
-            cost = lines_run(lambda f=forecast, told=letter: (say(f, told).moves, say(f, told).can_end))
+            cost = lines_run(partial(told_what_follows, forecast, letter))
             costs[number // 1980] = costs.get(number // 1980, 0) + cost
     assert costs[1] <= 1.1 * costs[0], costs
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-import sys
 from pathlib import Path
 from random import Random
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from naive_dialogue import NUMBER, NUMBERS
+from random_dialogues import RandomDialogue, number_in
 
 import palaver
 from palaver.matching.cut import MessageType
@@ -19,9 +20,6 @@ from palaver.navigation.layout import lay_out
 from palaver.navigation.statemap import StateMap
 from palaver.navigation.svg import as_svg
 from palaver.trees.node import Node, NonTerminal
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "matching"))
-from test_forecaster import NUMBER, NUMBERS, RandomDialogue, number_in
 
 ROOT = Path(__file__).parent.parent.parent
 

@@ -27,8 +27,14 @@ async def main(certificate: str | None) -> None:
     context = context_from(certificate) if certificate else None
 
     def protocol() -> SMTP:
-        options = {"tls_context": context, "require_starttls": True} if context else {}
-        return SMTP(Sink(), hostname="localhost", timeout=30, loop=loop, **options)
+        return SMTP(
+            Sink(),
+            hostname="localhost",
+            timeout=30,
+            loop=loop,
+            tls_context=context,
+            require_starttls=context is not None,
+        )
 
     server = await loop.create_server(protocol, "127.0.0.1", 0)
     stop = asyncio.Event()

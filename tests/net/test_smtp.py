@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from processes import HERE, running, smtp_server
 
+from net.processes import HERE, running, smtp_server
 from servers.common import free_port
 
 SMTP = HERE.parent.parent / "benchmarks" / "talking" / "smtp.fan"

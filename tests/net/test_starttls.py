@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from processes import HERE, smtp_server
 
 import palaver as palaver_
+from net.processes import HERE, smtp_server
 from palaver.session.findings import Kind, Verdict
-from palaver.testing import Encrypt, Hear, MemoryWorld, Say, ScriptedPeer, SocketWorld, converse, in_pieces
+from palaver.testing import Encrypt, Hear, MemoryWorld, Say, ScriptedPeer, SocketWorld, Step, converse, in_pieces
 from palaver.transport.certificate import make_certificate
 from servers.common import needs_openssl
 
@@ -66,14 +66,28 @@ def test_a_party_does_not_talk_to_an_untrusted_peer(world: SocketWorld, certific
 
 
 def test_the_client_encrypts(talk_to: Callable[..., Any]) -> None:
-    script = [Say(b"220 \r\n"), Hear(b"\r\n"), Say(b"250 \r\n"), Hear(b"STARTTLS\r\n"), Say(b"220 go\r\n"), Encrypt()]
+    script: list[Step] = [
+        Say(b"220 \r\n"),
+        Hear(b"\r\n"),
+        Say(b"250 \r\n"),
+        Hear(b"STARTTLS\r\n"),
+        Say(b"220 go\r\n"),
+        Encrypt(),
+    ]
     script += [Hear(b"EHLO"), Say(b"250 \r\n"), Hear(b"MAIL"), Say(b"250 \r\n"), Hear(b"QUIT\r\n"), Say(b"221 \r\n")]
     talked = talk_to(ScriptedPeer(script, times=2), SPEC.read_text(), "-n", "2")
     assert (talked.code, talked.said) == (0, "")
 
 
 def test_the_server_encrypts(talk: Callable[..., Any], world: SocketWorld, tmp_path: Path) -> None:
-    script = [Hear(b"\r\n"), Say(b"EHLO a.example\r\n"), Hear(b"\r\n"), Say(b"STARTTLS\r\n"), Hear(b"\r\n"), Encrypt()]
+    script: list[Step] = [
+        Hear(b"\r\n"),
+        Say(b"EHLO a.example\r\n"),
+        Hear(b"\r\n"),
+        Say(b"STARTTLS\r\n"),
+        Hear(b"\r\n"),
+        Encrypt(),
+    ]
     script += [Say(b"EHLO a.example\r\n"), Hear(b"\r\n"), Say(b"MAIL FROM:<a@a.example>\r\n"), Hear(b"\r\n")]
     address = f"unix:{tmp_path / 'socket'}"
     client = ScriptedPeer([*script, Say(b"QUIT\r\n")], role="connect", address=address, times=2)

@@ -15,7 +15,15 @@ from servers.web import WebServer, quotes_api
 
 SPEC = Path(library.__file__).parent / "specs" / "http.fan"
 
-REQUESTS = ([], ["-I"], ["-X", "DELETE"], ["-d", "a=b"], ["-d", ""], ["-X", "PUT", "-d", "{}"], ["-H", "X-One: two"])
+REQUESTS: tuple[list[str], ...] = (
+    [],
+    ["-I"],
+    ["-X", "DELETE"],
+    ["-d", "a=b"],
+    ["-d", ""],
+    ["-X", "PUT", "-d", "{}"],
+    ["-H", "X-One: two"],
+)
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from pyftpdlib.handlers import DTPHandler, FTPHandler
 from servers.ftp_pyftpdlib import server_of
 
 
-class Right(FTPHandler):
+class Right(FTPHandler):  # type: ignore[misc]  # the library has no types
     """One that is as it should be. What it says, and what it sends, goes through one method each."""
 
     def respond(self, resp: str, *arguments: Any, **options: Any) -> None:
@@ -178,7 +178,7 @@ class NoRights(Right):
         return re.sub(rb"(?m)^\S+\s+", b"", listing)
 
 
-class OpenEnd(DTPHandler):
+class OpenEnd(DTPHandler):  # type: ignore[misc]  # the library has no types
     """Says that all is complete, and keeps the data connection open."""
 
     def close_when_done(self) -> None:

@@ -202,5 +202,6 @@ BUGS = (
 
 
 if __name__ == "__main__":
-    kinds = {kind.__name__: kind for kind in (Client, *Client.__subclasses__())}
+    clients: list[type[Client]] = [Client, *Client.__subclasses__()]
+    kinds = {kind.__name__: kind for kind in clients}
     kinds[sys.argv[1]](int(sys.argv[2])).run()

@@ -201,7 +201,8 @@ BUGS = (
 def main() -> None:
     """Serve all of them, and the right one, until the program is ended."""
     # What can be wrong in the demo is among them.
-    for kind in (MailSession, *MailSession.__subclasses__()):
+    sessions: list[type[MailSession]] = [MailSession, *MailSession.__subclasses__()]
+    for kind in sessions:
         server = server_of(kind, 0)
         print(kind.__name__, server.server_address[1])
         Thread(target=server.serve_forever).start()

@@ -17,7 +17,7 @@ CLOSED = DNSLabel("closed.test")
 OPT_SIZE = 11
 
 
-class Resolver(BaseResolver):
+class Resolver(BaseResolver):  # type: ignore[misc]  # the library has no types
     """Answers from one zone. It follows aliases, refers to the servers of zones below, and knows wildcards."""
 
     def __init__(self, records: list[RR]) -> None:
@@ -85,7 +85,7 @@ def truncated(request: DNSRecord, reply: DNSRecord) -> DNSRecord:
     return short
 
 
-class Handler(DNSHandler):
+class Handler(DNSHandler):  # type: ignore[misc]  # the library has no types
     """Takes as many questions over one connection as the client has. That of dnslib would take one."""
 
     def handle(self) -> None:

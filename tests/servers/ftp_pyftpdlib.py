@@ -57,7 +57,9 @@ def server_of(
 def _forgetful(base: type) -> type:
     """A planted defect: `PROT C` is acknowledged, and the data connection stays encrypted."""
 
-    class KeepsEncrypting(base):  # type: ignore[misc]
+    class KeepsEncrypting(base):  # type: ignore[misc]  # a class that is known only when this runs
+        _prot: bool
+
         def ftp_PROT(self, line: str) -> None:
             was_private = self._prot
             super().ftp_PROT(line)

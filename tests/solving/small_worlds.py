@@ -833,6 +833,6 @@ class _Author:
         random = self._random
         if random.random() < 0.3:
             return Implies(self._leaf(self._field()), self._leaf(self._field()))
-        makers = [lambda: self._leaf(self._field()), self._pair, self._quantified]
+        makers: list[Callable[[], Formula]] = [lambda: self._leaf(self._field()), self._pair, self._quantified]
         parts = [part for _ in range(6) if not needs_own_line(part := random.choice(makers)())][:2]
         return Joined(random.choice(["or", "or", "and"]), tuple(parts)) if len(parts) == 2 else self._pair()

@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 from proofs import Disagreement, Run, main
-from small_worlds import Leaf, Named, Quantified, World, derivations, literals, pattern, random_world
+from small_worlds import Grammar, Leaf, Named, Quantified, World, derivations, literals, pattern, random_world
 
 import palaver
 
@@ -100,7 +100,7 @@ def test_brute_force_enumerates_every_tree() -> None:
 def test_a_false_proof_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """An `int` that the solver takes for a number of digits, though it is signed."""
     monkeypatch.setattr("palaver.solving.restrict.are_known_numbers", lambda *_: True)
-    grammar = {"<start>": Named("<a>"), "<a>": literals("-1", "-2")}
+    grammar: Grammar = {"<start>": Named("<a>"), "<a>": literals("-1", "-2")}
     world = World(grammar, (Leaf("int(<a>) < 0"),), derivations(grammar, 10) or [])
     with pytest.raises(Disagreement, match="false proof"):
         Run(seed=0).check(world)

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scenes import ECHO
-from wires import CALM, dialogues, wires
 
 import palaver
 from palaver.session.engine import Patience
 from palaver.session.findings import Verdict
 from palaver.testing import MemoryWorld, Pair, SocketWorld, Wire, converse, in_pieces
+from testing.wires import CALM, dialogues, wires
 
 ROOT = Path(__file__).parent.parent.parent
 

@@ -20,7 +20,8 @@ def peer(port: int, *script: Step) -> ScriptedPeer:
 
 
 def gets_its_answer(world: MemoryWorld | SocketWorld) -> None:
-    driver = world.add(peer(0, *[Hear(b"\r\n\r\n"), Say(ANSWER)] * 2))
+    script: list[Step] = [Hear(b"\r\n\r\n"), Say(ANSWER)]
+    driver = world.add(peer(0, *script, *script))
     driver.step()
     with libraries_in(world):
         connection = http.client.HTTPConnection("127.0.0.1", driver.carrier.port_of("peer"), timeout=60)

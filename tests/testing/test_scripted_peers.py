@@ -36,7 +36,7 @@ def meet(
     server = ScriptedPeer(listening, link="server", **options)  # type: ignore[arg-type]
     driver = world.add(server)
     driver.step()
-    port = driver.carrier.port_of("server")  # type: ignore[attr-defined]
+    port = driver.carrier.port_of("server")
     client = ScriptedPeer(calling, role="connect", address=f"tcp://127.0.0.1:{port}", **options)  # type: ignore[arg-type]
     world.add(client)
     world.run()

@@ -13,6 +13,7 @@ from recorder import Recorder
 from palaver.addresses import Address
 from palaver.session.events import Close, Closed, Failed, Finish, Open, Opened, Received, Send, Tls
 from palaver.transport import Loop, ManualClock
+from transport.hearing import Ear
 
 
 @pytest.fixture(params=["the system tells when a program ends", "we have to look"])

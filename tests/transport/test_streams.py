@@ -14,6 +14,7 @@ from palaver.addresses import Address
 from palaver.session.events import Close, Closed, Failed, Finish, Open, Opened, Received, Send, Tls
 from palaver.transport import Loop
 from palaver.transport.memory import MemoryLoop, MemoryWorld, in_pieces
+from transport.hearing import Ear
 
 PLENTY = bytes(range(256)) * 8192
 

@@ -12,6 +12,7 @@ from palaver.session.events import Close, Closed, Failed, Finish, Open, Opened, 
 from palaver.transport import Loop, ManualClock
 from palaver.transport.certificate import make_certificate
 from servers.common import needs_openssl
+from transport.hearing import Ear
 
 pytestmark = needs_openssl
 
@@ -197,8 +198,8 @@ def test_a_server_may_close_with_or_without_close_notify(
 
 def shake_hands(
     loop: Loop, server: socket.socket, library: ssl.SSLObject, incoming: ssl.MemoryBIO, outgoing: ssl.MemoryBIO
-) -> list[object]:
-    heard: list[object] = []
+) -> list[Input]:
+    heard: list[Input] = []
     while True:
         heard += loop.wait(loop.clock.now())
         try:

@@ -6,6 +6,7 @@ import copy
 import operator
 import pickle
 from collections.abc import Callable, Iterator, KeysView
+from functools import partial
 from typing import Any
 
 import pytest
@@ -172,17 +173,19 @@ questions = st.one_of(
 
 @settings(max_examples=120)
 @given(anything, anything, st.integers(0, 999), st.lists(questions, min_size=1, max_size=8))
-def test_a_tree_with_lazy_nodes_answers_every_question_as_its_plain_twin_does(part, other_part, number, asked):
+def test_a_tree_with_lazy_nodes_answers_every_question_as_its_plain_twin_does(
+    part: Node, other_part: Node, number: int, asked: list[Any]
+) -> None:
     tree, twin = Tree(part), Tree(twin_of(part, number))
     other, other_twin = Tree(other_part), Tree(twin_of(other_part, number))
     for question in asked:
-        expected = outcome(lambda question=question: ask(question, tree, other))
-        assert outcome(lambda question=question: ask(question, twin, other_twin)) == expected
-        assert outcome(lambda question=question: ask(question, twin, other)) == expected
-        assert outcome(lambda question=question: ask(question, tree, other_twin)) == expected
+        expected = outcome(partial(ask, question, tree, other))
+        assert outcome(partial(ask, question, twin, other_twin)) == expected
+        assert outcome(partial(ask, question, twin, other)) == expected
+        assert outcome(partial(ask, question, tree, other_twin)) == expected
 
 
-NODE_QUESTIONS: list[Callable[[Node], Any]] = [
+NODE_QUESTIONS: list[Callable[[Any], Any]] = [
     lambda one: one.symbol,
     lambda one: one.children,
     lambda one: one.sources,
@@ -253,22 +256,20 @@ VALUE_QUESTIONS: list[Callable[[Tree], Any]] = [
 
 
 @given(anything, st.integers(0, 999))
-def test_a_tree_with_lazy_nodes_has_the_value_of_its_plain_twin(part, number):
+def test_a_tree_with_lazy_nodes_has_the_value_of_its_plain_twin(part: Node, number: int) -> None:
     for question in VALUE_QUESTIONS:
-        expected = outcome(lambda question=question: question(Tree(part)))
-        assert outcome(lambda question=question: question(Tree(twin_of(part, number)))) == expected
+        expected = outcome(partial(question, Tree(part)))
+        assert outcome(partial(question, Tree(twin_of(part, number)))) == expected
 
 
 @given(anything, st.integers(0, 999))
-def test_a_node_with_lazy_nodes_does_what_its_plain_twin_does(part, number):
+def test_a_node_with_lazy_nodes_does_what_its_plain_twin_does(part: Node, number: int) -> None:
     for question in NODE_QUESTIONS:
-        assert outcome(lambda question=question: question(twin_of(part, number))) == outcome(
-            lambda question=question: question(part)
-        )
+        assert outcome(partial(question, twin_of(part, number))) == outcome(partial(question, part))
 
 
 @given(anything, anything, st.integers(0, 999))
-def test_lazy_nodes_equal_what_their_plain_twins_equal(one, other, number):
+def test_lazy_nodes_equal_what_their_plain_twins_equal(one: Node, other: Node, number: int) -> None:
     for right in (one, other):
         is_equal = one == right
         twin, right_twin = twin_of(one, number), twin_of(right, number + 1)
@@ -283,7 +284,7 @@ def test_lazy_nodes_equal_what_their_plain_twins_equal(one, other, number):
         assert equal_parts(twin, right_twin) == equal_parts(one, right)
 
 
-def test_lazy_nodes_cannot_be_changed():
+def test_lazy_nodes_cannot_be_changed() -> None:
     word = lazy("<word>", "abc", letters)
     for name in ("children", "symbol", "colour"):
         with pytest.raises(AttributeError, match=f"nodes never change: {name}"):
@@ -292,7 +293,7 @@ def test_lazy_nodes_cannot_be_changed():
         del word.children
 
 
-def test_a_node_beside_an_open_one_may_be_lazy():
+def test_a_node_beside_an_open_one_may_be_lazy() -> None:
     open_node = OpenNode(NonTerminal("<start>"), (lazy("<word>", "ab", letters),))
     plain_node = OpenNode(NonTerminal("<start>"), (node("<word>", *letters("ab")),))
     assert open_node == plain_node
@@ -305,7 +306,7 @@ def test_a_node_beside_an_open_one_may_be_lazy():
 
 
 @given(aligned_parts | text_parts | byte_parts, st.integers(0, 999))
-def test_serialising_does_not_make_children(part, number):
+def test_serialising_does_not_make_children(part: Node, number: int) -> None:
     sealed, tree = sealed_twin_of(part, number), Tree(part)
     text, data = str(tree), bytes(tree)
     assert (serialise(sealed), to_text(sealed), to_bytes(sealed)) == (serialise(part), text, data)
@@ -321,7 +322,7 @@ def test_serialising_does_not_make_children(part, number):
 
 
 @given(text_parts, st.integers(0, 999))
-def test_nothing_that_is_asked_about_the_value_of_text_makes_children(part, number):
+def test_nothing_that_is_asked_about_the_value_of_text_makes_children(part: Node, number: int) -> None:
     view, tree = Tree(sealed_twin_of(part, number)), Tree(part)
     assert hash(view) == hash(tree)
     assert bool(view) == bool(tree)
@@ -331,9 +332,14 @@ def test_nothing_that_is_asked_about_the_value_of_text_makes_children(part, numb
     assert view.to_bytes("utf-16") == tree.to_bytes("utf-16")
 
 
-def test_children_are_made_once_and_only_when_asked_for():
+def test_children_are_made_once_and_only_when_asked_for() -> None:
     calls = []
-    word = lazy("<word>", "ab", lambda data: calls.append(data) or letters(data))
+
+    def noted(data: str) -> tuple[Part, ...]:
+        calls.append(data)
+        return letters(data)
+
+    word = lazy("<word>", "ab", noted)
     assert untouched(word) == "ab"
     assert str(Tree(word)) == "ab"
     assert calls == []
@@ -344,14 +350,16 @@ def test_children_are_made_once_and_only_when_asked_for():
     assert untouched(node("<word>", "ab")) is untouched("ab") is None
 
 
-def test_a_child_beside_a_lazy_node_is_found_and_replaced_without_looking_into_it():
+def test_a_child_beside_a_lazy_node_is_found_and_replaced_without_looking_into_it() -> None:
     start = node("<start>", node("<head>", "h"), lazy("<body>", "abc", forbidden))
     assert str(Tree(start)[0]) == "h"
     assert str(Tree(start).replaced([0, 0], "new")) == "newabc"
-    assert serialise(start.children[1]._replace(parties=Parties("A"))) == "abc"
+    body = start.children[1]
+    assert isinstance(body, Node)
+    assert serialise(body._replace(parties=Parties("A"))) == "abc"
 
 
-def test_equal_words_by_the_same_rule_are_equal_without_looking():
+def test_equal_words_by_the_same_rule_are_equal_without_looking() -> None:
     one, other = lazy("<word>", "ab", forbidden), lazy("<word>", "ab", forbidden)
     assert one == other
     assert Tree(one) == Tree(other)
@@ -360,7 +368,7 @@ def test_equal_words_by_the_same_rule_are_equal_without_looking():
     assert Tree(one) == Tree(lazy("<name>", "ab", forbidden))
 
 
-def test_constraints_and_sources_look_only_where_they_must():
+def test_constraints_and_sources_look_only_where_they_must() -> None:
     spec = palaver.loads(
         "<start> ::= <head> <body>\n"
         "<head> ::= <digit> <coded>\n"
@@ -388,7 +396,7 @@ def test_constraints_and_sources_look_only_where_they_must():
 # --- Bits -------------------------------------------------------------------------------------------------------------
 
 
-def test_a_lazy_node_of_bits_is_a_number():
+def test_a_lazy_node_of_bits_is_a_number() -> None:
     field = lazy("<field>", b"\x01\x02", bits_of)
     assert kind_of(field) is Kind.BITS
     assert to_int(field) == 258
@@ -398,7 +406,7 @@ def test_a_lazy_node_of_bits_is_a_number():
     assert bytes(Tree(field)) == b"\x01\x02"
 
 
-def test_bits_around_a_lazy_node_of_bits_are_one_run_with_it():
+def test_bits_around_a_lazy_node_of_bits_are_one_run_with_it() -> None:
     whole = node("<whole>", 0, 0, 0, 1, lazy("<field>", b"\x23", bits_of), 0, 1, 0, 0)
     assert serialise(node("<start>", "a", whole)) == b"a\x12\x34"
     assert to_int(whole) == 0x1234
@@ -406,7 +414,7 @@ def test_bits_around_a_lazy_node_of_bits_are_one_run_with_it():
         serialise(node("<start>", "a", 0, lazy("<field>", b"\x23", bits_of)))
 
 
-def test_bytes_beside_a_lazy_node_are_read_as_digits():
+def test_bytes_beside_a_lazy_node_are_read_as_digits() -> None:
     assert to_int(node("<number>", b"1", lazy("<rest>", b"2", lambda data: (data,)))) == 12
 
 
@@ -415,11 +423,10 @@ def test_bytes_beside_a_lazy_node_are_read_as_digits():
 
 def nested(levels: int) -> LazyNode:
     """The lazy twin of `deep`: every level is made when the one above is looked into."""
-    expand = {1: lambda data: (data,)}
-    return lazy("<deep>", "x" * levels, expand.get(levels) or (lambda data: ("x", nested(len(data) - 1))))
+    return lazy("<deep>", "x" * levels, lambda data: (data,) if levels == 1 else ("x", nested(len(data) - 1)))
 
 
-def test_deep_lazy_nodes_are_as_good_as_deep_plain_ones():
+def test_deep_lazy_nodes_are_as_good_as_deep_plain_ones() -> None:
     levels = 2_000
     tree = nested(levels)
     assert serialise(tree) == "x" * levels
@@ -428,7 +435,7 @@ def test_deep_lazy_nodes_are_as_good_as_deep_plain_ones():
     assert same(without_lazy_nodes(tree), deep(levels))
 
 
-def test_comparing_lazy_nodes_goes_no_deeper_than_comparing_plain_ones():
+def test_comparing_lazy_nodes_goes_no_deeper_than_comparing_plain_ones() -> None:
     levels = 200
     assert deep(levels) == nested(levels)
     assert nested(levels) == deep(levels)

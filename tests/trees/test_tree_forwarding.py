@@ -3,6 +3,9 @@
 import copy
 import math
 import operator
+from collections.abc import Callable
+from functools import partial
+from typing import Any, TypeAlias
 
 import pytest
 from hypothesis import given
@@ -10,14 +13,17 @@ from hypothesis import strategies as st
 from tree_strategies import blobs, node, texts
 
 from palaver.errors import ConversionError
+from palaver.trees.node import Part
 from palaver.trees.tree import Tree
 
+Operation: TypeAlias = Callable[[Any, Any], Any]
 
-def tree(*children):
+
+def tree(*children: Part) -> Tree:
     return Tree(node("<x>", *children))
 
 
-def bit_tree(number, width=8):
+def bit_tree(number: int, width: int = 8) -> Tree:
     return Tree(node(f"<bits{width}>", *map(int, f"{number:0{width}b}")))
 
 
@@ -27,6 +33,10 @@ def outcome(call):
         return call()
     except (TypeError, ValueError, ZeroDivisionError, OverflowError) as error:
         return type(error)
+
+
+def ask(value: object, method: str, argument: object) -> object:
+    return getattr(value, method)(argument)
 
 
 small = st.integers(0, 255)
@@ -49,20 +59,20 @@ arithmetic = st.sampled_from(
 
 
 @given(comparisons, texts, texts)
-def test_a_text_compares_as_text(compare, one, other):
+def test_a_text_compares_as_text(compare: Operation, one: str, other: str) -> None:
     assert compare(tree(one), other) == compare(one, other)
     assert compare(one, tree(other)) == compare(one, other)
     assert compare(tree(one), tree(other)) == compare(one, other)
 
 
 @given(comparisons, blobs, blobs)
-def test_bytes_compare_as_bytes(compare, one, other):
+def test_bytes_compare_as_bytes(compare: Operation, one: bytes, other: bytes) -> None:
     assert compare(tree(one), other) == compare(one, other)
     assert compare(one, tree(other)) == compare(one, other)
 
 
 @given(comparisons, small, small)
-def test_bits_and_digits_compare_with_numbers_as_numbers(compare, one, other):
+def test_bits_and_digits_compare_with_numbers_as_numbers(compare: Operation, one: int, other: int) -> None:
     for made in (bit_tree(one), tree(str(one)), tree(str(one).encode())):
         assert compare(made, other) == compare(one, other)
         assert compare(other, made) == compare(other, one)
@@ -70,21 +80,25 @@ def test_bits_and_digits_compare_with_numbers_as_numbers(compare, one, other):
 
 
 @given(arithmetic, small, small)
-def test_arithmetic_with_numbers_is_arithmetic_of_numbers(operation, one, other):
+def test_arithmetic_with_numbers_is_arithmetic_of_numbers(operation: Operation, one: int, other: int) -> None:
     expected = outcome(lambda: operation(one, other))
     for made in (bit_tree(one), tree(str(one))):
-        assert outcome(lambda made=made: operation(made, other)) == expected
+        assert outcome(partial(operation, made, other)) == expected
     for made in (bit_tree(other), tree(str(other))):
-        assert outcome(lambda made=made: operation(one, made)) == expected
+        assert outcome(partial(operation, one, made)) == expected
     assert outcome(lambda: operation(bit_tree(one), bit_tree(other))) == expected
 
 
+UNARY: list[Callable[[Any], object]] = [
+    *(operator.neg, operator.pos, operator.invert, abs, round, float, complex, int, hex),
+    *(math.floor, math.ceil, math.trunc, operator.index, range),
+]
+
+
 @given(small)
-def test_unary_operators_and_conversions_go_through_the_number(number):
+def test_unary_operators_and_conversions_go_through_the_number(number: int) -> None:
     for made in (bit_tree(number), tree(str(number)), tree(str(number).encode())):
-        for operation in (operator.neg, operator.pos, operator.invert, abs, round, float, complex, int, hex):
-            assert operation(made) == operation(number)
-        for operation in (math.floor, math.ceil, math.trunc, operator.index, range):
+        for operation in UNARY:
             assert operation(made) == operation(number)
         assert (made**2, 2**made, pow(made, 2, 7)) == (number**2, 2**number, pow(number, 2, 7))
         assert made.bit_length() == number.bit_length()
@@ -92,7 +106,7 @@ def test_unary_operators_and_conversions_go_through_the_number(number):
 
 
 @given(texts, texts)
-def test_text_is_added_from_both_sides(one, other):
+def test_text_is_added_from_both_sides(one: str, other: str) -> None:
     assert tree(one) + other == one + other
     assert one + tree(other) == one + other
     assert tree(one) + tree(other) == one + other
@@ -100,7 +114,7 @@ def test_text_is_added_from_both_sides(one, other):
     assert one.encode() + tree(other) == one.encode() + other.encode()
 
 
-def test_multiplying_uses_the_trees_own_type():
+def test_multiplying_uses_the_trees_own_type() -> None:
     assert tree("4") * 2 == 2 * tree("4") == "44"
     assert tree(b"4") * 2 == b"44"
     assert bit_tree(4) * 2 == 2 * bit_tree(4) == 8
@@ -110,7 +124,7 @@ def test_multiplying_uses_the_trees_own_type():
     assert [0] * bit_tree(3) == [0, 0, 0]
 
 
-def test_between_trees_the_right_one_decides_the_type():
+def test_between_trees_the_right_one_decides_the_type() -> None:
     assert tree("12") + bit_tree(1) == 13
     assert tree("12") + tree(b"3") == b"123"
     assert bit_tree(12) + tree(b"3") == b"\x0c3"
@@ -119,27 +133,23 @@ def test_between_trees_the_right_one_decides_the_type():
 
 
 @given(texts | blobs, st.data())
-def test_string_methods_agree_with_python(value, data):
+def test_string_methods_agree_with_python(value: str | bytes, data: st.DataObject) -> None:
     made = tree(value)
-    argument = data.draw(texts if isinstance(value, str) else blobs)
+    argument: Any = data.draw(texts if isinstance(value, str) else blobs)
     for name in ("capitalize", "isalnum", "isalpha", "isascii", "isdigit", "islower", "isspace", "istitle", "isupper"):
         assert getattr(made, name)() == getattr(value, name)()
     for name in ("lower", "split", "splitlines", "strip", "swapcase", "title", "upper", "expandtabs", "lstrip"):
         assert getattr(made, name)() == getattr(value, name)()
     for name in ("count", "endswith", "find", "index", "lstrip", "partition", "removeprefix", "removesuffix", "rfind"):
-        assert outcome(lambda name=name: getattr(made, name)(argument)) == outcome(
-            lambda name=name: getattr(value, name)(argument)
-        )
+        assert outcome(partial(ask, made, name, argument)) == outcome(partial(ask, value, name, argument))
     for name in ("rindex", "rpartition", "rsplit", "rstrip", "split", "startswith", "strip"):
-        assert outcome(lambda name=name: getattr(made, name)(argument)) == outcome(
-            lambda name=name: getattr(value, name)(argument)
-        )
+        assert outcome(partial(ask, made, name, argument)) == outcome(partial(ask, value, name, argument))
     for name in ("center", "ljust", "rjust", "zfill"):
         assert getattr(made, name)(8) == getattr(value, name)(8)
     assert (argument in made) == (argument in value)
 
 
-def test_the_first_text_among_the_arguments_decides_the_type():
+def test_the_first_text_among_the_arguments_decides_the_type() -> None:
     assert tree("abc").startswith(b"a")
     assert tree(b"abc").startswith("a")
     assert tree(b"abc").startswith(("x", "a"))
@@ -152,19 +162,19 @@ def test_the_first_text_among_the_arguments_decides_the_type():
     assert bit_tree(65).startswith("A")
 
 
-def test_methods_of_one_type_use_that_type():
+def test_methods_of_one_type_use_that_type() -> None:
     assert tree(b"AB").casefold() == "ab"
     assert tree("{}!").format("hi") == "hi!"
     assert tree("12").hex() == "3132"
     assert tree(b"12").isdecimal()
 
 
-def test_bits_have_no_letters():
+def test_bits_have_no_letters() -> None:
     with pytest.raises(AttributeError, match=r"str\(tree\)\.upper"):
         bit_tree(65).upper()
 
 
-def test_containment_is_that_of_text_or_bytes():
+def test_containment_is_that_of_text_or_bytes() -> None:
     assert "b" in tree("abc")
     assert b"b" in tree("abc")
     assert tree("b") in tree("abc")
@@ -175,14 +185,14 @@ def test_containment_is_that_of_text_or_bytes():
         assert 1 in tree("abc")
 
 
-def test_a_tree_is_found_in_tuples_and_sets_of_text():
+def test_a_tree_is_found_in_tuples_and_sets_of_text() -> None:
     assert tree("a") in ("a", "b")
     assert tree("a") in {"a", "b"}
     assert bit_tree(3) in {1, 2, 3}
     assert tree("c") not in {"a", "b"}
 
 
-def test_formatting_is_formatting_of_the_text_and_of_bits_as_a_number():
+def test_formatting_is_formatting_of_the_text_and_of_bits_as_a_number() -> None:
     assert f"{tree('ab')}" == "ab"
     assert f"{tree('ab'):>4}" == "  ab"
     assert f"{bit_tree(5):04b}" == "0101"
@@ -190,12 +200,12 @@ def test_formatting_is_formatting_of_the_text_and_of_bits_as_a_number():
     assert "%d" % tree("12") == "12"  # noqa: UP031
 
 
-def test_a_number_indexes():
+def test_a_number_indexes() -> None:
     assert "abc"[bit_tree(1)] == "b"
     assert "abc"[tree("1") :] == "bc"
 
 
-def test_bytes_equal_text_by_latin_1_or_by_utf_8():
+def test_bytes_equal_text_by_latin_1_or_by_utf_8() -> None:
     assert tree(b"\xe9") == "é"
     assert tree("é".encode()) == "é"
     assert tree(b"\xe9") != "è"
@@ -214,7 +224,7 @@ def test_an_impossible_conversion_raises():
 
 
 @pytest.mark.parametrize("other", [None, 1.5, [], object()])
-def test_comparing_with_something_else_is_a_type_error(other):
+def test_comparing_with_something_else_is_a_type_error(other: Any) -> None:
     with pytest.raises(TypeError, match="<x> compares with text"):
         assert tree("x") == other
     with pytest.raises(TypeError, match="<x> compares with text"):
@@ -238,12 +248,12 @@ def test_comparing_with_something_else_is_a_type_error(other):
         ("xyzzy", "has no attribute 'xyzzy'$"),
     ],
 )
-def test_an_unknown_attribute_raises_with_a_hint(name, hint):
+def test_an_unknown_attribute_raises_with_a_hint(name: str, hint: str) -> None:
     with pytest.raises(AttributeError, match=hint):
         getattr(tree("x"), name)
     assert not hasattr(tree("x"), name)
 
 
-def test_copies_are_the_tree_itself():
+def test_copies_are_the_tree_itself() -> None:
     made = tree("x")
     assert copy.copy(made) is copy.deepcopy(made) is made.deepcopy() is made

@@ -1,12 +1,15 @@
 """A tree as spec authors see it: structure, search, equality, messages."""
 
 import operator
+from collections.abc import Iterable
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tree_strategies import deep, naive_leaves, node, parts, text_parts
 
+from palaver.trees.nested import Nested
 from palaver.trees.node import Node, NonTerminal, Parties
 from palaver.trees.tree import DerivationTree, Terminal, Tree
 from palaver.trees.values import TreeValue
@@ -16,15 +19,15 @@ PART = node("<start>", node("<a>", node("<n>", "12"), "y", sources=(SOURCE,)), n
 
 
 @pytest.fixture
-def tree():
+def tree() -> Tree:
     return Tree(PART)
 
 
-def names(trees):
+def names(trees: Iterable[Tree]) -> list[str]:
     return [str(tree.symbol) for tree in trees]
 
 
-def test_children_are_views_that_stay_the_same(tree):
+def test_children_are_views_that_stay_the_same(tree: Tree) -> None:
     assert tree.children is tree.children
     assert tree.children[0] is tree[0] is next(iter(tree))
     assert names(tree) == ["<a>", "<b>", "b'q'"]
@@ -45,7 +48,7 @@ def test_properties_of_the_manual_can_also_be_called(tree):
     assert f"{tree.is_terminal}" == repr(tree.is_terminal) == "False"
 
 
-def test_symbols_are_names_or_the_leaf_itself(tree):
+def test_symbols_are_names_or_the_leaf_itself(tree: Any) -> None:
     assert tree.symbol == tree.nonterminal == NonTerminal("<start>") == "<start>"
     assert tree.symbol.name() == "<start>"
     leaf = tree[2]
@@ -63,7 +66,7 @@ def test_symbols_are_names_or_the_leaf_itself(tree):
         _ = tree.terminal
 
 
-def test_leaves_have_nothing_below_and_nothing_special(tree):
+def test_leaves_have_nothing_below_and_nothing_special(tree: Tree) -> None:
     leaf = tree[2]
     assert leaf.children == leaf.sources == []
     assert len(leaf) == 0
@@ -74,14 +77,14 @@ def test_leaves_have_nothing_below_and_nothing_special(tree):
 
 
 @given(parts)
-def test_sizes_count_nodes_and_leaves(part):
+def test_sizes_count_nodes_and_leaves(part: Node) -> None:
     tree = Tree(part)
     assert tree.size() == len(tree.flattened()) == 1 + len(tree.descendants()) == 1 + sum(map(Tree.size, tree))
     assert tree.count_terminals() == len(naive_leaves(part))
     assert len(tree.descendant_values()) == tree.size() - 1
 
 
-def test_paths_lead_from_the_root(tree):
+def test_paths_lead_from_the_root(tree: Tree) -> None:
     inner = tree[0][0][0]
     assert inner.get_root() is tree
     assert names(inner.get_path()) == ["<start>", "<a>", "<n>", "'12'"]
@@ -93,7 +96,7 @@ def test_paths_lead_from_the_root(tree):
     assert source.get_root() is tree
 
 
-def test_an_index_is_a_position(tree):
+def test_an_index_is_a_position(tree: Any) -> None:
     with pytest.raises(IndexError, match="<start> has no child 9, only 3"):
         _ = tree[9]
     for where in ((0, 1), "<a>", 1.5, None):
@@ -103,7 +106,7 @@ def test_an_index_is_a_position(tree):
 
 
 @given(parts, st.slices(5))
-def test_a_slice_is_the_slice_of_the_children(part, where):
+def test_a_slice_is_the_slice_of_the_children(part: Node, where: slice) -> None:
     tree = Tree(part)
     cut = tree[where]
     assert [child.node for child in cut] == list(part.children[where])
@@ -112,15 +115,15 @@ def test_a_slice_is_the_slice_of_the_children(part, where):
 
 
 @given(text_parts, st.slices(5))
-def test_a_slice_compares_with_text_and_by_value(part, where):
+def test_a_slice_compares_with_text_and_by_value(part: Node, where: slice) -> None:
     cut = Tree(part)[where]
-    text = "".join("".join(naive_leaves(child)) for child in part.children[where])
+    text = "".join("".join(map(str, naive_leaves(child))) for child in part.children[where])
     assert cut == text == str(cut)
     assert cut == Tree(text)
     assert cut == Tree(node("<x>", node("<y>", text)))[:]
 
 
-def test_searching_goes_breadth_first_through_sources_too(tree):
+def test_searching_goes_breadth_first_through_sources_too(tree: Tree) -> None:
     found = list(tree.find_subtrees("<n>"))
     assert found == [tree[0][0], tree[0].sources[0]]
     assert [place.path for place in found] == [(0, 0), (0, -1)]
@@ -130,7 +133,7 @@ def test_searching_goes_breadth_first_through_sources_too(tree):
 
 
 @pytest.mark.parametrize("symbol", ["<n>", "n", NonTerminal("<n>")])
-def test_a_symbol_is_named_with_or_without_brackets(tree, symbol):
+def test_a_symbol_is_named_with_or_without_brackets(tree: Tree, symbol: str) -> None:
     assert len(list(tree.find_subtrees(symbol))) == 2
     assert len(tree.find_all_trees(symbol)) == 2
     assert len(tree.find_all_nodes(symbol, exclude_read_only=False)) == len(tree.find_all_nodes(symbol)) == 2
@@ -138,7 +141,7 @@ def test_a_symbol_is_named_with_or_without_brackets(tree, symbol):
     assert tree.find_direct_trees(symbol) == []
 
 
-def test_positions_in_the_flattened_tree(tree):
+def test_positions_in_the_flattened_tree(tree: Tree) -> None:
     assert names(tree.flattened()) == ["<start>", "<a>", "<n>", "'12'", "'y'", "<b>", "0", "1", "b'q'"]
     assert [tree.get_index(place) for place in tree.flattened()] == list(range(9))
     assert tree.get_index(Tree(node("<b>", 0, 1))) == 5
@@ -147,7 +150,7 @@ def test_positions_in_the_flattened_tree(tree):
     assert list(tree.get_non_terminal_symbols()) == ["<start>", "<a>", "<n>", "<b>"]
 
 
-def test_values_of_the_parts(tree):
+def test_values_of_the_parts(tree: Tree) -> None:
     assert tree[0].children_values() == ["12", "y"]
     assert tree[0].descendant_values() == ["12", "12", "y"]
     assert isinstance(tree[0].value(), TreeValue)
@@ -161,14 +164,14 @@ def test_values_of_the_parts(tree):
     assert not tree[0].should_be_serialized_to_bytes()
 
 
-def test_every_way_of_showing_is_a_method(tree):
+def test_every_way_of_showing_is_a_method(tree: Tree) -> None:
     assert tree[2].to_tree() == "Tree(b'q')"
     assert tree[2].to_repr() == repr(tree[2]) == "DerivationTree(b'q')"
     assert tree[1].to_value() == "0b01"
     assert tree[1].to_grammar() == "<b> ::= 0 1  # Position 0x0000 (0), bits 7-6; 0b01"
 
 
-def test_trees_of_one_symbol_are_equal_in_structure():
+def test_trees_of_one_symbol_are_equal_in_structure() -> None:
     flat, nested = node("<a>", "x", "y"), node("<a>", node("<b>", "x"), "y")
     assert Tree(flat) == Tree(node("<a>", "x", "y"))
     assert Tree(flat) != Tree(nested)
@@ -177,7 +180,7 @@ def test_trees_of_one_symbol_are_equal_in_structure():
     assert Tree(flat) != Tree(node("<a>", "x", "y", parties=Parties("C")))
 
 
-def test_trees_of_different_symbols_are_equal_in_value():
+def test_trees_of_different_symbols_are_equal_in_value() -> None:
     assert Tree(node("<a>", "x", "y")) == Tree(node("<b>", "xy"))
     assert Tree(node("<a>", "x")) != Tree(node("<b>", "y"))
     assert Tree(node("<a>", 1, 0)) == Tree(node("<b>", 0, 1, 0))
@@ -189,7 +192,7 @@ def test_a_message_sent_equals_the_same_message_received():
 
 
 @given(parts, parts, parts)
-def test_equality_and_hash_obey_their_laws(one, two, three):
+def test_equality_and_hash_obey_their_laws(one: Node, two: Node, three: Node) -> None:
     trees = [Tree(part) for part in (one, two, three)]
     for left in trees:
         assert left == Tree(left.node)
@@ -199,7 +202,7 @@ def test_equality_and_hash_obey_their_laws(one, two, three):
                 assert hash(left) == hash(right)
 
 
-def test_messages_come_in_order_and_can_be_indexed_sliced_and_iterated():
+def test_messages_come_in_order_and_can_be_indexed_sliced_and_iterated() -> None:
     hello = node("<hello>", "HELO", parties=Parties("Client", "Server"))
     reply = node("<reply>", "250", parties=Parties("Server"))
     tree = Tree(node("<start>", node("<talk>", hello, reply), node("<rest>", hello)))
@@ -219,7 +222,7 @@ def test_messages_come_in_order_and_can_be_indexed_sliced_and_iterated():
         next(tree[0][0][0].protocol_msgs())
 
 
-def test_trees_are_values(tree):
+def test_trees_are_values(tree: Any) -> None:
     assert tree.read_only
     assert tree.set_all_read_only(False) is None
     for edit in (tree.set_children, tree.add_child, tree.remove_child):
@@ -232,13 +235,13 @@ def test_trees_are_values(tree):
         tree.replace("a", "b", 1)
 
 
-def test_a_tree_is_made_of_nested_pairs():
-    nested = ("<start>", [("<a>", [("x", []), ("<e>", [])]), (b"y", []), (1, [])])
+def test_a_tree_is_made_of_nested_pairs() -> None:
+    nested: Nested = ("<start>", [("<a>", [("x", []), ("<e>", [])]), (b"y", []), (1, [])])
     assert DerivationTree.from_tree(nested).node == node("<start>", node("<a>", "x", node("<e>")), b"y", 1)
     assert DerivationTree.from_tree(("abc", [])).node == "abc"
 
 
-def test_nothing_is_too_deep():
+def test_nothing_is_too_deep() -> None:
     tree = Tree(deep())
     deepest = tree.flattened()[-1]
     assert tree.size() == 40_000
@@ -253,7 +256,7 @@ def test_nothing_is_too_deep():
     assert tree.protocol_msgs() == []
     assert list(tree.get_non_terminal_symbols()) == ["<deep>"]
     assert len(repr(tree)) > 20_000
-    nested = ("x", [])
+    nested: Nested = ("x", [])
     for _ in range(20_000):
         nested = ("<a>", [nested])
     assert Tree.from_tree(nested) == "x"

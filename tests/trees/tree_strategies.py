@@ -12,11 +12,11 @@ blobs = st.binary(max_size=3)
 bits = st.integers(0, 1)
 
 
-def nodes_over(leaves: st.SearchStrategy[Leaf]) -> st.SearchStrategy[Part]:
+def nodes_over(leaves: st.SearchStrategy[Leaf]) -> st.SearchStrategy[Node]:
     """Nodes over these leaves, some with sources."""
     generated = (Node(NonTerminal("<s>"), ("1",)),)
 
-    def above(parts: st.SearchStrategy[Part]) -> st.SearchStrategy[Part]:
+    def above(parts: st.SearchStrategy[Part]) -> st.SearchStrategy[Node]:
         sources = st.sampled_from([(), generated])
         return st.tuples(symbols, st.lists(parts, max_size=4).map(tuple), sources).map(lambda made: Node(*made))
 
