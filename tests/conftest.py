@@ -13,9 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from palaver.cli.main import run
 from servers.common import ALL_SERVERS, missing, must_all_be_there
+
+# How long an example takes says more about what else runs on the machine. Nothing here takes longer than `timeout`.
+settings.register_profile("palaver", deadline=None)
+settings.load_profile("palaver")
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

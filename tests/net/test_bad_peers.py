@@ -11,6 +11,7 @@ import pytest
 
 from palaver.session.events import Tls
 from palaver.testing import HangUp, Hear, Pause, Reset, Say, ScriptedPeer, SocketWorld, Step, StopTalking
+from servers.common import needs_openssl
 
 SPEC = """
 <start> ::= <Server:hello> (<Client:ask> <Server:answer>){2} <Client:quit> <Server:bye>
@@ -153,6 +154,7 @@ def test_an_endless_handshake_ends_at_the_timeout(palaver: Any) -> None:
     assert talked.summary == "2 sessions, 0 messages sent, 0 received, 2 tls failure"
 
 
+@needs_openssl
 def test_a_peer_that_encrypts_is_talked_to(talk_to: Callable[..., Any]) -> None:
     talked = talk_to(ScriptedPeer(GOOD, times=2, tls=Tls()), SPEC, "-n", "2", scheme="tls")
     assert (talked.code, talked.said) == (0, "")

@@ -11,6 +11,8 @@ from catalogue import Bug, kinds
 
 from servers.dns import small
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = Path(dns_bugs.__file__)
 SPECS = SCRIPT.parents[2] / "src" / "palaver" / "specs"
 SPEC_OF = {"udp": SPECS / "dns.fan", "tcp": SPECS / "dns_tcp.fan"}

@@ -13,6 +13,8 @@ from dns_client_bugs import BUGS, RIGHT
 import palaver as palaver_
 from listening import listening
 
+pytestmark = pytest.mark.slow
+
 SPECS = Path(palaver_.__file__).parent / "specs"
 SPEC_OF = {"udp": SPECS / "dns.fan", "tcp": SPECS / "dns_tcp.fan"}
 KIND_OF = {"udp": socket.SOCK_DGRAM, "tcp": socket.SOCK_STREAM}

@@ -54,6 +54,7 @@ def test_a_wrong_server_is_found_out(palaver: Any, ports: dict[str, str], bug: B
     assert PEERS_FAULTS.issuperset(kinds(talked.summary)), talked.said
 
 
+@pytest.mark.slow
 def test_the_right_server_is_not_suspected(palaver: Any, ports: dict[str, str]) -> None:
     most = max(bug.sessions for bug in SERVERS)
     talked = talk(palaver, "ftp.fan", most, "--client", ports["Right"])
@@ -68,6 +69,7 @@ def test_a_wrong_client_is_found_out(palaver: Any, bug: Bug) -> None:
     assert PEERS_FAULTS.issuperset(kinds(talked.summary)), talked.said
 
 
+@pytest.mark.slow
 def test_the_right_client_is_not_suspected(palaver: Any) -> None:
     talked = talk(palaver, "ftp_clients.fan", 20, *client("Client"))
     assert (talked.code, kinds(talked.summary)) == (0, []), talked.said

@@ -53,6 +53,7 @@ def test_a_wrong_client_is_found_out(palaver: Any, bug: Bug) -> None:
     assert (talked.code, kinds(talked.summary)) == (1, [bug.finding]), talked.said
 
 
+@pytest.mark.slow
 def test_the_right_server_is_not_suspected(palaver: Any, ports: dict[str, str]) -> None:
     most = max(bug.sessions for bug in smtp_bugs.BUGS)
     talked = talk_to_server(palaver, ports["MailSession"], most)
@@ -60,6 +61,7 @@ def test_the_right_server_is_not_suspected(palaver: Any, ports: dict[str, str]) 
     assert talked.summary.endswith("no findings")
 
 
+@pytest.mark.slow
 def test_the_right_client_is_not_suspected(palaver: Any) -> None:
     most = max(bug.sessions for bug in smtp_client_bugs.BUGS)
     talked = talk_to_client(palaver, "Client", most)

@@ -14,6 +14,8 @@ from catalogue import Bug, kinds
 
 import palaver as palaver_
 
+pytestmark = pytest.mark.slow
+
 SPECS = Path(palaver_.__file__).parent / "specs"
 
 

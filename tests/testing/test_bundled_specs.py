@@ -12,6 +12,7 @@ from palaver.compiled import Spec
 from palaver.session.engine import Patience
 from palaver.session.findings import Verdict
 from palaver.testing import MemoryWorld, Pair, SocketWorld, converse, in_pieces, libraries_in, straight
+from servers.common import needs_openssl
 
 ROOT = Path(__file__).parent.parent.parent
 FOLDERS = ["examples", "benchmarks/talking", "src/palaver/specs"]
@@ -26,6 +27,9 @@ BOTH_SIDED = [name for path in PATHS if (name := path.relative_to(ROOT).as_posix
 
 # Where the spec means datagrams, on a stream it would not be clear where a message ends.
 DATAGRAMS = {"src/palaver/specs/dns.fan"}
+
+# Where there is encryption, over sockets a certificate is needed.
+ENCRYPTED = {"src/palaver/specs/ftp_tls.fan", "src/palaver/specs/smtp_starttls.fan"}
 
 # Who speaks through a library that connects by itself.
 LIBRARIES = {"src/palaver/specs/rest.fan", "src/palaver/specs/llm.fan"}
@@ -72,7 +76,9 @@ def test_both_sides_of_a_bundled_spec_talk_in_memory(name: str) -> None:
     check(talked(name, MemoryWorld(wire=wire), seed=1))
 
 
-@pytest.mark.parametrize("name", BOTH_SIDED)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=needs_openssl if name in ENCRYPTED else ()) for name in BOTH_SIDED]
+)
 def test_both_sides_of_a_bundled_spec_talk_over_sockets(name: str) -> None:
     with SocketWorld() as world:
         check(talked(name, world, seed=2))

@@ -14,6 +14,7 @@ import palaver
 from palaver.session.engine import Patience
 from palaver.session.findings import Verdict
 from palaver.testing import MemoryWorld, Pair, SocketWorld, Wire, converse, in_pieces
+from servers.common import needs_openssl
 from testing.wires import CALM, dialogues, wires
 
 ROOT = Path(__file__).parent.parent.parent
@@ -142,7 +143,13 @@ def test_a_race_has_only_legal_outcomes(race: str, caller: str) -> None:
 
 @pytest.mark.parametrize("name", SPECS)
 @pytest.mark.parametrize(
-    "address", ["tcp://127.0.0.1:0", "tcp://[::1]:0", "unix:{folder}/so=cket", "tls://127.0.0.1:0"]
+    "address",
+    [
+        "tcp://127.0.0.1:0",
+        "tcp://[::1]:0",
+        "unix:{folder}/so=cket",
+        pytest.param("tls://127.0.0.1:0", marks=needs_openssl),
+    ],
 )
 def test_two_sessions_talk_over_sockets(name: str, address: str, tmp_path: Path) -> None:
     with SocketWorld() as world:

@@ -20,6 +20,12 @@ from palaver.testing import (
     Step,
     StopTalking,
 )
+from servers.common import needs_openssl
+
+# Over sockets, a server that encrypts needs a certificate.
+encrypted = pytest.mark.parametrize(
+    "world", [MemoryWorld, pytest.param(SocketWorld, marks=needs_openssl)], indirect=True
+)
 
 
 @pytest.fixture(params=[MemoryWorld, SocketWorld])

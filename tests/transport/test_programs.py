@@ -15,10 +15,12 @@ from palaver.session.events import Close, Closed, Failed, Finish, Open, Opened, 
 from palaver.transport import Loop, ManualClock
 from transport.hearing import Ear
 
+TOLD, LOOKED_FOR = "the system tells when a program ends", "we have to look"
 
-@pytest.fixture(params=["the system tells when a program ends", "we have to look"])
+
+@pytest.fixture(params=[TOLD, LOOKED_FOR])
 def ways_to_know_the_end(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    if request.param == "we have to look":
+    if request.param == LOOKED_FOR:
         monkeypatch.delattr(os, "pidfd_open", raising=False)
 
 

@@ -14,6 +14,7 @@ from palaver.addresses import Address
 from palaver.session.events import Close, Closed, Failed, Finish, Open, Opened, Received, Send, Tls
 from palaver.transport import Loop
 from palaver.transport.memory import MemoryLoop, MemoryWorld, in_pieces
+from servers.common import needs_openssl
 from transport.hearing import Ear
 
 PLENTY = bytes(range(256)) * 8192
@@ -65,7 +66,8 @@ PAIRS: dict[str, Callable[[Path], Pair]] = {
 }
 
 
-@pytest.fixture(params=PAIRS)
+# A server that encrypts needs a certificate.
+@pytest.fixture(params=[pytest.param(name, marks=needs_openssl if name.startswith("tls") else ()) for name in PAIRS])
 def pair(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Pair]:
     if request.param == "tcp6" and not has_ipv6():
         pytest.skip("this machine has no IPv6")
