@@ -17,7 +17,6 @@ from palaver.session.events import (
     Tls,
 )
 from palaver.transport.memory import MemoryLoop, MemoryWorld, in_pieces
-from transport.hearing import Ear
 
 TCP = Address("tcp", "127.0.0.1", 4000)
 UDP = Address("udp", "127.0.0.1", 4000)

@@ -13,7 +13,6 @@ from recorder import Recorder
 from palaver.addresses import Address
 from palaver.session.events import Close, Closed, Failed, Finish, Open, Opened, Received, Send, Tls
 from palaver.transport import Loop, ManualClock
-from transport.hearing import Ear
 
 TOLD, LOOKED_FOR = "the system tells when a program ends", "we have to look"
 

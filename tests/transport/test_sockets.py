@@ -5,7 +5,6 @@ import resource
 import socket
 import struct
 from pathlib import Path
-from typing import Literal
 
 import pytest
 from recorder import Recorder
@@ -13,8 +12,6 @@ from recorder import Recorder
 from palaver.addresses import Address
 from palaver.session.events import Close, Closed, Failed, Open, Opened, Passed, Received, Send
 from palaver.transport import Loop, ManualClock
-from servers.common import free_port
-from transport.hearing import Ear
 
 
 def connect_to(server: socket.socket) -> Open:

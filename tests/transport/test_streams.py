@@ -15,7 +15,6 @@ from palaver.session.events import Close, Closed, Failed, Finish, Open, Opened, 
 from palaver.transport import Loop
 from palaver.transport.memory import MemoryLoop, MemoryWorld, in_pieces
 from servers.common import needs_openssl
-from transport.hearing import Ear
 
 PLENTY = bytes(range(256)) * 8192
 

@@ -12,7 +12,6 @@ from palaver.session.events import Close, Closed, Failed, Finish, Open, Opened, 
 from palaver.transport import Loop, ManualClock
 from palaver.transport.certificate import make_certificate
 from servers.common import needs_openssl
-from transport.hearing import Ear
 
 pytestmark = needs_openssl
 

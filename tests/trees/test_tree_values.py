@@ -17,7 +17,7 @@ from tree_strategies import (
 )
 
 from palaver.errors import ConversionError
-from palaver.trees.node import Node, Part
+from palaver.trees.node import Node
 from palaver.trees.tree import Tree
 from palaver.trees.values import (
     Kind,
