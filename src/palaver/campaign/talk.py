@@ -14,7 +14,8 @@ from palaver.campaign.target import PORT, Target, TargetError, command_of
 from palaver.chance import Chance
 from palaver.compiled import Spec, load
 from palaver.errors import PalaverError
-from palaver.navigation import store
+from palaver.navigation.store import read as read_coverage
+from palaver.navigation.store import write as write_coverage
 from palaver.navigation.goals import Goal
 from palaver.navigation.guidance import Guidance
 from palaver.party import ConnectionMode
@@ -88,14 +89,14 @@ def talk(
     guidance = Guidance(play, Chance(seed), k=k, goal=Goal(goal), follows_the_paper=schedule == "paper")
     file = None if coverage_file is None else Path(coverage_file)
     if file is not None and file.exists():
-        guidance.go_on_from(store.read(file))
+        guidance.go_on_from(read_coverage(file))
     loop = Loop(connect_timeout=timeout, startup_patience=wait_for_server)
 
     def at_end() -> None:
         # What was found out is written first: who is in a hurry may interrupt once more while all is closed.
         try:
             if file is not None:
-                store.write(file, **guidance.as_data())
+                write_coverage(file, **guidance.as_data())
         finally:
             loop.close()
 

@@ -120,7 +120,7 @@ def _all_code(files: Sequence[SpecFile], grammar: Grammar) -> Iterator[ast.AST]:
             yield rule.generator.python
     for constraint in grammar.constraints:
         yield from (expression.python for expression in expressions_of(constraint.formula))
-    yield from (goal.expression.python for goal in grammar.goals)
+    yield from (goal.expression.python for goal in grammar.objectives)
 
 
 def _folders(files: Sequence[SpecFile]) -> list[Path]:

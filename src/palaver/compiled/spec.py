@@ -195,7 +195,7 @@ class Spec:
 
     @cached_property
     def _goals(self) -> tuple[Callable[[Tree], float], ...]:
-        return tuple(compile_goal(goal, self.analysis, self.namespace.names) for goal in self.grammar.goals)
+        return tuple(compile_goal(goal, self.analysis, self.namespace.names) for goal in self.grammar.objectives)
 
     # --- reading -----------------------------------------------------------------------------------------------------
 

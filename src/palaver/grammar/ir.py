@@ -8,23 +8,7 @@ from functools import cached_property
 
 from palaver.source import Source
 from palaver.spec.ast import Bit, Constraint, Expr, Goal, Literal, Path, Pattern, Rule, Setting
-
-# Transition: other rooms import these from here.
-from palaver.spec.traversal import computed_bounds as computed_bounds
-from palaver.spec.traversal import expressions_of as expressions_of
-from palaver.spec.traversal import first_expression as first_expression
-from palaver.spec.traversal import map_bounds as map_bounds
-from palaver.spec.traversal import refs as refs
-from palaver.spec.traversal import selectors_of as paths_of
-from palaver.spec.traversal import symbols_in as mentioned
-from palaver.spec.traversal import symbols_of as symbols_of
-from palaver.spec.traversal import walk as walk
-
-__all__ = [
-    "Grammar", "bodies_below", "computed_bounds", "expressions_of", "first_expression", "map_bounds", "mentioned",
-    "paths_of", "refs", "source_of", "symbols_of", "tracked_selectors", "uses_binary", "walk",
-]  # fmt: skip
-# End of transition.
+from palaver.spec.traversal import computed_bounds, refs, walk
 
 
 @dataclass(frozen=True)
@@ -40,11 +24,6 @@ class Grammar:
     objectives: tuple[Goal, ...] = ()
     settings: tuple[Setting, ...] = ()
     own: frozenset[str] = field(default=frozenset(), compare=False)
-
-    @property
-    def goals(self) -> tuple[Goal, ...]:
-        """Transition: the objectives."""
-        return self.objectives
 
     @cached_property
     def bodies(self) -> dict[str, Expr]:

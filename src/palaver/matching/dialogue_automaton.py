@@ -52,7 +52,7 @@ __all__ = [
     "ComputedLoopTerm",
     "DialogueAutomaton",
     "DialogueRules",
-    "DialogueState",
+    "DiagramState",
     "DialogueTerm",
     "DottedRule",
     "EmptyTextTerm",
@@ -72,15 +72,15 @@ __all__ = [
 ]  # fmt: skip
 
 
-class DialogueState:
+class DiagramState:
     """A stack: a dotted rule on top of the state that follows (None: the rule is that of the whole dialogue)."""
 
-    __slots__ = ("__weakref__", "can_end", "following", "is_asking", "moves", "position", "steps")
+    __slots__ = ("__weakref__", "can_end", "following", "depends_on_fields", "moves", "position", "steps")
 
-    def __init__(self, position: DottedRule, following: DialogueState | None, *, is_asking: bool) -> None:
+    def __init__(self, position: DottedRule, following: DiagramState | None, *, depends_on_fields: bool) -> None:
         self.position = position
         self.following = following
-        self.is_asking = is_asking
+        self.depends_on_fields = depends_on_fields
         # Cached, unless the state is asking:
         self.moves: tuple[MessageType, ...] | None = None
         self.can_end = False
@@ -95,10 +95,10 @@ class MessageTransition:
     taken from `level`; `closing` ends its rule if the message is the last of it.
     """
 
-    level: DialogueState  # the state where the route begins
+    level: DiagramState  # the state where the route begins
     route: Route
     # A weak reference: states cache their transitions, so a strong one would keep all states alive.
-    future: ref[DialogueState]
+    future: ref[DiagramState]
     closing: tuple[TreeAction, ...] | None = None
     ending: tuple[TreeAction, ...] = ()
     then: MessageTransition | None = None
@@ -114,21 +114,21 @@ class DialogueAutomaton:
     def __init__(self, dialogue: DialogueGrammar, bound: BoundEvaluator, distinguished: Collection[str]) -> None:
         self.positions = DialogueRules(dialogue, bound, distinguished)
         self._order = {move: number for number, move in enumerate(dialogue.messages)}
-        self._states: WeakValueDictionary[tuple[DottedRule, DialogueState | None], DialogueState] = (
+        self._states: WeakValueDictionary[tuple[DottedRule, DiagramState | None], DiagramState] = (
             WeakValueDictionary()
         )
-        self._kept: deque[DialogueState] = deque(maxlen=MAX_KEPT_STATES)
-        self._ahead: WeakKeyDictionary[DialogueState, frozenset[str]] = WeakKeyDictionary()
+        self._kept: deque[DiagramState] = deque(maxlen=MAX_KEPT_STATES)
+        self._ahead: WeakKeyDictionary[DiagramState, frozenset[str]] = WeakKeyDictionary()
         self.beginning = self._state(self.positions.beginning, None)
 
-    def _state(self, position: DottedRule, following: DialogueState | None) -> DialogueState:
+    def _state(self, position: DottedRule, following: DiagramState | None) -> DiagramState:
         key = (position, following)
         state = self._states.get(key)
         if state is None:
-            is_asking = self.positions.is_asking(position) or (
-                following is not None and following.is_asking and position.ending is not None
+            depends_on_fields = self.positions.depends_on_fields(position) or (
+                following is not None and following.depends_on_fields and position.ending is not None
             )
-            state = self._states[key] = DialogueState(position, following, is_asking=is_asking)
+            state = self._states[key] = DiagramState(position, following, depends_on_fields=depends_on_fields)
             self._kept.append(state)
         return state
 
@@ -136,9 +136,9 @@ class DialogueAutomaton:
         """Build the states that are not too far ahead now."""
         self.ahead(self.beginning)
 
-    def moves(self, state: DialogueState, fields: LoopFields | None) -> tuple[MessageType, ...]:
+    def moves(self, state: DiagramState, fields: LoopFields | None) -> tuple[MessageType, ...]:
         """The message types that may come next, in the order of the spec."""
-        if state.is_asking:
+        if state.depends_on_fields:
             return self.in_order(
                 move for level in self._levels(state, fields) for move in self._moves_at(level, fields)
             )
@@ -146,11 +146,11 @@ class DialogueAutomaton:
             self._find_out(state)
         return state.moves or ()
 
-    def can_end(self, state: DialogueState, fields: LoopFields | None) -> bool:
+    def can_end(self, state: DiagramState, fields: LoopFields | None) -> bool:
         """Return True if the session may end here."""
-        if state.is_asking:
+        if state.depends_on_fields:
             *_, last = self._levels(state, fields)
-            if last.is_asking:
+            if last.depends_on_fields:
                 return last.following is None and self.positions.ending(last.position, fields) is not None
             return self.can_end(last, None)
         if state.moves is None:
@@ -158,44 +158,44 @@ class DialogueAutomaton:
         return state.can_end
 
     def steps(
-        self, state: DialogueState, move: MessageType, fields: LoopFields | None
+        self, state: DiagramState, move: MessageType, fields: LoopFields | None
     ) -> tuple[MessageTransition, ...]:
         """All transitions by a message, the preferred first."""
-        if not state.is_asking:
+        if not state.depends_on_fields:
             return self._known_steps(state, move)
         found: tuple[MessageTransition, ...] = ()
         for level in reversed(list(self._levels(state, fields))):
-            if level.is_asking:
+            if level.depends_on_fields:
                 routes = self.positions.routes(level.position, fields).get(move, [])
                 found = self._merged(level, routes, self.positions.ending(level.position, fields), found)
             else:
                 found = self._known_steps(level, move)
         return found
 
-    def future_after(self, step: MessageTransition) -> DialogueState:
+    def future_after(self, step: MessageTransition) -> DiagramState:
         """The state after a transition."""
         state = step.future()
         return state if state is not None else self.lead(step.level, step.route)
 
-    def covers(self, one: DialogueState, other: DialogueState) -> bool:
+    def covers(self, one: DiagramState, other: DiagramState) -> bool:
         """Return True if `one` can go on in all ways that `other` can, because it becomes `other` when rules end."""
-        state: DialogueState | None = one
+        state: DiagramState | None = one
         for _ in range(MAX_ENDINGS_COMPARED):
             if state is other:
                 return True
-            if state is None or state.is_asking or state.position.ending is None:
+            if state is None or state.depends_on_fields or state.position.ending is None:
                 return False
             state = state.following
         return False
 
-    def ahead(self, state: DialogueState) -> frozenset[str]:
+    def ahead(self, state: DiagramState) -> frozenset[str]:
         """The symbols of the messages that may still come; of all messages, if there are too many states ahead."""
         ahead = self._ahead.get(state)
         if ahead is None:
             ahead = self._ahead[state] = self._look_ahead(state)
         return ahead
 
-    def _look_ahead(self, state: DialogueState) -> frozenset[str]:
+    def _look_ahead(self, state: DiagramState) -> frozenset[str]:
         fields = AnyFields(self.positions) if self.positions.has_computed_loops else None
         symbols: set[str] = set()
         todo = [state]
@@ -213,10 +213,10 @@ class DialogueAutomaton:
                         todo.append(after)
         return frozenset(symbols)
 
-    def _find_out(self, state: DialogueState) -> None:
+    def _find_out(self, state: DiagramState) -> None:
         """Cache the moves from a state and whether it can end, after those of all that it becomes when rules end."""
-        levels: list[DialogueState] = []
-        level: DialogueState | None = state
+        levels: list[DiagramState] = []
+        level: DiagramState | None = state
         while level is not None and level.moves is None:
             levels.append(level)
             level = level.following if level.position.ending is not None else None
@@ -226,9 +226,9 @@ class DialogueAutomaton:
             more = () if following is None else following.moves or ()
             level.moves = self.in_order((*self.positions.routes(level.position, None), *more))
 
-    def _known_steps(self, state: DialogueState, move: MessageType) -> tuple[MessageTransition, ...]:
-        levels: list[DialogueState] = []
-        level: DialogueState | None = state
+    def _known_steps(self, state: DiagramState, move: MessageType) -> tuple[MessageTransition, ...]:
+        levels: list[DiagramState] = []
+        level: DiagramState | None = state
         while level is not None and move not in level.steps and move in self.moves(level, None):
             levels.append(level)
             level = level.following if level.position.ending is not None else None
@@ -238,18 +238,18 @@ class DialogueAutomaton:
             level.steps[move] = self._merged(level, routes, level.position.ending, later)
         return state.steps.get(move, ())
 
-    def _levels(self, state: DialogueState, fields: LoopFields | None) -> Iterator[DialogueState]:
+    def _levels(self, state: DiagramState, fields: LoopFields | None) -> Iterator[DiagramState]:
         """This state, and those it becomes when rules end, up to the first that is not asking."""
-        level: DialogueState | None = state
+        level: DiagramState | None = state
         while level is not None:
             yield level
-            if not level.is_asking or self.positions.ending(level.position, fields) is None:
+            if not level.depends_on_fields or self.positions.ending(level.position, fields) is None:
                 return
             level = level.following
 
-    def _moves_at(self, level: DialogueState, fields: LoopFields | None) -> Iterable[MessageType]:
+    def _moves_at(self, level: DiagramState, fields: LoopFields | None) -> Iterable[MessageType]:
         """The moves of this level alone; if it is not asking, also of all below it."""
-        return self.positions.routes(level.position, fields) if level.is_asking else self.moves(level, None)
+        return self.positions.routes(level.position, fields) if level.depends_on_fields else self.moves(level, None)
 
     def in_order(self, moves: Iterable[MessageType]) -> tuple[MessageType, ...]:
         """Each once, in the order of the spec."""
@@ -257,7 +257,7 @@ class DialogueAutomaton:
 
     def _merged(
         self,
-        level: DialogueState,
+        level: DiagramState,
         routes: list[Route],
         ending: tuple[TreeAction, ...] | None,
         later: tuple[MessageTransition, ...],
@@ -270,7 +270,7 @@ class DialogueAutomaton:
                 step = MessageTransition(then.level, then.route, ref(state), then.closing, ending, then)
                 found.append((state, step))
         if not self.positions.distinguished:
-            kept: list[tuple[DialogueState, MessageTransition]] = []
+            kept: list[tuple[DiagramState, MessageTransition]] = []
             for state, step in found:
                 if not any(self.covers(other, state) for other, _ in kept):
                     kept.append((state, step))
@@ -279,11 +279,11 @@ class DialogueAutomaton:
             MOST_HYPOTHESES.reached()
         return tuple(step for _, step in found[:MOST_HYPOTHESES])
 
-    def _step(self, level: DialogueState, route: Route) -> MessageTransition:
+    def _step(self, level: DiagramState, route: Route) -> MessageTransition:
         closing = route.after.ending if route.after.is_over else None
         return MessageTransition(level, route, ref(self.lead(level, route)), closing=closing)
 
-    def lead(self, level: DialogueState, route: Route) -> DialogueState:
+    def lead(self, level: DiagramState, route: Route) -> DiagramState:
         """The state at the end of a route."""
         state = level.following
         for position in route.pushed:

@@ -229,10 +229,10 @@ class DialogueRules:
         """The left corners of trees of a recursive group that begin now."""
         if group not in self._growing:
             found = self._explored(group, None)
-            is_asking = any(each.is_asking for each in found)
-            self._growing[group] = LeftCornerTable(group, _corners_of(found), is_asking=is_asking)
+            depends_on_fields = any(each.depends_on_fields for each in found)
+            self._growing[group] = LeftCornerTable(group, _corners_of(found), depends_on_fields=depends_on_fields)
         always = self._growing[group]
-        if fields is None or not always.is_asking:
+        if fields is None or not always.depends_on_fields:
             return always
         if group not in fields.growing:
             corners = _corners_of(self._explored(group, fields))
@@ -246,15 +246,15 @@ class DialogueRules:
 
     def routes(self, position: DottedRule, fields: LoopFields | None) -> dict[MessageType, list[Route]]:
         """All routes from a dotted rule, the preferred first."""
-        if fields is None or not self.is_asking(position):
+        if fields is None or not self.depends_on_fields(position):
             return self._found(position).routes
         if position not in fields.found:
             fields.found[position] = PredictionClosure(self, fields).run(position)
         return fields.found[position].routes
 
-    def is_asking(self, position: DottedRule) -> bool:
+    def depends_on_fields(self, position: DottedRule) -> bool:
         """Return True if the next message, or the end, may depend on fields."""
-        return self.has_computed_loops and self._found(position).is_asking
+        return self.has_computed_loops and self._found(position).depends_on_fields
 
     def _found(self, position: DottedRule) -> ClosureResult:
         if position.found is None:
@@ -263,7 +263,7 @@ class DialogueRules:
 
     def ending(self, position: DottedRule, fields: LoopFields | None) -> tuple[TreeAction, ...] | None:
         """The actions that end a dotted rule without a message; None if one must come."""
-        if fields is None or not self.is_asking(position):
+        if fields is None or not self.depends_on_fields(position):
             return position.ending
         if isinstance(position.item, LeftCornerTerm) and position.growing is not None:
             return self._growth_to_goal(position.growing, position.item, fields)

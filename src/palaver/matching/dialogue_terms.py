@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
-from palaver.grammar import cycles
+from palaver.grammar.cycles import circles
 from palaver.matching.dialogue_grammar import DialogueGrammar, MessageType
 from palaver.spec.ast import Bit, Bound, Choice, Expr, Literal, Pattern, Permutation, Ref, Repeat, Sequence
 from palaver.trees.node import Node, NonTerminal, Part
@@ -233,7 +233,7 @@ def left_recursive_groups(
     edges: dict[str, tuple[NonTerminal, ...]] = {
         name: tuple(dict.fromkeys(_beginnings(item, is_empty))) for name, item in rules.items()
     }
-    return cycles.circles(edges, rules)
+    return circles(rules, edges)
 
 
 def _beginnings(item: DialogueTerm, is_empty: Callable[[DialogueTerm], bool]) -> Iterator[NonTerminal]:

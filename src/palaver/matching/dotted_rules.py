@@ -74,8 +74,8 @@ class LeftCorner(NamedTuple):
 class LeftCornerTable:
     """The left corners of a recursive group, as the fields have them when the first tree begins."""
 
-    def __init__(self, group: RecursiveGroup, corners: tuple[LeftCorner, ...], *, is_asking: bool = False) -> None:
-        self.is_asking = is_asking  # True if fields may add others
+    def __init__(self, group: RecursiveGroup, corners: tuple[LeftCorner, ...], *, depends_on_fields: bool = False) -> None:
+        self.depends_on_fields = depends_on_fields  # True if fields may add others
         self._corners: dict[str, list[LeftCorner]] = {name: [] for name in group}
         for corner in corners:
             self._corners[corner.symbol].append(corner)
@@ -101,10 +101,10 @@ class LeftCornerTable:
 
 
 class ClosureResult(NamedTuple):
-    """All routes from a dotted rule, the preferred first; `is_asking` if fields may add others."""
+    """All routes from a dotted rule, the preferred first; `depends_on_fields` if fields may add others."""
 
     routes: dict[MessageType, list[Route]]
-    is_asking: bool
+    depends_on_fields: bool
     corners: tuple[LeftCorner, ...]
 
 
@@ -140,7 +140,7 @@ class PredictionClosure:
         self._empty = positions.empty if fields is None else fields.empty
         self._routes: dict[tuple[object, ...], Route] = {}
         self._corners: list[LeftCorner] = []
-        self._is_asking = False
+        self._depends_on_fields = False
 
     def run(self, start: DottedRule, symbol: NonTerminal | None = None) -> ClosureResult:
         """The routes from `start`, which is the beginning of the rule of `symbol` if that is given."""
@@ -159,7 +159,7 @@ class PredictionClosure:
         routes: dict[MessageType, list[Route]] = {}
         for route in self._routes.values():
             routes.setdefault(route.move, []).append(route)
-        return ClosureResult(routes, self._is_asking, tuple(self._corners))
+        return ClosureResult(routes, self._depends_on_fields, tuple(self._corners))
 
     def _ways_from(self, way: _ClosurePath, *, is_first: bool) -> Iterator[_ClosurePath]:
         at = self._positions.at
@@ -186,7 +186,7 @@ class PredictionClosure:
                     yield self._round(way, body, at(self._positions.fewer(loop), rest))
                 yield from self._passed(way, (body,) * least, rest)
             case ComputedLoopTerm(body=body) as loop:
-                self._is_asking = True
+                self._depends_on_fields = True
                 rounds = None if self._fields is None else self._fields.rounds(loop)
                 if rounds is not None:
                     yield way._replace(position=at(self._positions.loop(body, rounds), rest))
@@ -213,8 +213,8 @@ class PredictionClosure:
         parts = nothing(SequenceTerm(items), self._empty, self._rounds)
         if parts is not None:
             yield self._added(way, parts, rest)
-        elif self._fields is None and not self._is_asking:
-            self._is_asking = self._positions.is_perhaps_empty(SequenceTerm(items))
+        elif self._fields is None and not self._depends_on_fields:
+            self._depends_on_fields = self._positions.is_perhaps_empty(SequenceTerm(items))
 
     def _rounds(self, loop: ComputedLoopTerm) -> LoopBounds | None:
         return None if self._fields is None else self._fields.rounds(loop)
@@ -251,7 +251,7 @@ class PredictionClosure:
             return
         place = positions.opening(symbol, is_node=False, is_last=rest.is_over, tail=tail)
         growing = positions.growing(group, self._fields)
-        self._is_asking = self._is_asking or growing.is_asking
+        self._depends_on_fields = self._depends_on_fields or growing.depends_on_fields
         for seed in growing.seeds(symbol):
             frame = _RuleFrame((*pushed, positions.grown(growing, symbol, seed)), seed)
             entered = self._grown(way, (place, positions.opening(seed)))

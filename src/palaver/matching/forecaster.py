@@ -21,7 +21,7 @@ from typing import NamedTuple
 from palaver.grammar.analyse import reachable
 from palaver.grammar.ir import refs
 from palaver.matching.bound_paths import NO_PATH_STATE, BoundPaths, PathState
-from palaver.matching.dialogue_automaton import DialogueAutomaton, DialogueState, MessageTransition
+from palaver.matching.dialogue_automaton import DialogueAutomaton, DiagramState, MessageTransition
 from palaver.matching.dialogue_grammar import MessageType, cut_at_messages
 from palaver.matching.dialogue_rules import LoopFields
 from palaver.matching.matching_limits import MOST_HYPOTHESES
@@ -113,7 +113,7 @@ class Hypothesis:
     """One derivation of the messages so far."""
 
     _forecaster: Forecaster
-    _state: DialogueState
+    _state: DiagramState
     _fields: LoopFields | None
     _edge: OpenEdge
     _said: OpenEdge  # the edge with the latest message, before anything was closed by it
@@ -133,7 +133,7 @@ class Hypothesis:
         return self._forecaster.compiled.can_end(self._state, self._fields)
 
     @property
-    def future(self) -> DialogueState:
+    def future(self) -> DiagramState:
         """The state of the dialogue automaton, equal for hypotheses that can go on in the same ways.
 
         Where computed repetitions are ahead, the fields of earlier messages decide as well.
@@ -231,7 +231,7 @@ class Hypothesis:
         return self._forecaster.compiled.steps(self._state, move, self._fields)
 
     def _after(
-        self, step: MessageTransition, state: DialogueState, node: Node, groups: dict[object, int]
+        self, step: MessageTransition, state: DiagramState, node: Node, groups: dict[object, int]
     ) -> Hypothesis:
         done: ClosedNodes = []
         edge = self._edge if step.then is None else _left(self._edge, step, done)
@@ -364,7 +364,7 @@ class Forecast:
     def _after(self, move: MessageType, node: Node) -> list[Hypothesis]:
         compiled = self._forecaster.compiled
         is_merging = not compiled.positions.distinguished
-        found: dict[tuple[int, int, DialogueState], Hypothesis] = {}
+        found: dict[tuple[int, int, DiagramState], Hypothesis] = {}
         groups: dict[object, int] = {}
         for origin, hypothesis in enumerate(self.hypotheses):
             for step in hypothesis._steps(move):

@@ -184,7 +184,7 @@ class DialogueMap:
 
     def edges_for(self, node: MapNode, move: MessageType, fields: Fields | None) -> tuple[Edge, ...]:
         """The edges from a node for one message, in a session with these fields."""
-        if node.future.is_asking and fields is not None:
+        if node.future.depends_on_fields and fields is not None:
             return tuple([edge for edge in self._edges_from(node, fields) if edge.move == move])
         edges = node.by_move.get(move)
         if edges is None:

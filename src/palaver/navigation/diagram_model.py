@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from palaver.matching.cut import MessageType
-from palaver.navigation.statemap import DialogueState, DialogueTransition, StateMap
+from palaver.navigation.statemap import DiagramState, DialogueTransition, StateMap
 from palaver.navigation.views import Views
 
 
@@ -33,7 +33,7 @@ class Ink(Enum):
 class Box:
     """A state in the diagram."""
 
-    state: DialogueState
+    state: DiagramState
     name: str  # without brackets
     ink: Ink
 
@@ -76,7 +76,7 @@ def diagram(states: StateMap, views: Views | None = None, *, is_folded: bool = T
     return Diagram(boxes, arrows, remarks)
 
 
-def _between(states: StateMap) -> Iterator[DialogueState]:
+def _between(states: StateMap) -> Iterator[DiagramState]:
     """The states that are inside of an arrow in the folded form."""
     ways_in = Counter(transition.target for transition in states.transitions)
     ways_out = Counter(transition.source for transition in states.transitions)
@@ -85,7 +85,7 @@ def _between(states: StateMap) -> Iterator[DialogueState]:
             yield state
 
 
-def _chains(states: StateMap, between: set[DialogueState]) -> Iterator[list[DialogueTransition]]:
+def _chains(states: StateMap, between: set[DiagramState]) -> Iterator[list[DialogueTransition]]:
     following = {each.source: each for each in states.transitions if each.source in between}
     for transition in states.transitions:
         if transition.source in between:
@@ -96,7 +96,7 @@ def _chains(states: StateMap, between: set[DialogueState]) -> Iterator[list[Dial
         yield chain
 
 
-def _state_ink(state: DialogueState, views: Views | None) -> Ink:
+def _state_ink(state: DiagramState, views: Views | None) -> Ink:
     if views is None:
         return Ink.PLAIN
     return Ink.COVERED if views.state_counts[state] else Ink.MISSED

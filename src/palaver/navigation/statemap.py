@@ -46,7 +46,7 @@ _END = "end"
 
 
 @dataclass(frozen=True, slots=True, eq=False)  # a machine has each state once, and counts are kept by state
-class DialogueState:
+class DiagramState:
     """A state of the dialogue, named after the innermost open rule, with a number if the rule has several."""
 
     number: int
@@ -59,9 +59,9 @@ class DialogueState:
 class DialogueTransition(NamedTuple):
     """A message that leads from one state to another, or back to the same."""
 
-    source: DialogueState
+    source: DiagramState
     move: MessageType
-    target: DialogueState
+    target: DiagramState
 
 
 class StateMap:
@@ -88,20 +88,20 @@ class StateMap:
         return self._reachable.is_complete
 
     @cached_property
-    def states(self) -> tuple[DialogueState, ...]:
+    def states(self) -> tuple[DiagramState, ...]:
         return tuple(self._named(self._reachable))
 
     @cached_property
-    def _by_key(self) -> dict[int, DialogueState]:
+    def _by_key(self) -> dict[int, DiagramState]:
         return dict(zip(self._reachable.can_end, self.states, strict=True))
 
     @cached_property
-    def _by_future(self) -> dict[Future, DialogueState]:
+    def _by_future(self) -> dict[Future, DiagramState]:
         # Most futures that are looked up are among those of the search.
         return {future: self._by_key[key] for future, key in self._reachable.futures.items()}
 
     @cached_property
-    def _targets(self) -> dict[tuple[DialogueState, MessageType], tuple[DialogueState, ...]]:
+    def _targets(self) -> dict[tuple[DiagramState, MessageType], tuple[DiagramState, ...]]:
         return {
             (self._by_key[source], move): tuple(self._by_key[target] for target in targets)
             for source in self._by_key
@@ -117,20 +117,20 @@ class StateMap:
         )
 
     @property
-    def initial(self) -> DialogueState:
+    def initial(self) -> DiagramState:
         """The state before the first message."""
         return self.states[0]
 
-    def state_of(self, future: Future) -> DialogueState | None:
+    def state_of(self, future: Future) -> DiagramState | None:
         """The state of a future of the forecaster; None if the machine was cut off before it."""
         state = self._by_future.get(future)
         return self._by_key.get(self._keys.of(future)) if state is None else state
 
-    def targets(self, source: DialogueState, move: MessageType) -> tuple[DialogueState, ...]:
+    def targets(self, source: DiagramState, move: MessageType) -> tuple[DiagramState, ...]:
         """The states that a message may lead to from a state."""
         return self._targets.get((source, move), ())
 
-    def _named(self, reachable: _Reachability) -> Iterator[DialogueState]:
+    def _named(self, reachable: _Reachability) -> Iterator[DiagramState]:
         found = [self._keys.symbol(key) for key in reachable.can_end]
         # The plain name of a rule is that of its beginning; the other states of the rule are numbered.
         numbers: dict[int, int] = {}
@@ -140,7 +140,7 @@ class StateMap:
         ends = reachable.can_end.values()
         for number, ((symbol, is_beginning), can_end) in enumerate(zip(found, ends, strict=True)):
             name = symbol if numbers[number] == 1 else f"{symbol} {numbers[number]}"
-            yield DialogueState(number, name, symbol, is_beginning, can_end)
+            yield DiagramState(number, name, symbol, is_beginning, can_end)
 
 
 class _Reachability:

@@ -20,7 +20,7 @@ from palaver.matching.cut import MessageType
 from palaver.matching.dialogue import Future
 from palaver.navigation.alternatives import Alternative, Alternatives
 from palaver.navigation.navigation_limits import MAX_NOTED_STEPS
-from palaver.navigation.statemap import DialogueState, DialogueTransition, StateMap
+from palaver.navigation.statemap import DiagramState, DialogueTransition, StateMap
 from palaver.spec.ast import Ref
 from palaver.trees.node import Node
 
@@ -49,11 +49,11 @@ class Views:
         self._held: dict[str, frozenset[str]] = {}
         # Steps whose states are not looked up yet, with the number of occurrences.
         self._steps: dict[_NotedStep, int] = {}
-        self._state_counts: dict[DialogueState, int] = {}
+        self._state_counts: dict[DiagramState, int] = {}
         self._transition_counts: dict[DialogueTransition, int] = {}
 
     @property
-    def state_counts(self) -> dict[DialogueState, int]:
+    def state_counts(self) -> dict[DiagramState, int]:
         self._count_noted_steps()
         return self._state_counts
 
@@ -109,7 +109,7 @@ class Views:
             self._transition_counts[transition] += count
             self._state_counts[transition.target] += count
 
-    def _target(self, source: DialogueState, move: MessageType) -> DialogueState | None:
+    def _target(self, source: DiagramState, move: MessageType) -> DiagramState | None:
         targets = self.states.targets(source, move)
         return targets[0] if len(targets) == 1 else None
 

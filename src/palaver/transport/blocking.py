@@ -54,11 +54,11 @@ class BlockingSocket(socket.socket):
                 match event:
                     case Received(data=data):
                         self._received += data
-                    case Failed(trouble="refused", reason=reason):
+                    case Failed(cause="refused", reason=reason):
                         raise ConnectionRefusedError(reason)
                     case Failed(reason=reason):
                         raise OSError(reason)
-                    case Closed(trouble="reset"):
+                    case Closed(cause="reset"):
                         raise ConnectionResetError("the connection was reset")
                     case Closed():
                         self._has_ended = True

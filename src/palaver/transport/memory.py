@@ -194,7 +194,7 @@ class MemoryWorld(Scheduler):
             case Received() if not end.is_datagram and arrival.is_encrypted != end.wants_tls:
                 self._close(end)
                 return [Failed(now, end.link, "tls", "one end speaks in clear and the other does not")]
-            case Failed() | Closed(trouble=str()):
+            case Failed() | Closed(cause=str()):
                 self._close(end)
             case Opened() | Received() | Closed() | Secured():
                 pass

@@ -65,7 +65,7 @@ def summary(spec: Spec) -> str:
     analysis, grammar = spec.analysis, spec.grammar
     counts = [
         _counted(len(grammar.own), "rule"),
-        _counted(len(grammar.constraints) + len(grammar.goals), "constraint"),
+        _counted(len(grammar.constraints) + len(grammar.objectives), "constraint"),
         _counted(len(analysis.parties), "party", "parties"),
         _counted(len(analysis.messages), "message"),
         _counted(spec.python_lines, "line") + " of Python",
