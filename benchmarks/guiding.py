@@ -36,9 +36,8 @@ import pytest
 from common import HERE, NoAnswer, Process, Row, command_line, compile_bytecode, print_table, reference_python
 from guiding_specs import BUNDLED
 
-from palaver.compiled.load import load
-from palaver.navigation.coverage import Coverage
-from palaver.navigation.kpaths import KPaths
+from palaver.compiled import load
+from palaver.navigation.coverage import Coverage, KPaths
 from palaver.trees.node import Node, NonTerminal, Part
 
 sys.path.insert(0, str(HERE.parent / "tests"))

@@ -24,17 +24,16 @@ from guided import campaign, play
 
 from palaver.campaign.events import Event, PlanMade, SessionEnded, SessionStarted
 from palaver.campaign.run import Budget, Campaign, Until
-from palaver.chance import Chance
-from palaver.compiled.load import load, loads
+from palaver.compiled import load, loads
 from palaver.matching.forecaster import Forecast, MessageType
-from palaver.navigation.atlas import Edge
+from palaver.navigation.coverage import KPaths
+from palaver.navigation.dialogue_map import Edge
 from palaver.navigation.guidance import Guidance
-from palaver.navigation.kpaths import KPaths
 from palaver.party import ConnectionMode
-from palaver.session.cast import Casting
-from palaver.session.engine import Patience
-from palaver.session.play import Play
-from palaver.transport.loop import Loop
+from palaver.random_source import RandomSource
+from palaver.session.engine import Timeouts
+from palaver.session.setup import RoleAssignment, SessionSetup
+from palaver.transport.event_loop import SelectorEventLoop
 from palaver.trees.node import Node, Part
 
 
@@ -49,7 +48,7 @@ def run(made: Campaign, most_messages: int | None = None) -> list[str]:
 
 
 def result(made: Campaign) -> dict[str, Any]:
-    aim, progress = made.guidance.aim, made.progress
+    aim, progress = made.guidance.goal_progress, made.progress
     return {
         "messages": progress.messages,
         "sessions": progress.sessions,
@@ -66,13 +65,13 @@ def talk(spec: str, port: int, seed: int, scheme: str, most_messages: int | None
     """Talk until all is covered; what that took once the spec was loaded and compiled, as `talk` does it first."""
     uri = f"tcp://127.0.0.1:{port}"
     networks = {"Client": (uri, ConnectionMode.CONNECT), "Server": (uri, ConnectionMode.EXTERNAL)}
-    ours, chance = Play(load(Path(spec)), Casting(networks)), Chance(seed)
+    ours, chance = SessionSetup(load(Path(spec)), RoleAssignment(networks)), RandomSource(seed)
     ours.prepare()
     cpu, wall = time.process_time(), time.perf_counter()
     guidance = Guidance(ours, chance, follows_the_paper=scheme == "paper")
     budget = Budget(Until.COVERAGE if scheme == "random" else Until.PLATEAU)
-    with Loop() as loop:
-        made = Campaign(ours, guidance, seed, Patience(), budget, loop, is_guided=scheme != "random")
+    with SelectorEventLoop() as loop:
+        made = Campaign(ours, guidance, seed, Timeouts(), budget, loop, is_guided=scheme != "random")
         findings = run(made, most_messages)
     whole = time.process_time()
     return {
@@ -176,17 +175,17 @@ class Moment(NamedTuple):
     after: Forecast
 
 
-def conversation(spec: str, messages: int, never: Sequence[str]) -> tuple[Play, list[Moment]]:
+def conversation(spec: str, messages: int, never: Sequence[str]) -> tuple[SessionSetup, list[Moment]]:
     """A conversation of so many messages, in which nobody says what would lead to its end."""
     examples: dict[str, list[Node]] = {}
     made = campaign(SPECS[spec](), 0)
-    note = made.guidance.guide.superposition.advance
+    note = made.guidance.guided_strategy.belief.advance
 
     def advance(move: MessageType, node: Node, *more: Any) -> Any:
         examples.setdefault(move.symbol, []).append(node)
         return note(move, node, *more)
 
-    made.guidance.guide.superposition.advance = advance  # type: ignore[method-assign]  # to see what is said
+    made.guidance.guided_strategy.belief.advance = advance  # type: ignore[method-assign]  # to see what is said
     made.run()
     ours = play(SPECS[spec]())
     chance = random.Random(0)
@@ -231,14 +230,14 @@ def coverage(spec: str, never: Sequence[str]) -> dict[str, Any]:
     The map of the dialogue is there: in guided runs it is made by who plans, and counted there.
     """
     ours, moments = conversation(spec, LATE, never)
-    guidance = Guidance(ours, Chance(0))
-    found = {guidance.atlas.beginning: None}
+    guidance = Guidance(ours, RandomSource(0))
+    found = {guidance.dialogue_map.beginning: None}
     todo = list(found)
     for place in todo:
-        new = [edge.to for edge in guidance.atlas.edges(place) if edge.to not in found]
+        new = [edge.to for edge in guidance.dialogue_map.edges(place) if edge.to not in found]
         found.update(dict.fromkeys(new))
         todo += dict.fromkeys(new)
-    superposition = guidance.guide.superposition
+    superposition = guidance.guided_strategy.belief
     superposition.begin()
     stopwatch = Stopwatch()
     edges: list[tuple[Edge, ...]] = []

@@ -46,12 +46,12 @@ class Palaver:
 
     def is_lazy(self, node):
         """Whether some node below has not been made."""
-        from palaver.trees.lazy import untouched
+        from palaver.trees.lazy import unexpanded_data
 
         waiting = [node]
         while waiting:
             node = waiting.pop()
-            if untouched(node) is not None:
+            if unexpanded_data(node) is not None:
                 return True
             waiting += [child for child in node.children if isinstance(child, self.node)]
         return False

@@ -15,7 +15,7 @@ from common import HERE
 
 import palaver
 from palaver import Tree
-from palaver.compiled.spec import Spec
+from palaver.compiled import Spec
 from palaver.errors import Rejected
 
 SPECS = HERE / "solving"

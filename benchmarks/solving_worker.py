@@ -33,7 +33,7 @@ class Teller:
 
 
 def palaver(path, count, seed):
-    from palaver.compiled.load import load
+    from palaver.compiled import load
     from palaver.errors import Unsolvable
 
     began = time.process_time()

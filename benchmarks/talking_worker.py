@@ -22,36 +22,35 @@ MOST_MESSAGES = 1_000_000
 
 
 def palaver() -> dict[str, Callable[..., Any]]:
-    from palaver.chance import Chance
-    from palaver.compiled.load import load
+    from palaver.compiled import load
     from palaver.party import ConnectionMode
-    from palaver.session.cast import Casting
-    from palaver.session.engine import Patience, Session
-    from palaver.session.events import Opened, Passed, Received, Send
-    from palaver.session.play import Play
-    from palaver.session.player import RandomPlayer
-    from palaver.transport.drive import drive
-    from palaver.transport.loop import Loop
+    from palaver.random_source import RandomSource
+    from palaver.session.engine import Session, Timeouts
+    from palaver.session.events import Opened, Received, Send, TimePassed
+    from palaver.session.setup import RoleAssignment, SessionSetup
+    from palaver.session.strategy import RandomStrategy
+    from palaver.transport.driver import drive
+    from palaver.transport.event_loop import SelectorEventLoop
 
-    patience = Patience(most_messages=MOST_MESSAGES)
-    plays: dict[tuple[str, int], Play] = {}
+    patience = Timeouts(most_messages=MOST_MESSAGES)
+    plays: dict[tuple[str, int], SessionSetup] = {}
 
-    def play_of(spec: str, port: int) -> Play:
+    def play_of(spec: str, port: int) -> SessionSetup:
         if (spec, port) not in plays:
             uri = f"tcp://127.0.0.1:{port}"
             networks = {"Client": (uri, ConnectionMode.CONNECT), "Server": (uri, ConnectionMode.EXTERNAL)}
-            plays[spec, port] = Play(load(Path(spec)), Casting(networks))
+            plays[spec, port] = SessionSetup(load(Path(spec)), RoleAssignment(networks))
         return plays[spec, port]
 
     def new_session(spec: str, port: int, seed: int, number: int) -> Session:
-        stream = Chance(seed) / "session" / number
-        return Session(play_of(spec, port), RandomPlayer(stream / "player"), stream, patience)
+        stream = RandomSource(seed) / "session" / number
+        return Session(play_of(spec, port), RandomStrategy(stream / "player"), stream, patience)
 
     def talk(spec: str, port: int, sessions: int, seed: int) -> dict[str, Any]:
         """Have conversations with a server; how long they took, and what was said."""
         play_of(spec, port)
         gc.freeze()  # as the command does
-        with Loop() as loop:
+        with SelectorEventLoop() as loop:
             finished: list[Session] = []
             began = time.perf_counter()
             for number in range(sessions):
@@ -67,7 +66,7 @@ def palaver() -> dict[str, Callable[..., Any]]:
     def grow(spec: str, seed: int) -> dict[str, Any]:
         """Have a conversation of `echo.fan` in memory; the CPU seconds of each exchange."""
         session = new_session(spec, 1, seed, 0)
-        session.handle(Passed(0.0))
+        session.handle(TimePassed(0.0))
         session.handle(Opened(0.0, "Client"))
         times: list[float] = []
         # As before the next program: what this conversation leaves behind is its own.

@@ -16,7 +16,6 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from palaver.cli import live, tally
 from palaver.cli.main import run
 from servers.common import ALL_SERVERS, missing, must_all_be_there
 

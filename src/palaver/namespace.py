@@ -22,11 +22,10 @@ from types import ModuleType
 from typing import Any
 
 from palaver import party
-from palaver.chance import Chance
 from palaver.errors import ConversionError, PalaverError, Rejected, SpecCrash, Unsolvable
+from palaver.random_source import RandomSource
 from palaver.trees.node import NonTerminal
-from palaver.trees.terminal import Terminal
-from palaver.trees.tree import Tree
+from palaver.trees.tree import Terminal, Tree
 
 # Modules that specs may use without importing them, because the reference implementation lets them.
 _UNIMPORTED = ["re", "os", "sys", "io", "time", "enum", "errno", "logging"]
@@ -69,7 +68,7 @@ _INSTEAD = {
 class RandomTurn:
     """The state of a spec's `random` for one user of the spec; None before it has drawn anything."""
 
-    chance: Chance
+    chance: RandomSource
     state: tuple[Any, ...] | None = None
 
 
@@ -79,7 +78,7 @@ class Namespace:
     def __init__(self, code: Iterable[ast.AST], folders: Sequence[Path], file: str) -> None:
         self.parties = party.PartyNames()
         self._random = Random(0)
-        self.active = RandomTurn(Chance(0), self._random.getstate())  # the run that draws from `random` now
+        self.active = RandomTurn(RandomSource(0), self._random.getstate())  # the run that draws from `random` now
         self.active_roles: object | None = None  # the session whose parties `instance()` gives now
         reference = {**_reference_names(), **self.parties, "FandangoIO": self.parties.io}
         self._importer = _Importer(self._handed_out, reference, folders)
@@ -95,7 +94,7 @@ class Namespace:
         self.program: tuple[str, ...] | str | None = None  # the command a spec wants to test with `In` and `Out`
         self.program_speaks_text = True
 
-    def turn(self, chance: Chance) -> RandomTurn:
+    def turn(self, chance: RandomSource) -> RandomTurn:
         """The state of the spec's `random` for one run: its own stream of the run's chance."""
         return RandomTurn(chance / "spec code")
 

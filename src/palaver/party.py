@@ -2,7 +2,7 @@
 
 A party tells about one side of a protocol who plays it, its address, and what to do with messages on their way. It owns
 no socket, and nothing is opened by loading, checking, fuzzing or parsing: `start` and `stop` only note the request. In
-a session they, `send` and `receive` go to its `Stage`.
+a session they, `send` and `receive` go to its `PartyHost`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Protocol as Protocol_
 
 from palaver.addresses import Address, parse_party_address, scheme_named
 from palaver.errors import PalaverError
-from palaver.grammar.code import shorten
+from palaver.spec.python_code import short_repr
 
 # For specs that use the pattern of the reference themselves; palaver parses addresses by their schemes.
 RE_PARTY = re.compile(
@@ -48,7 +48,7 @@ class IpType(Enum):
     IPV6 = "ipv6"
 
 
-class Stage(Protocol_):
+class PartyHost(Protocol_):
     """The session that runs, as parties see it."""
 
     def start(self, party: Party) -> None:
@@ -71,7 +71,7 @@ class Party:
     """One side of a protocol. `FandangoParty` is another name for it."""
 
     # The session that runs. Each spec gets classes with a stage and a registry of their own.
-    _stage: ClassVar[Stage | None] = None
+    _stage: ClassVar[PartyHost | None] = None
 
     # The instances of one spec by name.
     _registry: ClassVar[dict[str, Party]] = {}
@@ -175,7 +175,7 @@ def _port_of(party: NetworkParty) -> int:
     except (TypeError, ValueError):
         port = -1
     if not 0 <= port <= 65535:
-        raise PalaverError(f"the port of {party.party_name} is {shorten(party.port)}: it must be from 0 to 65535")
+        raise PalaverError(f"the port of {party.party_name} is {short_repr(party.port)}: it must be from 0 to 65535")
     return port
 
 
@@ -290,7 +290,7 @@ class PartyNames(dict[str, type[Party]]):
         """The objects that play parties of this spec now, by name."""
         return self["FandangoParty"]._registry
 
-    def play(self, instances: dict[str, Party], stage: Stage | None) -> None:
+    def play(self, instances: dict[str, Party], stage: PartyHost | None) -> None:
         """Let `instance` find these objects from now on, and add new ones to them. Sessions of a spec take turns so."""
         base = self._base
         # Setting attributes of a class makes Python drop its caches for it.

@@ -87,7 +87,7 @@ def test_coverage_changes_up_to_what_is_covered_in_the_end() -> None:
     covered = [event.covered for event in made if isinstance(event, CoverageChanged)]
     assert covered == sorted(set(covered))
     assert covered[-1] == made.coverage.covered
-    assert made.coverage.total == made.guidance.aim.total
+    assert made.coverage.total == made.guidance.goal_progress.total
 
 
 def test_several_readers_see_the_same_events_and_so_does_who_iterates() -> None:

@@ -15,10 +15,10 @@ import pytest
 
 from palaver.addresses import Address
 from palaver.campaign.target import Target, TargetError, command_of
-from palaver.session.events import Close, Closed, Failed, Input, Open, Opened, Passed, Received, Send
-from palaver.session.findings import Kind
-from palaver.transport import Loop
-from palaver.transport.ports import free_port, is_listening
+from palaver.session.events import Close, Closed, Failed, Input, Open, Opened, Received, Send, TimePassed
+from palaver.session.findings import FindingKind
+from palaver.transport.event_loop import SelectorEventLoop
+from palaver.transport.registry import free_port, is_listening
 
 # Long enough never to be reached unless something is wrong.
 LIMIT_S = 20.0
@@ -31,8 +31,8 @@ def at(port: int, scheme: str = "tcp") -> Address:
 
 
 @pytest.fixture
-def loop() -> Iterator[Loop]:
-    with Loop(close_grace=1.0) as loop:
+def loop() -> Iterator[SelectorEventLoop]:
+    with SelectorEventLoop(close_grace=1.0) as loop:
         yield loop
 
 
@@ -58,7 +58,7 @@ class Talk:
         give_up_at = self._target.clock.now() + LIMIT_S
         while True:
             for happened in self._target.wait(give_up_at):
-                assert not isinstance(happened, Passed | Failed), happened
+                assert not isinstance(happened, TimePassed | Failed), happened
                 assert happened.link == "peer"
                 if isinstance(happened, kind):
                     return happened
@@ -70,14 +70,14 @@ class Talk:
 Protocol: TypeAlias = Literal["tcp", "udp"]
 
 
-def server(loop: Loop, *, kind: Protocol = "tcp", patience: float = LIMIT_S) -> tuple[Target, int]:
+def server(loop: SelectorEventLoop, *, kind: Protocol = "tcp", patience: float = LIMIT_S) -> tuple[Target, int]:
     port = free_port(kind)
     command = (sys.executable, "-SE", str(SERVER), kind, str(port))
     target = Target(loop, command, at(port, known), role="server", patience=patience, end_patience=LIMIT_S)
     return target, port
 
 
-def shell(loop: Loop, script: str, *, patience: float = LIMIT_S) -> Target:
+def shell(loop: SelectorEventLoop, script: str, *, patience: float = LIMIT_S) -> Target:
     return Target(loop, ("sh", "-c", script), at(free_port("tcp")), role="server", patience=patience)
 
 
@@ -108,7 +108,7 @@ def converse(target: Target, port: int, *told: str, cut: bool = False) -> None:
 # --- servers ----------------------------------------------------------------------------------------------------------
 
 
-def test_a_server_listens_before_the_first_session_and_lives_through_all(loop: Loop) -> None:
+def test_a_server_listens_before_the_first_session_and_lives_through_all(loop: SelectorEventLoop) -> None:
     target, port = server(loop)
     pids = []
     for _ in range(3):
@@ -129,7 +129,7 @@ def test_a_server_listens_before_the_first_session_and_lives_through_all(loop: L
     ],
 )
 def test_a_crash_is_found_with_how_it_came_and_what_was_written_last(
-    loop: Loop, told: str, exit_code: int, how: str, wrote: str
+    loop: SelectorEventLoop, told: str, exit_code: int, how: str, wrote: str
 ) -> None:
     target, port = server(loop)
     converse(target, port, "hello", told, cut=True)
@@ -138,12 +138,12 @@ def test_a_crash_is_found_with_how_it_came_and_what_was_written_last(
     assert (death.exit_code, death.how) == (exit_code, how)
     assert death.last_lines == f"ready\n{wrote}"
     finding = death.finding("Server", ())
-    assert finding.kind is Kind.CRASH
+    assert finding.kind is FindingKind.CRASH
     assert finding.party == "Server"
     assert finding.message == f"the program under test {how}; it wrote last:\n  | ready\n  | {wrote}"
 
 
-def test_who_has_ended_is_started_again_and_only_then(loop: Loop) -> None:
+def test_who_has_ended_is_started_again_and_only_then(loop: SelectorEventLoop) -> None:
     target, port = server(loop)
     converse(target, port, "crash", cut=True)
     assert len(target.after_session(was_cut=True)) == 1
@@ -157,7 +157,7 @@ def test_who_has_ended_is_started_again_and_only_then(loop: Loop) -> None:
     assert target.starts == 3
 
 
-def test_an_end_between_two_sessions_is_told_with_the_next(loop: Loop) -> None:
+def test_an_end_between_two_sessions_is_told_with_the_next(loop: SelectorEventLoop) -> None:
     target, port = server(loop)
     target.before_session()
     talk = Talk(target, port)
@@ -173,7 +173,7 @@ def test_an_end_between_two_sessions_is_told_with_the_next(loop: Loop) -> None:
     assert target.starts == 2
 
 
-def test_what_a_crashed_server_has_started_is_ended_so_that_the_port_is_free(loop: Loop) -> None:
+def test_what_a_crashed_server_has_started_is_ended_so_that_the_port_is_free(loop: SelectorEventLoop) -> None:
     target, port = server(loop)
     target.before_session()
     talk = Talk(target, port)
@@ -186,7 +186,7 @@ def test_what_a_crashed_server_has_started_is_ended_so_that_the_port_is_free(loo
     assert child.have_ended()
 
 
-def test_a_server_may_write_more_than_anybody_wants_to_read(loop: Loop) -> None:
+def test_a_server_may_write_more_than_anybody_wants_to_read(loop: SelectorEventLoop) -> None:
     target, port = server(loop)
     target.before_session()
     talk = Talk(target, port)
@@ -199,7 +199,7 @@ def test_a_server_may_write_more_than_anybody_wants_to_read(loop: Loop) -> None:
     assert death.output.endswith(b"about to crash\n")
 
 
-def test_a_server_that_has_closed_its_output_is_still_watched(loop: Loop) -> None:
+def test_a_server_that_has_closed_its_output_is_still_watched(loop: SelectorEventLoop) -> None:
     target, port = server(loop)
     target.before_session()
     talk = Talk(target, port)
@@ -207,7 +207,7 @@ def test_a_server_that_has_closed_its_output_is_still_watched(loop: Loop) -> Non
     # It is left alone for longer than a program that we talk to would be.
     until = target.clock.now() + 1.2
     while target.clock.now() < until:
-        assert [type(happened) for happened in target.wait(until)] == [Passed]
+        assert [type(happened) for happened in target.wait(until)] == [TimePassed]
     assert target.after_session() == []
     pid = int(talk.ask("pid"))
     os.kill(pid, signal.SIGKILL)
@@ -215,7 +215,7 @@ def test_a_server_that_has_closed_its_output_is_still_watched(loop: Loop) -> Non
     assert [death.exit_code for death in target.after_session(was_cut=True)] == [-signal.SIGKILL]
 
 
-def test_a_server_of_datagrams_is_waited_for(loop: Loop) -> None:
+def test_a_server_of_datagrams_is_waited_for(loop: SelectorEventLoop) -> None:
     target, port = server(loop, kind="udp")
     target.before_session()
     assert is_listening("udp", port) is not False
@@ -228,25 +228,25 @@ def test_a_server_of_datagrams_is_waited_for(loop: Loop) -> None:
 # --- servers that do not start ----------------------------------------------------------------------------------------
 
 
-def test_there_is_no_such_program(loop: Loop) -> None:
+def test_there_is_no_such_program(loop: SelectorEventLoop) -> None:
     target = Target(loop, ("/no/such/program",), at(free_port("tcp")), role="server")
     with pytest.raises(TargetError, match=r"cannot be started: /no/such/program: No such file"):
         target.before_session()
 
 
-def test_a_server_that_ends_before_it_listens(loop: Loop) -> None:
+def test_a_server_that_ends_before_it_listens(loop: SelectorEventLoop) -> None:
     with pytest.raises(TargetError) as raised:
         shell(loop, "echo bad configuration >&2; exit 2").before_session()
     assert "sh ended with exit code 2 before it listened at tcp port" in str(raised.value)
     assert str(raised.value).endswith("\n  | bad configuration")
 
 
-def test_a_server_that_goes_into_the_background(loop: Loop) -> None:
+def test_a_server_that_goes_into_the_background(loop: SelectorEventLoop) -> None:
     with pytest.raises(TargetError, match="keep it in the foreground"):
         shell(loop, "exit 0").before_session()
 
 
-def test_a_server_that_never_listens_is_ended(loop: Loop, tmp_path: Path) -> None:
+def test_a_server_that_never_listens_is_ended(loop: SelectorEventLoop, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "held open")
     held = os.open(tmp_path / "held open", os.O_RDONLY | os.O_NONBLOCK)
     target = shell(loop, f"exec 3>'{tmp_path}/held open'; exec sleep 60", patience=1.0)
@@ -259,7 +259,7 @@ def test_a_server_that_never_listens_is_ended(loop: Loop, tmp_path: Path) -> Non
     os.close(held)
 
 
-def test_somebody_else_listens_there(loop: Loop) -> None:
+def test_somebody_else_listens_there(loop: SelectorEventLoop) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         target = Target(loop, ("sleep", "60"), at(other.getsockname()[1]), role="server")
         with pytest.raises(TargetError, match="is in use"):
@@ -283,7 +283,7 @@ with socket.create_connection(("127.0.0.1", int(sys.argv[1]))) as connection:
 """
 
 
-def client(loop: Loop, end_patience: float = LIMIT_S) -> tuple[Target, int]:
+def client(loop: SelectorEventLoop, end_patience: float = LIMIT_S) -> tuple[Target, int]:
     port = free_port("tcp")
     command = (sys.executable, "-SEc", CLIENT, str(port))
     return Target(loop, command, at(port), role="client", end_patience=end_patience), port
@@ -305,7 +305,7 @@ def serve(target: Target, port: int, answer: str) -> None:
     target.carry_out([Close("peer")])
 
 
-def test_a_client_is_started_in_every_session_as_soon_as_we_listen(loop: Loop) -> None:
+def test_a_client_is_started_in_every_session_as_soon_as_we_listen(loop: SelectorEventLoop) -> None:
     target, port = client(loop)
     for number in (1, 2):
         serve(target, port, "bye")
@@ -313,7 +313,7 @@ def test_a_client_is_started_in_every_session_as_soon_as_we_listen(loop: Loop) -
         assert target.starts == number
 
 
-def test_a_client_that_crashes_is_found(loop: Loop) -> None:
+def test_a_client_that_crashes_is_found(loop: SelectorEventLoop) -> None:
     target, port = client(loop)
     serve(target, port, "crash")
     (death,) = target.after_session()
@@ -321,7 +321,7 @@ def test_a_client_that_crashes_is_found(loop: Loop) -> None:
     assert death.last_lines == "about to crash"
 
 
-def test_a_client_that_does_not_end_is_ended_and_that_is_no_finding(loop: Loop) -> None:
+def test_a_client_that_does_not_end_is_ended_and_that_is_no_finding(loop: SelectorEventLoop) -> None:
     target, port = client(loop, end_patience=0.1)
     for _ in range(2):
         serve(target, port, "stay")
@@ -337,7 +337,7 @@ def test_nothing_of_a_target_survives_the_loop(error: type[BaseException] | None
     started: list[Others] = []
 
     def run() -> None:
-        with Loop(close_grace=1.0) as loop:
+        with SelectorEventLoop(close_grace=1.0) as loop:
             target, port = server(loop)
             target.before_session()
             talk = Talk(target, port)
@@ -356,7 +356,7 @@ def test_nothing_of_a_target_survives_the_loop(error: type[BaseException] | None
 def test_a_target_that_ignores_to_be_asked_is_made_to_end() -> None:
     port = free_port("tcp")
     script = f"trap '' TERM; {sys.executable} -SE {SERVER} tcp {port}"
-    with Loop(close_grace=0.05) as loop:
+    with SelectorEventLoop(close_grace=0.05) as loop:
         target = Target(loop, ("sh", "-c", script), at(port), role="server", patience=LIMIT_S)
         target.before_session()
         talk = Talk(target, port)

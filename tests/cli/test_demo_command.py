@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from palaver.reporting.planted_defects import PLANTED
-from palaver.transport.ports import is_listening
+from palaver.transport.registry import is_listening
 
 DEMO = "palaver.cli.commands.demo"
 

@@ -10,9 +10,8 @@ from xml.etree import ElementTree
 import pytest
 
 import palaver as library
-from palaver.navigation.statemap import StateMap
-from palaver.navigation.views import Views
-from palaver.session.law import Law
+from palaver.navigation.state_diagram import CoverageViews, DialogueStateMachine
+from palaver.session.setup import ConstraintMonitor
 
 ROOT = Path(__file__).parent.parent.parent
 MAIL = str(ROOT / "examples" / "mail.fan")
@@ -30,8 +29,8 @@ SHOP = """
 
 def coverage_of(spec: library.Spec, *messages: str) -> dict[str, Any]:
     """The content of a coverage file after a conversation of these messages."""
-    forecaster = spec.forecaster(Law(spec).states)
-    views = Views(spec.analysis, StateMap(forecaster))
+    forecaster = spec.forecaster(ConstraintMonitor(spec).states)
+    views = CoverageViews(spec.analysis, DialogueStateMachine(forecaster))
     forecast = forecaster.begin()
     for text in messages:
         move = next(move for move in forecast.moves if spec.read_as(move.symbol, text) is not None)

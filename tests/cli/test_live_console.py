@@ -30,7 +30,7 @@ from palaver.reporting.display import (
 )
 from palaver.reporting.live_area import LiveArea
 from palaver.reporting.status import Status
-from palaver.session.findings import Finding, Kind
+from palaver.session.findings import Finding, FindingKind
 from palaver.transport.clock import ManualClock
 
 SPEC = """
@@ -119,7 +119,7 @@ def test_a_bar_for_each_goal_tells_how_much_of_it_is_covered(run: Campaign, cloc
     after = screen.latest
     display.close()
     for lines, expected in ((before, 0), (after, None)):
-        for line, (goal, _, total) in zip(lines, run.guidance.standing, strict=False):
+        for line, (goal, _, total) in zip(lines, run.guidance.goal_counts, strict=False):
             reached = total if expected is None else expected
             assert re.fullmatch(rf"{goal.value} +━+ +{reached} of {total} 3-paths", line)
 
@@ -180,7 +180,11 @@ def test_findings_are_counted_by_kind_and_the_latest_is_shown(run: Campaign, clo
     clock.advance(SHOW_AFTER_S)
     display(TICK)
     assert "findings none" in screen.latest
-    for kind, message in ((Kind.SILENCE, "one"), (Kind.UNPARSEABLE, "two"), (Kind.SILENCE, "three\x1b[2J\nmore")):
+    for kind, message in (
+        (FindingKind.SILENCE, "one"),
+        (FindingKind.UNPARSEABLE, "two"),
+        (FindingKind.SILENCE, "three\x1b[2J\nmore"),
+    ):
         status(FindingReported(0.0, 1, Finding(kind, 0.0, message)))
     clock.advance(1)
     display(TICK)
@@ -203,7 +207,7 @@ def test_what_is_shown_goes_above_the_area_and_stays(run: Campaign, clock: Manua
 def test_lines_that_do_not_fit_are_cut(run: Campaign, clock: ManualClock) -> None:
     screen = Screen(width=30)
     status, display = live(run, clock, screen)
-    status(FindingReported(0.0, 1, Finding(Kind.SILENCE, 0.0, "nothing " * 20)))
+    status(FindingReported(0.0, 1, Finding(FindingKind.SILENCE, 0.0, "nothing " * 20)))
     clock.advance(SHOW_AFTER_S)
     display(TICK)
     display.close()
@@ -262,7 +266,7 @@ def test_a_long_run_prints_a_line_now_and_then(run: Campaign, clock: ManualClock
     for _ in range(100):
         clock.advance(0.11)
         display(TICK)
-    progress, aim = run.progress, run.guidance.aim
+    progress, aim = run.progress, run.guidance.goal_progress
     line = (
         f"{progress.sessions} sessions, {progress.messages} messages, {aim.reached} of {aim.total} 3-paths, 0 findings"
     )

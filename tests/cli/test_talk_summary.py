@@ -13,11 +13,11 @@ from guided import campaign, play
 from palaver.campaign.events import Event, MessageReceived, MessageSent, StillWaiting
 from palaver.campaign.run import WAITING_EVENT_EVERY, Budget, Campaign, Until
 from palaver.cli.main import INTERRUPTED
-from palaver.navigation.goals import Goal, Goals
-from palaver.navigation.kpaths import KPaths
+from palaver.navigation.coverage import KPaths
+from palaver.navigation.goals import CoverageGoal, GoalMembership
 from palaver.reporting.console import ConsoleReport
-from palaver.session.findings import Said, Verdict
-from palaver.transport.loop import Loop
+from palaver.session.findings import SessionMessage, Verdict
+from palaver.transport.event_loop import SelectorEventLoop
 
 SPEC = """
 <start> ::= <Client:ask> <Server:answer> <start> | <Client:bye>
@@ -60,8 +60,8 @@ def concluded(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[list[st
 def test_there_is_a_line_for_each_goal_and_one_for_plain_views(concluded: Any) -> None:
     run = campaign(SPEC, 1, k=3)
     lines, _ = concluded(run)
-    goals = Goals(KPaths(play(SPEC).spec.grammar, 3), run.guidance.dialogue, ["Client"])
-    inputs, states, everything = (goals.count(goal) for goal in Goal)
+    goals = GoalMembership(KPaths(play(SPEC).spec.grammar, 3), run.guidance.dialogue, ["Client"])
+    inputs, states, everything = (goals.count(goal) for goal in CoverageGoal)
     progress = run.progress
     assert lines == [
         f"{progress.sessions} sessions, {progress.sent} messages sent, {progress.received} received, no findings",
@@ -138,8 +138,8 @@ def test_goals_are_counted_without_making_their_paths(k: int, ours: list[str]) -
     nested = SPEC.replace('"ask " <what>', '"ask " <what> <more>?') + '<more> ::= "," <what> <more>?\n'
     client = play(nested)
     paths = KPaths(client.spec.grammar, k)
-    goals = Goals(paths, client.forecaster.dialogue, ours)
-    for goal in Goal:
+    goals = GoalMembership(paths, client.forecaster.dialogue, ours)
+    for goal in CoverageGoal:
         assert goals.count(goal) == sum(goals.contains(goal, path) for path in paths)
 
 
@@ -147,7 +147,7 @@ def test_what_is_counted_as_it_is_covered_is_what_is_covered() -> None:
     run = campaign(SPEC, 1, Budget(Until.FOREVER, sessions=1), k=3)
     run.run()
     guidance = run.guidance
-    for goal, reached, _ in guidance.standing:
+    for goal, reached, _ in guidance.goal_counts:
         assert 0 < reached == sum(guidance.goals.contains(goal, path) for path in guidance.coverage.covered())
 
 
@@ -186,7 +186,7 @@ def test_findings_are_told_as_they_come_and_counted_by_kind(concluded: Any) -> N
 
 def test_what_was_said_counts_also_in_a_conversation_that_is_interrupted(capsys: Any) -> None:
     run = campaign(SPEC, 1, Budget(Until.FOREVER), k=3)
-    said: list[Said] = []
+    said: list[SessionMessage] = []
 
     def interrupt(event: Event) -> None:
         if isinstance(event, MessageSent | MessageReceived):
@@ -208,16 +208,16 @@ def test_who_interrupts_gets_a_summary_and_an_exit_code_of_its_own(
     palaver.write(echo_fan=ECHO)
     waited = 0
 
-    wait = Loop.wait
+    wait = SelectorEventLoop.wait
 
-    def interrupted(self: Loop, until: float | None) -> Any:
+    def interrupted(self: SelectorEventLoop, until: float | None) -> Any:
         nonlocal waited
         waited += 1
         if waited == 6:
             raise KeyboardInterrupt
         return wait(self, until)
 
-    monkeypatch.setattr(Loop, "wait", interrupted)
+    monkeypatch.setattr(SelectorEventLoop, "wait", interrupted)
     talked = palaver("talk", "-f", "echo.fan", "--until", "forever", "--seed", "1", "cat")
     lines = talked.text.splitlines()
     assert talked.code == INTERRUPTED

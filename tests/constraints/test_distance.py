@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import palaver
-from palaver.compiled.spec import Spec
+from palaver.compiled import Spec
 from palaver.constraints.branch_distance import normalised
 from palaver.constraints.distance import Fitness, compile_distance
 from palaver.trees.tree import Tree

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import palaver
 from palaver.constraints.checks import Check, Failure, compile_check
-from palaver.constraints.incremental import Watch
+from palaver.constraints.incremental import IncrementalChecks
 from palaver.trees.node import Node, NonTerminal, OpenNode, Part, Parties
 from palaver.trees.tree import Tree
 
@@ -207,11 +207,11 @@ def checks_of(spec: palaver.Spec) -> list[Check]:
     return [compile_check(each, spec.analysis, spec.namespace.names) for each in spec.grammar.constraints]
 
 
-def begin(spec: palaver.Spec) -> Watch:
-    return Watch.begin(checks_of(spec), spec.analysis, spec.namespace.names)
+def begin(spec: palaver.Spec) -> IncrementalChecks:
+    return IncrementalChecks.begin(checks_of(spec), spec.analysis, spec.namespace.names)
 
 
-def extended(monitor: Watch, snapshot: Snapshot) -> tuple[Watch, list[Failure]]:
+def extended(monitor: IncrementalChecks, snapshot: Snapshot) -> tuple[IncrementalChecks, list[Failure]]:
     if snapshot.message is None:
         return monitor.with_end(snapshot.closed)
     return monitor.with_message(snapshot.message, snapshot.closed)

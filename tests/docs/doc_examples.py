@@ -27,8 +27,8 @@ from typing import Any
 
 from palaver.cli.main import run
 from palaver.source import Source
-from palaver.spec.diagnose import Reporter
-from palaver.spec.parse import parse_spec
+from palaver.spec.diagnostics import Reporter
+from palaver.spec.spec_files import parse_spec
 
 ROOT = Path(__file__).parent.parent.parent
 DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]

@@ -9,10 +9,10 @@ import pytest
 from doc_examples import DOCUMENTS, ROOT, run_document
 
 import palaver
-from palaver.grammar.stdlib import LIBRARY_SYMBOLS
+from palaver.grammar.library import LIBRARY_SYMBOLS
 from palaver.namespace import _reference_names
 from palaver.party import PartyNames
-from palaver.spec.settings import NODE_TYPES, SETTING_KEYS
+from palaver.spec.setting_statements import NODE_TYPES, SETTING_KEYS
 
 COMMANDS = ["check", "fuzz", "parse", "convert"]
 LANGUAGE = (ROOT / "docs" / "language.md").read_text(encoding="utf-8")

@@ -6,21 +6,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from palaver.chance import Chance
-from palaver.compiled.load import loads
-from palaver.compiled.spec import Spec
-from palaver.generation.compiler import SpecCode
-from palaver.generation.measured import Measured
-from palaver.generation.measures import Count, Length, Measure
-from palaver.generation.program import compile_program
-from palaver.grammar.analyse import least_sizes
-from palaver.grammar.empty import cyclic_symbols, nullable_symbols
+from palaver.compiled import Spec, loads
+from palaver.generation.makers import SpecCode
+from palaver.generation.measured_derivations import Count, Length, Measure, MeasuredDerivations
+from palaver.generation.tree_maker import compile_tree_maker
+from palaver.grammar.analysis import cyclic_symbols, least_sizes, nullable_symbols
 from palaver.grammar.ir import Grammar
+from palaver.random_source import RandomSource
 from palaver.regular.language import Unit
 from palaver.spec.ast import Bit, Choice, Expr, Literal, Pattern, Permutation, Ref, Repeat, Rule, Sequence
-from palaver.trees.node import Node, NonTerminal, Part, Parties, same
+from palaver.trees.node import Node, NonTerminal, Part, Parties, same_structure
 from palaver.trees.tree import Tree
-from palaver.trees.values import flat
+from palaver.trees.values import leaves_of
 
 MOST = 20
 
@@ -37,15 +34,15 @@ JSON = r"""
 """
 
 
-def measured(spec: Spec, measure: Measure) -> Measured:
+def measured(spec: Spec, measure: Measure) -> MeasuredDerivations:
     return of_rules(spec.grammar.rules, measure, binary=spec.is_binary)
 
 
-def of_rules(rules: Mapping[str, Rule], measure: Measure, *, binary: bool = False) -> Measured:
+def of_rules(rules: Mapping[str, Rule], measure: Measure, *, binary: bool = False) -> MeasuredDerivations:
     """Whatever is made in the usual way is made by a program; every generator says 7."""
     code = SpecCode(lambda *_: pytest.fail("no bound is computed"), lambda rule, _: sevens(rule))
-    program = compile_program(Grammar(rules, next(iter(rules))), least_sizes(rules), code, binary=binary, most=MOST)
-    return Measured(
+    program = compile_tree_maker(Grammar(rules, next(iter(rules))), least_sizes(rules), code, binary=binary, most=MOST)
+    return MeasuredDerivations(
         rules, measure, binary=binary, most=MOST, make=lambda symbol, chance: program.make(symbol, chance, nodes=30)
     )
 
@@ -54,7 +51,7 @@ def sevens(rule: Rule) -> Node:
     return Node(NonTerminal(rule.symbol), ("7",))
 
 
-def not_asked(symbol: str, chance: Chance) -> Node:
+def not_asked(symbol: str, chance: RandomSource) -> Node:
     """Makes nothing: of a length, everything is measured."""
     pytest.fail(f"{symbol} is made in the usual way")
 
@@ -98,7 +95,7 @@ def test_amounts_beyond_the_limit_are_not_told() -> None:
 
 @pytest.mark.parametrize("length", [1, 2, 7, 40, 41, 300])
 def test_json_of_any_length_is_json_of_that_length(length: int) -> None:
-    spec, chance = loads(JSON), Chance(length)
+    spec, chance = loads(JSON), RandomSource(length)
     lengths = measured(spec, Length())
     for _ in range(10):
         drawn = text(lengths.draw("<value>", length, chance))
@@ -107,7 +104,7 @@ def test_json_of_any_length_is_json_of_that_length(length: int) -> None:
 
 
 def test_draws_are_spread_over_the_kinds_of_derivations() -> None:
-    lengths, chance = measured(loads(JSON), Length()), Chance(4)
+    lengths, chance = measured(loads(JSON), Length()), RandomSource(4)
     drawn = [text(lengths.draw("<value>", 40, chance)) for _ in range(100)]
     assert len(set(drawn)) == 100
     assert {each[0] for each in drawn} >= set('"[{1')
@@ -119,19 +116,19 @@ def test_equal_chances_give_equal_draws_whatever_was_asked_before() -> None:
     spec = loads(JSON)
     fresh, used = measured(spec, Length()), measured(spec, Length())
     used.amounts("<value>", 1000)
-    used.draw("<value>", 700, Chance(0))
+    used.draw("<value>", 700, RandomSource(0))
     for seed in range(20):
-        one, other = fresh.draw("<value>", 33, Chance(seed)), used.draw("<value>", 33, Chance(seed))
+        one, other = fresh.draw("<value>", 33, RandomSource(seed)), used.draw("<value>", 33, RandomSource(seed))
         assert one is not None
         assert other is not None
-        assert same(one, other)
+        assert same_structure(one, other)
 
 
 def test_no_derivation_has_an_impossible_length() -> None:
     lengths = measured(loads('<start> ::= "ab"+'), Length())
-    assert lengths.draw("<start>", 7, Chance(1)) is None
-    assert lengths.draw("<start>", 0, Chance(1)) is None
-    assert lengths.draw("<start>", -2, Chance(1)) is None
+    assert lengths.draw("<start>", 7, RandomSource(1)) is None
+    assert lengths.draw("<start>", 0, RandomSource(1)) is None
+    assert lengths.draw("<start>", -2, RandomSource(1)) is None
 
 
 def test_bytes_are_measured_in_bytes_and_text_among_them_as_utf_8() -> None:
@@ -139,7 +136,7 @@ def test_bytes_are_measured_in_bytes_and_text_among_them_as_utf_8() -> None:
     lengths = measured(spec, Length())
     assert lengths.unit("<start>") is Unit.BYTES
     assert possible(lengths.amounts("<start>", 50)) == [5, 6]
-    node = lengths.draw("<start>", 6, Chance(1))
+    node = lengths.draw("<start>", 6, RandomSource(1))
     assert node is not None
     assert len(bytes(Tree(node))) == 6
 
@@ -150,7 +147,7 @@ def test_whatever_has_bits_in_it_is_measured_in_bits() -> None:
     assert [lengths.unit(symbol) for symbol in ("<start>", "<head>", "<body>")] == [Unit.BITS, Unit.BITS, Unit.BYTES]
     assert possible(lengths.amounts("<start>", 24)) == [4, 8, 12, 16, 20, 24]
     assert possible(lengths.amounts("<body>", 3)) == [0, 1, 2, 3]
-    node = lengths.draw("<start>", 24, Chance(5))
+    node = lengths.draw("<start>", 24, RandomSource(5))
     assert node is not None
     assert len(bytes(Tree(node))) == 3
 
@@ -158,7 +155,7 @@ def test_whatever_has_bits_in_it_is_measured_in_bits() -> None:
 def test_messages_keep_their_parties() -> None:
     spec = loads('<start> ::= <A:B:x> <B:x>\n<x> ::= "x"+', start="<start>")
     for measure, amount in ((Length(), 5), (Count("<x>"), 2)):
-        node = measured(spec, measure).draw("<start>", amount, Chance(1))
+        node = measured(spec, measure).draw("<start>", amount, RandomSource(1))
         assert node is not None
         assert [part.parties for part in node.children if isinstance(part, Node)] == [Parties("A", "B"), Parties("B")]
 
@@ -177,7 +174,7 @@ def test_what_depends_on_more_than_the_grammar_cannot_be_told(spec: str) -> None
 
 def test_patterns_with_look_around_are_drawn_and_checked() -> None:
     spec = loads('<start> ::= "<" r"(?!x)[xyz]+" ">" | r"^never\\b!$"')
-    lengths, chance = measured(spec, Length()), Chance(3)
+    lengths, chance = measured(spec, Length()), RandomSource(3)
     drawn = {text(lengths.draw("<start>", 3, chance)) for _ in range(30)}
     assert drawn == {"<y>", "<z>"}
 
@@ -185,25 +182,25 @@ def test_patterns_with_look_around_are_drawn_and_checked() -> None:
 def test_parts_of_a_permutation_come_in_any_order() -> None:
     rules = {"<start>": Rule("<start>", Permutation((Literal("a"), Literal("b"), Repeat(Literal("c"), 0, None))))}
     lengths = of_rules(rules, Length())
-    chance = Chance(1)
+    chance = RandomSource(1)
     assert len({text(lengths.draw("<start>", 4, chance)) for _ in range(60)}) == 6
 
 
 def test_an_empty_item_is_not_repeated_and_nothing_contains_only_itself() -> None:
     spec = loads('<start> ::= <x>* <a>\n<x> ::= "b"?\n<a> ::= <a> | <a> <x> | "a"')
-    lengths, chance = measured(spec, Length()), Chance(2)
+    lengths, chance = measured(spec, Length()), RandomSource(2)
     for length in (1, 2, 5):
         for _ in range(30):
             node = lengths.draw("<start>", length, chance)
             assert node is not None
-            assert any(same(node, tree.node) for tree in spec.parses(text(node)))
+            assert any(same_structure(node, tree.node) for tree in spec.parses(text(node)))
 
 
 # --- counts -----------------------------------------------------------------------------------------------------------
 
 
 def test_nodes_are_counted_wherever_they_stand() -> None:
-    spec, chance = loads(JSON), Chance(6)
+    spec, chance = loads(JSON), RandomSource(6)
     numbers = measured(spec, Count("<number>"))
     for amount in (0, 1, 2, 3, 17):
         node = numbers.draw("<start>", amount, chance)
@@ -214,7 +211,7 @@ def test_nodes_are_counted_wherever_they_stand() -> None:
 
 def test_the_root_and_nested_nodes_count() -> None:
     spec = loads('<start> ::= <e>\n<e> ::= "(" <e> <e> ")" | "x"')
-    nested, chance = measured(spec, Count("<e>")), Chance(1)
+    nested, chance = measured(spec, Count("<e>")), RandomSource(1)
     assert possible(nested.amounts("<e>", 9)) == [1, 3, 5, 7, 9]
     for amount in (1, 3, 41):
         node = nested.draw("<e>", amount, chance)
@@ -224,7 +221,7 @@ def test_the_root_and_nested_nodes_count() -> None:
 
 def test_what_does_not_count_keeps_its_variety() -> None:
     spec = loads('<start> ::= <row>+\n<row> ::= <word> | <mark>\n<word> ::= r"[a-z]+" " "\n<mark> ::= "!"')
-    marks, chance = measured(spec, Count("<mark>")), Chance(3)
+    marks, chance = measured(spec, Count("<mark>")), RandomSource(3)
     drawn = [marks.draw("<start>", 3, chance) for _ in range(40)]
     assert len({len(node.children) for node in drawn if node is not None}) > 5
     assert all(node is not None and count(node, "<mark>") == 3 for node in drawn)
@@ -232,14 +229,14 @@ def test_what_does_not_count_keeps_its_variety() -> None:
 
 def test_generators_elsewhere_do_not_stand_in_the_way_of_counting() -> None:
     spec = loads('<start> ::= <n> <x>*\n<n> ::= r"[0-9]" := "7"\n<x> ::= "x"')
-    node = measured(spec, Count("<x>")).draw("<start>", 4, Chance(1))
+    node = measured(spec, Count("<x>")).draw("<start>", 4, RandomSource(1))
     assert text(node) == "7xxxx"
     assert measured(spec, Count("<n>")).amounts("<start>", 9) == 0b10
 
 
 def test_items_that_are_counted_are_not_empty() -> None:
     spec = loads('<start> ::= <w>*\n<w> ::= r"[a-z]?"')
-    words, chance = measured(spec, Count("<w>")), Chance(1)
+    words, chance = measured(spec, Count("<w>")), RandomSource(1)
     for _ in range(20):
         node = words.draw("<start>", 5, chance)
         assert len(text(node)) == 5
@@ -247,7 +244,7 @@ def test_items_that_are_counted_are_not_empty() -> None:
 
 def test_what_is_not_looked_into_can_be_kept_in_its_order() -> None:
     spec = loads('<start> ::= <name> <row>\n<name> ::= r"[a-z]{9}"\n<row> ::= <x> ("," <x>)*\n<x> ::= r"[0-9]{3}"')
-    counts, chance = measured(spec, Count("<x>")), Chance(1)
+    counts, chance = measured(spec, Count("<x>")), RandomSource(1)
     first = counts.draw("<start>", 4, chance)
     more, fewer = (counts.draw("<start>", amount, chance, like=first) for amount in (6, 2))
     assert text(more).startswith(text(first) + ",")
@@ -257,7 +254,7 @@ def test_what_is_not_looked_into_can_be_kept_in_its_order() -> None:
 
 def test_rounds_are_not_counted_on() -> None:
     spec = loads('<start> ::= <a> <b>\n<a> ::= <a> | "x" <a> | "y"\n<b> ::= "b"')
-    rounds, chance = measured(spec, Count("<a>")), Chance(1)
+    rounds, chance = measured(spec, Count("<a>")), RandomSource(1)
     for amount in (1, 2, 6):
         assert text(rounds.draw("<start>", amount, chance)) == "x" * (amount - 1) + "yb"
 
@@ -267,29 +264,29 @@ def test_rounds_are_not_counted_on() -> None:
 
 def test_brackets_may_be_nested_thousands_deep() -> None:
     lengths = measured(loads('<start> ::= "(" <start> ")" | "x"'), Length())
-    node = lengths.draw("<start>", 6001, Chance(1))
+    node = lengths.draw("<start>", 6001, RandomSource(1))
     assert node is not None
-    assert len(flat(node)) == 6001
-    assert lengths.draw("<start>", 6002, Chance(1)) is None
+    assert len(leaves_of(node)) == 6001
+    assert lengths.draw("<start>", 6002, RandomSource(1)) is None
 
 
 def test_long_chains_of_rules_are_no_danger() -> None:
     chain = "".join(f"<c{at}> ::= <c{at + 1}>\n" for at in range(3000))
     spec = loads(f'<start> ::= <c0>+\n{chain}<c3000> ::= "x" | "yyy"')
-    lengths = Measured(spec.grammar.rules, Length(), binary=False, most=MOST, make=not_asked)
-    assert len(text(lengths.draw("<start>", 4, Chance(1)))) == 4
+    lengths = MeasuredDerivations(spec.grammar.rules, Length(), binary=False, most=MOST, make=not_asked)
+    assert len(text(lengths.draw("<start>", 4, RandomSource(1)))) == 4
 
 
 def test_lengths_of_ten_thousand_are_found() -> None:
     lengths = measured(loads('<start> ::= <x>{3,} <y>*\n<x> ::= "ab" | "abcde"\n<y> ::= "(" <y> ")" | "123"'), Length())
-    node = lengths.draw("<start>", 10_000, Chance(1))
+    node = lengths.draw("<start>", 10_000, RandomSource(1))
     assert len(text(node)) == 10_000
 
 
 def test_enormous_repetitions_and_amounts_are_refused_at_once() -> None:
     lengths = measured(loads('<start> ::= "x"{1000000000} | ""{2000000000}'), Length())
     assert lengths.amounts("<start>", 1000) == 1
-    assert lengths.draw("<start>", 0, Chance(1)) is None
+    assert lengths.draw("<start>", 0, RandomSource(1)) is None
     assert lengths.amounts("<start>", 10**12) is None
 
 
@@ -297,7 +294,7 @@ def test_when_the_nodes_are_spent_recursion_that_adds_nothing_ends() -> None:
     spec = loads('<start> ::= <e>\n<e> ::= <e> <o> <e> | "(" <e> ")" | <t>\n<o> ::= "+" | ""\n<t> ::= "t" | <e> "?"')
     for measure in (Length(), Count("<o>"), Count("<t>")):
         both = measured(spec, measure)
-        node = both.draw("<start>", 9, Chance(2), nodes=30)
+        node = both.draw("<start>", 9, RandomSource(2), nodes=30)
         assert node is not None
         assert len(nodes_of(node)) < 300
 
@@ -444,7 +441,7 @@ class Derivation:
 @settings(max_examples=35, deadline=None)
 @given(rules=grammars(), seed=st.integers(0, 1000))
 def test_lengths_are_those_of_brute_force_and_draws_have_them(rules: dict[str, Rule], seed: int) -> None:
-    lengths, chance, expected = of_rules(rules, Length()), Chance(seed), BruteForce(rules, None)
+    lengths, chance, expected = of_rules(rules, Length()), RandomSource(seed), BruteForce(rules, None)
     for symbol in SYMBOLS:
         found = possible(lengths.amounts(symbol, LIMIT))
         assert found == sorted(expected.of_symbol(symbol, LEVELS))
@@ -460,7 +457,7 @@ def test_lengths_are_those_of_brute_force_and_draws_have_them(rules: dict[str, R
 @settings(max_examples=35, deadline=None)
 @given(rules=grammars(), seed=st.integers(0, 1000))
 def test_counts_are_those_of_brute_force_and_draws_have_them(rules: dict[str, Rule], seed: int) -> None:
-    counts, chance, expected = of_rules(rules, Count("<b>")), Chance(seed), BruteForce(rules, "<b>")
+    counts, chance, expected = of_rules(rules, Count("<b>")), RandomSource(seed), BruteForce(rules, "<b>")
     nullable = nullable_symbols(rules)
     may_be_needless = nullable or cyclic_symbols(rules, nullable) or '""' in repr(rules) or "''" in repr(rules)
     for symbol in SYMBOLS:
@@ -481,15 +478,15 @@ def test_draws_are_repeatable(rules: dict[str, Rule], seed: int, amount: int) ->
     for measure in (Length(), Count("<b>")):
         one, other = of_rules(rules, measure), of_rules(rules, measure)
         other.amounts("<a>", 100)
-        first, second = one.draw("<a>", amount, Chance(seed)), other.draw("<a>", amount, Chance(seed))
+        first, second = one.draw("<a>", amount, RandomSource(seed)), other.draw("<a>", amount, RandomSource(seed))
         assert (first is None) == (second is None)
-        assert first is None or second is None or same(first, second)
+        assert first is None or second is None or same_structure(first, second)
 
 
 def test_bits_are_one_long_each() -> None:
     rules = {"<start>": Rule("<start>", Repeat(Choice((Bit(0), Bit(1))), 0, None))}
-    lengths = Measured(rules, Length(), binary=True, most=MOST, make=not_asked)
-    node = lengths.draw("<start>", 13, Chance(1))
+    lengths = MeasuredDerivations(rules, Length(), binary=True, most=MOST, make=not_asked)
+    node = lengths.draw("<start>", 13, RandomSource(1))
     assert node is not None
     assert len(node.children) == 13
     assert set(node.children) == {0, 1}

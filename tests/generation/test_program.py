@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 import palaver
-from palaver.trees.values import flat
+from palaver.trees.values import leaves_of
 
 
 def made(text: str, count: int = 30, **options: Any) -> list[str]:
@@ -53,7 +53,7 @@ def test_bounds_may_call_python() -> None:
 def test_everything_in_a_binary_tree_is_bytes_or_bits() -> None:
     spec = palaver.loads('<start> ::= "é" r"\\w" 0 1 0 0 0 0 0 1\n')
     (tree,) = spec.fuzz(1, seed=1)
-    assert all(isinstance(leaf, bytes | int) for leaf in flat(tree.node))
+    assert all(isinstance(leaf, bytes | int) for leaf in leaves_of(tree.node))
     assert bytes(tree).startswith("é".encode())
 
 

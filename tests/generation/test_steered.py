@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Sequence
 import pytest
 
 import palaver
-from palaver.chance import Chance
-from palaver.compiled.spec import Spec
-from palaver.generation.program import Program
-from palaver.solving.workshop import Limits
+from palaver.compiled import Spec
+from palaver.generation.tree_maker import TreeMaker
+from palaver.random_source import RandomSource
+from palaver.solving.solving_limits import SolvingLimits
 from palaver.trees.node import Node
 from palaver.trees.tree import Tree
 
@@ -61,13 +61,13 @@ def wishing_for(*names: str) -> Wishes:
     return Wishes(lambda path: float(path[-1] in names))
 
 
-def program_of(spec: Spec) -> Program:
-    return spec.workshop.program(20, frozenset())
+def program_of(spec: Spec) -> TreeMaker:
+    return spec.solver_factory.program(20, frozenset())
 
 
 def made(text: str, wishes: Wishes, count: int = 20, nodes: int = 200) -> list[Tree]:
     spec = palaver.loads(text)
-    chance = Chance(1)
+    chance = RandomSource(1)
     trees = [program_of(spec).make_tree(spec.start, chance, nodes=nodes, steering=wishes) for _ in range(count)]
     for tree in trees:
         spec.validate(tree)
@@ -151,7 +151,7 @@ def test_recursion_ends_when_the_budget_is_spent_however_much_more_of_it_is_wort
 
 def test_left_recursion_ends_and_trees_may_be_deeper_than_pythons_stack() -> None:
     spec = palaver.loads('<start> ::= <start> "+" | "1"\n')
-    tree = program_of(spec).make_tree("<start>", Chance(1), nodes=20_000, steering=wishing_for("<start>"))
+    tree = program_of(spec).make_tree("<start>", RandomSource(1), nodes=20_000, steering=wishing_for("<start>"))
     assert str(tree) == "1" + "+" * (len(str(tree)) - 1)
     assert tree.size() > 20_000
 
@@ -162,9 +162,9 @@ def test_where_any_way_will_do_the_tree_is_that_of_the_plain_program() -> None:
             return None
 
     spec = palaver.loads(NESTED)
-    plain = [program_of(spec).make_tree("<start>", Chance(seed), nodes=60) for seed in range(10)]
+    plain = [program_of(spec).make_tree("<start>", RandomSource(seed), nodes=60) for seed in range(10)]
     steered = [
-        program_of(spec).make_tree("<start>", Chance(seed), nodes=60, steering=Indifferent(lambda path: 1))
+        program_of(spec).make_tree("<start>", RandomSource(seed), nodes=60, steering=Indifferent(lambda path: 1))
         for seed in range(10)
     ]
     assert list(map(str, steered)) == list(map(str, plain))
@@ -186,14 +186,14 @@ def test_a_part_of_a_tree_is_steered_below_the_state_that_it_is_told() -> None:
     state = wishes.enter(0, "<start>")
     assert state is not None
     wishes.state = state
-    nodes = [program_of(spec).make("<x>", Chance(seed), nodes=9, steering=wishes) for seed in range(9)]
+    nodes = [program_of(spec).make("<x>", RandomSource(seed), nodes=9, steering=wishes) for seed in range(9)]
     assert {node.children for node in nodes} == {("1",)}
 
 
 def test_settings_still_break_the_grammar() -> None:
     spec = palaver.loads('setting <start> terminal_should_repeat = 1.0\n<start> ::= "a" | "b"\n')
     wishes = wishing_for("'b'")
-    trees = [program_of(spec).make_tree("<start>", Chance(seed), nodes=9, steering=wishes) for seed in range(20)]
+    trees = [program_of(spec).make_tree("<start>", RandomSource(seed), nodes=9, steering=wishes) for seed in range(20)]
     assert {str(tree) for tree in trees} == {"", "bb", "bbb", "bbbb", "bbbbb"}
 
 
@@ -202,8 +202,10 @@ def test_settings_still_break_the_grammar() -> None:
 
 def solved(text: str, wishes: Wishes, count: int) -> list[Tree]:
     spec = palaver.loads(text)
-    chance = Chance(1)
-    solver = spec.workshop.solver(spec.grammar.constraints, chance, chance / "fuzz", Limits(), steering=wishes)
+    chance = RandomSource(1)
+    solver = spec.solver_factory.solver(
+        spec.grammar.constraints, chance, chance / "fuzz", SolvingLimits(), steering=wishes
+    )
     trees: list[Tree] = []
     while len(trees) < count:
         solver.begin()

@@ -3,8 +3,8 @@
 import pytest
 
 import palaver
-from palaver.grammar.analyse import cyclic_symbols, nullable_symbols
-from palaver.grammar.show import transitions
+from palaver.grammar.analysis import cyclic_symbols, nullable_symbols
+from palaver.grammar.printing import transitions
 
 
 def analysed(text: str) -> palaver.Spec:
@@ -55,12 +55,12 @@ def test_a_symbol_may_repeat_if_a_tree_can_hold_it_twice(body: str, often: bool)
 )
 def test_a_symbol_occurs_exactly_once_if_every_tree_holds_one(body: str, once: bool) -> None:
     text = f'<start> ::= <a> <x>\n<a> ::= {body}\n<x> ::= "x"\n<y> ::= <x>\n'
-    assert analysed(text).analysis.is_once_in("<x>", "<a>") is once
+    assert analysed(text).analysis.occurs_once_in("<x>", "<a>") is once
 
 
 def test_an_argument_of_a_generator_counts_as_an_occurrence() -> None:
     text = '<start> ::= <x> <g>\n<g> ::= r"x+" := str(<x>)\n<x> ::= r"x+"\n'
-    assert not analysed(text).analysis.is_once_in("<x>", "<start>")
+    assert not analysed(text).analysis.occurs_once_in("<x>", "<start>")
 
 
 @pytest.mark.parametrize(

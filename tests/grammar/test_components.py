@@ -4,13 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import palaver
-from palaver.grammar.analyse import (
-    cyclic_components,
-    leading_to,
-    reachable,
-    strongly_connected_components,
-    users_of,
-)
+from palaver.grammar.analysis import cyclic_components, leading_to, reachable, strongly_connected_components, users_of
 
 NAMES = [f"<{letter}>" for letter in "abcdefg"]
 GRAPHS = st.fixed_dictionaries({name: st.lists(st.sampled_from(NAMES), max_size=3) for name in NAMES})

@@ -57,7 +57,7 @@ def test_counted_repetition_is_cheap_however_large_the_count() -> None:
 
 def test_a_rule_that_can_never_match_has_no_words() -> None:
     found = language('r"[^\\x00-\\U0010ffff]"')
-    assert found.outline is None
+    assert found.expression is None
     assert not found.accepts("")
 
 

@@ -49,10 +49,10 @@ from random_specs import (
 from test_against_the_definition import failure_offset
 from test_computed_repetition import TopDown
 
-from palaver.grammar.show import show_expr
-from palaver.matching.matcher import CompiledShape, Matcher, Progress, compile_matcher
+from palaver.grammar.printing import show_expr
+from palaver.matching.matcher import CompiledMatcher, Matcher, MatchProgress, compile_matcher
 from palaver.spec.ast import Choice, Expr, Expression, Literal, Permutation, Repeat, Sequence
-from palaver.trees.node import Node, NonTerminal, OpenNode, Part, same
+from palaver.trees.node import Node, NonTerminal, OpenNode, Part, same_structure
 from palaver.trees.values import TreeValue, serialise, to_bytes
 
 Data: TypeAlias = str | bytes
@@ -78,7 +78,7 @@ class Subject:
     is_pure: bool = True  # whether it is told that bounds depend on the text only, as those here do
 
     @cached_property
-    def shape(self) -> CompiledShape:
+    def shape(self) -> CompiledMatcher:
         return compile_matcher(self.rules, self.start, bound=evaluate, is_pure=lambda _: self.is_pure)
 
     def __str__(self) -> str:
@@ -143,17 +143,17 @@ def expect(question: str, found: object, wanted: object) -> None:
 
 
 class Standing(NamedTuple):
-    """Everything a `Progress` says."""
+    """Everything a `MatchProgress` says."""
 
     complete: tuple[int, ...]
     complete_here: bool
     longest: int | None
     may_go_on: bool
-    dead_at: int | None
+    failed_at: int | None
     expected: tuple[str, ...]
 
 
-def standing(progress: Progress, random: Random | None = None) -> Standing:
+def standing(progress: MatchProgress, random: Random | None = None) -> Standing:
     """The answers of a progress, asked in any order: some may be computed when first asked for."""
     names = list(Standing._fields)
     if random is not None:
@@ -235,7 +235,7 @@ def check(feeding: Feeding, reference: Reference) -> str:
     pieces, last = feeding.pieces, feeding.data[:0]
     if manner.ends == "with a piece":
         pieces, last = feeding.pieces[:-1], feeding.pieces[-1]
-    seen: list[tuple[int, Progress]] = [(0, matcher.progress)]
+    seen: list[tuple[int, MatchProgress]] = [(0, matcher.progress)]
     for piece in pieces:
         seen.append((seen[-1][0] + len(piece), matcher.feed(piece)))
         size, progress = seen[-1]
@@ -289,7 +289,7 @@ def compare_lists(found: list[Node], wanted: list[Node], question: str, random: 
         lambda one, other: one == other,
         lambda one, other: other == one,
         lambda one, other: not (one != other),  # noqa: SIM202  # that they are two methods is the point
-        lambda one, other: same(one, other) and same(other, one),
+        lambda one, other: same_structure(one, other) and same_structure(other, one),
         lambda one, other: hash(one) == hash(other),
         lambda one, other: tuple(one) == tuple(other) and len(one) == len(other) == 4,
     ]
@@ -650,7 +650,7 @@ def against_definition(run: Run, subject: Subject, data: Data) -> None:
         expect("lengths", found.complete, tuple(lengths))
         expect("may go on", found.may_go_on, reading.may_go_on("<s>"))
         if not found.complete_here:
-            expect("dead at", found.dead_at, failure_offset(data, readings))
+            expect("dead at", found.failed_at, failure_offset(data, readings))
         wanted = list(islice(reading.trees("<s>"), TREES))
         expect("trees", list(map(outline, answers.trees(None)[: len(wanted)])), list(map(outline, wanted)))
         if len(wanted) < TREES and reading.patience > 0:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from palaver.grammar.lower import lower
+from palaver.grammar.lowering import lower
 from palaver.source import Source
 from palaver.spec.ast import Expr
-from palaver.spec.diagnose import Reporter
-from palaver.spec.parse import parse_spec
+from palaver.spec.diagnostics import Reporter
+from palaver.spec.spec_files import parse_spec
 from palaver.trees.node import Node, NonTerminal
 
 

@@ -8,10 +8,10 @@ from random import Random
 from naive_dialogue import NUMBER
 
 from palaver.source import Source
-from palaver.spec.ast import Choice, Expr, Expression, Literal, Mention, Path, Permutation, Ref, Repeat, Sequence
+from palaver.spec.ast import Choice, Expr, Expression, Literal, Mention, Permutation, Ref, Repeat, Selector, Sequence
 from palaver.trees.node import Node
 
-COUNT = Expression("int(<n>)", (Mention("n", Path(NUMBER)),), ast.Constant(0), Source("test.fan", "int(<n>)"))
+COUNT = Expression("int(<n>)", (Mention("n", Selector(NUMBER)),), ast.Constant(0), Source("test.fan", "int(<n>)"))
 STATES = ("<start>", "<s>", "<t>", "<u>")
 SENDERS = {"<a>": "C", "<b>": "S", "<c>": "S"}
 BOUNDS: list[tuple[int, int | None]] = [(0, 1), (0, None), (1, None), (0, 2), (1, 2), (2, 2), (2, 3)]

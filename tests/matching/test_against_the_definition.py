@@ -8,7 +8,7 @@ from random import Random
 import pytest
 from naive import ALPHABET, Naive, random_grammar
 
-from palaver.matching.matcher import CompiledShape, Matcher, compile_matcher
+from palaver.matching.matcher import CompiledMatcher, Matcher, compile_matcher
 from palaver.spec.ast import Expr
 
 TEXTS = ["".join(text) for size in range(6) for text in product(ALPHABET, repeat=size)]
@@ -18,7 +18,7 @@ def no_bounds(*_: object) -> int:
     raise AssertionError("these grammars have no computed bounds")
 
 
-def shape_of(rules: dict[str, Expr]) -> CompiledShape:
+def shape_of(rules: dict[str, Expr]) -> CompiledMatcher:
     return compile_matcher(rules, "<s>", bound=no_bounds)
 
 
@@ -39,10 +39,10 @@ def test_the_earley_parser_accepts_the_language_of_the_definition(seed: int) -> 
             assert progress.complete == lengths
             whole = shape.matcher(whole=True, prune=prune).feed(text)
             assert whole.complete_here == reading.is_complete("<s>") == progress.complete_here
-            assert (whole.may_go_on, whole.dead_at) == (progress.may_go_on, progress.dead_at)
+            assert (whole.may_go_on, whole.failed_at) == (progress.may_go_on, progress.failed_at)
             if is_plain(rules):
                 assert progress.may_go_on == reading.may_go_on("<s>")
-                assert progress.dead_at == failure_offset(text, readings)
+                assert progress.failed_at == failure_offset(text, readings)
 
 
 def failure_offset(text: str, readings: dict[str, Naive]) -> int | None:
@@ -88,11 +88,11 @@ def test_cuts_do_not_matter(seed: int) -> None:
             assert_same_trees(shape, text, whole, matcher)
 
 
-def progress_by_length(shape: CompiledShape, text: str, whole: bool) -> list[object]:
+def progress_by_length(shape: CompiledMatcher, text: str, whole: bool) -> list[object]:
     return [shape.matcher(whole=whole).feed(text[:size]) for size in range(len(text) + 1)]
 
 
-def assert_same_trees(shape: CompiledShape, text: str, whole: bool, matcher: Matcher) -> None:
+def assert_same_trees(shape: CompiledMatcher, text: str, whole: bool, matcher: Matcher) -> None:
     other = shape.matcher(whole=whole)
     other.feed(text)
     assert list(islice(matcher.trees(), 10)) == list(islice(other.trees(), 10))

@@ -39,7 +39,7 @@ def test_each_candidate_answers_as_if_alone(pieces: list[str]) -> None:
         for name, matcher in alone.items():
             wanted = matcher.feed(data)
             assert (found[name].complete, found[name].may_go_on) == (wanted.complete, wanted.may_go_on)
-            assert (found[name].dead_at, found[name].expected) == (wanted.dead_at, wanted.expected)
+            assert (found[name].failed_at, found[name].expected) == (wanted.failed_at, wanted.expected)
     found = together.finish()
     for name, matcher in alone.items():
         assert found[name].complete == matcher.finish().complete

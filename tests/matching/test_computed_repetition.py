@@ -11,13 +11,25 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from palaver.matching.matcher import CompiledShape, Matcher, UnsupportedBound, compile_matcher
+from palaver.matching.matcher import CompiledMatcher, Matcher, UnsupportedBound, compile_matcher
 from palaver.source import Source
-from palaver.spec.ast import Child, Choice, Descendant, Expr, Expression, Literal, Path, Pattern, Ref, Repeat, Sequence
-from palaver.spec.diagnose import Reporter
-from palaver.spec.parse import parse_spec
+from palaver.spec.ast import (
+    Child,
+    Choice,
+    Descendant,
+    Expr,
+    Expression,
+    Literal,
+    Pattern,
+    Ref,
+    Repeat,
+    Selector,
+    Sequence,
+)
+from palaver.spec.diagnostics import Reporter
+from palaver.spec.spec_files import parse_spec
 from palaver.trees.node import Node, NonTerminal, Part
-from palaver.trees.values import flat
+from palaver.trees.values import leaves_of
 
 
 def rules_of(spec: str) -> dict[str, Expr]:
@@ -31,7 +43,7 @@ class Value:
     """As much of a tree as the bounds below need."""
 
     def __init__(self, node: Node) -> None:
-        self.leaves = flat(node)
+        self.leaves = leaves_of(node)
 
     def __str__(self) -> str:
         return "".join(map(str, self.leaves))
@@ -48,7 +60,7 @@ def evaluate(expression: Expression, node: Node | None) -> int:
     return int(eval(source, {"COUNT": 2, **names}))
 
 
-def shape_of(spec: str) -> CompiledShape:
+def shape_of(spec: str) -> CompiledMatcher:
     return compile_matcher(rules_of(spec), "<start>", bound=evaluate)
 
 
@@ -74,7 +86,7 @@ def test_a_count_field_bounds_the_repetition(text: str, is_good: bool) -> None:
 
 def test_too_many_rounds_fail_where_the_count_is_reached() -> None:
     progress = fed(COUNTED, "2:...").progress
-    assert (progress.dead_at, progress.expected) == (4, ("end of input",))
+    assert (progress.failed_at, progress.expected) == (4, ("end of input",))
     assert fed(COUNTED, "2:..").progress.may_go_on is False
     assert fed(COUNTED, "2:.").finish().expected == ("'.'",)
 
@@ -111,7 +123,7 @@ def test_bounds_may_use_names_only() -> None:
 
 def test_nothing_to_the_right_is_visible() -> None:
     matcher = fed("<start> ::= '.'{int(<n>)} <n>\n<n> ::= r'[0-9]'\n", "")
-    assert (matcher.progress.may_go_on, matcher.progress.dead_at) == (False, 0)
+    assert (matcher.progress.may_go_on, matcher.progress.failed_at) == (False, 0)
 
 
 def test_the_last_one_that_ended_counts() -> None:
@@ -192,7 +204,7 @@ def test_trailing_indices_are_left_to_the_evaluator() -> None:
 # --- Against a plain definition ------------------------------------------------------------------------------------
 
 
-Env: TypeAlias = dict[Path, Node]
+Env: TypeAlias = dict[Selector, Node]
 Derivations: TypeAlias = Iterator[tuple[int, Env, tuple[Part, ...]]]
 
 

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from palaver.grammar.lower import lower
+from palaver.grammar.lowering import lower
 from palaver.matching.matcher import compile_matcher
 from palaver.source import Source
 from palaver.spec.ast import Expression
-from palaver.spec.diagnose import Reporter
-from palaver.spec.parse import parse_spec
+from palaver.spec.diagnostics import Reporter
+from palaver.spec.spec_files import parse_spec
 from palaver.trees.node import Node, Part
-from palaver.trees.values import flat
+from palaver.trees.values import leaves_of
 
 FEATURES = {"comprep", "bits", "rep", "regex", "rules", "lex", "bytes", "stdlib", "prefix", "ambig"}
 PATH = Path(__file__).parent.parent / "conformance" / "cases.jsonl"
@@ -29,7 +29,7 @@ class Value:
     """As much of a tree as the bounds of the cases need."""
 
     def __init__(self, node: Node) -> None:
-        self._leaves = flat(node)
+        self._leaves = leaves_of(node)
 
     def __int__(self) -> int:
         if all(isinstance(leaf, int) for leaf in self._leaves):

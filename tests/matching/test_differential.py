@@ -9,7 +9,7 @@ import pytest
 from differential import KINDS, Disagreement, Failure, Feeding, Reference, Run, Subject, check, fragment_corpus, main
 from message_corpus import CORPUS, Entry
 
-from palaver.matching.matcher import Matcher, Progress
+from palaver.matching.matcher import Matcher, MatchProgress
 from palaver.spec.ast import Choice, Expr, Literal, Pattern, Permutation, Repeat, Sequence
 
 
@@ -136,7 +136,7 @@ class Forgetful(Restless):
 class _Mute:
     expected = ()
 
-    def __init__(self, progress: Progress) -> None:
+    def __init__(self, progress: MatchProgress) -> None:
         self._progress = progress
 
     def __getattr__(self, name: str) -> Any:

@@ -11,12 +11,12 @@ import pytest
 from test_matcher import rules_of, shape_of
 
 import palaver
+from palaver.matching.grammar_slots import Nonterminal
+from palaver.matching.grammar_tables import GrammarTables
 from palaver.matching.lookahead import NO_ALTERNATIVE, UNDECIDABLE, UNDECIDED, Lookahead
 from palaver.matching.matching_limits import CALLS_BEFORE_GENERATING as HOT
-from palaver.matching.regular import RegexRules
-from palaver.matching.steps import Nonterminal
-from palaver.matching.tables import GrammarTables
-from palaver.trees.lazy import untouched
+from palaver.matching.regex_rules import RegexRules
+from palaver.trees.lazy import unexpanded_data
 from palaver.trees.node import Node
 
 LINES = """
@@ -132,7 +132,7 @@ def test_a_list_written_with_right_recursion_may_be_long() -> None:
 def test_choices_that_multiply_do_not() -> None:
     matcher = palaver.loads('<start> ::= <x>* "c"\n<x> ::= "a" | "aa"\n').matcher()
     progress = matcher.finish("a" * 400 + "b")
-    assert (progress.may_go_on, progress.dead_at) == (False, 400)
+    assert (progress.may_go_on, progress.failed_at) == (False, 400)
 
 
 def test_memory_grows_with_the_input_and_no_faster() -> None:
@@ -269,11 +269,11 @@ def test_nothing_is_kept_of_a_message_that_nobody_needs() -> None:
 
 def test_lazy_children_are_made_on_first_access() -> None:
     tree = palaver.loads(LINES).parse(REPLY)
-    assert untouched(tree.node) == REPLY
+    assert unexpanded_data(tree.node) == REPLY
     assert str(tree) == REPLY
-    assert untouched(tree.node) == REPLY
+    assert unexpanded_data(tree.node) == REPLY
     assert str(tree.children[2]) == "250 three\r\n"
-    assert untouched(tree.node) is None
+    assert unexpanded_data(tree.node) is None
 
 
 def test_everything_is_made_at_once_for_those_who_want_it() -> None:
@@ -282,7 +282,7 @@ def test_everything_is_made_at_once_for_those_who_want_it() -> None:
     waiting = list(matcher.trees())
     while waiting:
         node = waiting.pop()
-        assert untouched(node) is None
+        assert unexpanded_data(node) is None
         waiting += [child for child in node.children if isinstance(child, Node)]
 
 

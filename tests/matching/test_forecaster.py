@@ -13,7 +13,7 @@ from naive_dialogue import NUMBER, NUMBERS, History, NaiveDialogue, all_trees, i
 from random_dialogues import STATES, RandomDialogue, number_in
 
 from cost import lines_run
-from palaver.matching.forecaster import MOST_HYPOTHESES, Forecast, Forecaster, MessageType, Prediction
+from palaver.matching.forecaster import MAX_HYPOTHESES, Forecast, Forecaster, MessageType, Prediction
 from palaver.source import Source
 from palaver.spec.ast import (
     Expr,
@@ -22,10 +22,9 @@ from palaver.spec.ast import (
     Ref,
     Sequence,
 )
-from palaver.spec.diagnose import Reporter
-from palaver.spec.parse import parse_spec
-from palaver.trees.node import Node, NonTerminal, OpenNode, Parties
-from palaver.trees.paths import part_at
+from palaver.spec.diagnostics import Reporter
+from palaver.spec.spec_files import parse_spec
+from palaver.trees.node import Node, NonTerminal, OpenNode, Parties, part_at
 
 MESSAGES = "".join(f'<{letter}> ::= "{letter}"\n' for letter in "abcxy") + '<n> ::= "0" | "1" | "2"\n'
 
@@ -80,7 +79,7 @@ def all_forecasts(begin: Forecast, horizon: int) -> Iterator[tuple[History, Fore
     todo: list[tuple[History, Forecast]] = [((), begin)]
     while todo:
         history, forecast = todo.pop()
-        if len(forecast.hypotheses) == MOST_HYPOTHESES:
+        if len(forecast.hypotheses) == MAX_HYPOTHESES:
             continue
         yield history, forecast
         if len(history) < horizon:

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from palaver.grammar.ir import uses_binary
-from palaver.matching.matcher import CompiledShape, Matcher, Progress, compile_matcher
+from palaver.matching.matcher import CompiledMatcher, Matcher, MatchProgress, compile_matcher
 from palaver.source import Source
 from palaver.spec.ast import Expr
-from palaver.spec.diagnose import Reporter
-from palaver.spec.parse import parse_spec
+from palaver.spec.diagnostics import Reporter
+from palaver.spec.spec_files import parse_spec
 from palaver.trees.node import Node, OpenNode, Part, Parties
-from palaver.trees.values import flat
+from palaver.trees.values import leaves_of
 
 
 def rules_of(spec: str) -> dict[str, Expr]:
@@ -24,7 +24,7 @@ def rules_of(spec: str) -> dict[str, Expr]:
     return {rule.symbol: rule.body for rule in file.rules}
 
 
-def shape_of(spec: str) -> CompiledShape:
+def shape_of(spec: str) -> CompiledMatcher:
     def no_bounds(*_: object) -> int:
         raise AssertionError("no computed bounds here")
 
@@ -64,7 +64,7 @@ LINE = """
 
 def test_nothing_is_the_beginning_of_everything() -> None:
     progress = fed(LINE, "").progress
-    assert (progress.complete, progress.may_go_on, progress.dead_at) == ((), True, None)
+    assert (progress.complete, progress.may_go_on, progress.failed_at) == ((), True, None)
 
 
 def test_a_line_in_pieces_is_complete_at_its_end() -> None:
@@ -92,14 +92,14 @@ def test_a_wrong_input_names_the_first_unit_that_cannot_be(text: str, offset: in
         matcher = shape_of(LINE).matcher(whole=True)
         matcher.feed(text[:cut])
         progress = matcher.feed(text[cut:])
-        assert (progress.dead_at, progress.expected) == (offset, expected)
+        assert (progress.failed_at, progress.expected) == (offset, expected)
 
 
 def test_an_input_that_ends_too_soon_is_dead_at_its_end() -> None:
     matcher = fed(LINE, "HELO a")
-    assert matcher.progress.dead_at is None
+    assert matcher.progress.failed_at is None
     progress = matcher.finish()
-    assert (progress.dead_at, progress.expected, progress.may_go_on) == (6, ("'\\r\\n'", "r'[a-z]+'"), False)
+    assert (progress.failed_at, progress.expected, progress.may_go_on) == (6, ("'\\r\\n'", "r'[a-z]+'"), False)
 
 
 def test_after_the_end_no_more_may_be_fed() -> None:
@@ -113,7 +113,7 @@ def test_a_stream_knows_all_lengths_and_leaves_the_rest_alone() -> None:
     matcher = fed("<start> ::= r'[0-9]+' | '12ab'", "12a!!", whole=False)
     progress = matcher.progress
     assert (progress.complete, progress.longest, progress.complete_here) == ((1, 2), 2, False)
-    assert (progress.dead_at, progress.may_go_on) == (3, False)
+    assert (progress.failed_at, progress.may_go_on) == (3, False)
     assert plain(next(matcher.trees(2))) == ["<start>", "12"]
     assert list(matcher.trees()) == []
     assert list(matcher.trees(3)) == []
@@ -122,7 +122,7 @@ def test_a_stream_knows_all_lengths_and_leaves_the_rest_alone() -> None:
 def test_progress_prints_itself() -> None:
     text = repr(fed("<start> ::= 'a'", "b").progress)
     assert text == "Progress(complete=(), may_go_on=False, dead_at=0, expected=(\"'a'\",))"
-    assert Progress([], complete_here=False, may_go_on=True) != "something else"
+    assert MatchProgress([], complete_here=False, may_go_on=True) != "something else"
 
 
 def test_a_message_that_is_complete_may_still_go_on() -> None:
@@ -133,7 +133,7 @@ def test_a_message_that_is_complete_may_still_go_on() -> None:
 
 def test_a_grammar_without_sentences_fails_at_once() -> None:
     progress = fed("<start> ::= r'[^\\x00-\\U0010ffff]'", "").progress
-    assert (progress.may_go_on, progress.dead_at, progress.expected) == (False, 0, ())
+    assert (progress.may_go_on, progress.failed_at, progress.expected) == (False, 0, ())
 
 
 # --- Text and bytes ------------------------------------------------------------------------------------------------
@@ -151,7 +151,7 @@ def test_text_may_come_as_bytes_cut_inside_a_character() -> None:
 
 def test_offsets_of_text_in_bytes_count_bytes() -> None:
     matcher = fed("<start> ::= 'ä' 'b' | 'äö'", "äx".encode(), whole=False)
-    assert (matcher.progress.dead_at, matcher.progress.expected) == (2, ("'b'", "'äö'"))
+    assert (matcher.progress.failed_at, matcher.progress.expected) == (2, ("'b'", "'äö'"))
     stream = fed("<start> ::= r'.'+", "ä€x".encode(), whole=False)
     assert stream.progress.complete == (2, 5, 6)
     assert plain(next(stream.trees(5))) == ["<start>", "ä", "€"]
@@ -206,13 +206,30 @@ def test_a_grammar_that_reaches_bytes_or_bits_is_binary() -> None:
 def test_bits_may_cross_the_borders_of_bytes() -> None:
     spec = "<start> ::= <a> <b> 'x'\n<a> ::= <bit>{12}\n<b> ::= <bit>{4}\n<bit> ::= 0 | 1\n"
     (tree,) = fed(spec, b"\xa5\xc3x").trees()
-    assert [leaf for leaf in flat(tree) if isinstance(leaf, int)] == [1, 0, 1, 0, 0, 1, 0, 1, 1, 1, 0, 0, 0, 0, 1, 1]
+    assert [leaf for leaf in leaves_of(tree) if isinstance(leaf, int)] == [
+        1,
+        0,
+        1,
+        0,
+        0,
+        1,
+        0,
+        1,
+        1,
+        1,
+        0,
+        0,
+        0,
+        0,
+        1,
+        1,
+    ]
     assert [len(child.children) for child in tree.children[:2] if isinstance(child, Node)] == [12, 4]
 
 
 def test_bits_must_fill_bytes() -> None:
     assert all_trees("<start> ::= 1 0 1", b"\xa0") == []
-    assert fed("<start> ::= 1 0 1", b"\xa0").progress.dead_at == 0
+    assert fed("<start> ::= 1 0 1", b"\xa0").progress.failed_at == 0
     assert all_trees("<start> ::= 1 0 1 'a' 0{5}", b"\xa0a") == []
 
 
@@ -230,7 +247,7 @@ def test_a_stream_of_bits_is_complete_at_byte_borders_only() -> None:
 
 def test_a_wrong_bit_makes_its_byte_wrong() -> None:
     progress = fed("<start> ::= 0{8} 0 1 1 0{5}", b"\x00\x40").progress
-    assert (progress.dead_at, progress.expected) == (1, ("bit 1",))
+    assert (progress.failed_at, progress.expected) == (1, ("bit 1",))
 
 
 # --- Patterns ------------------------------------------------------------------------------------------------------
@@ -255,7 +272,7 @@ def test_a_pattern_with_lookahead_may_go_on_until_its_outline_cannot() -> None:
     assert matcher.feed("the_user").may_go_on
     assert not matcher.progress.complete_here
     assert matcher.feed("s").complete_here
-    assert matcher.feed("!").dead_at == 9
+    assert matcher.feed("!").failed_at == 9
 
 
 # --- Trees ---------------------------------------------------------------------------------------------------------
@@ -299,7 +316,7 @@ def test_highly_ambiguous_trees_come_one_at_a_time() -> None:
     matcher = fed("<start> ::= <start> <start> | 'a'", "a" * 40)
     first, second = islice(matcher.trees(), 2)
     assert first != second
-    assert len(flat(first)) == len(flat(second)) == 40
+    assert len(leaves_of(first)) == len(leaves_of(second)) == 40
 
 
 def test_the_number_of_trees_is_catalan() -> None:
@@ -349,7 +366,7 @@ def test_partial_trees_do_not_repeat_for_each_thing_that_could_follow() -> None:
 def test_nesting_is_limited_by_memory_only() -> None:
     matcher = fed("<start> ::= '(' <start> ')' | ''", "(" * 10_000 + ")" * 10_000)
     (tree,) = matcher.trees()
-    assert sum(leaf != "" for leaf in flat(tree)) == 20_000
+    assert sum(leaf != "" for leaf in leaves_of(tree)) == 20_000
     half = fed("<start> ::= '(' <start> ')' | ''", "(" * 10_000)
     depth = 0
     tree = next(half.partial_trees())
@@ -377,7 +394,7 @@ def test_ten_megabytes_against_one_pattern() -> None:
 def test_ambiguous_repetition_stays_polynomial() -> None:
     spec = "<start> ::= <x>* 'c'\n<x> ::= 'a' | 'aa'\n"
     progress = fed(spec, "a" * 2_000 + "b").progress
-    assert (progress.dead_at, progress.expected) == (2_000, ("'c'", "'a'", "'aa'"))
+    assert (progress.failed_at, progress.expected) == (2_000, ("'c'", "'a'", "'aa'"))
 
 
 def test_a_permutation_of_many_parts_costs_sets_not_orders() -> None:
@@ -395,4 +412,4 @@ def test_asking_about_half_a_character_changes_nothing() -> None:
     for byte in "こん".encode():
         matcher.feed(bytes([byte]))
         assert all(list(matcher.trees(length)) == [] for length in range(8))
-    assert matcher.feed(b"x").dead_at == 6
+    assert matcher.feed(b"x").failed_at == 6

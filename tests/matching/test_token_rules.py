@@ -11,7 +11,7 @@ from test_matcher import rules_of
 import palaver
 from palaver.matching.matcher import CompiledInput, Matcher, compile_matcher
 from palaver.spec.ast import Expression
-from palaver.trees.lazy import untouched
+from palaver.trees.lazy import unexpanded_data
 from palaver.trees.node import Node, Part
 from palaver.trees.values import to_int
 
@@ -60,14 +60,14 @@ def test_a_rule_that_one_regex_can_read_is_a_token() -> None:
     with_tokens.feed("6")
     alone.feed("6")
     (tree,) = with_tokens.trees()
-    assert [untouched(node) for node in nodes(tree, "<number>")] == [None, "-23.5", "400", None]
+    assert [unexpanded_data(node) for node in nodes(tree, "<number>")] == [None, "-23.5", "400", None]
     assert [tree] == list(alone.trees())
 
 
 def test_tokens_are_not_lazy_where_nothing_may_be() -> None:
     with_tokens, alone = matchers(SUMS, "1+-23.5+400+1", lazy=False)
     (tree,) = with_tokens.trees()
-    assert not any(map(untouched, nodes(tree, "<number>")))
+    assert not any(map(unexpanded_data, nodes(tree, "<number>")))
     assert [tree] == list(alone.trees())
 
 

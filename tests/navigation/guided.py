@@ -7,29 +7,28 @@ from collections.abc import Callable
 import palaver
 from palaver.campaign.events import Event, SessionStarted
 from palaver.campaign.run import Budget, Campaign
-from palaver.chance import Chance
-from palaver.navigation.goals import Goal
+from palaver.navigation.goals import CoverageGoal
 from palaver.navigation.guidance import Guidance
 from palaver.party import ConnectionMode
-from palaver.session.cast import Casting
-from palaver.session.engine import Patience, Session
-from palaver.session.play import Play
-from palaver.session.player import Player, RandomPlayer
-from palaver.transport.memory import MemoryWorld, Wire, straight
+from palaver.random_source import RandomSource
+from palaver.session.engine import Session, Timeouts
+from palaver.session.setup import RoleAssignment, SessionSetup
+from palaver.session.strategy import RandomStrategy, Strategy
+from palaver.transport.memory_network import MemoryNetwork, Wire, in_one_piece
 
 ADDRESS = "tcp://127.0.0.1:2525"
 
 
-def play(spec: str, *, as_client: bool = True) -> Play:
+def play(spec: str, *, as_client: bool = True) -> SessionSetup:
     """One side of a spec whose parties are Client and Server."""
     sides = {"Client": ConnectionMode.CONNECT, "Server": ConnectionMode.OPEN}
     ours = "Client" if as_client else "Server"
     networks = {name: (ADDRESS, mode if name == ours else ConnectionMode.EXTERNAL) for name, mode in sides.items()}
-    return Play(palaver.loads(spec), Casting(networks))
+    return SessionSetup(palaver.loads(spec), RoleAssignment(networks))
 
 
 def guidance(spec: str, seed: int = 0, **options: object) -> Guidance:
-    return Guidance(play(spec), Chance(seed), **options)  # type: ignore[arg-type]  # as the test has it
+    return Guidance(play(spec), RandomSource(seed), **options)  # type: ignore[arg-type]  # as the test has it
 
 
 def campaign(
@@ -38,20 +37,20 @@ def campaign(
     budget: Budget | None = None,
     *,
     k: int = 5,
-    goal: Goal = Goal.ALL,
+    goal: CoverageGoal = CoverageGoal.ALL,
     is_guided: bool = True,
     follows_the_paper: bool = False,
     other: str | None = None,
-    answering: Callable[[Chance], Player] = RandomPlayer,
-    wire: Wire = straight,
+    answering: Callable[[RandomSource], Strategy] = RandomStrategy,
+    wire: Wire = in_one_piece,
     plans: bool = False,
 ) -> Campaign:
     """A run that was not begun. The other side is played by the same spec, or an `other` one, which knows less."""
-    world = MemoryWorld(wire=wire)
+    world = MemoryNetwork(wire=wire)
     ours, theirs = play(spec), play(other or spec, as_client=False)
-    chance = Chance(seed)
+    chance = RandomSource(seed)
     guided = Guidance(ours, chance, k=k, goal=goal, follows_the_paper=follows_the_paper)
-    patience = Patience()
+    patience = Timeouts()
     limits = budget or Budget()
     run = Campaign(ours, guided, seed, patience, limits, world.loop(), is_guided=is_guided, plans=plans)
     count = 0
@@ -70,4 +69,4 @@ def campaign(
 def covered(run: Campaign) -> tuple[int, int]:
     """How many paths of the aim were covered, and how many there are; once the run is over."""
     run.run()
-    return run.guidance.aim.reached, run.guidance.aim.total
+    return run.guidance.goal_progress.reached, run.guidance.goal_progress.total

@@ -9,16 +9,16 @@ from guided import campaign, guidance
 from test_guided_strategy import LOGIN
 
 from palaver.errors import PalaverError
-from palaver.navigation import store
+from palaver.navigation import coverage_file
 
 
 def test_a_written_coverage_file_is_read_back(tmp_path: Path) -> None:
     run = campaign(LOGIN, 1)
     run.run()
     file = tmp_path / "covered.json"
-    store.write(file, **run.guidance.as_data())
+    coverage_file.write(file, **run.guidance.as_data())
     again = guidance(LOGIN)
-    again.go_on_from(store.read(file))
+    again.resume_from(coverage_file.read(file))
     assert set(again.coverage.covered()) == set(run.guidance.coverage.covered())
     assert again.as_data() == run.guidance.as_data() | {"coverage": again.as_data()["coverage"]}
 
@@ -27,10 +27,10 @@ def test_paths_that_the_spec_no_longer_has_are_left_out(tmp_path: Path) -> None:
     run = campaign(LOGIN, 1)
     run.run()
     file = tmp_path / "covered.json"
-    store.write(file, **run.guidance.as_data())
+    coverage_file.write(file, **run.guidance.as_data())
     changed = guidance(LOGIN.replace('"eve"', '"eva"'))
-    changed.go_on_from(store.read(file))
-    missing = list(changed.aim.missing())
+    changed.resume_from(coverage_file.read(file))
+    missing = list(changed.goal_progress.missing())
     assert missing
     assert all("'eva'" in path for path in missing)
 
@@ -49,9 +49,9 @@ def test_a_file_that_is_no_coverage_file_is_refused(content: str, complaint: str
     file = tmp_path / "covered.json"
     file.write_text(content)
     with pytest.raises(PalaverError, match=complaint):
-        guidance(LOGIN).go_on_from(store.read(file))
+        guidance(LOGIN).resume_from(coverage_file.read(file))
 
 
 def test_a_file_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(PalaverError, match="cannot be written: No such file or directory"):
-        store.write(tmp_path / "nowhere" / "covered.json")
+        coverage_file.write(tmp_path / "nowhere" / "covered.json")

@@ -16,9 +16,7 @@ from palaver.errors import PalaverError
 from palaver.matching.forecaster import Forecast, MessageType
 from palaver.navigation.alternatives import Alternatives
 from palaver.navigation.diagram_model import Ink
-from palaver.navigation.drawing import as_mermaid, diagram
-from palaver.navigation.statemap import StateMap
-from palaver.navigation.views import Views, read_views
+from palaver.navigation.state_diagram import CoverageViews, DialogueStateMachine, as_mermaid, diagram, read_views
 from palaver.trees.node import Node, NonTerminal, OpenNode
 
 WORK = """
@@ -40,15 +38,15 @@ class Run:
     def __init__(self, text: str = WORK) -> None:
         self.spec = palaver.loads(text)
         self.forecaster = self.spec.forecaster()
-        self.states = StateMap(self.forecaster)
-        self.views = Views(self.spec.analysis, self.states)
+        self.states = DialogueStateMachine(self.forecaster)
+        self.views = CoverageViews(self.spec.analysis, self.states)
 
     def parse(self, session: str) -> Node:
         node = self.spec.parse(session).node
         assert isinstance(node, Node)
         return node
 
-    def hold(self, *sessions: str, tells_after: bool = True) -> Views:
+    def hold(self, *sessions: str, tells_after: bool = True) -> CoverageViews:
         for session in sessions:
             self.hold_tree(self.parse(session), tells_after=tells_after)
         return self.views
@@ -78,7 +76,7 @@ def messages_in(tree: Node) -> Iterator[Node]:
             todo += [child for child in reversed(here.children) if isinstance(child, Node)]
 
 
-def reached(views: Views) -> dict[str, tuple[int, int]]:
+def reached(views: CoverageViews) -> dict[str, tuple[int, int]]:
     return {name: (count, total) for name, count, total in views.summary()}
 
 
@@ -274,7 +272,7 @@ def test_two_runs_merged_are_one_run_of_both() -> None:
 def test_coverage_survives_json() -> None:
     run = Run()
     data = json.loads(json.dumps(run.hold(*CONVERSATIONS).as_data()))
-    assert Views.from_data(data, run.spec.analysis, run.states).as_data() == run.views.as_data()
+    assert CoverageViews.from_data(data, run.spec.analysis, run.states).as_data() == run.views.as_data()
 
 
 def test_items_that_the_spec_no_longer_has_are_dropped() -> None:
@@ -284,7 +282,7 @@ def test_items_that_the_spec_no_longer_has_are_dropped() -> None:
     data["transitions"].append(["<gone>", "<Client:noop>", "<work>", 1])
     data["alternatives"]["<gone>"] = ["'x'"]
     data["constraints"]["gone()"] = [1, 0]
-    assert Views.from_data(data, run.spec.analysis, run.states).as_data() == run.views.as_data()
+    assert CoverageViews.from_data(data, run.spec.analysis, run.states).as_data() == run.views.as_data()
 
 
 def test_coverage_of_another_spec_is_refused() -> None:

@@ -14,8 +14,8 @@ from random_dialogues import RandomDialogue, number_in
 import palaver
 from palaver.errors import PalaverError
 from palaver.matching.forecaster import Forecaster, MessageType
-from palaver.navigation.atlas import DialogueMap, MapNode
 from palaver.navigation.coverage import Coverage, KPath, KPaths
+from palaver.navigation.dialogue_map import DialogueMap, MapNode
 from palaver.spec.ast import Rule
 from palaver.trees.node import Node, NonTerminal
 

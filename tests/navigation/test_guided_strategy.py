@@ -13,7 +13,7 @@ from guided import campaign, covered, guidance
 from palaver.campaign.events import Event, PhaseChanged, PlanMade, SessionEnded, SessionStarted
 from palaver.campaign.run import Budget, Phase, Until
 from palaver.navigation.coverage import Coverage
-from palaver.navigation.goals import Goal
+from palaver.navigation.goals import CoverageGoal
 from palaver.session.engine import Session
 from palaver.trees.node import Node
 
@@ -113,7 +113,7 @@ def test_a_ladder_with_traps_is_climbed_to_the_top_and_a_random_walk_never_gets_
     messages = guided.progress.messages
     walked = campaign(LADDER, 1, Budget(Until.FOREVER, sessions=10_000), k=3, is_guided=False)
     next(event for event in walked if walked.progress.messages >= 3 * messages)
-    assert walked.guidance.aim.reached < 0.75 * total
+    assert walked.guidance.goal_progress.reached < 0.75 * total
     assert ("<crown>",) not in walked.guidance.coverage
 
 
@@ -200,7 +200,7 @@ def test_constraints_that_forbid_a_value_end_the_search_for_it() -> None:
 
 
 def test_each_goal_contains_the_smaller_ones_which_take_fewer_messages() -> None:
-    runs = {goal: campaign(QUESTIONS, 1, goal=goal) for goal in Goal}
+    runs = {goal: campaign(QUESTIONS, 1, goal=goal) for goal in CoverageGoal}
     sizes = [covered(run) for run in runs.values()]
     assert all(reached == total for reached, total in sizes)
     assert [total for _, total in sizes] == sorted({total for _, total in sizes})
@@ -242,7 +242,7 @@ def test_the_same_seed_gives_the_same_plans_and_another_one_is_as_good() -> None
     for seed in (3, 3, 4):
         run = campaign(MAIL, seed, plans=True)
         plans.append([event.text for event in run if isinstance(event, PlanMade)])
-        assert run.guidance.aim.reached == run.guidance.aim.total
+        assert run.guidance.goal_progress.reached == run.guidance.goal_progress.total
     assert plans[0] == plans[1]
 
 
@@ -252,15 +252,15 @@ def test_the_same_seed_gives_the_same_plans_and_another_one_is_as_good() -> None
 def test_a_run_continues_where_another_one_stopped() -> None:
     first = campaign(MAIL, 1, Budget(Until.PLATEAU, sessions=2))
     first.run()
-    reached = first.guidance.aim.reached
-    assert reached < first.guidance.aim.total
+    reached = first.guidance.goal_progress.reached
+    assert reached < first.guidance.goal_progress.total
     second = campaign(MAIL, 2)
-    second.guidance.go_on_from(first.guidance.as_data())
-    assert second.guidance.aim.reached == reached
+    second.guidance.resume_from(first.guidance.as_data())
+    assert second.guidance.goal_progress.reached == reached
     second.run()
     whole = campaign(MAIL, 2)
     whole.run()
-    assert second.guidance.aim.reached == second.guidance.aim.total
+    assert second.guidance.goal_progress.reached == second.guidance.goal_progress.total
     assert second.progress.messages < whole.progress.messages
 
 
@@ -268,7 +268,7 @@ def test_the_next_run_knows_what_was_given_up() -> None:
     first = campaign(QUESTIONS, other=CURT)
     first.run()
     second = campaign(QUESTIONS, 1, other=CURT)
-    second.guidance.go_on_from(first.guidance.as_data())
+    second.guidance.resume_from(first.guidance.as_data())
     second.run()
     assert second.progress.messages < first.progress.messages / 4
 
@@ -293,4 +293,4 @@ def test_plans_are_explained_with_their_targets_and_reasons() -> None:
 
 def test_the_total_of_the_goal_is_the_number_of_paths() -> None:
     guided = guidance(MAIL)
-    assert guided.aim.total == guided.paths.count() == 400
+    assert guided.goal_progress.total == guided.paths.count() == 400

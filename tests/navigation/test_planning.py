@@ -8,15 +8,15 @@ import pytest
 from guided import guidance
 from test_guided_strategy import LADDER, LOGIN, QUESTIONS, RUNGS
 
-from palaver.chance import Chance
 from palaver.navigation.a_star import SESSION_END, PlanningContext
-from palaver.navigation.atlas import Edge, MapNode
 from palaver.navigation.coverage_targets import CoverageTarget, TargetSelector
+from palaver.navigation.dialogue_map import Edge, MapNode
 from palaver.navigation.guidance import Guidance
 from palaver.navigation.navigation_limits import MAX_DRAWS_OF_TARGET, PATIENCE
 from palaver.navigation.navigator import TargetNavigator
 from palaver.navigation.peer_model import PeerModel
 from palaver.navigation.route_planner import RoutePlan
+from palaver.random_source import RandomSource
 
 
 def shown(plan: RoutePlan | None) -> list[str]:
@@ -31,9 +31,11 @@ def with_navigator(spec: str) -> tuple[Guidance, TargetNavigator]:
 
 
 def place_after(guided: Guidance, *symbols: str) -> MapNode:
-    places = [guided.atlas.beginning]
+    places = [guided.dialogue_map.beginning]
     for symbol in symbols:
-        places = [edge.to for place in places for edge in guided.atlas.edges(place) if edge.move.symbol == symbol]
+        places = [
+            edge.to for place in places for edge in guided.dialogue_map.edges(place) if edge.move.symbol == symbol
+        ]
     (place,) = places
     return place
 
@@ -48,7 +50,7 @@ def cover_all_but(guided: Guidance, *names: str) -> None:
 
 
 def selector(guided: Guidance, seed: int = 0) -> TargetSelector:
-    return TargetSelector(guided.aim, guided.dialogue, Chance(seed))
+    return TargetSelector(guided.goal_progress, guided.dialogue, RandomSource(seed))
 
 
 def test_a_path_is_reduced_to_its_states_and_message() -> None:
@@ -110,7 +112,7 @@ def test_a_target_that_was_drawn_too_often_is_given_up() -> None:
 )
 def test_the_way_to_a_target_is_the_shortest(target: tuple[str, ...], way: list[str]) -> None:
     guided, finder = with_navigator(LOGIN)
-    assert shown(finder.route([guided.atlas.beginning], CoverageTarget(target), PlanningContext())) == way
+    assert shown(finder.route([guided.dialogue_map.beginning], CoverageTarget(target), PlanningContext())) == way
 
 
 def test_a_target_that_was_passed_is_reached_in_another_session() -> None:
@@ -122,7 +124,7 @@ def test_a_target_that_was_passed_is_reached_in_another_session() -> None:
 
 def test_the_search_does_not_expand_the_traps_of_a_ladder() -> None:
     guided, finder = with_navigator(LADDER)
-    plan = finder.route([guided.atlas.beginning], CoverageTarget(("<crown>",)), PlanningContext())
+    plan = finder.route([guided.dialogue_map.beginning], CoverageTarget(("<crown>",)), PlanningContext())
     assert len(shown(plan)) == 2 * RUNGS + 1
     assert finder.a_star.expanded <= 2 * RUNGS + 2
 
@@ -131,8 +133,8 @@ def test_an_answer_that_is_given_up_cannot_be_reached() -> None:
     guided, finder = with_navigator(QUESTIONS)
     for _ in range(3 * PATIENCE):
         guided.peer.note_answer("<q>", ("<no>", "<perhaps>", "<yes>"), "<no>")
-    assert finder.route([guided.atlas.beginning], CoverageTarget(("<detail>",)), PlanningContext()) is None
-    assert finder.route([guided.atlas.beginning], CoverageTarget(("<no>",)), PlanningContext()) is not None
+    assert finder.route([guided.dialogue_map.beginning], CoverageTarget(("<detail>",)), PlanningContext()) is None
+    assert finder.route([guided.dialogue_map.beginning], CoverageTarget(("<no>",)), PlanningContext()) is not None
 
 
 # --- The planner ------------------------------------------------------------------------------------------------------
@@ -146,18 +148,18 @@ def test_many_paths_two_steps_ahead_are_better_than_one_next_door() -> None:
     )
     guided = guidance(spec + "\n", k=2)
     cover_all_but(guided, "<a>", "<many>")
-    plan = guided.planner.plan([guided.atlas.beginning], PlanningContext())
+    plan = guided.planner.plan([guided.dialogue_map.beginning], PlanningContext())
     assert shown(plan) == ["<b>", "<c>"]
 
 
 def test_a_distant_path_is_found_and_nothing_missing_means_no_plan() -> None:
     guided = guidance(LADDER)
     cover_all_but(guided, "<gold>")
-    plan = guided.planner.plan([guided.atlas.beginning], PlanningContext())
+    plan = guided.planner.plan([guided.dialogue_map.beginning], PlanningContext())
     assert shown(plan)[-1] == "<gold>"
     for path in guided.paths:
         guided.coverage.add_path(path)
-    assert guided.planner.plan([guided.atlas.beginning], PlanningContext()) is None
+    assert guided.planner.plan([guided.dialogue_map.beginning], PlanningContext()) is None
 
 
 def test_a_plan_ends_the_session_if_the_missing_path_was_passed() -> None:
@@ -173,7 +175,7 @@ def test_a_plan_ends_the_session_if_the_missing_path_was_passed() -> None:
 def test_a_message_refused_in_this_session_is_planned_for_the_next() -> None:
     guided = guidance(LOGIN)
     cover_all_but(guided, "<no>")
-    plan = guided.planner.plan([guided.atlas.beginning], PlanningContext(refused={"<wrong>": None}))
+    plan = guided.planner.plan([guided.dialogue_map.beginning], PlanningContext(refused={"<wrong>": None}))
     assert shown(plan)[:1] == ["<bye>"]
     assert shown(plan)[-1] == "<no>"
 
@@ -189,7 +191,7 @@ def test_likely_answers_are_cheaper() -> None:
     for _ in range(10):
         guided.peer.note_answer("<a>", ("<no>", "<yes>"), "<no>")
         guided.peer.note_answer("<b>", ("<no>", "<yes>"), "<yes>")
-    assert shown(guided.planner.plan([guided.atlas.beginning], PlanningContext()))[0] == "<b>"
+    assert shown(guided.planner.plan([guided.dialogue_map.beginning], PlanningContext()))[0] == "<b>"
 
 
 # --- The peer ---------------------------------------------------------------------------------------------------------

@@ -13,24 +13,22 @@ from naive_dialogue import NUMBER, NUMBERS
 from random_dialogues import RandomDialogue, number_in
 
 import palaver
-from palaver.matching.cut import MessageType
+from palaver.matching.dialogue_grammar import MessageType
 from palaver.matching.forecaster import Forecast, Forecaster
-from palaver.navigation.drawing import as_dot, as_mermaid, diagram
 from palaver.navigation.layout import lay_out
-from palaver.navigation.statemap import StateMap
-from palaver.navigation.svg import as_svg
+from palaver.navigation.state_diagram import DialogueStateMachine, as_dot, as_mermaid, as_svg, diagram
 from palaver.trees.node import Node, NonTerminal
 
 ROOT = Path(__file__).parent.parent.parent
 
 
-def state_map(rules: str, most: int = 2_000) -> StateMap:
+def state_map(rules: str, most: int = 2_000) -> DialogueStateMachine:
     """The map of some rules about the messages a, b, c and the number n."""
     messages = "".join(f'<{name}> ::= "{name}"\n' for name in "abc") + "<n> ::= '0' | '1' | '2'\n"
-    return StateMap(palaver.loads(rules + "\n" + messages).forecaster(), most)
+    return DialogueStateMachine(palaver.loads(rules + "\n" + messages).forecaster(), most)
 
 
-def told(states: StateMap) -> list[str]:
+def told(states: DialogueStateMachine) -> list[str]:
     """The transitions, each on a line; states where all may be over are marked."""
 
     def name(number: int) -> str:
@@ -146,7 +144,7 @@ def test_a_computed_repetition_makes_any_number_of_rounds() -> None:
 def test_a_future_inside_of_a_computed_repetition_is_found_whatever_its_count() -> None:
     spec = palaver.loads("<start> ::= <C:n> <C:a>{int(<n>)} <S:b>\n<n> ::= '0' | '3'\n<a> ::= 'a'\n<b> ::= 'b'\n")
     forecaster = spec.forecaster()
-    states = StateMap(forecaster)
+    states = DialogueStateMachine(forecaster)
     forecast = forecaster.begin()
     names = []
     for letter in "3aaab":
@@ -168,7 +166,7 @@ def test_a_dialogue_that_nests_without_end_is_cut_off() -> None:
 def test_a_future_beyond_the_cut_off_has_no_state() -> None:
     spec = palaver.loads("<start> ::= <C:a> <start> <S:b> | <C:c>\n" + "".join(f"<{x}> ::= '{x}'\n" for x in "abc"))
     forecaster = spec.forecaster()
-    states = StateMap(forecaster, most=10)
+    states = DialogueStateMachine(forecaster, most=10)
     forecast = forecaster.begin()
     for _ in range(5_000):  # a stack this high must not make anything recurse
         forecast = forecast.after(forecast.moves[0], Node(NonTerminal("<a>"), ("a",)))
@@ -177,7 +175,7 @@ def test_a_future_beyond_the_cut_off_has_no_state() -> None:
 
 def test_the_state_machine_of_a_real_spec_is_complete_and_small() -> None:
     spec = palaver.load(str(ROOT / "benchmarks" / "talking" / "smtp.fan"))
-    states = StateMap(spec.forecaster())
+    states = DialogueStateMachine(spec.forecaster())
     assert (len(states.states), len(states.transitions), states.is_complete) == (19, 23, True)
 
 
@@ -188,7 +186,7 @@ def check_a_walk(seed: int, *, is_computed: bool, distinguishes: bool) -> None:
     dialogue = RandomDialogue(seed, is_computed=is_computed)
     distinguish = dialogue.states if distinguishes else ()
     forecaster = Forecaster(dialogue.rules, "<start>", bound=number_in, distinguish=distinguish)
-    states = StateMap(forecaster, most=200)
+    states = DialogueStateMachine(forecaster, most=200)
     assert len({state.name for state in states.states}) == len(states.states)
     random = Random(seed)
     forecast = forecaster.begin()
@@ -203,7 +201,7 @@ def check_a_walk(seed: int, *, is_computed: bool, distinguishes: bool) -> None:
         forecast = after
 
 
-def check_a_step(states: StateMap, before: Forecast, move: MessageType, after: Forecast) -> None:
+def check_a_step(states: DialogueStateMachine, before: Forecast, move: MessageType, after: Forecast) -> None:
     for hypothesis in after.hypotheses:
         source = states.state_of(before.hypotheses[hypothesis.origin].future)
         target = states.state_of(hypothesis.future)
@@ -237,7 +235,7 @@ def test_every_walk_is_a_path_in_the_machine_with_distinguished_states(seed: int
 def test_every_transition_can_be_taken(seed: int) -> None:
     """Without computed repetitions, the map allows nothing that the spec does not."""
     dialogue = RandomDialogue(seed)
-    states = StateMap(Forecaster(dialogue.rules, "<start>", bound=number_in), most=30)
+    states = DialogueStateMachine(Forecaster(dialogue.rules, "<start>", bound=number_in), most=30)
     random = Random(seed)
     forecast = Forecaster(dialogue.rules, "<start>", bound=number_in).begin()
     state = states.initial
@@ -260,7 +258,7 @@ WORK = """
 
 
 def test_an_exchange_is_one_arrow() -> None:
-    states = StateMap(palaver.loads(WORK).forecaster())
+    states = DialogueStateMachine(palaver.loads(WORK).forecaster())
     assert as_mermaid(diagram(states)) == (
         "flowchart LR\n"
         "    begin(( ))\n"
@@ -288,7 +286,7 @@ PAPER = """
 def test_the_grammar_of_the_paper_is_its_state_model() -> None:
     messages = dict.fromkeys(re.findall(r":(\w+)>", PAPER))
     spec = palaver.loads(PAPER + "".join(f"<{name}> ::= '{name}'\n" for name in messages))
-    drawn = diagram(StateMap(spec.forecaster()))
+    drawn = diagram(DialogueStateMachine(spec.forecaster()))
     names = [box.name for box in drawn.boxes]
     inside = {"helo 2", "from 2", "to 2", "data 4"}
     assert [name for name in names if name not in inside] == ["connect", "helo", "from", "end", "to", "data", "quit"]
@@ -313,7 +311,7 @@ def test_the_grammar_of_the_paper_is_its_state_model() -> None:
 
 
 def test_every_message_is_an_arrow_in_the_unfolded_form() -> None:
-    states = StateMap(palaver.loads(WORK).forecaster())
+    states = DialogueStateMachine(palaver.loads(WORK).forecaster())
     assert as_dot(diagram(states, is_folded=False)) == (
         "digraph states {\n"
         "    rankdir=LR\n"
@@ -337,7 +335,7 @@ def test_every_message_is_an_arrow_in_the_unfolded_form() -> None:
 
 def test_text_that_would_be_markup_is_escaped() -> None:
     spec = palaver.loads("<start> ::= <C:a> '<b attr=\"x\">&#\\\\' <start> | <S:a>\n<a> ::= 'a'\n")
-    drawn = diagram(StateMap(spec.forecaster()))
+    drawn = diagram(DialogueStateMachine(spec.forecaster()))
     assert "StdOut: '#lt;b attr=#quot;x#quot;>#amp;#35;" in as_mermaid(drawn)
     assert 'attr=\\"x\\"' in as_dot(drawn)
     assert "&lt;b attr=" in as_svg(drawn)

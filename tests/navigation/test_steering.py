@@ -11,12 +11,12 @@ from itertools import islice
 import pytest
 
 import palaver
-from palaver.chance import Chance
-from palaver.compiled.spec import Spec
+from palaver.compiled import Spec
 from palaver.navigation.coverage import NOTHING, Coverage, KPaths
-from palaver.navigation.goals import Goal, GoalProgress, Goals
+from palaver.navigation.goals import CoverageGoal, GoalMembership, GoalProgress
 from palaver.navigation.steering import PayloadSteering
-from palaver.solving.workshop import Limits
+from palaver.random_source import RandomSource
+from palaver.solving.solving_limits import SolvingLimits
 from palaver.trees.tree import Tree
 
 JSON = r"""
@@ -75,15 +75,15 @@ def coverage_of(spec: Spec, k: int) -> Coverage:
 
 
 def steering_for(spec: Spec, coverage: Coverage, seed: int) -> PayloadSteering:
-    goals = Goals(coverage.paths, spec.forecaster().dialogue, [])
-    return PayloadSteering(GoalProgress(coverage, goals, Goal.ALL), Chance(seed) / "steering")
+    goals = GoalMembership(coverage.paths, spec.forecaster().dialogue, [])
+    return PayloadSteering(GoalProgress(coverage, goals, CoverageGoal.ALL), RandomSource(seed) / "steering")
 
 
 def messages(spec: Spec, coverage: Coverage, seed: int, *, steered: bool) -> Iterator[Tree]:
     """Trees without end, each of them counted."""
-    program = spec.workshop.program(20, frozenset())
+    program = spec.solver_factory.program(20, frozenset())
     steering = steering_for(spec, coverage, seed) if steered else None
-    chance = Chance(seed)
+    chance = RandomSource(seed)
     while True:
         if steering is not None:
             steering.state = NOTHING
@@ -134,30 +134,30 @@ def test_steered_messages_can_be_parsed(text: str) -> None:
 def test_messages_stay_within_their_budget(nodes: int) -> None:
     spec = palaver.loads(JSON)
     coverage = coverage_of(spec, 5)
-    program, steering = spec.workshop.program(20, frozenset()), steering_for(spec, coverage, 1)
+    program, steering = spec.solver_factory.program(20, frozenset()), steering_for(spec, coverage, 1)
     for seed in range(20):
         steering.state = NOTHING
         # Nothing is ever counted, so everything is worth something in every message.
-        tree = program.make_tree(spec.start, Chance(seed), nodes=nodes, steering=steering)
+        tree = program.make_tree(spec.start, RandomSource(seed), nodes=nodes, steering=steering)
         assert tree.size() < 3 * nodes + 60
 
 
 def test_when_everything_is_covered_steering_changes_nothing() -> None:
     spec = palaver.loads(JSON)
     coverage = coverage_of(spec, 5)
-    program, steering = spec.workshop.program(20, frozenset()), steering_for(spec, coverage, 1)
+    program, steering = spec.solver_factory.program(20, frozenset()), steering_for(spec, coverage, 1)
     for path in coverage.paths:
         coverage.add_path(path)
     for seed in range(10):
         steering.state = NOTHING
-        steered = program.make_tree(spec.start, Chance(seed), nodes=200, steering=steering)
-        assert str(steered) == str(program.make_tree(spec.start, Chance(seed), nodes=200))
+        steered = program.make_tree(spec.start, RandomSource(seed), nodes=200, steering=steering)
+        assert str(steered) == str(program.make_tree(spec.start, RandomSource(seed), nodes=200))
 
 
 def test_only_paths_below_the_parent_of_the_message_are_sought() -> None:
     spec = palaver.loads('<start> ::= <in> | <out>\n<in> ::= <x>\n<out> ::= <x>\n<x> ::= "0" | "1" | "2"\n')
     coverage = coverage_of(spec, 5)
-    program, steering = spec.workshop.program(20, frozenset()), steering_for(spec, coverage, 1)
+    program, steering = spec.solver_factory.program(20, frozenset()), steering_for(spec, coverage, 1)
     covered = ("<start>", "<in>", "<x>")
     coverage.add_path((*covered, "'0'"))
     coverage.add_path((*covered, "'2'"))
@@ -165,7 +165,9 @@ def test_only_paths_below_the_parent_of_the_message_are_sought() -> None:
     made = {}
     for holder in ("<in>", "<out>"):
         steering.state = coverage.state(("<start>", holder))
-        made[holder] = {program.make("<x>", Chance(seed), nodes=9, steering=steering).children for seed in range(3)}
+        made[holder] = {
+            program.make("<x>", RandomSource(seed), nodes=9, steering=steering).children for seed in range(3)
+        }
     assert made["<in>"] == {("1",)}
     assert made["<out>"] <= {("0",), ("2",)}
 
@@ -200,9 +202,11 @@ class Sender:
         self.spec = palaver.loads(text)
         self.coverage = coverage_of(self.spec, k)
         self.steering = steering_for(self.spec, self.coverage, seed)
-        chance = Chance(seed)
+        chance = RandomSource(seed)
         constraints = self.spec.grammar.constraints
-        self._solver = self.spec.workshop.solver(constraints, chance, chance / "fuzz", Limits(), steering=self.steering)
+        self._solver = self.spec.solver_factory.solver(
+            constraints, chance, chance / "fuzz", SolvingLimits(), steering=self.steering
+        )
 
     def send(self) -> Tree:
         self.steering.state = NOTHING

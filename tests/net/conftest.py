@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 
-from palaver.testing import ScriptedPeer, SocketWorld
+from palaver.testing import ScriptedPeer, SocketNetwork
 
 
 @pytest.fixture
-def world() -> Iterator[SocketWorld]:
-    with SocketWorld() as world:
+def world() -> Iterator[SocketNetwork]:
+    with SocketNetwork() as world:
         yield world
 
 
 @pytest.fixture
-def talk(palaver: Any, world: SocketWorld, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+def talk(palaver: Any, world: SocketNetwork, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
     """`palaver talk -f talk.fan` in the same world as its peers."""
     monkeypatch.setattr("palaver.cli.commands.talk.Loop", lambda **_: world.loop())
 
@@ -29,7 +29,7 @@ def talk(palaver: Any, world: SocketWorld, monkeypatch: pytest.MonkeyPatch) -> C
 
 
 @pytest.fixture
-def talk_to(talk: Callable[..., Any], world: SocketWorld) -> Callable[..., Any]:
+def talk_to(talk: Callable[..., Any], world: SocketNetwork) -> Callable[..., Any]:
     """The same, as the client of a scripted server."""
 
     def run(peer: ScriptedPeer, spec: str, *arguments: str, scheme: str = "tcp") -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from palaver.session.events import Tls
-from palaver.testing import HangUp, Hear, Pause, Reset, Say, ScriptedPeer, SocketWorld, Step, StopTalking
+from palaver.testing import Disconnect, Expect, HalfClose, Pause, Reset, ScriptedPeer, ScriptStep, SocketNetwork, Write
 from servers.common import needs_openssl
 
 SPEC = """
@@ -23,33 +23,33 @@ SPEC = """
 """
 
 # What a good server says.
-HELLO = Say(b"HI\n")
-ANSWER: list[Step] = [Hear(b"ASK\n"), Say(b"250 well\n")]
-GOODBYE: list[Step] = [Hear(b"QUIT\n"), Say(b"BYE\n")]
-GOOD: list[Step] = [HELLO, *ANSWER, *ANSWER, *GOODBYE]
+HELLO = Write(b"HI\n")
+ANSWER: list[ScriptStep] = [Expect(b"ASK\n"), Write(b"250 well\n")]
+GOODBYE: list[ScriptStep] = [Expect(b"QUIT\n"), Write(b"BYE\n")]
+GOOD: list[ScriptStep] = [HELLO, *ANSWER, *ANSWER, *GOODBYE]
 
-BAD: dict[str, tuple[list[Step], str]] = {
-    "closes after connect": ([HangUp()], "closed early"),
-    "closes in the middle of a message": ([Say(b"H"), HangUp()], "closed early"),
-    "closes between messages": ([HELLO, *ANSWER, Hear(b"ASK\n"), HangUp()], "closed early"),
-    "stops talking": ([HELLO, StopTalking()], "closed early"),
+BAD: dict[str, tuple[list[ScriptStep], str]] = {
+    "closes after connect": ([Disconnect()], "closed early"),
+    "closes in the middle of a message": ([Write(b"H"), Disconnect()], "closed early"),
+    "closes between messages": ([HELLO, *ANSWER, Expect(b"ASK\n"), Disconnect()], "closed early"),
+    "stops talking": ([HELLO, HalfClose()], "closed early"),
     "resets after connect": ([Reset()], "reset"),
-    "resets in the middle of a message": ([HELLO, Hear(), Say(b"250 "), Pause(0.02), Reset()], "reset"),
-    "resets between messages": ([HELLO, *ANSWER, Hear(b"ASK\n"), Reset()], "reset"),
+    "resets in the middle of a message": ([HELLO, Expect(), Write(b"250 "), Pause(0.02), Reset()], "reset"),
+    "resets between messages": ([HELLO, *ANSWER, Expect(b"ASK\n"), Reset()], "reset"),
     "never says anything": ([], "silence"),
     "never answers": ([HELLO, *ANSWER], "silence"),
-    "says half a reply": ([HELLO, Hear(), Say(b"250 we")], "silence"),
-    "says garbage": ([Say(bytes(range(256)))], "unparseable"),
-    "says garbage in the middle": ([HELLO, Hear(), Say(b"250 \xff\xfe\n")], "unparseable"),
-    "says garbage without end": ([HELLO, Hear(), Say(b"\x00\xff" * 10_000, endlessly=True)], "unparseable"),
-    "answers before it is asked": ([Say(b"HI\n250 well\n")], "unexpected message"),
-    "answers twice at once": ([HELLO, Hear(), Say(b"250 well\n250 well\n")], "unexpected message"),
-    "is slower than we are patient": ([Say(b"HI\n", size=1, every=2.0)], "silence"),
+    "says half a reply": ([HELLO, Expect(), Write(b"250 we")], "silence"),
+    "says garbage": ([Write(bytes(range(256)))], "unparseable"),
+    "says garbage in the middle": ([HELLO, Expect(), Write(b"250 \xff\xfe\n")], "unparseable"),
+    "says garbage without end": ([HELLO, Expect(), Write(b"\x00\xff" * 10_000, endlessly=True)], "unparseable"),
+    "answers before it is asked": ([Write(b"HI\n250 well\n")], "unexpected message"),
+    "answers twice at once": ([HELLO, Expect(), Write(b"250 well\n250 well\n")], "unexpected message"),
+    "is slower than we are patient": ([Write(b"HI\n", size=1, every=2.0)], "silence"),
 }
 
 
 @pytest.mark.parametrize("behaviour", BAD)
-def test_a_bad_peer_gives_a_finding(behaviour: str, talk_to: Callable[..., Any], world: SocketWorld) -> None:
+def test_a_bad_peer_gives_a_finding(behaviour: str, talk_to: Callable[..., Any], world: SocketNetwork) -> None:
     script, label = BAD[behaviour]
     begun = world.clock.now()
     talked = talk_to(ScriptedPeer(script, times=2), SPEC, "-n", "2", "--timeout", "0.2", "--patience", "0.15")
@@ -62,15 +62,17 @@ def test_a_bad_peer_gives_a_finding(behaviour: str, talk_to: Callable[..., Any],
 
 @pytest.mark.parametrize("every", [0.05, 0.2])
 def test_a_slow_peer_gives_no_finding(every: float, talk_to: Callable[..., Any]) -> None:
-    script = [Say(b"HI\n", size=1, every=every), *GOOD[1:]]
+    script = [Write(b"HI\n", size=1, every=every), *GOOD[1:]]
     talked = talk_to(ScriptedPeer(script, times=2), SPEC, "-n", "2", "--timeout", "0.3", "--patience", "0.4")
     assert (talked.code, talked.said) == (0, "")
 
 
-def test_a_peer_may_close_before_our_last_message(talk: Callable[..., Any], world: SocketWorld, tmp_path: Path) -> None:
+def test_a_peer_may_close_before_our_last_message(
+    talk: Callable[..., Any], world: SocketNetwork, tmp_path: Path
+) -> None:
     spec = '<start> ::= <Client:quit> <Server:bye>\n<quit> ::= "QUIT\\n"\n<bye> ::= "BYE\\n"\n'
     address = f"unix:{tmp_path / 'socket'}"
-    world.add(ScriptedPeer([Say(b"QUIT\n"), HangUp()], role="connect", address=address, times=2))
+    world.add(ScriptedPeer([Write(b"QUIT\n"), Disconnect()], role="connect", address=address, times=2))
     talked = talk(spec, "--server", address, "-n", "2")
     assert (talked.code, talked.said) == (0, "")
 
@@ -97,7 +99,7 @@ LINES = """
 def test_endless_data_stops_at_a_limit(
     much: bytes, limit: list[str], complaint: str, talk_to: Callable[..., Any]
 ) -> None:
-    peer = ScriptedPeer([Hear(b"LIST\n"), Say(much, endlessly=True)], times=2)
+    peer = ScriptedPeer([Expect(b"LIST\n"), Write(much, endlessly=True)], times=2)
     talked = talk_to(peer, LINES, "-n", "2", *limit)
     assert talked.code == 1
     assert talked.summary.endswith("2 limit")
@@ -117,7 +119,7 @@ def test_a_port_without_a_server_is_inconclusive(palaver: Any) -> None:
 
 
 def test_the_command_line_sets_the_time_to_start_and_to_answer(
-    palaver: Any, world: SocketWorld, monkeypatch: pytest.MonkeyPatch
+    palaver: Any, world: SocketNetwork, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given: dict[str, float] = {}
     monkeypatch.setattr("palaver.cli.commands.talk.Loop", lambda **options: given.update(options) or world.loop())
@@ -136,9 +138,9 @@ def test_a_port_in_use_is_an_error_of_ours(talk: Callable[..., Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    "script", [[Say(b"HI, how are you?\n")], [HangUp()], [Hear(), Say(b"\x15\x03\x03\x00\x02\x02\x28")]]
+    "script", [[Write(b"HI, how are you?\n")], [Disconnect()], [Expect(), Write(b"\x15\x03\x03\x00\x02\x02\x28")]]
 )
-def test_a_peer_that_does_not_encrypt_gives_a_finding(script: list[Step], talk_to: Callable[..., Any]) -> None:
+def test_a_peer_that_does_not_encrypt_gives_a_finding(script: list[ScriptStep], talk_to: Callable[..., Any]) -> None:
     talked = talk_to(ScriptedPeer(script, times=2), SPEC, "-n", "2", scheme="tls")
     assert talked.code == 1
     assert talked.summary == "2 sessions, 0 messages sent, 0 received, 2 tls failure"

@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from palaver.grammar.show import show_rule
+from palaver.grammar.printing import show_rule
 from palaver.spec.ast import (
     Bit,
     Choice,

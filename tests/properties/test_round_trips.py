@@ -7,12 +7,12 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import palaver
-from palaver.grammar.show import show_grammar
+from palaver.grammar.printing import show_grammar
 from palaver.source import Source
 from palaver.spec.ast import Rule
-from palaver.spec.diagnose import Reporter
-from palaver.spec.parse import parse_spec
-from palaver.trees.node import same
+from palaver.spec.diagnostics import Reporter
+from palaver.spec.spec_files import parse_spec
+from palaver.trees.node import same_structure
 
 SEVERAL = settings(max_examples=60, deadline=None)
 
@@ -39,7 +39,7 @@ def test_a_generated_tree_is_parsed_to_the_same_tree(rules: tuple[Rule, ...], se
         derivations = [found.node for found in islice(spec.parses(data), 300)]
         assert derivations
         # Of very ambiguous inputs not all derivations are looked at.
-        assert len(derivations) == 300 or any(same(tree.node, node) for node in derivations)
+        assert len(derivations) == 300 or any(same_structure(tree.node, node) for node in derivations)
 
 
 @SEVERAL
@@ -76,7 +76,7 @@ def test_a_generated_tree_with_computed_parts_is_parsed_to_the_same_tree(text: s
     spec = palaver.loads(text)
     for tree in spec.fuzz(2, seed=seed):
         found = spec.parse(bytes(tree) if spec.is_binary else str(tree))
-        assert same(tree.node, found.node)
+        assert same_structure(tree.node, found.node)
         assert [str(source) for source in found.sources] == [str(source) for source in tree.sources]
 
 

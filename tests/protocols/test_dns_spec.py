@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import palaver as palaver_
 from listening import listening
-from palaver.testing import MemoryWorld, converse, in_pieces
+from palaver.testing import MemoryNetwork, in_pieces, run_pair
 from servers.dns import NameServer, bind, dig, dnslib, small
 
 SPECS = Path(palaver_.__file__).parent / "specs"
@@ -104,14 +104,14 @@ def test_dig_gets_an_answer_from_us(palaver: Any, protocol: str, option: str) ->
 
 @pytest.mark.parametrize("seed", range(4))
 def test_both_sides_of_the_spec_understand_each_other(seed: int) -> None:
-    client, server = converse(spec, address="udp://127.0.0.1:0", seed=seed)
+    client, server = run_pair(spec, address="udp://127.0.0.1:0", seed=seed)
     assert client.findings == server.findings == []
     assert [each.symbol for each in client.said] == [each.symbol for each in server.said]
 
 
 @pytest.mark.parametrize("piece", [1, 7, 1000])
 def test_over_a_stream_it_makes_no_difference_how_messages_are_cut(piece: int) -> None:
-    client, server = converse(palaver_.load(SPEC_OF["tcp"]), world=MemoryWorld(wire=in_pieces(piece)), seed=1)
+    client, server = run_pair(palaver_.load(SPEC_OF["tcp"]), world=MemoryNetwork(wire=in_pieces(piece)), seed=1)
     assert client.findings == server.findings == []
 
 

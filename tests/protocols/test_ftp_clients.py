@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import palaver as palaver_
-from palaver.testing import MemoryWorld, converse, in_pieces
+from palaver.testing import MemoryNetwork, in_pieces, run_pair
 
 SPEC = str(Path(palaver_.__file__).parent / "specs" / "ftp_clients.fan")
 
@@ -143,7 +143,7 @@ def test_both_sides_of_the_spec_understand_each_other(size: int) -> None:
     spec, said = palaver_.load(SPEC), set()
     for seed in range(20):
         wire = in_pieces(size, 0.001)
-        client, server = converse(spec, pairs={"Client": "Server"}, world=MemoryWorld(wire=wire), seed=seed)
+        client, server = run_pair(spec, pairs={"Client": "Server"}, world=MemoryNetwork(wire=wire), seed=seed)
         assert client.findings == server.findings == []
         said |= {each.symbol for each in client.said}
     assert {"<hung_up>", "<bye>", "<epsv_port>", "<pasv_port>", "<here>", "<refused>"} <= said

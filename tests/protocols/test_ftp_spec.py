@@ -13,11 +13,11 @@ import pytest
 
 import palaver as palaver_
 from palaver.compiled import Spec
-from palaver.grammar.analyse import reachable
-from palaver.grammar.ir import refs
-from palaver.session.findings import Kind, Verdict
-from palaver.testing import MemoryWorld, SocketWorld, converse, in_pieces
-from palaver.testing.conversations import Pair
+from palaver.grammar.analysis import reachable
+from palaver.session.findings import FindingKind, Verdict
+from palaver.spec.traversal import refs
+from palaver.testing import MemoryNetwork, SocketNetwork, in_pieces, run_pair
+from palaver.testing.session_pair import SessionPair
 from palaver.transport.certificate import make_certificate
 from servers.common import needs_openssl
 from servers.ftp import FtpServer, needs_vsftpd, pyftpdlib, vsftpd
@@ -71,11 +71,11 @@ def test_the_login_takes_twelve_rules_at_most(spec: Spec) -> None:
 # --- both sides -------------------------------------------------------------------------------------------------------
 
 
-def verdicts(pair: Pair) -> list[Verdict]:
+def verdicts(pair: SessionPair) -> list[Verdict]:
     return [session.verdict for session in pair]
 
 
-def symbols(pair: Pair) -> list[str]:
+def symbols(pair: SessionPair) -> list[str]:
     return [said.symbol for said in pair.caller.said]
 
 
@@ -83,7 +83,7 @@ def symbols(pair: Pair) -> list[str]:
 def test_client_and_server_understand_each_other(spec: Spec, size: int) -> None:
     said: list[str] = []
     for seed in range(8):
-        pair = converse(spec, pairs=SIDES, world=MemoryWorld(wire=in_pieces(size, 0.001)), seed=seed)
+        pair = run_pair(spec, pairs=SIDES, world=MemoryNetwork(wire=in_pieces(size, 0.001)), seed=seed)
         assert verdicts(pair) == [Verdict.PASS, Verdict.PASS], seed
         said += symbols(pair)
     assert {"<listing>", "<content>", "<closed>", "<epsv_port>", "<pasv_port>", "<denied>", "<bye>"} <= set(said)
@@ -91,8 +91,8 @@ def test_client_and_server_understand_each_other(spec: Spec, size: int) -> None:
 
 def test_they_do_so_on_real_connections(spec: Spec) -> None:
     for seed in range(5):
-        with SocketWorld() as world:
-            assert verdicts(converse(spec, pairs=SIDES, world=world, seed=seed)) == [Verdict.PASS, Verdict.PASS]
+        with SocketNetwork() as world:
+            assert verdicts(run_pair(spec, pairs=SIDES, world=world, seed=seed)) == [Verdict.PASS, Verdict.PASS]
 
 
 @needs_openssl
@@ -100,7 +100,7 @@ def test_they_do_so_encrypted() -> None:
     spec = palaver_.load(FTP_TLS)
     said: list[str] = []
     for seed in range(10):
-        pair = converse(spec, pairs=SIDES, seed=seed)
+        pair = run_pair(spec, pairs=SIDES, seed=seed)
         assert verdicts(pair) == [Verdict.PASS, Verdict.PASS], seed
         said += symbols(pair)
     assert {"<prot_private>", "<prot_clear>", "<listing>"} <= set(said)
@@ -109,7 +109,7 @@ def test_they_do_so_encrypted() -> None:
 def test_nobody_fails_to_log_in_three_times(spec: Spec) -> None:
     failures = []
     for seed in range(20):
-        said = symbols(converse(spec, pairs=SIDES, seed=seed))
+        said = symbols(run_pair(spec, pairs=SIDES, seed=seed))
         failures.append(said.count("<wrong_user>") + said.count("<wrong_password>"))
     assert max(failures) == 2
 
@@ -117,8 +117,8 @@ def test_nobody_fails_to_log_in_three_times(spec: Spec) -> None:
 def test_a_server_that_does_not_go_where_it_says_is_found_out(spec: Spec) -> None:
     lines = FTP.read_text().splitlines(keepends=True)
     careless = palaver_.loads("".join(line for line in lines if not line.startswith("where forall <v> in <visit>")))
-    pairs = [converse(spec, careless, pairs=SIDES, seed=seed) for seed in range(8)]
-    assert {finding.kind for pair in pairs for finding in pair.caller.findings} == {Kind.CONSTRAINT}
+    pairs = [run_pair(spec, careless, pairs=SIDES, seed=seed) for seed in range(8)]
+    assert {finding.kind for pair in pairs for finding in pair.caller.findings} == {FindingKind.CONSTRAINT}
 
 
 # --- real servers -----------------------------------------------------------------------------------------------------

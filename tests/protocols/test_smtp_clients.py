@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import palaver as palaver_
-from palaver.testing import converse
+from palaver.testing import run_pair
 
 SPEC = str(Path(palaver_.__file__).parent / "specs" / "smtp_clients.fan")
 
@@ -127,7 +127,7 @@ def test_nothing_can_be_said_against_the_spec(palaver: Any) -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_both_sides_of_the_spec_understand_each_other(seed: int) -> None:
-    client, server = converse(palaver_.load(SPEC), seed=seed)
+    client, server = run_pair(palaver_.load(SPEC), seed=seed)
     assert client.findings == server.findings == []
 
 

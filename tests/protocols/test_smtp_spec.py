@@ -13,8 +13,8 @@ import pytest
 import palaver as palaver_
 from palaver.compiled import Spec
 from palaver.session.engine import Session
-from palaver.session.findings import Kind
-from palaver.testing import converse
+from palaver.session.findings import FindingKind
+from palaver.testing import run_pair
 from palaver.transport.certificate import make_certificate
 from servers.common import needs_openssl
 from servers.mail import aiosmtpd, exim, needs_exim, needs_opensmtpd, opensmtpd
@@ -88,13 +88,13 @@ def straight(*changes: tuple[str, str]) -> Spec:
     return palaver_.loads(text)
 
 
-def found_by(session: Session) -> list[Kind]:
+def found_by(session: Session) -> list[FindingKind]:
     return [finding.kind for finding in session.findings]
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_letter_is_sent_from_one_side_of_the_spec_to_the_other(seed: int) -> None:
-    client, server = converse(straight(), seed=seed)
+    client, server = run_pair(straight(), seed=seed)
     assert found_by(client) == found_by(server) == []
 
 
@@ -102,21 +102,21 @@ def test_a_letter_is_sent_from_one_side_of_the_spec_to_the_other(seed: int) -> N
 def test_a_client_whose_letter_is_not_that_of_its_envelope_is_found(header: str, envelope: str) -> None:
     condition = f"<t>..<{header}>.<address> == <t>.<{envelope}>.<address>"
     wrong = straight((condition, condition.replace("==", "!=")))
-    assert found_by(converse(wrong, straight(), seed=1).listener) == [Kind.CONSTRAINT]
+    assert found_by(run_pair(wrong, straight(), seed=1).listener) == [FindingKind.CONSTRAINT]
 
 
 def test_a_server_with_two_names_is_found() -> None:
     condition = "<greeting>.<host> == <features>.<host>"
     wrong = straight((condition, condition.replace("==", "!=")))
-    assert found_by(converse(straight(), wrong, seed=1).caller) == [Kind.CONSTRAINT]
+    assert found_by(run_pair(straight(), wrong, seed=1).caller) == [FindingKind.CONSTRAINT]
 
 
 def test_a_server_that_lets_anybody_in_is_found() -> None:
     bad_login = ("<login_good>\n", "<login_bad>\n")
     wrong = straight(bad_login, ('r"535 [ -~]*"', 'r"235 [ -~]*"'))
-    assert found_by(converse(straight(bad_login), wrong, seed=1).caller) == [Kind.UNPARSEABLE]
+    assert found_by(run_pair(straight(bad_login), wrong, seed=1).caller) == [FindingKind.UNPARSEABLE]
 
 
 def test_a_server_that_lets_nobody_in_is_found() -> None:
     wrong = straight(('r"235 [ -~]*"', 'r"535 [ -~]*"'))
-    assert found_by(converse(straight(), wrong, seed=1).caller) == [Kind.UNPARSEABLE]
+    assert found_by(run_pair(straight(), wrong, seed=1).caller) == [FindingKind.UNPARSEABLE]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from palaver.chance import Chance
+from palaver.random_source import RandomSource
 from palaver.regular.bitsets import BoundedSums, IteratedSums, TooExpensive, highest, lowest, members, repeated, split
 
 LIMIT = 150
@@ -61,7 +61,7 @@ def test_items_share_an_amount_so_that_each_gets_one_of_its_own(each: set[int], 
     together = {sum(items) for items in combinations_with_replacement(sorted(each), count)}
     assert as_set(powers.mask(count)) == together
     for amount in sorted(together)[:10] if count else []:
-        shares = powers.share_out(amount, count, Chance(seed))
+        shares = powers.share_out(amount, count, RandomSource(seed))
         assert (len(shares), sum(shares)) == (count, amount)
         assert each.issuperset(shares)
 
@@ -69,7 +69,7 @@ def test_items_share_an_amount_so_that_each_gets_one_of_its_own(each: set[int], 
 @given(amounts.filter(bool), amounts.filter(bool), st.integers(0, 1000), st.sampled_from([0.2, 1, 5]))
 def test_a_split_leaves_the_right_what_it_can_have(left: set[int], right: set[int], seed: int, ratio: float) -> None:
     for amount in sorted({one + other for one in left for other in right})[:10]:
-        share = split(as_mask(left), as_mask(right), amount, ratio, Chance(seed))
+        share = split(as_mask(left), as_mask(right), amount, ratio, RandomSource(seed))
         assert share in left
         assert amount - share in right
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from palaver.chance import Chance
+from palaver.random_source import RandomSource
 from palaver.regular.regex import compile_pattern
 from palaver.regular.words import compile_draw
 
@@ -22,7 +22,7 @@ PATTERNS = [
 @given(seed=st.integers(0, 10_000))
 def test_what_is_drawn_from_a_pattern_matches_it(pattern: str, seed: int) -> None:
     draw = compile_draw(compile_pattern(pattern), binary=False, most=20)
-    drawn = draw(Chance(seed))
+    drawn = draw(RandomSource(seed))
     assert isinstance(drawn, str)
     assert re.fullmatch(pattern, drawn)
 
@@ -32,19 +32,19 @@ def test_what_is_drawn_from_a_pattern_matches_it(pattern: str, seed: int) -> Non
 @given(seed=st.integers(0, 10_000))
 def test_what_is_drawn_from_a_bytes_pattern_is_bytes_and_matches_it(pattern: bytes, seed: int) -> None:
     draw = compile_draw(compile_pattern(pattern), binary=True, most=20)
-    drawn = draw(Chance(seed))
+    drawn = draw(RandomSource(seed))
     assert isinstance(drawn, bytes)
     assert re.fullmatch(pattern, drawn)
 
 
 def test_text_patterns_in_a_binary_message_stay_within_a_byte() -> None:
     draw = compile_draw(compile_pattern(r"[^a]\w."), binary=True, most=20)
-    chance = Chance(3)
+    chance = RandomSource(3)
     drawn = [draw(chance) for _ in range(200)]
     assert all(isinstance(each, bytes) and re.fullmatch(r"[^a]\w.", each.decode("latin-1")) for each in drawn)
 
 
 def test_a_drawn_class_is_spread_over_all_its_members() -> None:
     draw = compile_draw(compile_pattern("[a-z0-9]{40}"), binary=False, most=20)
-    chance = Chance(1)
+    chance = RandomSource(1)
     assert len(set("".join(str(draw(chance)) for _ in range(20)))) == 36

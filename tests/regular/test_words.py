@@ -10,8 +10,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import palaver
-from palaver.chance import Chance
 from palaver.grammar.symbol_languages import Languages
+from palaver.random_source import RandomSource
 from palaver.regular.charset import CharSet
 from palaver.regular.language import Language
 from palaver.regular.words import (
@@ -40,7 +40,7 @@ def language(body: str, rest: str = "") -> Language:
 
 
 def draws(words: Words, count: int) -> list[str]:
-    chance = Chance(7)
+    chance = RandomSource(7)
     return [word for _ in range(count) if (word := words.draw(chance)) is not None]
 
 
@@ -159,7 +159,7 @@ def test_lengths_counts_and_words_are_those_of_brute_force(
     assert sorted(words.each(10_000)) == sorted(right)
     for word in draws(words, 5):
         assert word in right
-    assert (words.draw(Chance(1)) is None) == (not right)
+    assert (words.draw(RandomSource(1)) is None) == (not right)
 
 
 @settings(max_examples=100, deadline=None)
@@ -182,7 +182,7 @@ def test_without_a_largest_length_no_length_is_missed(demand: Demand) -> None:
 def test_words_of_a_length_are_found_whenever_there_are_any(number: int, length: int) -> None:
     _, chars, every = _EVERY[number]
     if length <= _MOST.get(len(chars), 6):
-        word = of_length(_LANGUAGES[number], length, Chance(3))
+        word = of_length(_LANGUAGES[number], length, RandomSource(3))
         assert word in every if word is not None else all(len(other) != length for other in every)
         assert word is None or len(word) == length
 
@@ -286,7 +286,7 @@ def test_lengths_that_come_in_periods_are_all_found() -> None:
 def test_a_word_may_be_very_long() -> None:
     payload = language('rb"(?s:.){0,65535}"')
     assert possible_lengths(payload) == (tuple(range(65536)), True)
-    assert len(of_length(payload, 65535, Chance(1)) or "") == 65535
+    assert len(of_length(payload, 65535, RandomSource(1)) or "") == 65535
     (word,) = draws(
         Words(payload, (StartsWith("GET"), EndsWith("\r\n"), CharAt(40, CharSet.of("q"))), 50_000, 50_000), 1
     )
@@ -296,11 +296,11 @@ def test_a_word_may_be_very_long() -> None:
 def test_what_is_too_large_to_be_searched_is_given_up_and_not_called_empty() -> None:
     words = Words(language('("a" | "bc"){30000,60000}'), (Contains("abcab"), EndsWith("cc")))
     assert not words.is_complete
-    assert words.draw(Chance(1)) is None
+    assert words.draw(RandomSource(1)) is None
 
 
 def test_long_words_that_are_no_rows_are_found_too() -> None:
-    word = of_length(language('("a" | "bc")+'), 3001, Chance(1))
+    word = of_length(language('("a" | "bc")+'), 3001, RandomSource(1))
     assert word is not None
     assert re.fullmatch("(a|bc){1,}", word)
     assert len(word) == 3001
@@ -401,6 +401,6 @@ def test_it_is_known_whether_a_spelling_may_be_missing(body: str, base: int, exp
     ],
 )  # fmt: skip
 def test_wide_fields_with_hard_conditions_have_words(body: str, conditions: tuple[WordCondition, ...]) -> None:
-    word = Words(language(body), conditions).draw(Chance(1))
+    word = Words(language(body), conditions).draw(RandomSource(1))
     assert word is not None
     assert language(body).accepts(word)

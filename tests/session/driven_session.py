@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import palaver
-from palaver.chance import Chance
 from palaver.party import ConnectionMode
-from palaver.session.engine import Patience, Session
-from palaver.session.events import Action, Closed, Opened, Passed, Received, Send
-from palaver.session.findings import Kind
-from palaver.session.setup import Casting, SessionSetup
+from palaver.random_source import RandomSource
+from palaver.session.engine import Session, Timeouts
+from palaver.session.events import Action, Closed, Opened, Received, Send, TimePassed
+from palaver.session.findings import FindingKind
+from palaver.session.setup import RoleAssignment, SessionSetup
 from palaver.session.strategy import RandomStrategy
 
 ECHO = """
@@ -22,24 +22,28 @@ ECHO = """
 where forall <e> in <exchange>: <e>.<ask>.<word> == <e>.<answer>.<word>
 """
 
-CLIENT = Casting({"Client": ("tcp://127.0.0.1:1", ConnectionMode.CONNECT), "Server": ("1", ConnectionMode.EXTERNAL)})
-SERVER = Casting({"Client": ("1", ConnectionMode.EXTERNAL), "Server": ("tcp://127.0.0.1:1", ConnectionMode.OPEN)})
+CLIENT = RoleAssignment(
+    {"Client": ("tcp://127.0.0.1:1", ConnectionMode.CONNECT), "Server": ("1", ConnectionMode.EXTERNAL)}
+)
+SERVER = RoleAssignment(
+    {"Client": ("1", ConnectionMode.EXTERNAL), "Server": ("tcp://127.0.0.1:1", ConnectionMode.OPEN)}
+)
 
 
 class DrivenSession:
     """A session with the world played by the test."""
 
     def __init__(
-        self, text: str = ECHO, casting: Casting = CLIENT, link: str = "Client", seed: int = 1, **patience: float
+        self, text: str = ECHO, casting: RoleAssignment = CLIENT, link: str = "Client", seed: int = 1, **patience: float
     ) -> None:
         self.link = link
         self.spec = palaver.loads(text)
-        chance = Chance(seed)
-        settings = Patience(**patience)  # type: ignore[arg-type]
+        chance = RandomSource(seed)
+        settings = Timeouts(**patience)  # type: ignore[arg-type]
         self.session = Session(SessionSetup(self.spec, casting), RandomStrategy(chance / "player"), chance, settings)
         self.now = 0.0
         self.actions: list[Action] = []
-        self.do(Passed(0.0))
+        self.do(TimePassed(0.0))
 
     def do(self, event: object) -> None:
         self.actions += self.session.handle(event)  # type: ignore[arg-type]
@@ -57,11 +61,11 @@ class DrivenSession:
 
     def wait(self, seconds: float) -> None:
         self.now += seconds
-        self.do(Passed(self.now))
+        self.do(TimePassed(self.now))
 
     def talk(self) -> bytes:
         """Let the session send what it wants to; return what went out since the last time."""
-        while self.session.wants_to_speak and self.session.speak(self.now):
+        while self.session.wants_to_send and self.session.speak(self.now):
             self.actions += self.session.commit(self.now)
         return self.sent()
 
@@ -71,7 +75,7 @@ class DrivenSession:
         return data
 
     @property
-    def kinds(self) -> list[Kind]:
+    def kinds(self) -> list[FindingKind]:
         return [finding.kind for finding in self.session.findings]
 
 

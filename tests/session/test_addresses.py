@@ -10,7 +10,8 @@ import palaver
 from palaver.addresses import Address
 from palaver.errors import PalaverError
 from palaver.party import ConnectionMode, Protocol, split_party_spec
-from palaver.session.cast import Cast, Casting
+from palaver.session.roles import Roles
+from palaver.session.setup import RoleAssignment
 
 
 @pytest.mark.parametrize(
@@ -54,8 +55,8 @@ class Server(NetworkParty):
 """
 
 
-def cast(**networks: tuple[str, ConnectionMode]) -> Cast:
-    return Cast(palaver.loads(SPEC), Casting(networks))
+def cast(**networks: tuple[str, ConnectionMode]) -> Roles:
+    return Roles(palaver.loads(SPEC), RoleAssignment(networks))
 
 
 def test_the_command_line_moves_a_party_that_stays_what_the_spec_made_it() -> None:
@@ -76,7 +77,7 @@ def test_a_party_played_by_the_peer_has_no_link() -> None:
 
 def test_two_sessions_of_one_spec_have_parties_of_their_own() -> None:
     spec = palaver.loads(SPEC)
-    first, second = Cast(spec, Casting()), Cast(spec, Casting())
+    first, second = Roles(spec, RoleAssignment()), Roles(spec, RoleAssignment())
     for each in (first, second, first):
-        each.take_the_stage()
+        each.activate_parties()
         assert each.parties["Server"].client() is each.parties["Client"]  # type: ignore[attr-defined]  # of the spec

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from driven_session import CLIENT, SERVER, DrivenSession
 
-from palaver.session.findings import Kind, Verdict
+from palaver.session.findings import FindingKind, Verdict
 
 ORDER = r"""
 <start> ::= <round>{3}
@@ -64,7 +64,7 @@ def test_more_items_than_we_asked_for_are_a_finding(bound: str, wrong_at: int) -
     for number in range(wrong_at + 1):
         count = int(driven.talk().split()[1])
         driven.hear(b"HAVE" + b" x" * (count + (number == wrong_at)) + b"\n")
-    assert driven.kinds == [Kind.UNPARSEABLE]
+    assert driven.kinds == [FindingKind.UNPARSEABLE]
 
 
 def test_constraints_on_the_items_hold_for_any_number_of_them() -> None:
@@ -110,4 +110,4 @@ def test_messages_of_other_sessions_do_not_count(casting: object, link: str) -> 
     driven.talk()
     if link == "Server":
         driven.hear(b"HAVE x\n")
-    assert driven.kinds == [Kind.UNSOLVED if link == "Client" else Kind.UNPARSEABLE]
+    assert driven.kinds == [FindingKind.UNSOLVED if link == "Client" else FindingKind.UNPARSEABLE]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from palaver.addresses import Address
 from palaver.errors import PalaverError
 from palaver.session.connections import Connections
-from palaver.session.events import Address, Close, Closed, Finish, Open, Role, Send, Tls
+from palaver.session.events import Close, Closed, Finish, Open, Role, Send, Tls
 
 PLACE: tuple[Address, Role] = (Address("tcp", "127.0.0.1", 25), "connect")
 ELSEWHERE: tuple[Address, Role] = (Address("tcp", "127.0.0.1", 26), "connect")
@@ -74,7 +75,7 @@ def test_nothing_is_sent_to_a_peer_that_has_gone(event: Closed) -> None:
     assert not connections.can_send("Client")
     assert connections.is_lost("Client")
     assert connections.are_all_down()
-    assert connections.is_any_reset() == (event.trouble == "reset")
+    assert connections.is_any_reset() == (event.cause == "reset")
 
 
 def test_a_half_closed_connection_still_receives_until_it_is_reopened() -> None:

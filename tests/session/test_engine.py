@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from palaver.session.events import Close, Failed, Open
-from palaver.session.findings import Kind, Verdict
+from palaver.session.findings import FindingKind, Verdict
 
 
 def test_nothing_is_sent_before_the_connection_is_open() -> None:
@@ -66,7 +66,7 @@ def test_our_message_is_discarded_if_the_peer_is_faster() -> None:
     driven = DrivenSession(
         "<start> ::= <Client:go> <Server:yes> | <Server:no>\n<go> ::= 'GO\\n'\n<yes> ::= 'Y\\n'\n<no> ::= 'N\\n'\n"
     ).open()
-    assert driven.session.wants_to_speak
+    assert driven.session.wants_to_send
     assert driven.session.speak(driven.now)
     driven.session.discard()
     driven.hear(b"N\n")
@@ -83,7 +83,7 @@ def test_a_violated_constraint_is_reported_with_its_values() -> None:
     driven.talk()
     driven.hear(b"SAY nonsense\n")
     (finding,) = driven.session.findings
-    assert finding.kind is Kind.CONSTRAINT
+    assert finding.kind is FindingKind.CONSTRAINT
     assert "<e>.<ask>.<word> == <e>.<answer>.<word> does not hold" in finding.message
     assert "nonsense" in finding.show()
 
@@ -107,7 +107,7 @@ where forall <v> in <visit>: {inner} <v>.<add>.<word>
     driven.hear(b"OK\n")
     driven.talk()
     driven.hear(b"GOT not" + added)
-    assert driven.kinds == [Kind.CONSTRAINT]
+    assert driven.kinds == [FindingKind.CONSTRAINT]
 
 
 def test_unreadable_data_is_reported_with_what_was_expected() -> None:
@@ -115,7 +115,7 @@ def test_unreadable_data_is_reported_with_what_was_expected() -> None:
     driven.talk()
     driven.hear(b"SAX ")
     (finding,) = driven.session.findings
-    assert finding.kind is Kind.UNPARSEABLE
+    assert finding.kind is FindingKind.UNPARSEABLE
     assert finding.got == b"SAX "
     assert "offset" in finding.message
     assert finding.expected
@@ -124,7 +124,7 @@ def test_unreadable_data_is_reported_with_what_was_expected() -> None:
 def test_a_message_out_of_turn_is_a_finding() -> None:
     driven = DrivenSession().open()
     driven.hear(b"SAY hello\n")
-    assert driven.kinds == [Kind.UNEXPECTED]
+    assert driven.kinds == [FindingKind.UNEXPECTED]
 
 
 def test_silence_is_a_finding_after_the_timeout_and_not_before() -> None:
@@ -133,7 +133,7 @@ def test_silence_is_a_finding_after_the_timeout_and_not_before() -> None:
     driven.wait(4.9)
     assert not driven.session.is_over
     driven.wait(0.2)
-    assert driven.kinds == [Kind.SILENCE]
+    assert driven.kinds == [FindingKind.SILENCE]
 
 
 def test_a_slow_peer_is_not_a_finding() -> None:
@@ -151,7 +151,7 @@ def test_half_a_message_and_then_nothing_is_silence() -> None:
     driven.hear(b"SAY hel")
     driven.wait(1.1)
     (finding,) = driven.session.findings
-    assert (finding.kind, finding.got) == (Kind.SILENCE, b"SAY hel")
+    assert (finding.kind, finding.got) == (FindingKind.SILENCE, b"SAY hel")
 
 
 @pytest.mark.parametrize("heard", [b"", b"SAY hel"])
@@ -161,14 +161,14 @@ def test_a_connection_that_is_closed_too_early_is_a_finding(heard: bytes) -> Non
     if heard:
         driven.hear(heard)
     driven.close()
-    assert driven.kinds == [Kind.CLOSED]
+    assert driven.kinds == [FindingKind.CLOSED]
 
 
 def test_a_reset_is_a_finding_of_its_own_kind() -> None:
     driven = DrivenSession().open()
     driven.talk()
     driven.close("reset")
-    assert driven.kinds == [Kind.RESET]
+    assert driven.kinds == [FindingKind.RESET]
 
 
 def test_a_reset_in_the_middle_of_a_message_is_one_finding() -> None:
@@ -177,7 +177,7 @@ def test_a_reset_in_the_middle_of_a_message_is_one_finding() -> None:
     driven.hear(b"SAY hel")
     driven.close("reset")
     (finding,) = driven.session.findings
-    assert (finding.kind, finding.got) == (Kind.RESET, b"SAY hel")
+    assert (finding.kind, finding.got) == (FindingKind.RESET, b"SAY hel")
 
 
 def test_a_peer_that_sends_no_more_may_still_be_answered() -> None:
@@ -196,24 +196,24 @@ def test_a_peer_that_never_lets_us_send_is_a_finding() -> None:
     driven = DrivenSession(text, most_messages=100).open()
     driven.talk()
     driven.hear(b"x\n" * 1000)
-    assert driven.kinds == [Kind.LIMIT]
+    assert driven.kinds == [FindingKind.LIMIT]
     assert len(driven.session.said) == 102
 
 
 def test_a_refused_connection_is_inconclusive() -> None:
     driven = DrivenSession()
     driven.do(Failed(0.0, "Client", "refused", "connection refused"))
-    assert driven.kinds == [Kind.REFUSED]
+    assert driven.kinds == [FindingKind.REFUSED]
     assert driven.session.verdict is Verdict.INCONCLUSIVE
 
 
 def test_a_message_without_an_end_stops_at_a_limit() -> None:
     text = "<start> ::= <Client:go> <Server:much>\n<go> ::= 'GO\\n'\n<much> ::= r'[a-z]+' '\\n'\n"
-    driven = DrivenSession(text, largest_message=1000).open()
+    driven = DrivenSession(text, max_message_bytes=1000).open()
     driven.talk()
     for _ in range(11):
         driven.hear(b"a" * 100)
-    assert driven.kinds == [Kind.LIMIT]
+    assert driven.kinds == [FindingKind.LIMIT]
 
 
 def test_a_message_that_could_go_on_waits_for_a_quiet_interval() -> None:
@@ -246,7 +246,7 @@ def test_spec_code_that_raises_is_an_error_of_the_spec() -> None:
     driven = DrivenSession(text).open()
     driven.talk()
     driven.hear(b"abc\n")
-    assert driven.kinds == [Kind.SPEC_CRASH]
+    assert driven.kinds == [FindingKind.SPEC_CRASH]
     assert driven.session.verdict is Verdict.ERROR
 
 
@@ -269,7 +269,7 @@ def test_a_constraint_on_the_end_need_not_hold_before(seed: int) -> None:
     # Whoever walks at random may miss it, but is told; nobody says that the peer was wrong.
     puts = sum(said.symbol == "<put>" for said in driven.session.said)
     assert (puts == 3) == (driven.session.verdict is Verdict.PASS)
-    assert puts == 3 or driven.kinds == [Kind.UNSOLVED]
+    assert puts == 3 or driven.kinds == [FindingKind.UNSOLVED]
 
 
 GUESSED = """

@@ -8,7 +8,7 @@ import pytest
 from driven_session import SERVER, DrivenSession, answered
 
 from palaver.session.events import Closed, Failed, Opened
-from palaver.session.findings import Finding, Kind, Verdict, show_data
+from palaver.session.findings import Finding, FindingKind, Verdict, show_data
 
 TALK = """
 <start> ::= <Client:ask> <Server:answer> <Client:thanks>
@@ -78,7 +78,7 @@ def reset() -> DrivenSession:
 
 
 def endless() -> DrivenSession:
-    driven = asked(TALK.replace("{1,8}", "+"), largest_message=10)
+    driven = asked(TALK.replace("{1,8}", "+"), max_message_bytes=10)
     driven.hear(b"SAY yesyesyes")
     return driven
 
@@ -118,9 +118,9 @@ def without_words() -> DrivenSession:
     return driven
 
 
-SHOWN: dict[Callable[[], DrivenSession], tuple[Kind, Verdict, str]] = {
+SHOWN: dict[Callable[[], DrivenSession], tuple[FindingKind, Verdict, str]] = {
     unparseable: (
-        Kind.UNPARSEABLE,
+        FindingKind.UNPARSEABLE,
         Verdict.FAIL,
         """\
 unparseable: what Server said cannot go on at offset 4
@@ -129,7 +129,7 @@ unparseable: what Server said cannot go on at offset 4
   expected r'[a-z]{1,8}'""",
     ),
     unexpected: (
-        Kind.UNEXPECTED,
+        FindingKind.UNEXPECTED,
         Verdict.FAIL,
         """\
 unexpected message: Server spoke out of turn
@@ -139,7 +139,7 @@ unexpected message: Server spoke out of turn
   expected <thanks>""",
     ),
     broken: (
-        Kind.CONSTRAINT,
+        FindingKind.CONSTRAINT,
         Verdict.FAIL,
         """\
 constraint broken: <answer>: str(<word>) != "nonsense" does not hold (<word> = 'nonsense'), as demanded at <string>:7:7
@@ -147,7 +147,7 @@ constraint broken: <answer>: str(<word>) != "nonsense" does not hold (<word> = '
   Server: 'SAY nonsense\\n'  <- here""",
     ),
     silent: (
-        Kind.SILENCE,
+        FindingKind.SILENCE,
         Verdict.FAIL,
         """\
 silence: Server said nothing for 2.0 s
@@ -155,7 +155,7 @@ silence: Server said nothing for 2.0 s
   expected <answer>""",
     ),
     silent_in_a_message: (
-        Kind.SILENCE,
+        FindingKind.SILENCE,
         Verdict.FAIL,
         """\
 silence: Server stopped in the middle of a message for 2.0 s
@@ -164,7 +164,7 @@ silence: Server stopped in the middle of a message for 2.0 s
   expected '\\n' or r'[a-z]{1,8}'""",
     ),
     closed: (
-        Kind.CLOSED,
+        FindingKind.CLOSED,
         Verdict.FAIL,
         """\
 closed early: the connection was closed before the conversation was over
@@ -172,7 +172,7 @@ closed early: the connection was closed before the conversation was over
   expected <answer>""",
     ),
     closed_in_a_message: (
-        Kind.CLOSED,
+        FindingKind.CLOSED,
         Verdict.FAIL,
         """\
 closed early: Server closed the connection in the middle of a message
@@ -181,7 +181,7 @@ closed early: Server closed the connection in the middle of a message
   expected 'SAY '""",
     ),
     reset: (
-        Kind.RESET,
+        FindingKind.RESET,
         Verdict.FAIL,
         """\
 reset: the connection was reset
@@ -189,7 +189,7 @@ reset: the connection was reset
   expected <answer>""",
     ),
     endless: (
-        Kind.LIMIT,
+        FindingKind.LIMIT,
         Verdict.FAIL,
         """\
 limit: Server has said more than 10 bytes without an end of the message
@@ -198,7 +198,7 @@ limit: Server has said more than 10 bytes without an end of the message
   expected <answer>""",
     ),
     crashed: (
-        Kind.CRASH,
+        FindingKind.CRASH,
         Verdict.FAIL,
         """\
 crash: the program was ended by signal 11
@@ -206,14 +206,14 @@ crash: the program was ended by signal 11
   expected <answer>""",
     ),
     broken_handshake: (
-        Kind.TLS,
+        FindingKind.TLS,
         Verdict.FAIL,
         """\
 tls failure: the peer hung up
   Client: 'ASK\\n'""",
     ),
     without_words: (
-        Kind.UNSOLVED,
+        FindingKind.UNSOLVED,
         Verdict.INCONCLUSIVE,
         """\
 nothing to say: no <thanks> was found that satisfies the constraints: no <thanks> satisfies its conditions
@@ -221,7 +221,7 @@ nothing to say: no <thanks> was found that satisfies the constraints: no <thanks
   Server: 'SAY yes\\n'""",
     ),
     spec_crashed: (
-        Kind.SPEC_CRASH,
+        FindingKind.SPEC_CRASH,
         Verdict.ERROR,
         """\
 spec crash: <answer>: int(<word>) > 0 raised ConversionError: <word> is 'yes', which int() does not read as a number \
@@ -229,9 +229,9 @@ spec crash: <answer>: int(<word>) > 0 raised ConversionError: <word> is 'yes', w
   Client: 'ASK\\n'
   Server: 'SAY yes\\n'  <- here""",
     ),
-    failed("refused", "nobody there"): (Kind.REFUSED, Verdict.INCONCLUSIVE, "refused: nobody there"),
-    failed("unreachable", "no way"): (Kind.UNREACHABLE, Verdict.INCONCLUSIVE, "unreachable: no way"),
-    failed("in use", "taken"): (Kind.IN_USE, Verdict.ERROR, "address in use: taken"),
+    failed("refused", "nobody there"): (FindingKind.REFUSED, Verdict.INCONCLUSIVE, "refused: nobody there"),
+    failed("unreachable", "no way"): (FindingKind.UNREACHABLE, Verdict.INCONCLUSIVE, "unreachable: no way"),
+    failed("in use", "taken"): (FindingKind.IN_USE, Verdict.ERROR, "address in use: taken"),
 }
 
 
@@ -246,7 +246,7 @@ def test_a_finding_can_be_read_by_itself(make: Callable[[], DrivenSession]) -> N
 
 
 def test_each_kind_of_finding_is_shown_here() -> None:
-    assert {kind for kind, _, _ in SHOWN.values()} == {*Kind}
+    assert {kind for kind, _, _ in SHOWN.values()} == {*FindingKind}
 
 
 def test_without_a_finding_the_verdict_is_pass() -> None:
@@ -315,7 +315,7 @@ where int(<number>) < 10
         driven.talk()
         driven.hear(data)
         (finding,) = driven.session.findings
-        assert finding.kind is Kind.CONSTRAINT
+        assert finding.kind is FindingKind.CONSTRAINT
         return finding.signature
 
     assert signature(b"bad 1\n") == signature(b"bad 2\n")

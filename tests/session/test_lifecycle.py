@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lifecycle_page import PAGE, rendered
 
-from palaver.chance import Chance
 from palaver.matching.forecaster import Forecast, MessageType
-from palaver.session.events import Input, Opened, Passed, Received
-from palaver.session.findings import Kind
+from palaver.random_source import RandomSource
+from palaver.session.events import Input, Opened, Received, TimePassed
+from palaver.session.findings import FindingKind
 from palaver.session.lifecycle import (
     EVENTS,
     TRANSITIONS,
@@ -90,10 +90,10 @@ def test_nothing_is_handled_while_a_message_is_pending() -> None:
     driven = DrivenSession().open()
     assert driven.session.speak(0.0)
     with pytest.raises(LifecycleError, match="Passed is not allowed in state MESSAGE_PENDING"):
-        driven.session.handle(Passed(0.0))
+        driven.session.handle(TimePassed(0.0))
     driven.session.discard()
-    driven.session.handle(Passed(0.0))
-    assert driven.session.wants_to_speak
+    driven.session.handle(TimePassed(0.0))
+    assert driven.session.wants_to_send
 
 
 def test_only_a_message_that_was_made_is_committed_or_discarded() -> None:
@@ -114,7 +114,7 @@ class Hesitant(RandomStrategy):
     """Lets the peer send first, each time, unless it has just waited in vain."""
 
     def __init__(self) -> None:
-        super().__init__(Chance(1))
+        super().__init__(RandomSource(1))
         self.pauses = 0
         self._has_waited = False
 
@@ -138,12 +138,12 @@ def hesitant() -> tuple[DrivenSession, Hesitant]:
 def test_a_pause_ends_after_the_quiet_interval_and_is_told_to_the_strategy() -> None:
     driven, strategy = hesitant()
     assert not driven.session.speak(0.0)
-    assert not driven.session.wants_to_speak
+    assert not driven.session.wants_to_send
     assert driven.session.deadline == 1.0
     driven.wait(0.5)
-    assert not driven.session.wants_to_speak
+    assert not driven.session.wants_to_send
     driven.wait(0.5)
-    assert driven.session.wants_to_speak
+    assert driven.session.wants_to_send
     assert strategy.pauses == 0
     assert driven.session.speak(1.0)
     assert strategy.pauses == 1
@@ -153,7 +153,7 @@ def test_a_pause_ends_with_the_first_message() -> None:
     driven, strategy = hesitant()
     assert not driven.session.speak(0.0)
     driven.hear(b"SAY hello\n")
-    assert driven.kinds == [Kind.UNEXPECTED]
+    assert driven.kinds == [FindingKind.UNEXPECTED]
     assert strategy.pauses == 0
 
 
@@ -174,19 +174,19 @@ def test_a_session_that_is_driven_anyhow_keeps_to_the_table(steps: list[str | by
             _handle(driven, Opened(driven.now, driven.link))
         elif step == "wait":
             driven.now += 0.6
-            _handle(driven, Passed(driven.now))
+            _handle(driven, TimePassed(driven.now))
         elif step == "close":
             driven.close()
-        elif session.wants_to_speak:
+        elif session.wants_to_send:
             if step == "answer":
                 driven.hear(answered(driven.talk()))
             elif session.speak(driven.now):
                 session.discard()
-                assert session.wants_to_speak
+                assert session.wants_to_send
         assert session.is_over or not was_over
         if session.is_over:
             assert session.deadline is None
-            assert not session.wants_to_speak
+            assert not session.wants_to_send
 
 
 def _handle(driven: DrivenSession, event: Input) -> None:

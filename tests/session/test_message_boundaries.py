@@ -9,8 +9,8 @@ from driven_session import DrivenSession
 
 from palaver.party import ConnectionMode
 from palaver.session.events import Opened, Received
-from palaver.session.findings import Kind, Verdict
-from palaver.session.setup import Casting
+from palaver.session.findings import FindingKind, Verdict
+from palaver.session.setup import RoleAssignment
 
 TWO = "<start> ::= <Client:go> <Server:one> <Server:two>\n<go> ::= 'GO\\n'\n"
 EITHER = "<start> ::= <Client:go> (<Server:one> | <Server:two> <Server:three>)\n<go> ::= 'GO\\n'\n"
@@ -59,7 +59,7 @@ def test_if_no_length_satisfies_the_constraints_the_longest_is_reported() -> Non
     driven.talk()
     driven.hear(b"9abcdef\n")
     (finding,) = driven.session.findings
-    assert (finding.kind, finding.got) == (Kind.CONSTRAINT, b"9abcdef")
+    assert (finding.kind, finding.got) == (FindingKind.CONSTRAINT, b"9abcdef")
 
 
 def test_if_nothing_can_follow_the_message_itself_is_accepted() -> None:
@@ -68,7 +68,7 @@ def test_if_nothing_can_follow_the_message_itself_is_accepted() -> None:
     driven.hear(b"abx")
     (finding,) = driven.session.findings
     assert [said.data for said in driven.session.said[1:]] == [b"ab"]
-    assert (finding.kind, finding.got, finding.expected) == (Kind.UNPARSEABLE, b"x", ("'c'",))
+    assert (finding.kind, finding.got, finding.expected) == (FindingKind.UNPARSEABLE, b"x", ("'c'",))
 
 
 # --- what only time can tell ------------------------------------------------------------------------------------------
@@ -132,7 +132,7 @@ BOTH = """
 <left> ::= "left " r"[0-9]" "\\n"
 <right> ::= "right " r"[0-9]" "\\n"
 """
-FOUR = Casting(
+FOUR = RoleAssignment(
     {
         "A": ("1", ConnectionMode.CONNECT),
         "B": ("1", ConnectionMode.EXTERNAL),

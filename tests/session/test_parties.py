@@ -10,19 +10,20 @@ import pytest
 from scenes import Scene
 
 import palaver
-from palaver.chance import Chance
+from palaver.addresses import Address
 from palaver.errors import PalaverError
 from palaver.party import ConnectionMode
+from palaver.random_source import RandomSource
 from palaver.session.engine import Session
-from palaver.session.events import Address, Close, Closed, Listening, Open, Opened, Passed, Received, Send
-from palaver.session.findings import Kind, Verdict
-from palaver.session.setup import Casting, SessionSetup
+from palaver.session.events import Close, Closed, Listening, Open, Opened, Received, Send, TimePassed
+from palaver.session.findings import FindingKind, Verdict
+from palaver.session.setup import RoleAssignment, SessionSetup
 from palaver.session.strategy import RandomStrategy
-from palaver.testing.sockets import SocketWorld
-from palaver.transport.memory import MemoryWorld, Wire, in_pieces, straight
+from palaver.testing.socket_network import SocketNetwork
+from palaver.transport.memory_network import MemoryNetwork, Wire, in_one_piece, in_pieces
 from servers.common import free_port
 
-NOBODY = Casting()
+NOBODY = RoleAssignment()
 
 PAIR = """
 class Client(NetworkParty):
@@ -78,7 +79,7 @@ def test_a_party_that_was_never_started_is_an_error_of_the_spec() -> None:
     assert opened(scene) == []
     scene.talk()
     (finding,) = scene.session.findings
-    assert finding.kind is Kind.SPEC_CRASH
+    assert finding.kind is FindingKind.SPEC_CRASH
     assert "start() was not called" in finding.message
 
 
@@ -114,9 +115,9 @@ class Server(Party):
     setup = SessionSetup(spec, NOBODY)
     lives.clear()
     for number in range(2):
-        chance = Chance(number)
+        chance = RandomSource(number)
         session = Session(setup, RandomStrategy(chance), chance)
-        session.handle(Passed(0.0))
+        session.handle(TimePassed(0.0))
         assert session.speak(0.0)
         session.commit(0.0)
         assert session.verdict is Verdict.PASS
@@ -128,9 +129,9 @@ def test_sessions_of_one_spec_do_not_share_their_parties() -> None:
     text += '<port> ::= r"[0-9]+" := str(Client.instance().number)\n'
     text = text.replace("        self.start()\n", "        self.start()\n        self.number = next(n)\n")
     setup = SessionSetup(palaver.loads(text), NOBODY)
-    sessions = [Session(setup, RandomStrategy(Chance(1)), Chance(1)) for _ in range(2)]
+    sessions = [Session(setup, RandomStrategy(RandomSource(1)), RandomSource(1)) for _ in range(2)]
     for session in sessions:
-        session.handle(Passed(0.0))
+        session.handle(TimePassed(0.0))
         session.handle(Opened(0.0, "Client"))
     asked = []
     for session in sessions:
@@ -186,19 +187,19 @@ class Server(Party):
 @pytest.mark.parametrize(
     "code, kind",
     [
-        ("raise ConnectionRefusedError", Kind.REFUSED),
-        ("raise ConnectionResetError", Kind.RESET),
-        ("raise BrokenPipeError", Kind.RESET),
-        ("raise TimeoutError", Kind.SILENCE),
-        ("raise ValueError from ConnectionRefusedError()", Kind.REFUSED),
-        ("try: raise ConnectionRefusedError\n        except OSError: raise ValueError", Kind.REFUSED),
-        ("try: raise ConnectionRefusedError\n        except OSError: raise ValueError from None", Kind.REFUSED),
-        ("raise FileNotFoundError", Kind.SPEC_CRASH),
-        ("raise ValueError from KeyError()", Kind.SPEC_CRASH),
-        ("error = ValueError(); raise error from error", Kind.SPEC_CRASH),
+        ("raise ConnectionRefusedError", FindingKind.REFUSED),
+        ("raise ConnectionResetError", FindingKind.RESET),
+        ("raise BrokenPipeError", FindingKind.RESET),
+        ("raise TimeoutError", FindingKind.SILENCE),
+        ("raise ValueError from ConnectionRefusedError()", FindingKind.REFUSED),
+        ("try: raise ConnectionRefusedError\n        except OSError: raise ValueError", FindingKind.REFUSED),
+        ("try: raise ConnectionRefusedError\n        except OSError: raise ValueError from None", FindingKind.REFUSED),
+        ("raise FileNotFoundError", FindingKind.SPEC_CRASH),
+        ("raise ValueError from KeyError()", FindingKind.SPEC_CRASH),
+        ("error = ValueError(); raise error from error", FindingKind.SPEC_CRASH),
     ],
 )
-def test_an_error_of_a_partys_own_connection_is_about_the_peer(code: str, kind: Kind) -> None:
+def test_an_error_of_a_partys_own_connection_is_about_the_peer(code: str, kind: FindingKind) -> None:
     scene = Scene(RAISING.format(code=code) + ASK, NOBODY)
     scene.talk()
     (finding,) = scene.session.findings
@@ -259,11 +260,11 @@ def test_a_message_that_a_party_collects_keeps_the_session_open() -> None:
 def test_data_that_a_party_drops_is_not_waited_for_without_end() -> None:
     dropping = "    def receive(self, message, sender):\n        pass\n"
     text = PAIR.replace("        self.start()\n", f"        self.start()\n{dropping}") + ASK
-    scene = Scene(text, NOBODY, timeout=1.0, patience=1.0, largest_message=100).open()
+    scene = Scene(text, NOBODY, timeout=1.0, patience=1.0, max_message_bytes=100).open()
     scene.talk()
     for _ in range(20):
         scene.hear(b"0123456789", after=0.9)
-    assert scene.kinds == [Kind.SILENCE]
+    assert scene.kinds == [FindingKind.SILENCE]
 
 
 def test_data_that_a_party_kept_to_the_end_comes_after_forwarded_data() -> None:
@@ -291,7 +292,7 @@ def test_only_messages_can_be_sent() -> None:
     scene = Scene(text + ASK, NOBODY).open()
     scene.talk()
     (finding,) = scene.session.findings
-    assert finding.kind is Kind.SPEC_CRASH
+    assert finding.kind is FindingKind.SPEC_CRASH
     assert "int cannot be sent" in finding.message
 
 
@@ -478,7 +479,7 @@ def test_data_that_was_not_announced_is_a_finding_after_the_timeout() -> None:
     assert not scene.session.findings
     scene.wait(5.1)
     (finding,) = scene.session.findings
-    assert (finding.kind, finding.party, finding.got) == (Kind.UNEXPECTED, "ServerData", b"one\n")
+    assert (finding.kind, finding.party, finding.got) == (FindingKind.UNEXPECTED, "ServerData", b"one\n")
 
 
 def test_data_before_we_have_asked_for_it_is_a_finding_at_once() -> None:
@@ -487,14 +488,14 @@ def test_data_before_we_have_asked_for_it_is_a_finding_at_once() -> None:
     scene.hear(b"229 20000\n")
     scene.do(Opened(scene.now, "Data"))
     scene.data(b"one\n")
-    assert scene.kinds == [Kind.UNEXPECTED]
+    assert scene.kinds == [FindingKind.UNEXPECTED]
 
 
 def test_the_control_connection_alone_may_be_lost() -> None:
     scene = Ftp()
     scene.ready(20000)
     scene.close()
-    assert scene.kinds == [Kind.CLOSED]
+    assert scene.kinds == [FindingKind.CLOSED]
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -515,13 +516,13 @@ def test_the_port_that_a_server_announces_is_the_one_it_listens_at(seed: int) ->
 ORDERLY = FTP.replace("names>? (<closed_first>", "names> (<closed_first>").replace(" <ServerData:Data:names>? ", " ", 1)
 
 
-@pytest.mark.parametrize("wire", [straight, in_pieces(1, 0.001), in_pieces(3)], ids=["whole", "slow", "pieces"])
+@pytest.mark.parametrize("wire", [in_one_piece, in_pieces(1, 0.001), in_pieces(3)], ids=["whole", "slow", "pieces"])
 @pytest.mark.parametrize("seed", range(4))
 def test_both_sides_of_one_grammar_talk_to_the_end(seed: int, wire: Wire) -> None:
-    world = MemoryWorld(wire=wire)
+    world = MemoryNetwork(wire=wire)
     sessions = []
     for side, classes in (("server", FTP_SERVER), ("client", FTP_CLIENT)):
-        chance = Chance(seed) / side
+        chance = RandomSource(seed) / side
         setup = SessionSetup(palaver.loads(classes + ORDERLY), NOBODY)
         sessions.append(Session(setup, RandomStrategy(chance / "player"), chance))
         world.add(sessions[-1])
@@ -538,11 +539,11 @@ def test_both_sides_of_one_grammar_talk_to_the_end_over_sockets() -> None:
     # The server takes what is free, whatever the grammar comes up with.
     server = FTP_SERVER.replace("configure(port):", "configure(port):\n    port = free_port()")
     sessions = []
-    with SocketWorld() as world:
+    with SocketNetwork() as world:
         for classes in (server, FTP_CLIENT):
             spec = palaver.loads(classes.replace('"21"', f'"{port}"') + ORDERLY)
             spec.namespace.names["free_port"] = free_port
-            sessions.append(Session(SessionSetup(spec, NOBODY), RandomStrategy(Chance(1)), Chance(1)))
+            sessions.append(Session(SessionSetup(spec, NOBODY), RandomStrategy(RandomSource(1)), RandomSource(1)))
             world.add(sessions[-1])
         world.run()
     assert [session.findings for session in sessions] == [[], []]
@@ -570,14 +571,16 @@ def test_the_driver_tells_a_session_its_port() -> None:
     text = ASK + "<name> ::= 'x'\n"
     spec = palaver.loads(text)
     ports: list[int] = []
-    for world in (MemoryWorld(), SocketWorld()):
+    for world in (MemoryNetwork(), SocketNetwork()):
         networks = {"Server": ("0", ConnectionMode.OPEN), "Client": ("0", ConnectionMode.EXTERNAL)}
-        session = Session(SessionSetup(spec, Casting(networks)), RandomStrategy(Chance(1)), Chance(1))
+        session = Session(
+            SessionSetup(spec, RoleAssignment(networks)), RandomStrategy(RandomSource(1)), RandomSource(1)
+        )
         driver = world.add(session)
         driver.step()
         ports.append(session._roles.party("Server").port)  # type: ignore[attr-defined]
-        assert ports[-1] == driver.carrier.port_of("Server")
-        if isinstance(world, SocketWorld):
+        assert ports[-1] == driver.event_loop.port_of("Server")
+        if isinstance(world, SocketNetwork):
             world.close()
     assert all(ports)
 
@@ -586,7 +589,7 @@ def test_a_party_without_a_class_can_be_asked_for_by_its_name() -> None:
     text = ASK.replace('"ASK\\n"', '"ASK " <port> "\\n"')
     text += '<port> ::= r"[0-9]+" := str(Client.instance().port + len(Server.instance().ip))\n'
     networks = {"Client": ("tcp://a:7", ConnectionMode.CONNECT), "Server": ("tcp://host:7", ConnectionMode.EXTERNAL)}
-    assert Scene(text, Casting(networks)).open().talk() == b"ASK 11\n"
+    assert Scene(text, RoleAssignment(networks)).open().talk() == b"ASK 11\n"
 
 
 def test_a_party_without_a_class_has_no_object_outside_of_a_session() -> None:
@@ -607,9 +610,9 @@ def test_no_socket_is_opened_unless_a_session_runs(monkeypatch: pytest.MonkeyPat
     assert len(list(spec.fuzz(3, seed=1))) == 3
     assert spec.parse(b"ASK\nSAY yes\n")
     setup = SessionSetup(spec, NOBODY)
-    session = Session(setup, RandomStrategy(Chance(1)), Chance(1))
+    session = Session(setup, RandomStrategy(RandomSource(1)), RandomSource(1))
     # Not even then: it is said that one is wanted, and whoever drives the session opens it.
-    assert [type(action) for action in session.handle(Passed(0.0))] == [Open]
+    assert [type(action) for action in session.handle(TimePassed(0.0))] == [Open]
 
 
 # --- more than two ----------------------------------------------------------------------------------------------------
@@ -654,7 +657,7 @@ def test_the_sender_must_be_given_if_several_can_send() -> None:
     scene.talk()
     scene.hear(b"yes\n")
     (finding,) = scene.session.findings
-    assert finding.kind is Kind.SPEC_CRASH
+    assert finding.kind is FindingKind.SPEC_CRASH
     assert "who speaks to A? Name the sender in receive(); possible are: B, C" in finding.message
 
 
@@ -688,7 +691,7 @@ def test_a_sender_without_a_class_is_standard_output() -> None:
 
 def test_an_unknown_sender_is_an_error() -> None:
     with pytest.raises(PalaverError, match="nobody plays Server"):
-        Scene("<start> ::= <Client:Server:x>\n<x> ::= 'x'\n", Casting({"Client": ("1", ConnectionMode.CONNECT)}))
+        Scene("<start> ::= <Client:Server:x>\n<x> ::= 'x'\n", RoleAssignment({"Client": ("1", ConnectionMode.CONNECT)}))
 
 
 # --- standard input and output ----------------------------------------------------------------------------------------
@@ -696,7 +699,7 @@ def test_an_unknown_sender_is_an_error() -> None:
 
 def drain(scene: Scene) -> Sequence[tuple[str, bytes]]:
     """Let the session say what it wants to, and tell who said what."""
-    while scene.session.wants_to_speak and scene.session.speak(scene.now):
+    while scene.session.wants_to_send and scene.session.speak(scene.now):
         scene.actions += scene.session.commit(scene.now)
     sent = [(each.link, each.data) for each in scene.actions if isinstance(each, Send)]
     scene.sent()
@@ -743,7 +746,7 @@ def test_the_end_of_standard_input_is_noticed() -> None:
     scene = Scene("<start> ::= <StdOut:ask> <StdIn:ask>\n<ask> ::= 'Who?\\n'\n", NOBODY, link="StdIn").open()
     drain(scene)
     scene.close()
-    assert scene.kinds == [Kind.CLOSED]
+    assert scene.kinds == [FindingKind.CLOSED]
 
 
 # --- spec code that fails ---------------------------------------------------------------------------------------------
@@ -774,7 +777,7 @@ def test_an_error_of_a_party_is_reported_with_its_place(method: str) -> None:
     scene.talk()
     scene.hear(b"SAY yes\n")
     (finding,) = scene.session.findings
-    assert finding.kind is Kind.SPEC_CRASH
+    assert finding.kind is FindingKind.SPEC_CRASH
     assert "raised ZeroDivisionError: " in finding.message
     assert finding.message.endswith("(<string>:7)")
     assert scene.session.verdict is Verdict.ERROR
@@ -791,8 +794,8 @@ def test_a_party_that_cannot_be_made_again_is_a_finding_and_the_next_session_goe
     setup = SessionSetup(palaver.loads(text), NOBODY)
     verdicts = []
     for _ in range(3):
-        session = Session(setup, RandomStrategy(Chance(1)), Chance(1))
-        session.handle(Passed(0.0))
+        session = Session(setup, RandomStrategy(RandomSource(1)), RandomSource(1))
+        session.handle(TimePassed(0.0))
         if not session.is_over:
             session.handle(Opened(0.0, "Client"))
             assert session.speak(0.0)
@@ -862,12 +865,12 @@ class Server(NetworkParty):
 <answer> ::= "!"
 """
     )
-    setup = SessionSetup(spec, Casting({}))
-    talking, quiet = (Session(setup, RandomStrategy(Chance(1)), Chance(1)) for _ in range(2))
+    setup = SessionSetup(spec, RoleAssignment({}))
+    talking, quiet = (Session(setup, RandomStrategy(RandomSource(1)), RandomSource(1)) for _ in range(2))
     for session in (talking, quiet):
-        session.handle(Passed(0.0))
+        session.handle(TimePassed(0.0))
         session.handle(Opened(0.0, "Client"))
     quiet._roles.party("Client").is_quiet = True
     for session, is_ours in ((talking, True), (quiet, False), (talking, True)):
-        session.handle(Passed(0.1))
-        assert session.wants_to_speak is is_ours
+        session.handle(TimePassed(0.1))
+        assert session.wants_to_send is is_ours

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import palaver
-from palaver.session.findings import Kind, Verdict
-from palaver.testing import Pair, converse
+from palaver.session.findings import FindingKind, Verdict
+from palaver.testing import SessionPair, run_pair
 
 ITEMS = """
 <ask> ::= "GET " <n> " " <check> "\\n"
@@ -20,11 +20,11 @@ LAST = "<start> ::= <Server:Client:answer> <Client:Server:ask>\n" + ITEMS.replac
 COUNTS = ["len(*<answer>.<item>) == int(<ask>.<n>)", "|<item>| == int(<n>)", "len(*<start>..<item>) == int(<n>)"]
 
 
-def talked(text: str, seed: int, other: str | None = None) -> Pair:
-    return converse(palaver.loads(text), palaver.loads(text if other is None else other), seed=seed)
+def talked(text: str, seed: int, other: str | None = None) -> SessionPair:
+    return run_pair(palaver.loads(text), palaver.loads(text if other is None else other), seed=seed)
 
 
-def numbers(pair: Pair) -> tuple[int, int]:
+def numbers(pair: SessionPair) -> tuple[int, int]:
     """The numbers of items that were asked for, and that came."""
     said = {each.symbol: each.data.split() for each in pair.caller.said}
     return int(said["<ask>"][1]), len(said["<answer>"])
@@ -65,5 +65,5 @@ def test_an_answer_that_does_not_fit_is_found(count: str) -> None:
     for pair in pairs:
         wanted, came = numbers(pair) if len(pair.caller.said) == 2 else (0, 1)
         kinds = [finding.kind for finding in pair.caller.findings]
-        assert kinds == ([] if wanted == came else [Kind.CONSTRAINT])
+        assert kinds == ([] if wanted == came else [FindingKind.CONSTRAINT])
     assert any(pair.caller.findings for pair in pairs)

@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 
 from palaver import loads
-from palaver.chance import Chance
-from palaver.session.engine import Patience, Session
-from palaver.session.findings import Kind, Verdict
-from palaver.session.setup import Casting, SessionSetup
+from palaver.random_source import RandomSource
+from palaver.session.engine import Session, Timeouts
+from palaver.session.findings import FindingKind, Verdict
+from palaver.session.setup import RoleAssignment, SessionSetup
 from palaver.session.strategy import RandomStrategy
-from palaver.transport.drive import drive
-from palaver.transport.loop import Loop
+from palaver.transport.driver import drive
+from palaver.transport.event_loop import SelectorEventLoop
 
 ECHO = """
 <start> ::= <exchange>{2} <In:quit>
@@ -52,10 +52,10 @@ def talked(
     text: str, command: tuple[str, ...] = (), *, seed: int = 1, standard: tuple[int, int] = (0, 1), timeout: float = 5.0
 ) -> Session:
     """A session that is over."""
-    chance = Chance(seed)
-    setup = SessionSetup(loads(text), Casting(program=command))
-    session = Session(setup, RandomStrategy(chance / "player"), chance, Patience(timeout=timeout))
-    with Loop(standard=standard) as loop:
+    chance = RandomSource(seed)
+    setup = SessionSetup(loads(text), RoleAssignment(program=command))
+    session = Session(setup, RandomStrategy(chance / "player"), chance, Timeouts(timeout=timeout))
+    with SelectorEventLoop(standard=standard) as loop:
         drive(session, loop)
     return session
 
@@ -68,14 +68,14 @@ def test_a_program_is_talked_to_through_its_standard_input_and_output() -> None:
 
 def test_wrong_output_of_a_program_is_a_finding() -> None:
     session = talked(ECHO, program(line="line = 'ASK nothing\\n'"))
-    assert [finding.kind for finding in session.findings] == [Kind.CONSTRAINT]
+    assert [finding.kind for finding in session.findings] == [FindingKind.CONSTRAINT]
 
 
 @pytest.mark.parametrize("when", ["quit", "line"])
 def test_a_program_that_is_ended_by_a_signal_has_crashed(when: str) -> None:
     session = talked(ECHO, program(**{when: "os.kill(os.getpid(), 9)"}))
     (finding,) = session.findings
-    assert (finding.kind, finding.party) == (Kind.CRASH, "Out")
+    assert (finding.kind, finding.party) == (FindingKind.CRASH, "Out")
     assert "ended by signal 9" in finding.message
     assert len(finding.conversation) == (5 if when == "quit" else 1)
 
@@ -83,13 +83,13 @@ def test_a_program_that_is_ended_by_a_signal_has_crashed(when: str) -> None:
 def test_a_program_that_fails_too_early_is_reported_with_its_exit_code() -> None:
     session = talked(ECHO, program(line="sys.exit(3)"))
     (finding,) = session.findings
-    assert finding.kind is Kind.CRASH
+    assert finding.kind is FindingKind.CRASH
     assert "exit code 3" in finding.message
 
 
 def test_a_program_that_exits_too_early_has_closed_early() -> None:
     session = talked(ECHO, program(line="sys.exit(0)"))
-    assert [finding.kind for finding in session.findings] == [Kind.CLOSED]
+    assert [finding.kind for finding in session.findings] == [FindingKind.CLOSED]
 
 
 def test_the_exit_code_after_the_last_message_does_not_matter() -> None:
@@ -109,7 +109,7 @@ def test_a_program_that_does_not_end_by_itself_is_ended() -> None:
 def test_a_missing_program_is_inconclusive() -> None:
     session = talked(ECHO, ("/no/such/program",))
     (finding,) = session.findings
-    assert finding.kind is Kind.UNREACHABLE
+    assert finding.kind is FindingKind.UNREACHABLE
     assert "/no/such/program" in finding.message
 
 
@@ -129,7 +129,7 @@ def test_a_program_may_only_speak_or_only_listen() -> None:
     assert talked(only_out, ("echo", "hello")).verdict is Verdict.PASS
     only_in = "<start> ::= <In:hello>\n<hello> ::= 'hello\\n'\n"
     assert talked(only_in, ("cat",)).verdict is Verdict.PASS
-    assert talked(only_in, python("import os; os.abort()")).findings[0].kind is Kind.CRASH
+    assert talked(only_in, python("import os; os.abort()")).findings[0].kind is FindingKind.CRASH
 
 
 @pytest.mark.parametrize("command", ["\"echo 'two words'\"", '["echo", "two words"]'])

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 from driven_session import SERVER, DrivenSession
 
-from palaver.session.findings import Kind, Verdict
+from palaver.session.findings import FindingKind, Verdict
 from palaver.solving.solver import Solver
 
 GRAMMAR = """
@@ -82,7 +82,7 @@ def test_a_message_too_many_is_found_when_it_comes(constraint: str) -> None:
         assert not driven.session.findings, number
         driven.hear(b"ASK\n")
         driven.talk()
-    assert driven.kinds == [Kind.CONSTRAINT]
+    assert driven.kinds == [FindingKind.CONSTRAINT]
 
 
 @pytest.mark.parametrize("constraint", ["len(*<ask>) <= 2", "len(*<ask>) <= LIMIT", "len(*<ask>) < LIMIT"])

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from driven_session import CLIENT, DrivenSession
 
-from palaver.session.findings import Kind, Verdict
-from palaver.session.setup import Casting
+from palaver.session.findings import FindingKind, Verdict
+from palaver.session.setup import RoleAssignment
 
-ALONE = Casting()
+ALONE = RoleAssignment()
 
 
 def symbols(driven: DrivenSession) -> list[str]:
@@ -123,5 +123,5 @@ def test_waiting_for_a_timer_that_does_not_run_is_an_error_of_the_spec() -> None
     )
     driven.talk()
     (finding,) = driven.session.findings
-    assert finding.kind is Kind.SPEC_CRASH
+    assert finding.kind is FindingKind.SPEC_CRASH
     assert "no timer runs" in finding.message

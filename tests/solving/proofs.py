@@ -45,7 +45,7 @@ class Tally:
     unsatisfiable: int = 0  # for sure: all trees were written down
     proofs: int = 0
     found: int = 0
-    by_search: int = 0
+    found_by_search: int = 0
     cores: Counter[int] = field(default_factory=Counter)  # by their size
     misses: list[str] = field(default_factory=list)
     # Cores of proofs of which some constraint could be left out, though the rest is not proved.
@@ -58,7 +58,7 @@ class Tally:
         return (
             f"{self.cases} cases: {self.satisfiable} with solutions, {self.unsatisfiable} surely without\n"
             f"proofs: {self.proofs}, all true; cores that are larger than needed: {len(self.too_large)}\n"
-            f"found: {self.found} of {self.satisfiable} ({self.by_search} by search); not found: {len(self.misses)}\n"
+            f"found: {self.found} of {self.satisfiable} ({self.found_by_search} by search); not found: {len(self.misses)}\n"
             f"sizes of cores: {sizes}; blamed without proof, but satisfiable: {len(self.innocent)}"
         )
 
@@ -94,7 +94,7 @@ class Run:
         tally.satisfiable += bool(solutions)
         tally.unsatisfiable += world.is_complete and not solutions
         self._agree_on_the_law(spec, world, solutions, Random(number))
-        proof = spec.workshop.plan(spec.grammar.constraints).proof
+        proof = spec.solver_factory.plan(spec.grammar.constraints).proof
         tally.proofs += proof is not None
         if proof is not None and solutions:
             raise Disagreement(f"false proof: {proof.why}; but {solutions[0].serialised!r} is a solution")
@@ -122,7 +122,7 @@ class Run:
             self.tally.misses.append(f"case {number}: {share}\n{world.text}")
             return
         self.tally.found += 1
-        self.tally.by_search += fuzz.solver.by_search
+        self.tally.found_by_search += fuzz.solver.found_by_search
         if world.is_complete and tree.serialised() not in {thing.serialised for thing in solutions}:
             raise Disagreement(f"{tree.serialised()!r} is no solution")
 

@@ -127,6 +127,6 @@ def test_the_condition_is_solved_without_search(form: str) -> None:
     fuzz = spec.fuzz(OUTPUTS, seed=1)
     trees = list(fuzz)
     assert len(trees) == OUTPUTS, fuzz.shortfall
-    assert fuzz.solver.by_search == 0
+    assert fuzz.solver.found_by_search == 0
     for tree in trees:
         assert next(spec.parses(tree.serialised()), None) is not None

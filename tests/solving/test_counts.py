@@ -8,11 +8,10 @@ from collections.abc import Callable
 import pytest
 
 import palaver
-from palaver.chance import Chance
+from palaver.random_source import RandomSource
 from palaver.solving.solver import Solver
 from palaver.solving.solving_limits import SolvingLimits
-from palaver.trees.node import Node, NonTerminal, Parties
-from palaver.trees.paths import Path
+from palaver.trees.node import Node, NonTerminal, Parties, TreePath
 from palaver.trees.tree import Tree
 
 TREES = 20
@@ -48,14 +47,14 @@ class Answers:
         talk = Node(NonTerminal("<talk>"), (self._ask, answer), (), Parties("Client", "Server"))
         return Tree(Node(NonTerminal("<start>"), (talk,)))
 
-    def is_frozen(self, path: Path) -> bool:
+    def is_frozen(self, path: TreePath) -> bool:
         return path[:2] != (0, 1)
 
 
 def answering(question: str, *constraints: str) -> tuple[Solver, Answers]:
     spec = palaver.loads(ANSWERS + "".join(f"where {each}\n" for each in constraints))
-    scene, chance = Answers(spec, question), Chance(1)
-    return spec.workshop.solver(spec.grammar.constraints, chance, chance / "fresh", SolvingLimits(), scene), scene
+    scene, chance = Answers(spec, question), RandomSource(1)
+    return spec.solver_factory.solver(spec.grammar.constraints, chance, chance / "fresh", SolvingLimits(), scene), scene
 
 
 def at_once(solver: Solver) -> list[Tree]:
@@ -65,7 +64,7 @@ def at_once(solver: Solver) -> list[Tree]:
         tree = solver.solve()
         assert tree is not None, solver.failure
         found.append(tree)
-    assert solver.by_search == 0
+    assert solver.found_by_search == 0
     return found
 
 

@@ -69,7 +69,7 @@ def test_no_false_proof_is_given_and_existing_trees_are_found() -> None:
 )
 def test_constraints_that_can_be_satisfied_are(text: str) -> None:
     spec = palaver.loads(text)
-    assert spec.workshop.plan(spec.grammar.constraints).proof is None
+    assert spec.solver_factory.plan(spec.grammar.constraints).proof is None
     (tree,) = spec.fuzz(1, seed=1)
     assert spec.parse(tree.serialised())
 

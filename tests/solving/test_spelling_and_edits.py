@@ -7,12 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import palaver
-from palaver.chance import Chance
-from palaver.grammar.language import Languages, Unit
+from palaver.grammar.symbol_languages import Languages
+from palaver.random_source import RandomSource
+from palaver.regular.language import Unit
 from palaver.solving.construction import shared_out
 from palaver.solving.edits import Edits
 from palaver.solving.spelling import Speller
-from palaver.trees.node import Node, NonTerminal, same
+from palaver.trees.node import Node, NonTerminal, same_structure
 
 ROWS = {
     "octets": "<start> ::= <x>\n<x> ::= <octet>{1,4}\n<octet> ::= rb'[\\x00-\\xff]'\n",
@@ -37,11 +38,11 @@ def test_a_word_is_spelled_as_a_matcher_would_read_it(text: str) -> None:
             word = part.to_bits() if language.unit is Unit.BITS else str(part)
             spelled = speller.node("<x>", word)
             assert spelled is not None
-            assert same(spelled, node)
+            assert same_structure(spelled, node)
             if language.unit is not Unit.BITS:
                 read = spec.read_as("<x>", part.serialised())
                 assert read is not None
-                assert same(spelled, read)
+                assert same_structure(spelled, read)
 
 
 @pytest.mark.parametrize("word", ["", "a", "1234-0", "1234-03", "12345-01", "1234-011", "123x-01", "1234+01"])
@@ -71,7 +72,7 @@ def test_edits_are_the_same_at_once_and_one_after_the_other(seed: int, picks: li
         turn = turn.replaced(write[0].path, write[1])
         assert str(edits.tree(tree)) == str(turn)
     applied = edits.applied()
-    assert same(applied.node, turn.node)
+    assert same_structure(applied.node, turn.node)
     assert [str(part) for part in applied.flattened()] == [str(part) for part in turn.flattened()]
 
 
@@ -81,7 +82,7 @@ def test_edits_are_the_same_at_once_and_one_after_the_other(seed: int, picks: li
     high=st.integers(0, 100) | st.none(),
 )
 def test_a_sum_is_shared_out_within_limits(numbers: list[int], total: int, high: int | None) -> None:
-    found = shared_out(total, numbers, [(0, high)] * len(numbers), Chance(1))
+    found = shared_out(total, numbers, [(0, high)] * len(numbers), RandomSource(1))
     if found is None:
         assert total < 0 or high is not None
     else:

@@ -3,8 +3,7 @@
 import pytest
 
 import palaver
-from palaver.navigation.coverage import Coverage
-from palaver.navigation.kpaths import KPaths
+from palaver.navigation.coverage import Coverage, KPaths
 
 JSON = r"""
 <start>  ::= <value>

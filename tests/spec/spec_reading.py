@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from palaver.source import Source
-from palaver.spec.ast import Constraint, Expr, Expression, Formula, Leaf, Rule, SpecFile
-from palaver.spec.diagnose import Reporter
-from palaver.spec.parse import parse_constraint, parse_spec
+from palaver.spec.ast import Constraint, Expr, Expression, Formula, PythonCondition, Rule, SpecFile
+from palaver.spec.diagnostics import Reporter
+from palaver.spec.spec_files import parse_constraint, parse_spec
 
 
 def read(text: str) -> SpecFile:
@@ -44,5 +44,5 @@ def condition(text: str) -> Formula:
 
 def leaf(text: str) -> Expression:
     formula = condition(text)
-    assert isinstance(formula, Leaf)
+    assert isinstance(formula, PythonCondition)
     return formula.expression

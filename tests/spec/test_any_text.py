@@ -9,11 +9,22 @@ from hypothesis import strategies as st
 from spec_reading import rules_of_body
 
 from palaver.source import Source, Span
-from palaver.spec.ast import And, Constraint, Expr, Expression, Formula, Leaf, Or, Quantified, Repeat, SpecFile
+from palaver.spec.ast import (
+    And,
+    Constraint,
+    Expr,
+    Expression,
+    Formula,
+    Or,
+    PythonCondition,
+    Quantified,
+    Repeat,
+    SpecFile,
+)
 from palaver.spec.ast import Not as Negation
-from palaver.spec.diagnose import Reporter
+from palaver.spec.diagnostics import Reporter
 from palaver.spec.lexer import normalise_line_ends
-from palaver.spec.parse import parse_constraint, parse_spec
+from palaver.spec.spec_files import parse_constraint, parse_spec
 
 FRAGMENTS = [
     *"()[]{}|*+?.,;:=<>!#'\"\\ \n\t-0179éß\0",
@@ -129,7 +140,7 @@ def places_of_expression(expression: Expression) -> Iterator[Span]:
 
 def places_of_formula(formula: Formula) -> Iterator[Span]:
     match formula:
-        case Leaf(expression):
+        case PythonCondition(expression):
             yield from places_of_expression(expression)
         case And(parts) | Or(parts):
             for part in parts:

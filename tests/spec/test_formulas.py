@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from spec_reading import condition, read
 
-from palaver.spec.ast import And, Child, Formula, Leaf, Not, Or, Path, Quantified
+from palaver.spec.ast import And, Child, Formula, Not, Or, PythonCondition, Quantified, Selector
 
 
 def shape(formula: Formula) -> object:
     """A formula in short: the texts of its leaves in nested tuples."""
     match formula:
-        case Leaf(expression):
+        case PythonCondition(expression):
             return expression.text
         case And(parts):
             return ("and", *map(shape, parts))
@@ -87,19 +87,19 @@ def test_a_leaf_has_only_its_own_mentions() -> None:
     formula = condition("f(<a>, <b>) and <c> < <d> < <e>")
     assert isinstance(formula, And)
     first, chain = formula.parts
-    assert isinstance(first, Leaf)
+    assert isinstance(first, PythonCondition)
     assert [mention.path.base for mention in first.expression.mentions] == ["<a>", "<b>"]
     assert isinstance(chain, And)
-    links = [part.expression.mentions for part in chain.parts if isinstance(part, Leaf)]
+    links = [part.expression.mentions for part in chain.parts if isinstance(part, PythonCondition)]
     assert [[mention.path.base for mention in link] for link in links] == [["<c>", "<d>"], ["<d>", "<e>"]]
 
 
 def test_a_bound_symbol_is_the_base_of_paths_and_no_mention_of_its_own() -> None:
     formula = condition("all(<e>.<v> == 1 for <e> in *<ent>.<x>)")
     assert isinstance(formula, Quantified)
-    assert formula.path == Path("<ent>", (Child("<x>"),))
-    assert isinstance(formula.body, Leaf)
-    assert [mention.path for mention in formula.body.expression.mentions] == [Path("<e>", (Child("<v>"),))]
+    assert formula.path == Selector("<ent>", (Child("<x>"),))
+    assert isinstance(formula.body, PythonCondition)
+    assert [mention.path for mention in formula.body.expression.mentions] == [Selector("<e>", (Child("<v>"),))]
 
 
 def test_the_text_of_a_leaf_is_that_of_its_span() -> None:
@@ -108,7 +108,7 @@ def test_the_text_of_a_leaf_is_that_of_its_span() -> None:
 
     def check(formula: Formula) -> None:
         match formula:
-            case Leaf(expression):
+            case PythonCondition(expression):
                 assert source.text[expression.span.start : expression.span.end] == expression.text
             case And(parts) | Or(parts):
                 for part in parts:

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from palaver.errors import SpecError
-from palaver.spec.diagnose import Reporter
-from palaver.spec.load import load_files, load_texts
+from palaver.spec.diagnostics import Reporter
+from palaver.spec.spec_files import load_files, load_texts
 
 
 def write(directory: Path, files: Mapping[str, str | bytes]) -> None:

@@ -6,7 +6,7 @@ import pytest
 from spec_reading import body, read, remarks, rules_of_body
 
 from palaver.spec.ast import Bit, Choice, Expr, Expression, Literal, Pattern, Permutation, Ref, Repeat, Sequence
-from palaver.spec.diagnose import Reporter
+from palaver.spec.diagnostics import Reporter
 
 A, B, C = Literal("a"), Literal("b"), Literal("c")
 

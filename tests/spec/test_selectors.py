@@ -8,10 +8,10 @@ import re
 import pytest
 from spec_reading import leaf, read, remarks
 
-from palaver.spec.ast import Child, Descendant, Expression, Index, Mention, Step
+from palaver.spec.ast import Child, Descendant, Expression, Index, Mention, SelectorStep
 
 
-def mentions(text: str) -> list[tuple[str, str, tuple[Step, ...]]]:
+def mentions(text: str) -> list[tuple[str, str, tuple[SelectorStep, ...]]]:
     return [(mention.kind, mention.path.base, mention.path.steps) for mention in leaf(text).mentions]
 
 
@@ -39,7 +39,7 @@ def mentions(text: str) -> list[tuple[str, str, tuple[Step, ...]]]:
         ("<a> \\\n .<b>", (Child("<b>"),)),
     ],
 )
-def test_paths(text: str, steps: tuple[Step, ...]) -> None:
+def test_paths(text: str, steps: tuple[SelectorStep, ...]) -> None:
     assert mentions(text) == [("each", "<a>", steps)]
     assert isinstance(leaf(text).python, ast.Name)
 

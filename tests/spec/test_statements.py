@@ -8,9 +8,9 @@ import pytest
 from spec_reading import read, remarks
 
 from palaver.source import Source
-from palaver.spec.ast import Constraint, Goal, Not, Quantified
-from palaver.spec.diagnose import Reporter, did_you_mean
-from palaver.spec.parse import parse_constraint, parse_spec
+from palaver.spec.ast import Constraint, Not, Objective, Quantified
+from palaver.spec.diagnostics import Reporter, did_you_mean
+from palaver.spec.spec_files import parse_constraint, parse_spec
 
 
 def test_kinds_mix_on_one_line() -> None:
@@ -89,7 +89,12 @@ def test_an_objective_has_a_direction() -> None:
 
 @pytest.mark.parametrize(
     "text, kind",
-    [("<a> == 1", Constraint), ("where <a> == 1;", Constraint), ("minimizing <a>", Goal), (" maximizing <a>", Goal)],
+    [
+        ("<a> == 1", Constraint),
+        ("where <a> == 1;", Constraint),
+        ("minimizing <a>", Objective),
+        (" maximizing <a>", Objective),
+    ],
 )
 def test_a_constraint_of_the_command_line_needs_no_keyword(text: str, kind: type) -> None:
     assert isinstance(parse_constraint(text, Reporter()), kind)

@@ -9,9 +9,9 @@ import pytest
 
 import palaver
 from palaver.compiled import Spec
-from palaver.session.engine import Patience
+from palaver.session.engine import Timeouts
 from palaver.session.findings import Verdict
-from palaver.testing import MemoryWorld, Pair, SocketWorld, converse, in_pieces, libraries_in, straight
+from palaver.testing import MemoryNetwork, SessionPair, SocketNetwork, in_one_piece, in_pieces, patch_sockets, run_pair
 from servers.common import needs_openssl
 
 ROOT = Path(__file__).parent.parent.parent
@@ -46,18 +46,18 @@ def loaded(name: str) -> Spec:
     return palaver.load(ROOT / name)
 
 
-def talked(name: str, world: MemoryWorld | SocketWorld, seed: int, patience: Patience | None = None) -> Pair:
+def talked(name: str, world: MemoryNetwork | SocketNetwork, seed: int, patience: Timeouts | None = None) -> SessionPair:
     """Parties beside these two have classes that know which side they are on."""
     spec = loaded(name)
     pairs = {"Client": "Server"} if {"Client", "Server"} <= {*spec.analysis.parties} else None
     scheme = "udp" if name in DATAGRAMS else "tcp"
     other = loaded(name) if name in LIBRARIES else None
-    with libraries_in(world) if name in LIBRARIES else nullcontext():
+    with patch_sockets(world) if name in LIBRARIES else nullcontext():
         address = f"{scheme}://127.0.0.1:0"
-        return converse(spec, other, pairs=pairs, world=world, address=address, seed=seed, patience=patience)
+        return run_pair(spec, other, pairs=pairs, world=world, address=address, seed=seed, patience=patience)
 
 
-def check(pair: Pair) -> None:
+def check(pair: SessionPair) -> None:
     for session in pair:
         assert session.verdict is Verdict.PASS, "\n".join(finding.show() for finding in session.findings)
     # With several connections, the two may not have seen everything in the same order.
@@ -72,15 +72,15 @@ def test_the_list_of_one_sided_specs_is_up_to_date() -> None:
 @pytest.mark.parametrize("name", BOTH_SIDED)
 def test_both_sides_of_a_bundled_spec_talk_in_memory(name: str) -> None:
     # A piece of a datagram would be another datagram.
-    wire = straight if name in DATAGRAMS else in_pieces(7, 0.001)
-    check(talked(name, MemoryWorld(wire=wire), seed=1))
+    wire = in_one_piece if name in DATAGRAMS else in_pieces(7, 0.001)
+    check(talked(name, MemoryNetwork(wire=wire), seed=1))
 
 
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=needs_openssl if name in ENCRYPTED else ()) for name in BOTH_SIDED]
 )
 def test_both_sides_of_a_bundled_spec_talk_over_sockets(name: str) -> None:
-    with SocketWorld() as world:
+    with SocketNetwork() as world:
         check(talked(name, world, seed=2))
 
 
@@ -88,4 +88,4 @@ def test_both_sides_of_a_bundled_spec_talk_over_sockets(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in BOTH_SIDED if name in LIBRARIES])
 def test_a_library_talks_to_a_session_in_memory(name: str, seed: int) -> None:
     # An answer in such pieces is long on its way; whoever gave it must not think that nothing more is asked.
-    check(talked(name, MemoryWorld(wire=in_pieces(7, 0.001)), seed, Patience(quiet=1.0)))
+    check(talked(name, MemoryNetwork(wire=in_pieces(7, 0.001)), seed, Timeouts(quiet=1.0)))

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from scenes import ECHO
 
 import palaver
-from palaver.session.engine import Patience
+from palaver.session.engine import Timeouts
 from palaver.session.findings import Verdict
-from palaver.testing import MemoryWorld, Pair, SocketWorld, Wire, converse, in_pieces
+from palaver.testing import MemoryNetwork, SessionPair, SocketNetwork, Wire, in_pieces, run_pair
 from servers.common import needs_openssl
 from testing.wires import CALM, dialogues, wires
 
@@ -55,7 +55,7 @@ class Store(NetworkParty):
 """
 
 
-def check(pair: Pair) -> None:
+def check(pair: SessionPair) -> None:
     for session in pair:
         assert session.verdict is Verdict.PASS, "\n".join(finding.show() for finding in session.findings)
     # With several connections, the two may not have seen everything in the same order.
@@ -67,7 +67,7 @@ def check(pair: Pair) -> None:
 @given(wire=wires(), seed=st.integers(0, 1000))
 @settings(max_examples=12, deadline=None)
 def test_two_sessions_of_one_spec_talk_to_the_end(name: str, wire: Wire, seed: int) -> None:
-    check(converse(palaver.loads(SPECS[name]), world=MemoryWorld(wire=wire), seed=seed, patience=CALM))
+    check(run_pair(palaver.loads(SPECS[name]), world=MemoryNetwork(wire=wire), seed=seed, patience=CALM))
 
 
 @given(text=dialogues(), wire=wires(), seed=st.integers(0, 1000))
@@ -77,35 +77,35 @@ def test_two_sessions_of_any_clear_spec_talk_to_the_end(text: str, wire: Wire, s
     pairs = {"Client": "Server"}
     if len(spec.analysis.parties) < 2:
         return
-    check(converse(spec, world=MemoryWorld(wire=wire), seed=seed, patience=CALM, pairs=pairs))
+    check(run_pair(spec, world=MemoryNetwork(wire=wire), seed=seed, patience=CALM, pairs=pairs))
 
 
 @given(wire=wires(), seed=st.integers(0, 1000))
 @settings(max_examples=15, deadline=None)
 def test_one_connection_overtakes_another(wire: Wire, seed: int) -> None:
     pairs = {"Control": "Commands", "Drain": "Store"}
-    check(converse(palaver.loads(FILES), pairs=pairs, world=MemoryWorld(wire=wire), seed=seed, patience=CALM))
+    check(run_pair(palaver.loads(FILES), pairs=pairs, world=MemoryNetwork(wire=wire), seed=seed, patience=CALM))
 
 
 def test_the_same_seed_gives_the_same_session() -> None:
     spec = palaver.loads(SPECS["smtp"])
-    first, second = converse(spec, seed=5), converse(spec, seed=5)
+    first, second = run_pair(spec, seed=5), run_pair(spec, seed=5)
     assert first.caller.said == second.caller.said
-    assert first.caller.said != converse(spec, seed=6).caller.said
+    assert first.caller.said != run_pair(spec, seed=6).caller.said
 
 
 def test_each_side_may_have_a_spec_of_its_own() -> None:
     stricter = palaver.loads(ECHO, constraints=["len(str(<ask>.<word>)) < 3"])
-    pair = converse(stricter, palaver.loads(ECHO), seed=1)
+    pair = run_pair(stricter, palaver.loads(ECHO), seed=1)
     check(pair)
-    pair = converse(palaver.loads(ECHO), stricter, seed=1)
+    pair = run_pair(palaver.loads(ECHO), stricter, seed=1)
     assert pair.listener.verdict is Verdict.FAIL
     assert "len(str(<ask>.<word>)) < 3 does not hold" in pair.listener.findings[0].message
 
 
 def test_unclear_pairs_of_parties_are_an_error() -> None:
     with pytest.raises(palaver.PalaverError, match="the parties are: Control, Commands, Store, Drain"):
-        converse(palaver.loads(FILES))
+        run_pair(palaver.loads(FILES))
 
 
 # --- both may speak ---------------------------------------------------------------------------------------------------
@@ -131,8 +131,8 @@ def test_a_race_has_only_legal_outcomes(race: str, caller: str) -> None:
     outcomes = set()
     for client, server in product(moments(4), repeat=2):
         looks = {"Client": iter(client), "Server": iter(server)}
-        world = MemoryWorld(hold=lambda link, looks=looks: next(looks[link], False))  # type: ignore[misc]
-        pair = converse(spec, pairs=pairs, world=world, patience=CALM)
+        world = MemoryNetwork(hold=lambda link, looks=looks: next(looks[link], False))  # type: ignore[misc]
+        pair = run_pair(spec, pairs=pairs, world=world, patience=CALM)
         check(pair)
         outcomes.add(tuple(said.symbol for said in pair.caller.said))
     assert len(outcomes) >= 2
@@ -152,9 +152,9 @@ def test_a_race_has_only_legal_outcomes(race: str, caller: str) -> None:
     ],
 )
 def test_two_sessions_talk_over_sockets(name: str, address: str, tmp_path: Path) -> None:
-    with SocketWorld() as world:
+    with SocketNetwork() as world:
         place = address.format(folder=tmp_path)
-        check(converse(palaver.loads(SPECS[name]), world=world, address=place, seed=3))
+        check(run_pair(palaver.loads(SPECS[name]), world=world, address=place, seed=3))
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "[::1]"])
@@ -162,16 +162,18 @@ def test_two_sessions_talk_over_sockets(name: str, address: str, tmp_path: Path)
 @settings(max_examples=5, deadline=None)
 def test_two_sessions_talk_over_udp(host: str, seed: int) -> None:
     # The client has to begin: before it does, nobody knows where it is.
-    with SocketWorld() as world:
-        check(converse(palaver.loads(SPECS["echo"]), world=world, address=f"udp://{host}:0", seed=seed))
+    with SocketNetwork() as world:
+        check(run_pair(palaver.loads(SPECS["echo"]), world=world, address=f"udp://{host}:0", seed=seed))
 
 
 def test_two_connections_over_sockets() -> None:
-    with SocketWorld() as world:
+    with SocketNetwork() as world:
         pairs = {"Control": "Commands", "Drain": "Store"}
-        check(converse(palaver.loads(FILES), pairs=pairs, world=world, seed=1))
+        check(run_pair(palaver.loads(FILES), pairs=pairs, world=world, seed=1))
 
 
 def test_a_slow_wire_is_no_finding() -> None:
-    patience = Patience(timeout=30.0, patience=0.3)
-    check(converse(palaver.loads(SPECS["mail"]), world=MemoryWorld(wire=in_pieces(1, 0.2)), seed=1, patience=patience))
+    patience = Timeouts(timeout=30.0, patience=0.3)
+    check(
+        run_pair(palaver.loads(SPECS["mail"]), world=MemoryNetwork(wire=in_pieces(1, 0.2)), seed=1, patience=patience)
+    )

@@ -7,13 +7,13 @@ from itertools import cycle
 
 from hypothesis import strategies as st
 
-from palaver.session.engine import Patience
+from palaver.session.engine import Timeouts
 from palaver.testing import Wire
 
 # Nothing is on its way for longer than this.
 LONGEST_S = 1.0
 # So whoever waits longer has heard everything.
-CALM = Patience(timeout=60.0, patience=60.0, quiet=5 * LONGEST_S)
+CALM = Timeouts(timeout=60.0, patience=60.0, quiet=5 * LONGEST_S)
 
 
 @st.composite

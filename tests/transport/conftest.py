@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from palaver.transport import Loop
+from palaver.transport.event_loop import SelectorEventLoop
 
 
 def open_files() -> set[str]:
@@ -32,8 +32,8 @@ def nothing_is_left_open() -> Iterator[None]:
 
 
 @pytest.fixture
-def loop() -> Iterator[Loop]:
-    with Loop() as loop:
+def loop() -> Iterator[SelectorEventLoop]:
+    with SelectorEventLoop() as loop:
         yield loop
 
 

@@ -5,21 +5,12 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from palaver.session.events import (
-    Action,
-    Address,
-    Close,
-    Closed,
-    Input,
-    Open,
-    Opened,
-    Passed,
-    Received,
-    Role,
-    Send,
-)
-from palaver.transport import Carrier, Loop, ManualClock, drive
-from palaver.transport.memory import MemoryWorld, in_pieces
+from palaver.addresses import Address
+from palaver.session.events import Action, Close, Closed, Input, Open, Opened, Received, Role, Send, TimePassed
+from palaver.transport.clock import ManualClock
+from palaver.transport.driver import EventLoop, drive
+from palaver.transport.event_loop import SelectorEventLoop
+from palaver.transport.memory_network import MemoryNetwork, in_pieces
 
 
 @dataclass
@@ -39,15 +30,15 @@ class Chatterbox:
     log: list[str] = field(default_factory=list)
 
     @property
-    def wants_to_speak(self) -> bool:
+    def wants_to_send(self) -> bool:
         return self.is_open and bool(self.to_say) and len(self.heard) >= self.must_hear
 
     def handle(self, happened: Input) -> Sequence[Action]:
         self.log.append(type(happened).__name__)
         match happened:
-            case Passed() if self.log == ["Passed"]:
+            case TimePassed() if self.log == ["Passed"]:
                 return [Open(self.link, self.address, self.role)]
-            case Passed():
+            case TimePassed():
                 self.is_over = True
             case Opened():
                 self.is_open = True
@@ -80,7 +71,7 @@ class Chatterbox:
 HERE = Address("tcp", "127.0.0.1", 4000)
 
 
-def pair_in(world: MemoryWorld, **more: object) -> tuple[Chatterbox, Chatterbox]:
+def pair_in(world: MemoryNetwork, **more: object) -> tuple[Chatterbox, Chatterbox]:
     server = Chatterbox("server", "listen", HERE, [])
     client = Chatterbox("client", "connect", HERE, [b"one", b"two", b"three"], **more)  # type: ignore[arg-type]
     world.add(server)
@@ -90,7 +81,7 @@ def pair_in(world: MemoryWorld, **more: object) -> tuple[Chatterbox, Chatterbox]
 
 @pytest.mark.parametrize("wire", [in_pieces(1), in_pieces(2, 0.5), in_pieces(100)])
 def test_two_sessions_talk_in_memory(wire: Callable[[str, bytes], list[tuple[float, bytes]]]) -> None:
-    world = MemoryWorld(wire=wire)
+    world = MemoryNetwork(wire=wire)
     client, server = pair_in(world)
     world.run()
     assert server.heard == b"onetwothree"
@@ -98,7 +89,7 @@ def test_two_sessions_talk_in_memory(wire: Callable[[str, bytes], list[tuple[flo
 
 
 def test_a_session_is_driven_while_others_run_in_its_network() -> None:
-    world = MemoryWorld()
+    world = MemoryNetwork()
     server = Chatterbox("server", "listen", HERE, [])
     world.add(Chatterbox("client", "connect", HERE, [b"hello"]))
     drive(server, world.loop())
@@ -107,19 +98,19 @@ def test_a_session_is_driven_while_others_run_in_its_network() -> None:
 
 def test_a_session_is_driven_over_a_socket() -> None:
     # The client has said everything before the server is driven; nothing is lost.
-    with Loop() as loop:
+    with SelectorEventLoop() as loop:
         server = Chatterbox("server", "listen", Address("tcp"), [])
         loop.carry_out([Open("server", Address("tcp"), "listen")])
         address = Address("tcp", port=loop.port_of("server"))
         loop.carry_out([Close("server")])
-        drive(Chatterbox("client", "connect", address, [b"hello"]), loop)
+        driver(Chatterbox("client", "connect", address, [b"hello"]), loop)
         drive(server, loop)
     assert server.heard == b"hello"
 
 
 def test_a_message_is_discarded_if_input_came_first() -> None:
     clock = ManualClock()
-    world = MemoryWorld(clock, wire=in_pieces(100, 0.0))
+    world = MemoryNetwork(clock, wire=in_pieces(100, 0.0))
     loop = world.loop()
     loop.carry_out([Open("server", HERE, "listen")])
 
@@ -136,7 +127,7 @@ def test_a_message_is_discarded_if_input_came_first() -> None:
 @pytest.mark.parametrize("seen_at", [0, 1, 2, 3])
 def test_a_message_may_be_seen_at_any_moment(seen_at: int) -> None:
     looks = iter(range(100))
-    world = MemoryWorld(hold=lambda link: link == "client" and next(looks) < seen_at)
+    world = MemoryNetwork(hold=lambda link: link == "client" and next(looks) < seen_at)
     loop = world.loop()
     loop.carry_out([Open("server", HERE, "listen"), Send("server", b"hi")])
     client = Chatterbox("client", "connect", HERE, [b"a", b"b"])
@@ -154,14 +145,14 @@ def test_a_message_may_be_seen_at_any_moment(seen_at: int) -> None:
 
 
 def test_a_session_is_woken_at_its_deadline() -> None:
-    world = MemoryWorld()
+    world = MemoryNetwork()
     server = Chatterbox("server", "listen", HERE, [], deadline=7.0)
     drive(server, world.loop())
     assert (server.log, world.clock.now()) == (["Passed", "Passed"], 7.0)
 
 
 def test_every_session_of_a_network_is_woken() -> None:
-    world = MemoryWorld()
+    world = MemoryNetwork()
     client, server = pair_in(world, must_hear=1, deadline=3.0)
     server.deadline = 5.0
     world.run()
@@ -170,17 +161,17 @@ def test_every_session_of_a_network_is_woken() -> None:
 
 
 def test_sessions_that_wait_for_each_other_raise() -> None:
-    world = MemoryWorld()
+    world = MemoryNetwork()
     pair_in(world, must_hear=1)
     with pytest.raises(RuntimeError, match="somebody waits"):
         world.run()
 
 
 def test_inputs_and_actions_are_observed_in_order() -> None:
-    world = MemoryWorld()
+    world = MemoryNetwork()
     seen: list[Input | Action] = []
     world.add(Chatterbox("server", "listen", HERE, []))
-    drive(Chatterbox("client", "connect", HERE, [b"hello"]), world.loop(), seen.append)
+    driver(Chatterbox("client", "connect", HERE, [b"hello"]), world.loop(), seen.append)
     kinds = [type(each).__name__ for each in seen]
     assert kinds == ["Passed", "Open", "Opened", "Send", "Close"]
 
@@ -196,7 +187,7 @@ class Reopens(Chatterbox):
 
 
 def test_inputs_of_a_link_are_dropped_when_it_is_opened_anew() -> None:
-    world = MemoryWorld(wire=in_pieces(1))
+    world = MemoryNetwork(wire=in_pieces(1))
     session = Reopens("server", "listen", HERE, [], deadline=1.0)
     world.add(Chatterbox("client", "connect", HERE, [b"word"]))
     drive(session, world.loop())
@@ -212,7 +203,7 @@ class Thoughtless(Chatterbox):
 
 
 def test_a_session_without_a_message_waits() -> None:
-    world = MemoryWorld()
+    world = MemoryNetwork()
     world.add(Chatterbox("server", "listen", HERE, [b"hello"]))
     client = Thoughtless("client", "connect", HERE, [b"?"])
     drive(client, world.loop())
@@ -220,6 +211,6 @@ def test_a_session_without_a_message_waits() -> None:
 
 
 def test_both_event_loops_satisfy_the_protocol() -> None:
-    with Loop() as loop:
-        carriers: list[Carrier] = [loop, MemoryWorld().loop()]
+    with SelectorEventLoop() as loop:
+        carriers: list[EventLoop] = [loop, MemoryNetwork().loop()]
     assert all(carrier.clock.now() >= 0 for carrier in carriers)

@@ -2,27 +2,15 @@
 
 from recorder import Recorder
 
-from palaver.session.events import (
-    Address,
-    Close,
-    Closed,
-    Failed,
-    Input,
-    Open,
-    Opened,
-    Received,
-    Secure,
-    Secured,
-    Send,
-    Tls,
-)
-from palaver.transport.memory import MemoryLoop, MemoryWorld, in_pieces
+from palaver.addresses import Address
+from palaver.session.events import Close, Closed, Failed, Input, Open, Opened, Received, Secure, Secured, Send, Tls
+from palaver.transport.memory_network import MemoryEventLoop, MemoryNetwork, in_pieces
 
 TCP = Address("tcp", "127.0.0.1", 4000)
 UDP = Address("udp", "127.0.0.1", 4000)
 
 
-def pair(world: MemoryWorld, address: Address = TCP, tls: Tls | None = None) -> tuple[MemoryLoop, Recorder]:
+def pair(world: MemoryNetwork, address: Address = TCP, tls: Tls | None = None) -> tuple[MemoryEventLoop, Recorder]:
     loop = world.loop()
     loop.carry_out([Open("server", address, "listen", tls), Open("client", address, "connect", tls)])
     return loop, Recorder(loop)
@@ -33,7 +21,7 @@ def data_of(heard: list[Input]) -> list[tuple[float, bytes]]:
 
 
 def test_data_arrives_when_the_wire_says() -> None:
-    loop, recorder = pair(MemoryWorld(wire=in_pieces(2, 0.25)))
+    loop, recorder = pair(MemoryNetwork(wire=in_pieces(2, 0.25)))
     loop.carry_out([Send("client", b"hello")])
     received = [recorder.wait_for(Received, "server") for _ in range(3)]
     assert data_of([*received]) == [(0.0, b"he"), (0.25, b"ll"), (0.5, b"o")]
@@ -41,7 +29,7 @@ def test_data_arrives_when_the_wire_says() -> None:
 
 def test_a_stream_stays_in_order_but_links_overtake_each_other() -> None:
     delays = {b"slow": 2.0, b"fast": 1.0}
-    world = MemoryWorld(wire=lambda link, data: [(delays[data], data)])
+    world = MemoryNetwork(wire=lambda link, data: [(delays[data], data)])
     loop, recorder = pair(world)
     loop.carry_out([Send("client", b"slow"), Send("client", b"fast"), Send("server", b"fast")])
     assert recorder.wait_for(Received, "client").at == 1.0
@@ -53,7 +41,7 @@ def test_a_stream_stays_in_order_but_links_overtake_each_other() -> None:
 
 def test_datagrams_overtake_are_doubled_and_lost() -> None:
     fate = {b"slow": [2.0], b"fast": [1.0, 1.5], b"lost": []}
-    world = MemoryWorld(wire=lambda link, data: [(delay, data) for delay in fate[data]])
+    world = MemoryNetwork(wire=lambda link, data: [(delay, data) for delay in fate[data]])
     loop, recorder = pair(world, UDP)
     loop.carry_out([Send("client", data) for data in (b"slow", b"fast", b"lost")])
     received = [recorder.wait_for(Received, "server") for _ in range(3)]
@@ -62,27 +50,27 @@ def test_datagrams_overtake_are_doubled_and_lost() -> None:
 
 
 def test_a_datagram_is_answered_to_its_sender() -> None:
-    loop, recorder = pair(MemoryWorld(), UDP)
+    loop, recorder = pair(MemoryNetwork(), UDP)
     loop.carry_out([Open("other", UDP, "connect"), Send("other", b"ping"), Send("server", b"pong")])
     assert recorder.wait_for(Opened, "server").port == 4000
     assert recorder.wait_for(Received, "other").data == b"pong"
 
 
 def test_a_datagram_without_listener_is_refused_in_memory() -> None:
-    loop = MemoryWorld().loop()
+    loop = MemoryNetwork().loop()
     loop.carry_out([Open("client", UDP, "connect"), Send("client", b"hello?")])
-    assert Recorder(loop).wait_for(Failed, "client").trouble == "refused"
+    assert Recorder(loop).wait_for(Failed, "client").cause == "refused"
 
 
 def test_connecting_without_listener_is_refused_in_memory() -> None:
-    loop = MemoryWorld(connect_patience=2.0).loop()
+    loop = MemoryNetwork(connect_patience=2.0).loop()
     loop.carry_out([Open("client", TCP, "connect")])
     failed = Recorder(loop).wait_for(Failed, "client")
-    assert (failed.trouble, failed.at) == ("refused", 2.0)
+    assert (failed.cause, failed.at) == ("refused", 2.0)
 
 
 def test_a_client_may_start_before_the_server() -> None:
-    world = MemoryWorld()
+    world = MemoryNetwork()
     loop = world.loop()
     loop.carry_out([Open("client", TCP, "connect"), Send("client", b"early"), Open("server", TCP, "listen")])
     recorder = Recorder(loop)
@@ -91,15 +79,15 @@ def test_a_client_may_start_before_the_server() -> None:
 
 
 def test_a_crash_of_the_peer_is_a_reset() -> None:
-    loop, recorder = pair(MemoryWorld())
+    loop, recorder = pair(MemoryNetwork())
     recorder.wait_for(Opened, "client")
     loop.carry_out([Send("server", b"aah"), Close("server", abruptly=True)])
     assert recorder.wait_for(Received, "client").data == b"aah"
-    assert recorder.wait_for(Closed, "client").trouble == "reset"
+    assert recorder.wait_for(Closed, "client").cause == "reset"
 
 
 def test_a_link_is_secured_when_both_ends_have_asked() -> None:
-    loop, recorder = pair(MemoryWorld())
+    loop, recorder = pair(MemoryNetwork())
     loop.carry_out([Send("server", b"go"), Secure("server", "listen", Tls()), Send("server", b"hello")])
     assert recorder.wait_for(Received, "client").data == b"go"
     loop.carry_out([Secure("client", "connect", Tls()), Send("client", b"me too")])
@@ -109,30 +97,30 @@ def test_a_link_is_secured_when_both_ends_have_asked() -> None:
 
 
 def test_clear_text_on_a_secured_link_fails() -> None:
-    loop, recorder = pair(MemoryWorld())
+    loop, recorder = pair(MemoryNetwork())
     loop.carry_out([Secure("server", "listen", Tls()), Send("client", b"what?")])
-    assert recorder.wait_for(Failed, "server").trouble == "tls"
+    assert recorder.wait_for(Failed, "server").cause == "tls"
     assert recorder.wait_for(Closed, "client")
 
 
 def test_clear_text_in_a_handshake_breaks_it() -> None:
-    world = MemoryWorld(wire=in_pieces(100, 0.0))
+    world = MemoryNetwork(wire=in_pieces(100, 0.0))
     loop, recorder = pair(world)
     loop.carry_out([Send("client", b"too late"), Secure("server", "listen", Tls())])
-    assert recorder.wait_for(Failed, "server").trouble == "tls"
+    assert recorder.wait_for(Failed, "server").cause == "tls"
 
 
 def test_both_ends_must_encrypt_from_the_start() -> None:
-    world = MemoryWorld()
+    world = MemoryNetwork()
     loop = world.loop()
     loop.carry_out([Open("server", TCP, "listen"), Open("client", TCP, "connect", Tls())])
     recorder = Recorder(loop)
-    assert recorder.wait_for(Failed, "client").trouble == "tls"
-    assert recorder.wait_for(Closed, "server").trouble is None
+    assert recorder.wait_for(Failed, "client").cause == "tls"
+    assert recorder.wait_for(Closed, "server").cause is None
 
 
 def test_several_event_loops_share_one_network() -> None:
-    world = MemoryWorld()
+    world = MemoryNetwork()
     here, there = world.loop(), world.loop()
     here.carry_out([Open("link", TCP, "listen")])
     there.carry_out([Open("link", TCP, "connect"), Send("link", b"hello")])

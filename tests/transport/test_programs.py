@@ -12,7 +12,8 @@ from recorder import Recorder
 
 from palaver.addresses import Address
 from palaver.session.events import Close, Closed, Failed, Finish, Open, Opened, Received, Send, Tls
-from palaver.transport import Loop, ManualClock
+from palaver.transport.clock import ManualClock
+from palaver.transport.event_loop import SelectorEventLoop
 
 TOLD, LOOKED_FOR = "the system tells when a program ends", "we have to look"
 
@@ -42,7 +43,7 @@ def is_alive(pid: int) -> bool:
     return True
 
 
-def test_a_program_reads_and_writes(loop: Loop) -> None:
+def test_a_program_reads_and_writes(loop: SelectorEventLoop) -> None:
     loop.carry_out([run("cat"), Send("program", b"\x00\xff\n")])
     recorder = Recorder(loop)
     assert recorder.wait_for(Opened, "program")
@@ -51,7 +52,7 @@ def test_a_program_reads_and_writes(loop: Loop) -> None:
     assert recorder.wait_for(Closed, "program").exit_code == 0
 
 
-def test_plenty_of_data_goes_through_a_program(loop: Loop) -> None:
+def test_plenty_of_data_goes_through_a_program(loop: SelectorEventLoop) -> None:
     plenty = bytes(range(256)) * 8192
     loop.carry_out([run("cat"), Send("program", plenty), Finish("program")])
     recorder = Recorder(loop)
@@ -60,22 +61,22 @@ def test_plenty_of_data_goes_through_a_program(loop: Loop) -> None:
 
 
 @pytest.mark.parametrize("script, code", [("exit 3", 3), ("kill -SEGV $$", -signal.SIGSEGV), ("true", 0)])
-def test_the_exit_code_of_a_program_is_reported(loop: Loop, script: str, code: int) -> None:
+def test_the_exit_code_of_a_program_is_reported(loop: SelectorEventLoop, script: str, code: int) -> None:
     loop.carry_out([shell(f"echo said; {script}")])
     recorder = Recorder(loop)
     closed = recorder.wait_for(Closed, "program")
-    assert (closed.exit_code, closed.trouble) == (code, None)
+    assert (closed.exit_code, closed.cause) == (code, None)
     assert [happened.data for happened in recorder.unread if isinstance(happened, Received)] == [b"said\n"]
 
 
-def test_sending_to_a_program_that_has_ended_is_harmless(loop: Loop) -> None:
+def test_sending_to_a_program_that_has_ended_is_harmless(loop: SelectorEventLoop) -> None:
     loop.carry_out([shell("exit 0")])
     Recorder(loop).wait_for(Closed, "program")
     loop.carry_out([Send("program", b"hello?"), Finish("program"), Close("program")])
     assert loop.poll() == []
 
 
-def test_a_program_that_has_closed_its_input_may_still_write(loop: Loop, tmp_path: Path) -> None:
+def test_a_program_that_has_closed_its_input_may_still_write(loop: SelectorEventLoop, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "go on")
     loop.carry_out([shell(f"exec <&-; echo deaf; cat '{tmp_path}/go on'")])
     recorder = Recorder(loop)
@@ -88,7 +89,7 @@ def test_a_program_that_has_closed_its_input_may_still_write(loop: Loop, tmp_pat
 
 
 def test_a_program_that_never_reads_does_not_block() -> None:
-    with Loop(close_grace=0.05) as loop:
+    with SelectorEventLoop(close_grace=0.05) as loop:
         loop.carry_out([shell("echo $$; exec sleep 60"), Send("program", bytes(10_000_000))])
         pid = int(Recorder(loop).wait_for(Received, "program").data)
         assert loop.poll() == []
@@ -96,7 +97,7 @@ def test_a_program_that_never_reads_does_not_block() -> None:
 
 
 def test_a_program_that_does_not_end_is_killed() -> None:
-    with Loop(close_grace=0.05) as loop:
+    with SelectorEventLoop(close_grace=0.05) as loop:
         loop.carry_out([shell("trap '' TERM; echo $$; while true; do sleep 60; done")])
         pid = int(Recorder(loop).wait_for(Received, "program").data)
         loop.carry_out([Close("program")])
@@ -104,7 +105,7 @@ def test_a_program_that_does_not_end_is_killed() -> None:
 
 
 def test_a_program_that_ends_by_itself_is_not_killed(tmp_path: Path) -> None:
-    with Loop(close_grace=10.0) as loop:
+    with SelectorEventLoop(close_grace=10.0) as loop:
         loop.carry_out([shell(f"cat >{tmp_path}/heard; echo done >{tmp_path}/end"), Send("program", b"that is all")])
         loop.carry_out([Close("program")])
     assert (tmp_path / "heard").read_text() == "that is all"
@@ -112,7 +113,7 @@ def test_a_program_that_ends_by_itself_is_not_killed(tmp_path: Path) -> None:
 
 
 def test_a_program_that_writes_without_end_can_be_closed() -> None:
-    with Loop(close_grace=0.05) as loop:
+    with SelectorEventLoop(close_grace=0.05) as loop:
         loop.carry_out([run("yes")])
         Recorder(loop).wait_for(Received, "program")
         loop.carry_out([Close("program")])
@@ -123,7 +124,7 @@ def test_no_program_survives_an_exception(error: type[BaseException]) -> None:
     pids: list[int] = []
 
     def interrupted() -> None:
-        with Loop(close_grace=0.05) as loop:
+        with SelectorEventLoop(close_grace=0.05) as loop:
             loop.carry_out([shell("echo $$; exec sleep 60")])
             pids.append(int(Recorder(loop).wait_for(Received, "program").data))
             raise error
@@ -136,7 +137,7 @@ def test_no_program_survives_an_exception(error: type[BaseException]) -> None:
 def test_processes_started_by_a_program_end_with_it(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "held open")
     held = os.open(tmp_path / "held open", os.O_RDONLY | os.O_NONBLOCK)
-    with Loop(close_grace=0.05) as loop:
+    with SelectorEventLoop(close_grace=0.05) as loop:
         loop.carry_out([shell(f"exec 3>'{tmp_path}/held open'; sleep 60 & echo started; wait")])
         assert Recorder(loop).wait_for(Received, "program").data == b"started\n"
     # When the last one who could write has gone there is an end to be read.
@@ -145,7 +146,7 @@ def test_processes_started_by_a_program_end_with_it(tmp_path: Path) -> None:
     os.close(held)
 
 
-def test_a_program_ends_although_others_hold_its_output(loop: Loop, tmp_path: Path) -> None:
+def test_a_program_ends_although_others_hold_its_output(loop: SelectorEventLoop, tmp_path: Path) -> None:
     if not hasattr(os, "pidfd_open"):
         pytest.skip("only the system knows that it has ended")
     os.mkfifo(tmp_path / "end")
@@ -154,21 +155,21 @@ def test_a_program_ends_although_others_hold_its_output(loop: Loop, tmp_path: Pa
     (tmp_path / "end").write_text("")
 
 
-def test_a_missing_program_is_not_found(loop: Loop) -> None:
+def test_a_missing_program_is_not_found(loop: SelectorEventLoop) -> None:
     loop.carry_out([run("/no/such/program")])
     failed = Recorder(loop).wait_for(Failed, "program")
-    assert (failed.trouble, failed.reason) == ("not found", "/no/such/program: No such file or directory")
+    assert (failed.cause, failed.reason) == ("not found", "/no/such/program: No such file or directory")
 
 
-def test_a_file_that_cannot_be_run_fails(loop: Loop, tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_run_fails(loop: SelectorEventLoop, tmp_path: Path) -> None:
     for command in [(), ("",), (str(tmp_path),), ("a\0b",)]:
         loop.carry_out([run(*command)])
-        assert Recorder(loop).wait_for(Failed, "program").trouble in ("not found", "other")
+        assert Recorder(loop).wait_for(Failed, "program").cause in ("not found", "other")
 
 
 def test_a_program_that_closes_its_output_counts_as_closed() -> None:
     clock = ManualClock()
-    with Loop(clock, close_grace=0.05) as loop:
+    with SelectorEventLoop(clock, close_grace=0.05) as loop:
         loop.carry_out([shell("echo last words; exec >&-; exec sleep 60")])
         recorder = Recorder(loop)
         assert recorder.bytes_on("program", 11) == b"last words\n"
@@ -178,10 +179,10 @@ def test_a_program_that_closes_its_output_counts_as_closed() -> None:
         loop.carry_out([Close("program")])
 
 
-def test_tls_works_over_a_program(loop: Loop) -> None:
+def test_tls_works_over_a_program(loop: SelectorEventLoop) -> None:
     loop.carry_out([Open("program", Address("program", command=("cat",)), "connect", Tls())])
     # It echoes our greeting, which is not what a server would say.
-    assert Recorder(loop).wait_for(Failed, "program").trouble == "tls"
+    assert Recorder(loop).wait_for(Failed, "program").cause == "tls"
 
 
 # --- Targets ----------------------------------------------------------------------------------------------------------
@@ -191,7 +192,7 @@ def target(script: str) -> Open:
     return Open("target", Address("target", command=("sh", "-c", script)), "connect")
 
 
-def test_the_errors_of_a_target_are_a_part_of_its_output(loop: Loop) -> None:
+def test_the_errors_of_a_target_are_a_part_of_its_output(loop: SelectorEventLoop) -> None:
     loop.carry_out([target("cat; echo out; echo error >&2; exit 5")])
     recorder = Recorder(loop)
     assert recorder.bytes_on("target", 10) == b"out\nerror\n"
@@ -200,7 +201,7 @@ def test_the_errors_of_a_target_are_a_part_of_its_output(loop: Loop) -> None:
 
 def test_the_end_of_a_target_is_reported_long_after_it_closed_its_output() -> None:
     clock = ManualClock()
-    with Loop(clock, close_grace=0.05) as loop:
+    with SelectorEventLoop(clock, close_grace=0.05) as loop:
         loop.carry_out([target("echo $$; exec >&- 2>&-; exec sleep 60")])
         pid = int(Recorder(loop).wait_for(Received, "target").data)
         for _ in range(8):
@@ -214,7 +215,7 @@ def test_the_end_of_a_target_is_reported_long_after_it_closed_its_output() -> No
         assert [each.exit_code for each in heard if isinstance(each, Closed)] == [-signal.SIGKILL]
 
 
-def test_processes_started_by_a_target_end_with_it(loop: Loop, tmp_path: Path) -> None:
+def test_processes_started_by_a_target_end_with_it(loop: SelectorEventLoop, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "held open")
     held = os.open(tmp_path / "held open", os.O_RDONLY | os.O_NONBLOCK)
     # Its child has an output of its own, or where the system does not tell its end nobody would know of it.
@@ -227,7 +228,7 @@ def test_processes_started_by_a_target_end_with_it(loop: Loop, tmp_path: Path) -
 
 def test_a_target_is_asked_to_end_at_once(tmp_path: Path) -> None:
     # There is nothing that it could have read, and so nothing that would have told it before.
-    with Loop(close_grace=30.0) as patient:
+    with SelectorEventLoop(close_grace=30.0) as patient:
         patient.carry_out(
             [target(f"trap 'echo asked >{tmp_path}/end; exit' TERM; echo up; while :; do sleep 0.1; done")]
         )
@@ -256,7 +257,7 @@ def pipes() -> Iterator[tuple[int, int, int, int]]:
 
 def test_standard_input_and_output_are_a_peer(pipes: tuple[int, int, int, int]) -> None:
     our_input, our_output, keyboard, screen = pipes
-    with Loop(standard=(our_input, our_output)) as loop:
+    with SelectorEventLoop(standard=(our_input, our_output)) as loop:
         loop.carry_out([STANDARD, Send("user", b"name? ")])
         recorder = Recorder(loop)
         assert recorder.wait_for(Opened, "user")
@@ -275,7 +276,7 @@ def test_plenty_of_output_does_not_block(pipes: tuple[int, int, int, int]) -> No
     our_input, our_output, _, screen = pipes
     plenty = bytes(range(256)) * 4096
     seen = b""
-    with Loop(standard=(our_input, our_output)) as loop:
+    with SelectorEventLoop(standard=(our_input, our_output)) as loop:
         loop.carry_out([STANDARD, Send("user", plenty)])
         while len(seen) < len(plenty):
             loop.poll()
@@ -286,7 +287,7 @@ def test_plenty_of_output_does_not_block(pipes: tuple[int, int, int, int]) -> No
 def test_a_reader_that_is_gone_is_harmless(pipes: tuple[int, int, int, int]) -> None:
     our_input, our_output, _, screen = pipes
     os.close(screen)
-    with Loop(standard=(our_input, our_output)) as loop:
+    with SelectorEventLoop(standard=(our_input, our_output)) as loop:
         loop.carry_out([STANDARD, Send("user", b"hello?")])
         assert [type(happened) for happened in loop.poll()] == [Opened]
 
@@ -296,7 +297,7 @@ def test_a_file_may_be_the_input(tmp_path: Path) -> None:
     with (
         open(tmp_path / "input", "rb") as source,
         open(tmp_path / "output", "wb") as target,
-        Loop(standard=(source.fileno(), target.fileno())) as loop,
+        SelectorEventLoop(standard=(source.fileno(), target.fileno())) as loop,
     ):
         loop.carry_out([STANDARD, Send("user", b"x" * 10_000)])
         assert Recorder(loop).rest_of("user") == b"line\n" * 20_000
@@ -304,7 +305,7 @@ def test_a_file_may_be_the_input(tmp_path: Path) -> None:
     assert (tmp_path / "output").stat().st_size == 10_000
 
 
-def test_a_python_program_answers_at_once(loop: Loop) -> None:
+def test_a_python_program_answers_at_once(loop: SelectorEventLoop) -> None:
     loop.carry_out([run(sys.executable, "-c", "print(input()[::-1])"), Send("program", b"stressed\n")])
     recorder = Recorder(loop)
     assert recorder.bytes_on("program", 9) == b"desserts\n"

@@ -15,7 +15,7 @@ from palaver.errors import PalaverError
 from palaver.party import ConnectionMode, NetworkParty, address_of, split_party_spec
 from palaver.session.events import Failed, Open
 from palaver.session.findings import Verdict
-from palaver.testing import MemoryWorld, SocketWorld, converse
+from palaver.testing import MemoryNetwork, SocketNetwork, run_pair
 from palaver.transport.channel import (
     Channel,
     ChannelError,
@@ -26,8 +26,8 @@ from palaver.transport.channel import (
     ReadyChannel,
     Transport,
 )
-from palaver.transport.loop import Loop
-from palaver.transport.ports import free_port, is_listening, transport_for
+from palaver.transport.event_loop import SelectorEventLoop
+from palaver.transport.registry import free_port, is_listening, transport_for
 
 # --- The transport: pairs of pipes between two ends in this process ---------------------------------------------------
 
@@ -144,14 +144,14 @@ where str(<answer>.<number>) == str(<ask>.<number>)
 
 @pytest.mark.usefixtures("pipes")
 def test_whole_sessions_run_over_a_new_transport() -> None:
-    with SocketWorld() as world:
-        pair = converse(palaver.loads(SPEC), world=world, address="pipes:here")
+    with SocketNetwork() as world:
+        pair = run_pair(palaver.loads(SPEC), world=world, address="pipes:here")
     assert [session.verdict for session in pair] == [Verdict.PASS, Verdict.PASS]
 
 
 @pytest.mark.usefixtures("pipes")
 def test_the_network_in_memory_knows_a_new_transport() -> None:
-    pair = converse(palaver.loads(SPEC), world=MemoryWorld(), address="pipes:here")
+    pair = run_pair(palaver.loads(SPEC), world=MemoryNetwork(), address="pipes:here")
     assert [session.verdict for session in pair] == [Verdict.PASS, Verdict.PASS]
 
 
@@ -165,11 +165,11 @@ def test_a_spec_can_name_a_new_transport() -> None:
 
 @pytest.mark.usefixtures("pipes")
 def test_failures_of_a_new_transport_are_reported() -> None:
-    with Loop() as loop:
+    with SelectorEventLoop() as loop:
         loop.carry_out([Open("client", Address("pipes", path="nowhere"), "connect")])
         [failed] = loop.poll()
     assert isinstance(failed, Failed)
-    assert (failed.trouble, failed.reason) == ("refused", "pipes:nowhere: nobody listens")
+    assert (failed.cause, failed.reason) == ("refused", "pipes:nowhere: nobody listens")
 
 
 @pytest.mark.usefixtures("pipes")
@@ -194,7 +194,7 @@ def test_an_unregistered_scheme_is_an_error() -> None:
 
 @pytest.mark.parametrize("scheme", ["program", "target", "stdio", "stdin", "stdout"])
 def test_listening_at_a_program_fails(scheme: str) -> None:
-    with Loop() as loop:
+    with SelectorEventLoop() as loop:
         loop.carry_out([Open("server", Address(scheme, command=("cat",)), "listen")])
         [failed] = loop.poll()
     assert isinstance(failed, Failed)

@@ -10,8 +10,9 @@ import pytest
 from recorder import Recorder
 
 from palaver.addresses import Address
-from palaver.session.events import Close, Closed, Failed, Open, Opened, Passed, Received, Send
-from palaver.transport import Loop, ManualClock
+from palaver.session.events import Close, Closed, Failed, Open, Opened, Received, Send, TimePassed
+from palaver.transport.clock import ManualClock
+from palaver.transport.event_loop import SelectorEventLoop
 
 
 def connect_to(server: socket.socket) -> Open:
@@ -19,7 +20,7 @@ def connect_to(server: socket.socket) -> Open:
     return Open("peer", Address("tcp", host, port), "connect")
 
 
-def connected(loop: Loop, listening: socket.socket) -> tuple[Recorder, socket.socket]:
+def connected(loop: SelectorEventLoop, listening: socket.socket) -> tuple[Recorder, socket.socket]:
     loop.carry_out([connect_to(listening)])
     recorder = Recorder(loop)
     recorder.wait_for(Opened, "peer")
@@ -37,25 +38,25 @@ def unused_port() -> int:
         return port
 
 
-def test_a_reset_is_reported(loop: Loop, listening: socket.socket) -> None:
+def test_a_reset_is_reported(loop: SelectorEventLoop, listening: socket.socket) -> None:
     recorder, peer = connected(loop, listening)
     reset(peer)
-    assert recorder.wait_for(Closed, "peer").trouble == "reset"
+    assert recorder.wait_for(Closed, "peer").cause == "reset"
 
 
-def test_data_before_a_reset_is_reported_first(loop: Loop, listening: socket.socket) -> None:
+def test_data_before_a_reset_is_reported_first(loop: SelectorEventLoop, listening: socket.socket) -> None:
     recorder, peer = connected(loop, listening)
     peer.sendall(b"last words")
     assert recorder.bytes_on("peer", 10) == b"last words"
     loop.carry_out([Send("peer", b"unread")])
     peer.close()  # with something unread: this resets as well
-    assert recorder.wait_for(Closed, "peer").trouble == "reset"
+    assert recorder.wait_for(Closed, "peer").cause == "reset"
 
 
-def test_sending_to_a_closed_peer_is_harmless(loop: Loop, listening: socket.socket) -> None:
+def test_sending_to_a_closed_peer_is_harmless(loop: SelectorEventLoop, listening: socket.socket) -> None:
     recorder, peer = connected(loop, listening)
     peer.close()
-    assert recorder.wait_for(Closed, "peer").trouble is None
+    assert recorder.wait_for(Closed, "peer").cause is None
     for _ in range(5):
         loop.carry_out([Send("peer", b"hello?")])
         loop.poll()
@@ -63,7 +64,7 @@ def test_sending_to_a_closed_peer_is_harmless(loop: Loop, listening: socket.sock
 
 def test_a_peer_that_does_not_read_does_not_block(listening: socket.socket) -> None:
     clock = ManualClock()
-    with Loop(clock) as loop:
+    with SelectorEventLoop(clock) as loop:
         recorder, peer = connected(loop, listening)
         loop.carry_out([Send("peer", bytes(50_000_000))])
         assert loop.poll() == []
@@ -79,28 +80,28 @@ def test_a_peer_that_does_not_read_does_not_block(listening: socket.socket) -> N
         peer.close()
 
 
-def test_connecting_to_a_closed_port_is_refused(loop: Loop) -> None:
+def test_connecting_to_a_closed_port_is_refused(loop: SelectorEventLoop) -> None:
     loop.carry_out([Open("peer", Address("tcp", "127.0.0.1", unused_port()), "connect")])
     failed = Recorder(loop).wait_for(Failed, "peer")
-    assert failed.trouble == "refused"
+    assert failed.cause == "refused"
     assert failed.reason.endswith("Connection refused")
 
 
-def test_actions_on_a_failed_link_are_harmless(loop: Loop) -> None:
+def test_actions_on_a_failed_link_are_harmless(loop: SelectorEventLoop) -> None:
     loop.carry_out([Open("peer", Address("tcp", "127.0.0.1", unused_port()), "connect")])
     Recorder(loop).wait_for(Failed, "peer")
     loop.carry_out([Send("peer", b"hello?"), Close("peer")])
     assert loop.poll() == []
 
 
-def test_a_failure_of_a_closed_link_is_not_reported(loop: Loop) -> None:
+def test_a_failure_of_a_closed_link_is_not_reported(loop: SelectorEventLoop) -> None:
     loop.carry_out([Open("peer", Address("tcp", port=70000), "connect"), Close("peer")])
     assert loop.poll() == []
 
 
 def test_a_refused_connection_is_retried() -> None:
     clock, address = ManualClock(), Address("tcp", "127.0.0.1", unused_port())
-    with Loop(clock, connect_patience=1.0) as loop:
+    with SelectorEventLoop(clock, connect_patience=1.0) as loop:
         loop.carry_out([Open("client", address, "connect")])
         assert loop.poll() == []
         loop.carry_out([Open("server", address, "listen")])
@@ -110,26 +111,26 @@ def test_a_refused_connection_is_retried() -> None:
 
 def test_startup_patience_counts_from_the_beginning() -> None:
     clock, address = ManualClock(), Address("tcp", "127.0.0.1", unused_port())
-    with Loop(clock, startup_patience=1.0) as loop:
+    with SelectorEventLoop(clock, startup_patience=1.0) as loop:
         loop.carry_out([Open("early", address, "connect")])
         clock.advance(0.9)
         assert loop.poll() == []
         clock.advance(0.2)
-        assert Recorder(loop).wait_for(Failed, "early").trouble == "refused"
+        assert Recorder(loop).wait_for(Failed, "early").cause == "refused"
         loop.carry_out([Open("late", address, "connect")])
-        assert Recorder(loop).wait_for(Failed, "late").trouble == "refused"
+        assert Recorder(loop).wait_for(Failed, "late").cause == "refused"
         assert clock.now() < 1.2
 
 
 def test_retries_end_with_the_patience() -> None:
     clock, address = ManualClock(), Address("tcp", "127.0.0.1", unused_port())
-    with Loop(clock, connect_patience=1.0) as loop:
+    with SelectorEventLoop(clock, connect_patience=1.0) as loop:
         loop.carry_out([Open("client", address, "connect")])
         for _ in range(9):
             clock.advance(0.1)
             assert loop.poll() == []
         clock.advance(0.2)
-        assert Recorder(loop).wait_for(Failed, "client").trouble == "refused"
+        assert Recorder(loop).wait_for(Failed, "client").cause == "refused"
 
 
 def test_connecting_times_out() -> None:
@@ -140,16 +141,16 @@ def test_connecting_times_out() -> None:
         for caller in (guest, another):  # the queue is full now
             caller.setblocking(False)
             caller.connect_ex(busy.getsockname())
-        with Loop(clock, connect_timeout=3.0) as loop:
+        with SelectorEventLoop(clock, connect_timeout=3.0) as loop:
             loop.carry_out([connect_to(busy)])
             assert loop.poll() == []
             clock.advance(3.0)
-            assert Recorder(loop).wait_for(Failed, "peer").trouble == "timed out"
+            assert Recorder(loop).wait_for(Failed, "peer").cause == "timed out"
 
 
-def test_listening_at_a_port_in_use_fails(loop: Loop, listening: socket.socket) -> None:
+def test_listening_at_a_port_in_use_fails(loop: SelectorEventLoop, listening: socket.socket) -> None:
     loop.carry_out([Open("server", Address("tcp", "127.0.0.1", listening.getsockname()[1]), "listen")])
-    assert Recorder(loop).wait_for(Failed, "server").trouble == "in use"
+    assert Recorder(loop).wait_for(Failed, "server").cause == "in use"
 
 
 @pytest.mark.parametrize(
@@ -161,24 +162,24 @@ def test_listening_at_a_port_in_use_fails(loop: Loop, listening: socket.socket) 
     ],
 )
 @pytest.mark.parametrize("role", ["connect", "listen"])
-def test_an_impossible_address_fails(loop: Loop, address: Address, trouble: str, role: str) -> None:
+def test_an_impossible_address_fails(loop: SelectorEventLoop, address: Address, trouble: str, role: str) -> None:
     loop.carry_out([Open("peer", address, role)])
-    assert Recorder(loop).wait_for(Failed, "peer").trouble == trouble
+    assert Recorder(loop).wait_for(Failed, "peer").cause == trouble
 
 
-def test_the_default_host_is_this_machine(loop: Loop) -> None:
+def test_the_default_host_is_this_machine(loop: SelectorEventLoop) -> None:
     loop.carry_out([Open("server", Address("tcp"), "listen")])
     with socket.create_connection(("127.0.0.1", loop.port_of("server")), timeout=10):
         assert Recorder(loop).wait_for(Opened, "server")
 
 
-def test_a_name_may_have_several_addresses(loop: Loop) -> None:
+def test_a_name_may_have_several_addresses(loop: SelectorEventLoop) -> None:
     loop.carry_out([Open("server", Address("tcp", "localhost"), "listen")])
     loop.carry_out([Open("client", Address("tcp", "localhost", loop.port_of("server")), "connect")])
     assert Recorder(loop).wait_for(Opened, "client")
 
 
-def test_many_open_files_are_no_problem(loop: Loop, listening: socket.socket) -> None:
+def test_many_open_files_are_no_problem(loop: SelectorEventLoop, listening: socket.socket) -> None:
     soft_limit = os.sysconf("SC_OPEN_MAX")
     if soft_limit < 1200:
         pytest.skip("not so many files may be open here")
@@ -195,7 +196,7 @@ def test_many_open_files_are_no_problem(loop: Loop, listening: socket.socket) ->
 
 @pytest.mark.parametrize("kind", ["tcp", "udp", "unix"])
 @pytest.mark.parametrize("role", ["connect", "listen"])
-def test_too_many_open_files_are_a_failure(loop: Loop, tmp_path: Path, kind: str, role: str) -> None:
+def test_too_many_open_files_are_a_failure(loop: SelectorEventLoop, tmp_path: Path, kind: str, role: str) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     first_free = os.dup(0)
     os.close(first_free)
@@ -207,7 +208,7 @@ def test_too_many_open_files_are_a_failure(loop: Loop, tmp_path: Path, kind: str
     assert "Too many open files" in Recorder(loop).wait_for(Failed, "peer").reason
 
 
-def test_idle_listeners_are_closed(loop: Loop) -> None:
+def test_idle_listeners_are_closed(loop: SelectorEventLoop) -> None:
     before = len(os.listdir("/proc/self/fd")) if Path("/proc/self/fd").exists() else 0
     for number in range(50):
         loop.carry_out([Open(f"server {number}", Address("tcp"), "listen"), Close(f"server {number}")])
@@ -216,22 +217,24 @@ def test_idle_listeners_are_closed(loop: Loop) -> None:
 
 
 def test_closing_twice_is_harmless(listening: socket.socket) -> None:
-    loop = Loop()
+    loop = SelectorEventLoop()
     loop.carry_out([connect_to(listening)])
     loop.close()
     loop.close()
 
 
-def test_waiting_ends_at_its_time_limit(loop: Loop, listening: socket.socket) -> None:
+def test_waiting_ends_at_its_time_limit(loop: SelectorEventLoop, listening: socket.socket) -> None:
     _, peer = connected(loop, listening)
     until = loop.clock.now() + 0.02
     (passed,) = loop.wait(until)
-    assert isinstance(passed, Passed)
+    assert isinstance(passed, TimePassed)
     assert until <= passed.at <= loop.clock.now()
     peer.close()
 
 
-def test_input_that_has_come_is_reported_after_the_time_limit(loop: Loop, listening: socket.socket) -> None:
+def test_input_that_has_come_is_reported_after_the_time_limit(
+    loop: SelectorEventLoop, listening: socket.socket
+) -> None:
     _, peer = connected(loop, listening)
     peer.sendall(b"in time")
     peer.close()
@@ -242,26 +245,26 @@ def test_input_that_has_come_is_reported_after_the_time_limit(loop: Loop, listen
 # --- Unix sockets -----------------------------------------------------------------------------------------------------
 
 
-def test_connecting_to_a_missing_path_fails(loop: Loop, tmp_path: Path) -> None:
+def test_connecting_to_a_missing_path_fails(loop: SelectorEventLoop, tmp_path: Path) -> None:
     loop.carry_out([Open("peer", Address("unix", path=str(tmp_path / "nothing")), "connect")])
-    assert Recorder(loop).wait_for(Failed, "peer").trouble == "not found"
+    assert Recorder(loop).wait_for(Failed, "peer").cause == "not found"
 
 
-def test_a_path_that_is_too_long_fails(loop: Loop) -> None:
+def test_a_path_that_is_too_long_fails(loop: SelectorEventLoop) -> None:
     for role in ("connect", "listen"):
         loop.carry_out([Open("peer", Address("unix", path="/tmp/" + "x" * 500), role)])
-        assert Recorder(loop).wait_for(Failed, "peer").trouble == "other"
+        assert Recorder(loop).wait_for(Failed, "peer").cause == "other"
 
 
-def test_an_ordinary_file_at_the_path_is_kept(loop: Loop, tmp_path: Path) -> None:
+def test_an_ordinary_file_at_the_path_is_kept(loop: SelectorEventLoop, tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_text("precious")
     loop.carry_out([Open("server", Address("unix", path=str(path)), "listen")])
-    assert Recorder(loop).wait_for(Failed, "server").trouble == "in use"
+    assert Recorder(loop).wait_for(Failed, "server").cause == "in use"
     assert path.read_text() == "precious"
 
 
-def test_the_socket_of_a_killed_program_is_replaced(loop: Loop, tmp_path: Path) -> None:
+def test_the_socket_of_a_killed_program_is_replaced(loop: SelectorEventLoop, tmp_path: Path) -> None:
     address = Address("unix", path=str(tmp_path / "socket"))
     with socket.socket(socket.AF_UNIX) as dead:
         dead.bind(address.path)
@@ -271,33 +274,33 @@ def test_the_socket_of_a_killed_program_is_replaced(loop: Loop, tmp_path: Path) 
 
 def test_a_unix_socket_leaves_no_file(tmp_path: Path) -> None:
     path = tmp_path / "socket"
-    with Loop() as loop:
+    with SelectorEventLoop() as loop:
         loop.carry_out([Open("server", Address("unix", path=str(path)), "listen")])
         assert path.exists()
     assert not path.exists()
 
 
-def test_the_socket_of_a_running_program_is_kept(loop: Loop, tmp_path: Path) -> None:
+def test_the_socket_of_a_running_program_is_kept(loop: SelectorEventLoop, tmp_path: Path) -> None:
     address = Address("unix", path=str(tmp_path / "socket"))
     with socket.socket(socket.AF_UNIX) as alive:
         alive.bind(address.path)
         alive.listen()
         loop.carry_out([Open("server", address, "listen")])
-        assert Recorder(loop).wait_for(Failed, "server").trouble == "in use"
+        assert Recorder(loop).wait_for(Failed, "server").cause == "in use"
     assert Path(address.path).exists()
 
 
 # --- Datagrams --------------------------------------------------------------------------------------------------------
 
 
-def datagrams(loop: Loop, host: str = "127.0.0.1") -> Recorder:
+def datagrams(loop: SelectorEventLoop, host: str = "127.0.0.1") -> Recorder:
     loop.carry_out([Open("server", Address("udp", host), "listen")])
     loop.carry_out([Open("client", Address("udp", host, loop.port_of("server")), "connect")])
     return Recorder(loop)
 
 
 @pytest.mark.parametrize("data", [b"ping", b"", bytes(60_000)], ids=len)
-def test_a_datagram_is_one_message(loop: Loop, data: bytes) -> None:
+def test_a_datagram_is_one_message(loop: SelectorEventLoop, data: bytes) -> None:
     recorder = datagrams(loop)
     assert recorder.wait_for(Opened, "client").port == 0
     loop.carry_out([Send("client", data), Send("client", b"next")])
@@ -308,7 +311,7 @@ def test_a_datagram_is_one_message(loop: Loop, data: bytes) -> None:
     assert recorder.wait_for(Received, "client").data == data
 
 
-def test_datagrams_go_to_the_last_sender(loop: Loop) -> None:
+def test_datagrams_go_to_the_last_sender(loop: SelectorEventLoop) -> None:
     recorder = datagrams(loop)
     loop.carry_out([Open("other", Address("udp", "127.0.0.1", loop.port_of("server")), "connect")])
     loop.carry_out([Send("server", b"first"), Send("client", b"a")])
@@ -319,25 +322,25 @@ def test_datagrams_go_to_the_last_sender(loop: Loop) -> None:
     assert recorder.wait_for(Received, "other").data == b"second"
 
 
-def test_a_datagram_to_a_closed_port_is_refused(loop: Loop) -> None:
+def test_a_datagram_to_a_closed_port_is_refused(loop: SelectorEventLoop) -> None:
     loop.carry_out([Open("client", Address("udp", "127.0.0.1", unused_port()), "connect"), Send("client", b"hello?")])
-    assert Recorder(loop).wait_for(Failed, "client").trouble == "refused"
+    assert Recorder(loop).wait_for(Failed, "client").cause == "refused"
 
 
-def test_a_datagram_that_is_too_long_fails(loop: Loop) -> None:
+def test_a_datagram_that_is_too_long_fails(loop: SelectorEventLoop) -> None:
     recorder = datagrams(loop)
     loop.carry_out([Send("client", bytes(70_000))])
     assert "too long" in recorder.wait_for(Failed, "client").reason
 
 
-def test_two_links_cannot_listen_at_one_udp_port(loop: Loop) -> None:
+def test_two_links_cannot_listen_at_one_udp_port(loop: SelectorEventLoop) -> None:
     recorder = datagrams(loop)
     address = Address("udp", "127.0.0.1", loop.port_of("server"))
     loop.carry_out([Open("thief", address, "listen")])
-    assert recorder.wait_for(Failed, "thief").trouble == "in use"
+    assert recorder.wait_for(Failed, "thief").cause == "in use"
 
 
-def test_a_datagram_may_come_between_two_sessions(loop: Loop) -> None:
+def test_a_datagram_may_come_between_two_sessions(loop: SelectorEventLoop) -> None:
     recorder = datagrams(loop)
     loop.carry_out([Close("server"), Send("client", b"early")])
     loop.carry_out([Open("server", Address("udp", "127.0.0.1"), "listen")])

@@ -12,8 +12,8 @@ from recorder import Recorder
 
 from palaver.addresses import Address
 from palaver.session.events import Close, Closed, Failed, Finish, Open, Opened, Received, Send, Tls
-from palaver.transport import Loop
-from palaver.transport.memory import MemoryLoop, MemoryWorld, in_pieces
+from palaver.transport.event_loop import SelectorEventLoop
+from palaver.transport.memory_network import MemoryEventLoop, MemoryNetwork, in_pieces
 from servers.common import needs_openssl
 
 PLENTY = bytes(range(256)) * 8192
@@ -31,7 +31,7 @@ def has_ipv6() -> bool:
 class Pair:
     """A client and a server on one loop."""
 
-    loop: Loop | MemoryLoop
+    loop: SelectorEventLoop | MemoryEventLoop
     address: Address
     tls: Tls | None = None
 
@@ -55,13 +55,13 @@ class Pair:
 
 
 PAIRS: dict[str, Callable[[Path], Pair]] = {
-    "tcp": lambda _: Pair(Loop(), Address("tcp", "127.0.0.1")),
-    "tcp6": lambda _: Pair(Loop(), Address("tcp", "::1")),
-    "unix": lambda folder: Pair(Loop(), Address("unix", path=str(folder / "socket"))),
-    "tls": lambda _: Pair(Loop(), Address("tcp", "127.0.0.1"), Tls()),
-    "tls over unix": lambda folder: Pair(Loop(), Address("unix", path=str(folder / "socket")), Tls()),
-    "memory": lambda _: Pair(MemoryWorld().loop(), Address("tcp", "127.0.0.1")),
-    "memory in pieces": lambda _: Pair(MemoryWorld(wire=in_pieces(50_000, 0.001)).loop(), Address("unix", path="x")),
+    "tcp": lambda _: Pair(SelectorEventLoop(), Address("tcp", "127.0.0.1")),
+    "tcp6": lambda _: Pair(SelectorEventLoop(), Address("tcp", "::1")),
+    "unix": lambda folder: Pair(SelectorEventLoop(), Address("unix", path=str(folder / "socket"))),
+    "tls": lambda _: Pair(SelectorEventLoop(), Address("tcp", "127.0.0.1"), Tls()),
+    "tls over unix": lambda folder: Pair(SelectorEventLoop(), Address("unix", path=str(folder / "socket")), Tls()),
+    "memory": lambda _: Pair(MemoryNetwork().loop(), Address("tcp", "127.0.0.1")),
+    "memory in pieces": lambda _: Pair(MemoryNetwork(wire=in_pieces(50_000, 0.001)).loop(), Address("unix", path="x")),
 }
 
 
@@ -181,7 +181,7 @@ def test_two_links_cannot_listen_at_one_address(pair: Pair) -> None:
     if pair.address.scheme == "tcp":
         address = Address("tcp", pair.address.host, pair.loop.port_of("server"))
     pair.loop.carry_out([Open("thief", address, "listen", pair.tls)])
-    assert pair.recorder.wait_for(Failed, "thief").trouble == "in use"
+    assert pair.recorder.wait_for(Failed, "thief").cause == "in use"
 
 
 def test_closing_a_listener_without_a_peer_reports_nothing(pair: Pair) -> None:

@@ -9,8 +9,9 @@ from recorder import Recorder
 
 from palaver.addresses import Address
 from palaver.session.events import Close, Closed, Failed, Finish, Open, Opened, Secure, Secured, Send, Tls
-from palaver.transport import Loop, ManualClock
 from palaver.transport.certificate import make_certificate
+from palaver.transport.clock import ManualClock
+from palaver.transport.event_loop import SelectorEventLoop
 from servers.common import needs_openssl
 
 pytestmark = needs_openssl
@@ -25,7 +26,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.fixture
-def pair(loop: Loop) -> Recorder:
+def pair(loop: SelectorEventLoop) -> Recorder:
     """A client and a server without TLS."""
     loop.carry_out([Open("server", Address("tcp"), "listen")])
     loop.carry_out([Open("client", Address("tcp", port=loop.port_of("server")), "connect")])
@@ -35,66 +36,66 @@ def pair(loop: Loop) -> Recorder:
     return recorder
 
 
-def connect(loop: Loop, tls: Tls | None) -> Recorder:
+def connect(loop: SelectorEventLoop, tls: Tls | None) -> Recorder:
     loop.carry_out([Open("client", Address("tcp", port=loop.port_of("server")), "connect", tls)])
     return Recorder(loop)
 
 
-def listen(loop: Loop, tls: Tls | None) -> None:
+def listen(loop: SelectorEventLoop, tls: Tls | None) -> None:
     loop.carry_out([Open("server", Address("tcp"), "listen", tls)])
 
 
-def test_a_trusted_certificate_is_accepted(loop: Loop, certificate: str) -> None:
+def test_a_trusted_certificate_is_accepted(loop: SelectorEventLoop, certificate: str) -> None:
     listen(loop, Tls(certificate=certificate))
     recorder = connect(loop, Tls(authority=certificate))
     loop.carry_out([Send("client", b"secret")])
     assert recorder.bytes_on("server", 6) == b"secret"
 
 
-def test_an_untrusted_certificate_is_refused(loop: Loop, certificate: str) -> None:
+def test_an_untrusted_certificate_is_refused(loop: SelectorEventLoop, certificate: str) -> None:
     listen(loop, Tls())
     recorder = connect(loop, Tls(authority=certificate))
     failed = recorder.wait_for(Failed, "client")
-    assert (failed.trouble, failed.reason[:31]) == ("tls", "the certificate is not trusted:")
-    assert recorder.wait_for(Failed, "server").trouble == "tls"
+    assert (failed.cause, failed.reason[:31]) == ("tls", "the certificate is not trusted:")
+    assert recorder.wait_for(Failed, "server").cause == "tls"
 
 
-def test_a_certificate_for_another_name_is_refused(loop: Loop, certificate: str) -> None:
+def test_a_certificate_for_another_name_is_refused(loop: SelectorEventLoop, certificate: str) -> None:
     listen(loop, Tls(certificate=certificate))
     recorder = connect(loop, Tls(authority=certificate, server_name="elsewhere.test"))
     assert "elsewhere.test" in recorder.wait_for(Failed, "client").reason
 
 
-def test_a_certificate_is_made_for_the_name_that_is_asked_for(loop: Loop) -> None:
+def test_a_certificate_is_made_for_the_name_that_is_asked_for(loop: SelectorEventLoop) -> None:
     with make_certificate("mail.example.test") as path:
         listen(loop, Tls(certificate=path))
         recorder = connect(loop, Tls(authority=path, server_name="mail.example.test"))
         assert recorder.wait_for(Opened, "client")
 
 
-def test_the_server_may_send_first(loop: Loop) -> None:
+def test_the_server_may_send_first(loop: SelectorEventLoop) -> None:
     listen(loop, Tls())
     loop.carry_out([Send("server", b"220 welcome\r\n")])
     recorder = connect(loop, Tls())
     assert recorder.bytes_on("client", 13) == b"220 welcome\r\n"
 
 
-def test_a_server_without_tls_fails_the_handshake(loop: Loop) -> None:
+def test_a_server_without_tls_fails_the_handshake(loop: SelectorEventLoop) -> None:
     listen(loop, None)
     loop.carry_out([Send("server", b"220 welcome\r\n")])
     recorder = connect(loop, Tls())
-    assert recorder.wait_for(Failed, "client").trouble == "tls"
+    assert recorder.wait_for(Failed, "client").cause == "tls"
 
 
-def test_a_client_without_tls_fails_the_handshake(loop: Loop) -> None:
+def test_a_client_without_tls_fails_the_handshake(loop: SelectorEventLoop) -> None:
     listen(loop, Tls())
     recorder = connect(loop, None)
     loop.carry_out([Send("client", b"GET / HTTP/1.0\r\n\r\n")])
     failed = recorder.wait_for(Failed, "server")
-    assert (failed.trouble, failed.reason) == ("tls", "http request")
+    assert (failed.cause, failed.reason) == ("tls", "http request")
 
 
-def test_closing_during_the_handshake_is_a_tls_failure(loop: Loop) -> None:
+def test_closing_during_the_handshake_is_a_tls_failure(loop: SelectorEventLoop) -> None:
     listen(loop, None)
     recorder = connect(loop, Tls())
     recorder.wait_for(Opened, "server")
@@ -104,7 +105,7 @@ def test_closing_during_the_handshake_is_a_tls_failure(loop: Loop) -> None:
 
 def test_a_handshake_times_out(listening: socket.socket) -> None:
     clock = ManualClock()
-    with Loop(clock, connect_timeout=5.0) as loop:
+    with SelectorEventLoop(clock, connect_timeout=5.0) as loop:
         address = Address("tcp", port=listening.getsockname()[1])
         loop.carry_out([Open("client", address, "connect", Tls())])
         with listening.accept()[0] as silent:
@@ -116,7 +117,7 @@ def test_a_handshake_times_out(listening: socket.socket) -> None:
 
 
 def test_a_session_can_switch_to_tls(pair: Recorder) -> None:
-    loop = pair.carrier
+    loop = pair.event_loop
     loop.carry_out([Send("client", b"STARTTLS\r\n")])
     assert pair.bytes_on("server", 10) == b"STARTTLS\r\n"
     # What is sent before is still in clear, and what is sent after is not.
@@ -130,7 +131,7 @@ def test_a_session_can_switch_to_tls(pair: Recorder) -> None:
 
 
 def test_the_handshake_waits_until_all_clear_text_has_left(pair: Recorder) -> None:
-    loop, plenty = pair.carrier, bytes(5_000_000)
+    loop, plenty = pair.event_loop, bytes(5_000_000)
     loop.carry_out([Send("server", plenty), Secure("server", "listen", Tls())])
     assert pair.bytes_on("client", len(plenty)) == plenty
     loop.carry_out([Secure("client", "connect", Tls())])
@@ -138,44 +139,44 @@ def test_the_handshake_waits_until_all_clear_text_has_left(pair: Recorder) -> No
 
 
 def test_either_end_may_be_the_tls_server(pair: Recorder) -> None:
-    pair.carrier.carry_out([Secure("server", "connect", Tls()), Secure("client", "listen", Tls())])
+    pair.event_loop.carry_out([Secure("server", "connect", Tls()), Secure("client", "listen", Tls())])
     assert pair.wait_for(Secured, "server")
     assert pair.wait_for(Secured, "client")
 
 
 def test_clear_text_after_the_handshake_is_a_tls_failure(pair: Recorder) -> None:
-    pair.carrier.carry_out([Secure("client", "connect", Tls()), Send("server", b"what?")])
-    assert pair.wait_for(Failed, "client").trouble == "tls"
+    pair.event_loop.carry_out([Secure("client", "connect", Tls()), Send("server", b"what?")])
+    assert pair.wait_for(Failed, "client").cause == "tls"
     # The other one has never heard of encryption. It got our greeting, and then we were gone.
     assert pair.wait_for(Closed, "server")
 
 
-def test_a_missing_certificate_file_is_a_tls_failure(loop: Loop) -> None:
+def test_a_missing_certificate_file_is_a_tls_failure(loop: SelectorEventLoop) -> None:
     listen(loop, Tls(certificate="/no/such/file.pem"))
     failed = Recorder(loop).wait_for(Failed, "server")
-    assert (failed.trouble, failed.reason) == ("tls", "/no/such/file.pem: No such file or directory")
+    assert (failed.cause, failed.reason) == ("tls", "/no/such/file.pem: No such file or directory")
 
 
 def test_a_missing_certificate_file_is_reported_after_the_clear_text(pair: Recorder) -> None:
-    pair.carrier.carry_out([Send("server", b"go"), Secure("server", "listen", Tls(certificate="/no/such/file.pem"))])
-    assert pair.wait_for(Failed, "server").trouble == "tls"
+    pair.event_loop.carry_out([Send("server", b"go"), Secure("server", "listen", Tls(certificate="/no/such/file.pem"))])
+    assert pair.wait_for(Failed, "server").cause == "tls"
     assert pair.rest_of("client") == b"go"
 
 
-def test_without_openssl_no_certificate_can_be_made(loop: Loop, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_openssl_no_certificate_can_be_made(loop: SelectorEventLoop, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     listen(loop, Tls())
     assert "openssl is missing" in Recorder(loop).wait_for(Failed, "server").reason
 
 
-def test_datagrams_are_not_encrypted(loop: Loop) -> None:
+def test_datagrams_are_not_encrypted(loop: SelectorEventLoop) -> None:
     loop.carry_out([Open("client", Address("udp", port=9), "connect", Tls())])
     assert Recorder(loop).wait_for(Failed, "client").reason == "datagrams cannot be encrypted"
 
 
 @pytest.mark.parametrize("says_goodbye", [True, False])
 def test_a_server_may_close_with_or_without_close_notify(
-    loop: Loop, listening: socket.socket, certificate: str, says_goodbye: bool
+    loop: SelectorEventLoop, listening: socket.socket, certificate: str, says_goodbye: bool
 ) -> None:
     loop.carry_out([Open("client", Address("tcp", port=listening.getsockname()[1]), "connect", Tls())])
     incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
@@ -196,7 +197,11 @@ def test_a_server_may_close_with_or_without_close_notify(
 
 
 def shake_hands(
-    loop: Loop, server: socket.socket, library: ssl.SSLObject, incoming: ssl.MemoryBIO, outgoing: ssl.MemoryBIO
+    loop: SelectorEventLoop,
+    server: socket.socket,
+    library: ssl.SSLObject,
+    incoming: ssl.MemoryBIO,
+    outgoing: ssl.MemoryBIO,
 ) -> list[Input]:
     heard: list[Input] = []
     while True:
@@ -211,7 +216,7 @@ def shake_hands(
         return heard
 
 
-def test_close_notify_ends_one_direction_only(loop: Loop) -> None:
+def test_close_notify_ends_one_direction_only(loop: SelectorEventLoop) -> None:
     listen(loop, Tls())
     recorder = connect(loop, Tls())
     loop.carry_out([Send("client", b"question"), Finish("client")])

@@ -16,10 +16,20 @@ from tree_strategies import aligned_parts, bit_parts, bits, byte_parts, deep, no
 
 import palaver
 from palaver.errors import ConversionError
-from palaver.trees.lazy import LazyNode, untouched, without_lazy_nodes
-from palaver.trees.node import Node, NonTerminal, OpenNode, Part, Parties, new, part_at, replace_at, same
+from palaver.trees.lazy import LazyNode, unexpanded_data, without_lazy_nodes
+from palaver.trees.node import Node, NonTerminal, OpenNode, Part, Parties, new, part_at, replace_at, same_structure
 from palaver.trees.tree import Tree
-from palaver.trees.values import Kind, TreeValue, equal_parts, flat, kind_of, serialise, to_bytes, to_int, to_text
+from palaver.trees.values import (
+    TreeValue,
+    ValueType,
+    equal_parts,
+    kind_of,
+    leaves_of,
+    serialise,
+    to_bytes,
+    to_int,
+    to_text,
+)
 
 # Bits that fill bytes together with the bits around them, or alone.
 bit_runs = st.lists(octets | bits, min_size=1, max_size=12).map(lambda made: node("<bits>", *made))
@@ -226,7 +236,7 @@ NODE_QUESTIONS: list[Callable[[Any], Any]] = [
     lambda one: isinstance(one, Node) and not isinstance(one, OpenNode),
     lambda one: part_at(one, [0]),
     lambda one: replace_at(one, [0], "new"),
-    flat,
+    leaves_of,
 ]
 
 
@@ -280,7 +290,7 @@ def test_lazy_nodes_equal_what_their_plain_twins_equal(one: Node, other: Node, n
             is_equal,
             is_equal,
         )
-        assert same(twin, right) == same(one, right) == same(one, right_twin)
+        assert same_structure(twin, right) == same_structure(one, right) == same_structure(one, right_twin)
         assert equal_parts(twin, right_twin) == equal_parts(one, right)
 
 
@@ -340,14 +350,14 @@ def test_children_are_made_once_and_only_when_asked_for() -> None:
         return letters(data)
 
     word = lazy("<word>", "ab", noted)
-    assert untouched(word) == "ab"
+    assert unexpanded_data(word) == "ab"
     assert str(Tree(word)) == "ab"
     assert calls == []
     assert word.children is word.children
     assert [str(child) for child in Tree(word)] == ["a", "b"]
     assert calls == ["ab"]
-    assert untouched(word) is None
-    assert untouched(node("<word>", "ab")) is untouched("ab") is None
+    assert unexpanded_data(word) is None
+    assert unexpanded_data(node("<word>", "ab")) is unexpanded_data("ab") is None
 
 
 def test_a_child_beside_a_lazy_node_is_found_and_replaced_without_looking_into_it() -> None:
@@ -398,7 +408,7 @@ def test_constraints_and_sources_look_only_where_they_must() -> None:
 
 def test_a_lazy_node_of_bits_is_a_number() -> None:
     field = lazy("<field>", b"\x01\x02", bits_of)
-    assert kind_of(field) is Kind.BITS
+    assert kind_of(field) is ValueType.BITS
     assert to_int(field) == 258
     assert Tree(field) == 258
     assert Tree(field) == Tree(node("<other>", *bits_of(b"\x01\x02")))
@@ -431,8 +441,8 @@ def test_deep_lazy_nodes_are_as_good_as_deep_plain_ones() -> None:
     tree = nested(levels)
     assert serialise(tree) == "x" * levels
     assert hash(tree) == hash(deep(levels))
-    assert len(flat(tree)) == levels
-    assert same(without_lazy_nodes(tree), deep(levels))
+    assert len(leaves_of(tree)) == levels
+    assert same_structure(without_lazy_nodes(tree), deep(levels))
 
 
 def test_comparing_lazy_nodes_goes_no_deeper_than_comparing_plain_ones() -> None:

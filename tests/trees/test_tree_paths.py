@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tree_strategies import deep, node, parts
 
-from palaver.trees.node import OpenNode, Parties, part_at, replace_at, same
+from palaver.trees.node import OpenNode, Parties, part_at, replace_at, same_structure
 from palaver.trees.tree import Tree
 
 
@@ -43,7 +43,7 @@ def test_replacing_changes_one_place_and_keeps_everything_else(part: Node, data:
 @given(parts, st.data())
 def test_replacing_a_part_by_itself_changes_nothing(part: Node, data: st.DataObject) -> None:
     place = data.draw(st.sampled_from(all_places(Tree(part))))
-    assert same(replace_at(part, place.path, place.node), part)
+    assert same_structure(replace_at(part, place.path, place.node), part)
 
 
 @given(parts)

@@ -20,14 +20,14 @@ from palaver.errors import ConversionError
 from palaver.trees.node import Node
 from palaver.trees.tree import Tree
 from palaver.trees.values import (
-    Kind,
     TreeValue,
+    ValueType,
     equal_parts,
     equal_values,
-    flat,
     hash_of,
     is_truthy,
     kind_of,
+    leaves_of,
     to_bits,
     to_bytes,
     to_int,
@@ -38,7 +38,7 @@ from palaver.trees.values import (
 
 @given(parts)
 def test_leaves_come_from_left_to_right(part: Node) -> None:
-    assert flat(part) == naive_leaves(part)
+    assert leaves_of(part) == naive_leaves(part)
 
 
 @given(parts | aligned_parts)
@@ -54,7 +54,7 @@ def test_bytes_are_what_the_definition_says(part: Node) -> None:
 @given(parts | aligned_parts)
 def test_text_is_the_text_or_the_bytes_as_latin_1(part: Node) -> None:
     data = naive_bytes(part)
-    if kind_of(part) in (Kind.TEXT, Kind.EMPTY):
+    if kind_of(part) in (ValueType.TEXT, ValueType.EMPTY):
         assert to_text(part) == "".join(map(str, naive_leaves(part)))
     elif data is not None:
         assert to_text(part) == data.decode("latin-1")
@@ -87,7 +87,7 @@ def test_bits_before_bytes_and_text_are_packed() -> None:
     part = node("<start>", 0, 1, 0, 0, 0, 0, 0, 1, b"\xfe", "z")
     assert to_bytes(part) == b"A\xfez"
     assert to_text(part) == "A\xfez"
-    assert kind_of(part) is Kind.BYTES
+    assert kind_of(part) is ValueType.BYTES
 
 
 def test_bits_go_on_behind_an_empty_leaf() -> None:
@@ -109,7 +109,7 @@ def test_text_that_int_does_not_read_is_no_number(part):
 
 def test_nothing_is_empty_in_every_type() -> None:
     part = node("<nothing>", node("<less>"))
-    assert kind_of(part) is Kind.EMPTY
+    assert kind_of(part) is ValueType.EMPTY
     assert (to_text(part), to_bytes(part), to_int(part), to_bits(part), value_of(part)) == ("", b"", 0, "", "")
 
 
@@ -196,13 +196,13 @@ def test_a_value_compares_by_value_whatever_made_it() -> None:
 
 def test_a_value_tells_its_type_under_the_names_of_the_reference() -> None:
     value = Tree(node("<a>", 1, 0)).value()
-    assert value.type_ is Kind.TRAILING_BITS_ONLY
+    assert value.type_ is ValueType.TRAILING_BITS_ONLY
     assert value.type_.name == "BITS"
     assert value.trailing_bits == (1, 0)
     assert (int(value), value + 1, repr(value)) == (2, 3, "10")
-    assert Tree(node("<a>", "x")).value().type_ is Kind.STRING
+    assert Tree(node("<a>", "x")).value().type_ is ValueType.STRING
     assert Tree(node("<a>", "x")).value().trailing_bits is None
-    assert Tree(node("<a>")).value().is_type(Kind.EMPTY)
+    assert Tree(node("<a>")).value().is_type(ValueType.EMPTY)
     assert repr(TreeValue(node("<a>", "x", 1))) == "011110001"
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from palaver.session.events import Action, Input
-from palaver.session.findings import Finding, Said, Verdict
+from palaver.session.findings import Finding, SessionMessage, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +46,14 @@ class PortBound:
 class MessageSent:
     at: float
     session: int
-    message: Said
+    message: SessionMessage
 
 
 @dataclass(frozen=True, slots=True)
 class MessageReceived:
     at: float
     session: int
-    message: Said
+    message: SessionMessage
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ class SessionEnded:
     at: float
     session: int
     verdict: Verdict
-    messages: tuple[Said, ...] = field(repr=False)
+    messages: tuple[SessionMessage, ...] = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)

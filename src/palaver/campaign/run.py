@@ -38,20 +38,20 @@ from palaver.campaign.events import (
 from palaver.campaign.oracles import Observation, Oracle
 from palaver.campaign.stopping import Budget, Phase, Progress, StopRule, Until
 from palaver.campaign.target import Target, TargetError
-from palaver.chance import Chance
 from palaver.limits import Limit, recorded
 from palaver.navigation.guidance import Guidance
-from palaver.session.engine import Patience, Session
-from palaver.session.events import Action, Input, Listening, Passed
-from palaver.session.findings import Finding, Kind, Verdict, verdict_of
-from palaver.session.play import Play
-from palaver.session.player import Player
-from palaver.transport.drive import Carrier, Driver
+from palaver.random_source import RandomSource
+from palaver.session.engine import Session, Timeouts
+from palaver.session.events import Action, Input, Listening, TimePassed
+from palaver.session.findings import Finding, FindingKind, Verdict, verdict_of
+from palaver.session.setup import SessionSetup
+from palaver.session.strategy import Strategy
+from palaver.transport.driver import Driver, EventLoop
 
 __all__ = ["Budget", "Campaign", "CoverageFigures", "Phase", "Progress", "Reader", "Until"]
 
 # Findings that come about when a program is gone.
-_MAY_BE_A_CRASH = frozenset((Kind.CLOSED, Kind.RESET, Kind.SILENCE, Kind.REFUSED))
+_MAY_BE_A_CRASH = frozenset((FindingKind.CLOSED, FindingKind.RESET, FindingKind.SILENCE, FindingKind.REFUSED))
 
 # While nothing happens there is an event this often, in seconds.
 WAITING_EVENT_EVERY = 0.25
@@ -75,12 +75,12 @@ class Campaign:
 
     def __init__(
         self,
-        play: Play,
+        play: SessionSetup,
         guidance: Guidance,
         seed: int,
-        patience: Patience,
+        patience: Timeouts,
         budget: Budget,
-        carrier: Carrier,
+        carrier: EventLoop,
         *,
         is_guided: bool = True,
         target: Target | None = None,
@@ -96,19 +96,19 @@ class Campaign:
         self.seed = seed
         self.limits: Counter[Limit] = Counter()  # those that were reached, and how often
         self.waited = 0.0  # seconds in which there was nothing to do but to wait
-        self._carrier: Carrier = target or carrier
+        self._event_loop: EventLoop = target or carrier
         self._clock = carrier.clock
         self._target = target
         self._oracles = oracles
         self._readers: list[Reader] = []
         self._plans: list[str] = []
         if plans:
-            guidance.guide.explain = self._plans.append
+            guidance.guided_strategy.explain = self._plans.append
         self._has_trace = trace
         self._files = files
         self._at_end = at_end
         self._play = play
-        self._chance = Chance(seed)
+        self._chance = RandomSource(seed)
         self._patience = patience
         self._stop_rule = StopRule(budget, guidance)
         self._began = self._clock.now()
@@ -164,8 +164,8 @@ class Campaign:
 
     @property
     def coverage(self) -> CoverageFigures:
-        aim = self.guidance.aim
-        goals = tuple((goal.value, covered, total) for goal, covered, total in self.guidance.standing)
+        aim = self.guidance.goal_progress
+        goals = tuple((goal.value, covered, total) for goal, covered, total in self.guidance.goal_counts)
         return CoverageFigures(aim.reached, aim.total, goals, tuple(self.guidance.views.summary()))
 
     # --- Running ------------------------------------------------------------------------------------------------------
@@ -250,7 +250,7 @@ class Campaign:
     def _drive(self, session: Session, number: int) -> Iterator[Event]:
         """Let the session talk until it is over."""
         happened: list[Input | Action] = []
-        driver = Driver(session, self._carrier, happened.append)
+        driver = Driver(session, self._event_loop, happened.append)
         with recorded(self.limits):
             driver.step()
         while True:
@@ -266,7 +266,7 @@ class Campaign:
         """Let the session speak, or wait for its peer; False if nothing came for a while."""
         session = driver.session
         # To listen before one only waits for others would be to listen twice.
-        if not session.wants_to_speak or not driver.step():
+        if not session.wants_to_send or not driver.step():
             inputs = self._wait(session.deadline)
             if not inputs:
                 return False
@@ -281,10 +281,10 @@ class Campaign:
         pause = began + WAITING_EVENT_EVERY
         is_short = until is None or until <= pause
         try:
-            inputs = self._carrier.wait(until if is_short else pause)
+            inputs = self._event_loop.wait(until if is_short else pause)
         finally:  # also if it is interrupted
             self.waited += self._clock.now() - began
-        has_only_passed = not is_short and all(isinstance(each, Passed) for each in inputs)
+        has_only_passed = not is_short and all(isinstance(each, TimePassed) for each in inputs)
         return [] if has_only_passed else inputs
 
     # --- Events -------------------------------------------------------------------------------------------------------
@@ -302,7 +302,7 @@ class Campaign:
             self._seen += 1
             made = MessageSent if message.is_ours else MessageReceived
             yield made(message.at, number, message)
-        aim = self.guidance.aim
+        aim = self.guidance.goal_progress
         if aim.reached != self._covered:
             self._covered = aim.reached
             yield CoverageChanged(self._clock.now(), number, aim.reached, aim.total)
@@ -328,10 +328,10 @@ class Campaign:
         """An oracle's finding; it may end the session."""
         session, at = self._session, self._clock.now()
         said = () if session is None else tuple(session.said)
-        finding = Finding(Kind.ORACLE, at, seen.text, seen.party, conversation=said, severity=seen.severity)
+        finding = Finding(FindingKind.ORACLE, at, seen.text, seen.party, conversation=said, severity=seen.severity)
         self._found.append(finding)
         if seen.ends_session and session is not None and not session.is_over:
-            self._carrier.carry_out(session.abandon())
+            self._event_loop.carry_out(session.abandon())
         return self._report(finding, number)
 
     def _look_for_crashes(self, target: Target, session: Session) -> None:
@@ -353,8 +353,8 @@ class Campaign:
                 self.guidance.views.note_constraint(finding.constraint, False)
 
     @property
-    def _strategy(self) -> Player:
-        return self.guidance.guide if self.progress.phase is Phase.GUIDED else self.guidance.walker
+    def _strategy(self) -> Strategy:
+        return self.guidance.guided_strategy if self.progress.phase is Phase.GUIDED else self.guidance.random_walk
 
 
 @contextmanager

@@ -86,12 +86,12 @@ class StopRule:
 
     def _check_guided(self, progress: Progress) -> tuple[str, str]:
         is_stalled = progress.messages - self._covered_at > MAX_MESSAGES_WITHOUT_GAIN
-        if not self._is_complete and not self._guidance.guide.is_done and not is_stalled:
+        if not self._is_complete and not self._guidance.guided_strategy.is_done and not is_stalled:
             return "", ""
         if not self._is_complete and self._budget.until is Until.COVERAGE and self._retries < MAX_RETRIES:
             self._retries += 1
             self._covered_at = progress.messages
-            self._guidance.ask_again()
+            self._guidance.retry_given_up()
             return "", "nothing more seems within reach; retrying what was given up, with twice the attempts"
         progress.goal_after = (progress.messages, progress.sessions)
         reason = self._goal_reached(progress) if self._is_complete else self._plateau(progress, is_stalled)
@@ -102,13 +102,13 @@ class StopRule:
 
     @property
     def _is_complete(self) -> bool:
-        return self._guidance.aim.reached >= self._guidance.aim.total
+        return self._guidance.goal_progress.reached >= self._guidance.goal_progress.total
 
     def _goal_reached(self, progress: Progress) -> str:
-        return f"goal reached after {_so_far(progress)}: all {self._guidance.aim.total} paths are covered"
+        return f"goal reached after {_so_far(progress)}: all {self._guidance.goal_progress.total} paths are covered"
 
     def _plateau(self, progress: Progress, is_stalled: bool) -> str:
-        aim = self._guidance.aim
+        aim = self._guidance.goal_progress
         stalled = f"the last {MAX_MESSAGES_WITHOUT_GAIN} messages covered nothing new"
         why = stalled if is_stalled else "nothing more is within reach"
         return f"plateau after {_so_far(progress)}: {aim.reached} of {aim.total} paths are covered, and {why}"

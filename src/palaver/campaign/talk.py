@@ -11,20 +11,19 @@ from palaver.addresses import parse_party_address
 from palaver.campaign.oracles import Oracle
 from palaver.campaign.run import Budget, Campaign, Until
 from palaver.campaign.target import PORT, Target, TargetError, command_of
-from palaver.chance import Chance
 from palaver.compiled import Spec, load
 from palaver.errors import PalaverError
-from palaver.navigation.store import read as read_coverage
-from palaver.navigation.store import write as write_coverage
-from palaver.navigation.goals import Goal
+from palaver.navigation.coverage_file import read as read_coverage
+from palaver.navigation.coverage_file import write as write_coverage
+from palaver.navigation.goals import CoverageGoal
 from palaver.navigation.guidance import Guidance
 from palaver.party import ConnectionMode
-from palaver.session.cast import Casting
-from palaver.session.engine import Patience
-from palaver.session.play import BUDGET, Play
-from palaver.solving.workshop import MAX_NODES, MAX_REPETITIONS, Limits
-from palaver.transport.loop import Loop
-from palaver.transport.ports import free_port
+from palaver.random_source import RandomSource
+from palaver.session.engine import Timeouts
+from palaver.session.setup import MESSAGE_STEP_BUDGET, RoleAssignment, SessionSetup
+from palaver.solving.solving_limits import MAX_NODES, MAX_REPETITIONS, SolvingLimits
+from palaver.transport.event_loop import SelectorEventLoop
+from palaver.transport.registry import free_port
 
 
 class SetupError(PalaverError):
@@ -43,7 +42,7 @@ def talk(
     seconds: float | None = None,
     until: Until | str | None = None,
     k: int = 5,
-    goal: Goal | str = Goal.ALL,
+    goal: CoverageGoal | str = CoverageGoal.ALL,
     schedule: Literal["gain", "paper"] = "gain",
     guided: bool = True,
     coverage_file: str | PathLike[str] | None = None,
@@ -53,7 +52,7 @@ def talk(
     wait_for_server: float = 1.0,
     max_messages: int = 1000,
     max_message_bytes: int = 1 << 20,
-    solving: Limits | None = None,
+    solving: SolvingLimits | None = None,
     oracles: Sequence[Oracle] = (),
     plans: bool = False,
     trace: bool = False,
@@ -78,19 +77,19 @@ def talk(
     budget = _budget(until, sessions, seconds, guided=guided)
     try:
         roles = _roles(loaded, clients, servers, tuple(program))
-        play = Play(loaded, roles, solving or Limits(MAX_NODES, MAX_REPETITIONS, BUDGET))
+        play = SessionSetup(loaded, roles, solving or SolvingLimits(MAX_NODES, MAX_REPETITIONS, MESSAGE_STEP_BUDGET))
     except SetupError:
         raise
     except PalaverError as error:
         raise SetupError(str(error)) from error
     play.prepare()
     if seed is None:
-        seed = Chance.fresh_seed()
-    guidance = Guidance(play, Chance(seed), k=k, goal=Goal(goal), follows_the_paper=schedule == "paper")
+        seed = RandomSource.fresh_seed()
+    guidance = Guidance(play, RandomSource(seed), k=k, goal=CoverageGoal(goal), follows_the_paper=schedule == "paper")
     file = None if coverage_file is None else Path(coverage_file)
     if file is not None and file.exists():
-        guidance.go_on_from(read_coverage(file))
-    loop = Loop(connect_timeout=timeout, startup_patience=wait_for_server)
+        guidance.resume_from(read_coverage(file))
+    loop = SelectorEventLoop(connect_timeout=timeout, startup_patience=wait_for_server)
 
     def at_end() -> None:
         # What was found out is written first: who is in a hurry may interrupt once more while all is closed.
@@ -104,7 +103,7 @@ def talk(
         play,
         guidance,
         seed,
-        Patience(timeout, patience, quiet_interval, max_message_bytes, max_messages),
+        Timeouts(timeout, patience, quiet_interval, max_message_bytes, max_messages),
         budget,
         loop,
         is_guided=guided,
@@ -131,7 +130,9 @@ def _with_port(clients: tuple[str, ...], servers: tuple[str, ...]) -> tuple[tupl
     return tuple(uri.replace(PORT, text) for uri in clients), tuple(uri.replace(PORT, text) for uri in servers), port
 
 
-def _target(loop: Loop, command_line: str, clients: Sequence[str], servers: Sequence[str], port: int) -> Target:
+def _target(
+    loop: SelectorEventLoop, command_line: str, clients: Sequence[str], servers: Sequence[str], port: int
+) -> Target:
     """The system under test: a server if we are the client, and the other way round."""
     address = parse_party_address((*clients, *servers)[0]).address
     try:
@@ -151,7 +152,7 @@ def _budget(until: Until | str | None, sessions: int | None, seconds: float | No
     return Budget(Until.FOREVER if is_limited else Until.PLATEAU, sessions, seconds)
 
 
-def _roles(spec: Spec, clients: Sequence[str], servers: Sequence[str], program: tuple[str, ...]) -> Casting:
+def _roles(spec: Spec, clients: Sequence[str], servers: Sequence[str], program: tuple[str, ...]) -> RoleAssignment:
     networks: dict[str, tuple[str, ConnectionMode]] = {}
     given = [("Client", uri, ConnectionMode.CONNECT) for uri in clients]
     given += [("Server", uri, ConnectionMode.OPEN) for uri in servers]
@@ -172,4 +173,4 @@ def _roles(spec: Spec, clients: Sequence[str], servers: Sequence[str], program: 
         raise SetupError("the spec has no messages between parties, such as <Client:Server:request>")
     if program and not {"In", "Out"} & set(spec.analysis.parties):
         raise SetupError("a COMMAND is talked to through the parties In and Out, and the spec has neither")
-    return Casting(networks, program)
+    return RoleAssignment(networks, program)

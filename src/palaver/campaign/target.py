@@ -23,10 +23,10 @@ from typing import Literal
 from palaver.addresses import Address
 from palaver.campaign.events import TargetEnded, TargetOutput, TargetStarted
 from palaver.errors import PalaverError
-from palaver.session.events import Action, Close, Closed, Failed, Input, Open, Opened, Passed, Received
-from palaver.session.findings import Finding, Kind, Said
-from palaver.transport.drive import Carrier
-from palaver.transport.ports import is_listening
+from palaver.session.events import Action, Close, Closed, Failed, Input, Open, Opened, Received, TimePassed
+from palaver.session.findings import Finding, FindingKind, SessionMessage
+from palaver.transport.driver import EventLoop
+from palaver.transport.registry import is_listening
 
 # No party has such a name.
 LINK = "(target)"
@@ -70,12 +70,12 @@ class Death:
         lines = self.output.decode("utf-8", "replace").splitlines()
         return "\n".join(lines[-_LINES_SHOWN:])
 
-    def finding(self, party: str, conversation: Sequence[Said]) -> Finding:
+    def finding(self, party: str, conversation: Sequence[SessionMessage]) -> Finding:
         """The crash, after what was said before."""
         message = f"the program under test {self.how}"
         if self.last_lines:
             message += "; it wrote last:\n" + "\n".join(f"  | {line}" for line in self.last_lines.splitlines())
-        return Finding(Kind.CRASH, self.at, message, party=party, conversation=tuple(conversation))
+        return Finding(FindingKind.CRASH, self.at, message, party=party, conversation=tuple(conversation))
 
 
 def command_of(text: str, port: int) -> tuple[str, ...]:
@@ -93,7 +93,7 @@ def command_of(text: str, port: int) -> tuple[str, ...]:
 
 
 class Target:
-    """Carries out what sessions want, as `carrier` does, and keeps a program running beside.
+    """Carries out what sessions want, as `event_loop` does, and keeps a program running beside.
 
     `role` is the program's own: a server is expected to listen at the address within `patience` seconds, if its scheme
     can tell; whoever connects has to be patient otherwise. A program that is about to end is waited for `end_patience`
@@ -102,7 +102,7 @@ class Target:
 
     def __init__(
         self,
-        carrier: Carrier,
+        carrier: EventLoop,
         command: Sequence[str],
         address: Address,
         *,
@@ -110,7 +110,7 @@ class Target:
         patience: float = 10.0,
         end_patience: float = END_PATIENCE,
     ) -> None:
-        self._carrier = carrier
+        self._event_loop = carrier
         self._program = Address("target", command=tuple(command))
         self._address = address
         self._role = role
@@ -175,7 +175,7 @@ class Target:
         """End the program, unless it has ended."""
         if self._is_running:
             self._is_running = self._is_up = False
-            self._carrier.carry_out([Close(LINK)])
+            self._event_loop.carry_out([Close(LINK)])
 
     # --- What sessions want -------------------------------------------------------------------------------------------
 
@@ -185,7 +185,7 @@ class Target:
         :raises TargetError: it cannot be started
         """
         actions = list(actions)
-        self._carrier.carry_out(actions)
+        self._event_loop.carry_out(actions)
         listening = (action.link for action in actions if isinstance(action, Open) and action.role == "listen")
         if self._is_due and (link := next(listening, None)) is not None:
             self._is_due = False
@@ -194,10 +194,10 @@ class Target:
 
     def poll(self) -> list[Input]:
         """What has happened to sessions; [] if nothing has. Does not wait."""
-        return self._taken() + self._others(self._carrier.poll())
+        return self._taken() + self._others(self._event_loop.poll())
 
     def wait(self, until: float | None) -> list[Input]:
-        """What has happened to sessions, as soon as something has; one `Passed` if nothing has until then."""
+        """What has happened to sessions, as soon as something has; one `TimePassed` if nothing has until then."""
         heard = self._taken()
         while not heard:
             if self._awaited is not None and (not self._is_running or self.clock.now() >= self._come_by):
@@ -205,14 +205,14 @@ class Target:
             patient = until
             if self._awaited is not None:
                 patient = self._come_by if until is None else min(until, self._come_by)
-            heard = self._others(self._carrier.wait(patient))
-            if patient != until and all(isinstance(each, Passed) for each in heard):
+            heard = self._others(self._event_loop.wait(patient))
+            if patient != until and all(isinstance(each, TimePassed) for each in heard):
                 heard = []
         return heard
 
     def _never_came(self, link: str) -> list[Input]:
         """A client has ended, or had its time, and nobody has heard of it; unless that is just about to be told."""
-        heard = self._others(self._carrier.wait(self.clock.now() + self._end_patience))
+        heard = self._others(self._event_loop.wait(self.clock.now() + self._end_patience))
         if self._awaited is None:
             return heard
         self._awaited = None
@@ -276,15 +276,15 @@ class Target:
         self._death = None
         self._is_running, self._is_up = True, is_up
         self._events.append(TargetStarted(self.clock.now(), 0, self._program.command))
-        self._carrier.carry_out([Open(LINK, self._program, "connect")])
+        self._event_loop.carry_out([Open(LINK, self._program, "connect")])
         self._look()
 
     def _look(self) -> None:
-        self._unheard += self._others(self._carrier.poll())
+        self._unheard += self._others(self._event_loop.poll())
 
     def _wait(self, until: float) -> None:
-        heard = self._others(self._carrier.wait(until))
-        self._unheard += [happened for happened in heard if not isinstance(happened, Passed)]
+        heard = self._others(self._event_loop.wait(until))
+        self._unheard += [happened for happened in heard if not isinstance(happened, TimePassed)]
 
     def _others(self, inputs: Iterable[Input]) -> list[Input]:
         """What is not about the program."""
@@ -292,7 +292,7 @@ class Target:
         for happened in inputs:
             if isinstance(happened, Opened | Received) and happened.link != LINK:
                 self._awaited = None
-            if isinstance(happened, Passed) or happened.link != LINK:
+            if isinstance(happened, TimePassed) or happened.link != LINK:
                 others.append(happened)
             elif isinstance(happened, Received):
                 self._output += happened.data

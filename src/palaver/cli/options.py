@@ -10,8 +10,7 @@ import click
 
 from palaver.cli.bundled import spec_files
 from palaver.compiled import Spec, load
-from palaver.solving.search import DEFAULT_RATES, Rates
-from palaver.solving.workshop import MAX_NODES, MAX_REPETITIONS
+from palaver.solving.solving_limits import DEFAULT_RATES, MAX_NODES, MAX_REPETITIONS, EvolutionRates
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -129,10 +128,10 @@ def search_options(command: F) -> F:
     return _with(_SEARCH_OPTIONS, command)
 
 
-def rates(options: dict[str, Any]) -> Rates:
+def rates(options: dict[str, Any]) -> EvolutionRates:
     """What the search options say."""
-    names = [each.name for each in fields(Rates) if each.name in options]
-    return Rates(**{name: options[name] for name in names})
+    names = [each.name for each in fields(EvolutionRates) if each.name in options]
+    return EvolutionRates(**{name: options[name] for name in names})
 
 
 def _with(options: list[Callable[[Any], Any]], command: F) -> F:

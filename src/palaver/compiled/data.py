@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from palaver.errors import ConversionError
-from palaver.grammar.code import shorten
+from palaver.spec.python_code import short_repr
 from palaver.trees.tree import Tree
 
 
@@ -33,7 +33,7 @@ def as_data(value: Any) -> str | bytes:
             return value.serialised()
         case (str(), list() | tuple()):
             return _spelled(value)
-    raise TypeError(f"{shorten(value)} is neither text nor bytes nor a whole number")
+    raise TypeError(f"{short_repr(value)} is neither text nor bytes nor a whole number")
 
 
 def _in_digits(number: int) -> str:
@@ -69,4 +69,4 @@ def as_bytes(text: str) -> bytes:
     try:
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError as error:
-        raise ConversionError(f"{shorten(text)} cannot be written as UTF-8: {error.reason}") from error
+        raise ConversionError(f"{short_repr(text)} cannot be written as UTF-8: {error.reason}") from error

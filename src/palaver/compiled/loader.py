@@ -14,17 +14,16 @@ from pathlib import Path
 from types import MappingProxyType
 
 from palaver.compiled.spec import Spec, count
-from palaver.grammar.analyse import Analysis
-from palaver.grammar.check import check_grammar
-from palaver.grammar.code import SPEC_CODE_RAISES, compile_expression, is_constant, raised
-from palaver.grammar.ir import Grammar, computed_bounds, expressions_of, map_bounds
-from palaver.grammar.lower import lower
+from palaver.grammar.analysis import Analysis
+from palaver.grammar.ir import Grammar
+from palaver.grammar.lowering import check_grammar, lower
 from palaver.namespace import Namespace
 from palaver.source import Source, Span
 from palaver.spec.ast import Bound, Expression, SpecFile
-from palaver.spec.diagnose import Reporter
-from palaver.spec.load import load_files, load_texts
-from palaver.spec.parse import parse_constraint
+from palaver.spec.diagnostics import Reporter
+from palaver.spec.python_code import SPEC_CODE_RAISES, compile_expression, describe_error, is_constant
+from palaver.spec.spec_files import load_files, load_texts, parse_constraint
+from palaver.spec.traversal import computed_bounds, expressions_of, map_bounds
 
 
 def load(
@@ -137,7 +136,7 @@ def _run_python(files: Sequence[SpecFile], namespace: Namespace, report: Reporte
             exec(compile(file.python, file.source.name, "exec"), namespace.names)
         except SPEC_CODE_RAISES as error:
             span = _crash_span(file.source, error)
-            message = f"the spec's Python code {raised(error)}"
+            message = f"the spec's Python code {describe_error(error)}"
             report.error(file.source, span, message, "the code of a spec runs once, when the spec is loaded")
             return False
     return True
@@ -168,7 +167,9 @@ def _fold_bounds(grammar: Grammar, namespace: Namespace, report: Reporter) -> Gr
                 known[bound] = count(compile_expression(bound, namespace.names)())
             except SPEC_CODE_RAISES as error:
                 known[bound] = 0
-                report.error(bound.source, bound.span, f"this bound {raised(error)}", "a bound is a whole number")
+                report.error(
+                    bound.source, bound.span, f"this bound {describe_error(error)}", "a bound is a whole number"
+                )
         return known[bound]
 
     rules = {

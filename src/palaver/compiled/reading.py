@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from palaver.compiled.compiled_limits import MAX_REFUSED_DERIVATIONS
 from palaver.compiled.data import as_data
-from palaver.constraints.check import Failure
+from palaver.constraints.checks import Failure
 from palaver.errors import Rejected
-from palaver.solving.sources import NoSource
+from palaver.solving.generator_sources import NoSource
 from palaver.trees.node import Node
 from palaver.trees.tree import SliceTree, Tree
 from palaver.trees.values import pieces
@@ -71,7 +71,7 @@ class Reading:
 
     def _misread(self) -> Rejected:
         progress = self._progress
-        offset = progress.dead_at if progress.dead_at is not None else len(self._data)
+        offset = progress.failed_at if progress.failed_at is not None else len(self._data)
         ended = offset >= len(self._data)
         what = "the input ends too soon" if ended else f"cannot go on at offset {offset}"
         expected = f"expected {' or '.join(progress.expected)}" if progress.expected else "nothing could follow here"

@@ -11,40 +11,45 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, cast
 
-from palaver.chance import Chance
 from palaver.compiled.compiled_limits import MAX_CACHED_VALUES
 from palaver.compiled.data import as_bytes, as_data
 from palaver.compiled.reading import Reading
-from palaver.constraints.check import Check, compile_check, compile_goal
-from palaver.constraints.select import indexed
+from palaver.constraints.checks import Check, compile_check, compile_objective
+from palaver.constraints.node_selectors import indexed
 from palaver.errors import ConversionError, Diagnostic, SpecCrash
-from palaver.generation.compiler import SpecCode
-from palaver.generation.makers import Discarded
-from palaver.generation.program import Program, compile_program
-from palaver.grammar.analyse import Analysis
-from palaver.grammar.code import (
-    SPEC_CODE_RAISES,
-    Function,
-    compile_expression,
-    describe_crash,
-    is_pure,
-    raised,
-    shorten,
-)
+from palaver.generation.makers import Discarded, SpecCode
+from palaver.generation.tree_maker import TreeMaker, compile_tree_maker
+from palaver.grammar.analysis import Analysis
 from palaver.grammar.ir import Grammar
-from palaver.grammar.language import packed
-from palaver.grammar.slice import slice_messages, slice_parties
+from palaver.grammar.lowering import slice_messages, slice_parties
 from palaver.matching.forecaster import Forecaster
-from palaver.matching.matcher import CompiledShape, Matcher, compile_matcher
+from palaver.matching.matcher import CompiledMatcher, Matcher, compile_matcher
 from palaver.namespace import Namespace
-from palaver.solving.explain import Explainer
-from palaver.solving.fuzz import Fuzz
-from palaver.solving.search import DEFAULT_RATES, Rates
-from palaver.solving.sources import NoSource, Sources
-from palaver.solving.workshop import BUDGET, MAX_NODES, MAX_REPETITIONS, Limits, Workshop
+from palaver.random_source import RandomSource
+from palaver.regular.language import packed
+from palaver.solving.explanation import Explainer
+from palaver.solving.generator_sources import NoSource, Sources
+from palaver.solving.solver_factory import Solutions, SolverFactory
+from palaver.solving.solving_limits import (
+    BUDGET,
+    DEFAULT_RATES,
+    MAX_NODES,
+    MAX_REPETITIONS,
+    EvolutionRates,
+    SolvingLimits,
+)
 from palaver.spec import ast as syntax
 from palaver.spec.ast import Bit, Expr, Expression, Ref, Rule
-from palaver.trees.node import Node, same
+from palaver.spec.python_code import (
+    SPEC_CODE_RAISES,
+    SpecFunction,
+    compile_expression,
+    crash_diagnostic,
+    describe_error,
+    is_pure,
+    short_repr,
+)
+from palaver.trees.node import Node, same_structure
 from palaver.trees.tree import Tree
 
 
@@ -67,11 +72,13 @@ class Spec:
     warnings: tuple[Diagnostic, ...] = ()
     python: tuple[ast.Module, ...] = ()  # the spec's own code, by file
     # Built when they are first needed.
-    _programs: dict[tuple[int, frozenset[str]], Program] = field(
+    _programs: dict[tuple[int, frozenset[str]], TreeMaker] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
-    _shapes: dict[str, CompiledShape] = field(default_factory=dict, init=False, repr=False, compare=False)
-    _bound_functions: dict[Expression, Function] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _shapes: dict[str, CompiledMatcher] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _bound_functions: dict[Expression, SpecFunction] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
     # Generators and equations ask for the same few values again and again.
     _read: dict[tuple[str, str | bytes], Node | None] = field(
         default_factory=dict, init=False, repr=False, compare=False
@@ -103,9 +110,9 @@ class Spec:
         max_nodes: int = MAX_NODES,
         max_repetitions: int = MAX_REPETITIONS,
         budget: int = BUDGET,
-        rates: Rates = DEFAULT_RATES,
+        rates: EvolutionRates = DEFAULT_RATES,
         initial: Iterable[str | bytes | Tree] = (),
-    ) -> Fuzz:
+    ) -> Solutions:
         """`n` different trees (without end if None), each satisfying every constraint.
 
         The same seed gives the same trees. `initial` inputs come first, as far as they conform. When the budget of
@@ -115,26 +122,26 @@ class Spec:
         :raises Unsolvable: while iterating, if not even one tree was found
         :raises SpecCrash: while iterating, if a generator of the spec raised
         """
-        chance = Chance.fresh() if seed is None else Chance(seed)
+        chance = RandomSource.fresh() if seed is None else RandomSource(seed)
         take_turn = partial(self.namespace.take, self.namespace.turn(chance))
         first = (tree for data in initial if (tree := next(self.parses(data), None)) is not None)
-        limits = Limits(max_nodes, max_repetitions, budget, rates)
-        solver = self.workshop.solver(self.grammar.constraints, chance, chance / "fuzz", limits)
-        explainer = Explainer(self.workshop, self.grammar.constraints, limits)
-        return Fuzz(n, solver, self._goals, first, take_turn, explainer.explain)
+        limits = SolvingLimits(max_nodes, max_repetitions, budget, rates)
+        solver = self.solver_factory.solver(self.grammar.constraints, chance, chance / "fuzz", limits)
+        explainer = Explainer(self.solver_factory, self.grammar.constraints, limits)
+        return Solutions(n, solver, self._goals, first, take_turn, explainer.explain)
 
     @cached_property
-    def workshop(self) -> Workshop:
+    def solver_factory(self) -> SolverFactory:
         """The factory of solvers for the constraints."""
         names = self.namespace.names
         makers = self._program, self._generate_again, self._made_as, self._read_bits
-        return Workshop(self.analysis, names, self.python, *makers)
+        return SolverFactory(self.analysis, names, self.python, *makers)
 
-    def _program(self, max_repetitions: int, fields: frozenset[str]) -> Program:
+    def _program(self, max_repetitions: int, fields: frozenset[str]) -> TreeMaker:
         key = (max_repetitions, fields)
         if key not in self._programs:
             code = SpecCode(self._bound_or_discard, self._generate)
-            self._programs[key] = compile_program(
+            self._programs[key] = compile_tree_maker(
                 self.grammar, self.analysis.sizes, code, binary=self.is_binary, most=max_repetitions, fields=fields
             )
         return self._programs[key]
@@ -147,13 +154,13 @@ class Spec:
         try:
             value = self._generators[rule.symbol](*(Tree(arguments[each.path.base]) for each in generator.mentions))
         except SPEC_CODE_RAISES as error:
-            raise SpecCrash(describe_crash(f"the generator of {rule.symbol}", generator, error)) from error
+            raise SpecCrash(crash_diagnostic(f"the generator of {rule.symbol}", generator, error)) from error
         try:
             node = self.read_as(rule.symbol, value)
         except (TypeError, ConversionError) as error:
-            raise SpecCrash(describe_crash(f"the generator of {rule.symbol}", generator, error)) from error
+            raise SpecCrash(crash_diagnostic(f"the generator of {rule.symbol}", generator, error)) from error
         if node is None:
-            raise Discarded(f"the generator of {rule.symbol} gave {shorten(value)}, which its rule does not match")
+            raise Discarded(f"the generator of {rule.symbol} gave {short_repr(value)}, which its rule does not match")
         return node
 
     def _generate_again(self, symbol: str, sources: tuple[Node, ...]) -> Node:
@@ -177,10 +184,10 @@ class Spec:
             again = self._generate(rule, recovered.sources)
         except (NoSource, Discarded, SpecCrash):
             return node
-        return recovered if same(again, node) else node
+        return recovered if same_structure(again, node) else node
 
     @cached_property
-    def _generators(self) -> dict[str, Function]:
+    def _generators(self) -> dict[str, SpecFunction]:
         return {
             rule.symbol: compile_expression(rule.generator, self.namespace.names)
             for rule in self.grammar.rules.values()
@@ -195,7 +202,7 @@ class Spec:
 
     @cached_property
     def _goals(self) -> tuple[Callable[[Tree], float], ...]:
-        return tuple(compile_goal(goal, self.analysis, self.namespace.names) for goal in self.grammar.objectives)
+        return tuple(compile_objective(goal, self.analysis, self.namespace.names) for goal in self.grammar.objectives)
 
     # --- reading -----------------------------------------------------------------------------------------------------
 
@@ -245,18 +252,18 @@ class Spec:
     ) -> Matcher:
         """A matcher for one symbol (the start symbol if None), without constraints.
 
-        The options are those of `CompiledShape.matcher`.
+        The options are those of `CompiledMatcher.matcher`.
         """
         shape = self.shape(self.start if symbol is None else symbol)
         return shape.matcher(binary=binary, whole=whole, history=history, lazy=lazy, reference=reference)
 
-    def shape(self, symbol: str) -> CompiledShape:
+    def shape(self, symbol: str) -> CompiledMatcher:
         """The compiled matcher of a symbol, which gives a fresh matcher for each input."""
         if symbol not in self._shapes:
             self._shapes[symbol] = self._shape(symbol, self.grammar.bodies)
         return self._shapes[symbol]
 
-    def _shape(self, symbol: str, bodies: Mapping[str, Expr]) -> CompiledShape:
+    def _shape(self, symbol: str, bodies: Mapping[str, Expr]) -> CompiledMatcher:
         names = self.namespace.names
         return compile_matcher(bodies, symbol, bound=self._bound, is_pure=lambda expression: is_pure(expression, names))
 
@@ -305,9 +312,9 @@ class Spec:
         try:
             return self._bound(expression, node)
         except SPEC_CODE_RAISES as error:  # such as a field that is not a number
-            raise Discarded(f"the bound {{{expression.text}}} {raised(error)}") from error
+            raise Discarded(f"the bound {{{expression.text}}} {describe_error(error)}") from error
 
-    def _bounds(self, expression: Expression) -> Function:
+    def _bounds(self, expression: Expression) -> SpecFunction:
         if expression not in self._bound_functions:
             self._bound_functions[expression] = compile_expression(expression, self.namespace.names)
         return self._bound_functions[expression]

@@ -23,10 +23,9 @@ from palaver.constraints.constraints_limits import (
     MAX_NESTING,
     MAX_OCCURRENCES,
 )
-from palaver.grammar.code import SPEC_CODE_RAISES
-from palaver.trees.forwarding import Forwarding
+from palaver.spec.python_code import SPEC_CODE_RAISES
 from palaver.trees.tree import Tree
-from palaver.trees.values import Kind, TreeValue, value_of
+from palaver.trees.values import Forwarding, TreeValue, ValueType, value_of
 
 RelationDistance: TypeAlias = Callable[[Any, Any], float]
 AnyText: TypeAlias = "str | bytes | bytearray"
@@ -425,9 +424,9 @@ def _own(tree: Forwarding) -> str | bytes | int:
         return value_of(tree.node)
     assert isinstance(tree, TreeValue), "nothing else forwards"
     match tree.type_:
-        case Kind.BITS:
+        case ValueType.BITS:
             return tree.to_int()
-        case Kind.BYTES:
+        case ValueType.BYTES:
             return tree.to_bytes()
     return tree.to_string()
 

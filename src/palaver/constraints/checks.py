@@ -15,10 +15,23 @@ from typing import Any, TypeAlias, assert_never
 from palaver.constraints.constraints_limits import MAX_SHOWN_VALUE
 from palaver.constraints.node_selectors import Bindings, Select, compile_path
 from palaver.errors import ConversionError, Diagnostic
-from palaver.grammar.analyse import Analysis
-from palaver.grammar.code import SPEC_CODE_RAISES, Function, compile_expression, raised
-from palaver.grammar.ir import first_expression
-from palaver.spec.ast import And, Constraint, Expression, Formula, Goal, Index, Leaf, Mention, Not, Or, Path, Quantified
+from palaver.grammar.analysis import Analysis
+from palaver.spec.ast import (
+    And,
+    Constraint,
+    Expression,
+    Formula,
+    Index,
+    Mention,
+    Not,
+    Objective,
+    Or,
+    PythonCondition,
+    Quantified,
+    Selector,
+)
+from palaver.spec.python_code import SPEC_CODE_RAISES, SpecFunction, compile_expression, describe_error
+from palaver.spec.traversal import first_expression
 from palaver.trees.tree import Tree
 from palaver.trees.values import value_of
 
@@ -39,7 +52,7 @@ class Failure:
         """One sentence for people."""
         seen = ", ".join(dict.fromkeys(f"{_text_of(self.leaf, mention)} = {_brief(v)}" for mention, v in self.values))
         if self.error is not None:
-            what = f"{self.leaf.text} {raised(self.error)}"
+            what = f"{self.leaf.text} {describe_error(self.error)}"
         else:
             what = f"{self.leaf.text} does not hold"
         return f"{what} ({seen})" if seen else what
@@ -100,7 +113,7 @@ def compile_leaf(
     return _FormulaCompiler(analysis, names, early=early).leaf(expression, variables)
 
 
-def compile_objective(goal: Goal, analysis: Analysis, names: dict[str, Any]) -> Callable[[Tree], float]:
+def compile_objective(goal: Objective, analysis: Analysis, names: dict[str, Any]) -> Callable[[Tree], float]:
     """The score of a tree by an objective: more is better. An objective that cannot be computed is worth nothing."""
     leaf = _FormulaCompiler(analysis, names).leaf(goal.expression, ())
     sign = 1.0 if goal.maximize else -1.0
@@ -123,7 +136,7 @@ class _FormulaCompiler:
 
     def formula(self, formula: Formula, variables: tuple[str, ...]) -> Evaluate:
         match formula:
-            case Leaf(expression):
+            case PythonCondition(expression):
                 return self.leaf(expression, variables).evaluate
             case And(parts):
                 return _combined(True, [self.formula(part, variables) for part in parts])
@@ -171,7 +184,7 @@ class CompiledLeaf:
 
     expression: Expression
     selects: tuple[Select, ...]
-    function: Function
+    function: SpecFunction
     variables: tuple[str, ...]
     is_simple: bool  # it is about single nodes, and nothing else
 
@@ -250,7 +263,7 @@ def can_bind_open_nodes(formula: Quantified) -> bool:
     todo: list[Formula] = [formula.body]
     while todo:
         match todo.pop():
-            case Leaf(expression):
+            case PythonCondition(expression):
                 if any(
                     each.kind != "each" or not _goes_on(each.path, formula.variable) for each in expression.mentions
                 ):
@@ -266,7 +279,7 @@ def can_bind_open_nodes(formula: Quantified) -> bool:
     return True
 
 
-def _goes_on(path: Path, variable: str) -> bool:
+def _goes_on(path: Selector, variable: str) -> bool:
     return path.base != variable or (bool(path.steps) and not isinstance(path.steps[0], Index))
 
 

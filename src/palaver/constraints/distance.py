@@ -17,10 +17,10 @@ from typing import Any, NamedTuple, TypeAlias, assert_never
 from palaver.constraints.distance_compiler import DistanceCompiler
 from palaver.constraints.leaf_distance import NOTHING_TO_CHOOSE, RAISED, LeafDistance, Raised, scope, without_repetition
 from palaver.constraints.node_selectors import Bindings, Select, compile_path
-from palaver.grammar.analyse import Analysis
-from palaver.grammar.code import SPEC_CODE_RAISES
-from palaver.grammar.ir import expressions_of, paths_of
-from palaver.spec.ast import And, Constraint, Expression, Formula, Leaf, Not, Or, Path, Quantified
+from palaver.grammar.analysis import Analysis
+from palaver.spec.ast import And, Constraint, Expression, Formula, Not, Or, PythonCondition, Quantified, Selector
+from palaver.spec.python_code import SPEC_CODE_RAISES
+from palaver.spec.traversal import expressions_of, selectors_of
 from palaver.trees.node import Part
 from palaver.trees.tree import Tree
 
@@ -78,11 +78,11 @@ class _SatisfyingNodes:
     """
 
     def __init__(self, formula: Formula, analysis: Analysis, names: Mapping[str, Any]) -> None:
-        named = dict.fromkeys(path.base for path in paths_of(formula))
+        named = dict.fromkeys(path.base for path in selectors_of(formula))
         bases = [base for base in named if base in analysis.grammar.rules]
         # Every exchange makes a new root. And plain builtins are as fast as this comparison.
         self._is_of_use = analysis.grammar.start not in bases and _calls_code(formula, names)
-        self._selects = [compile_path(Path(base), analysis, {}) for base in bases]
+        self._selects = [compile_path(Selector(base), analysis, {}) for base in bases]
         self._held: list[Part] | None = None
         self._seen: list[Part] = []
 
@@ -115,7 +115,7 @@ class _FormulaDistanceCompiler:
     def holding(self, formula: Formula, variables: tuple[str, ...]) -> FormulaDistance:
         """The distance of a formula from holding."""
         match formula:
-            case Leaf(expression):
+            case PythonCondition(expression):
                 return self._leaf(expression, variables, wanted=True).holding
             case And(parts):
                 return _combined(_total, [self.holding(part, variables) for part in parts])
@@ -132,7 +132,7 @@ class _FormulaDistanceCompiler:
     def failing(self, formula: Formula, variables: tuple[str, ...]) -> FormulaDistance:
         """The distance of a formula from failing without an exception; raises `Raised` if it fails by one."""
         match formula:
-            case Leaf(expression):
+            case PythonCondition(expression):
                 return self._leaf(expression, variables, wanted=False).failing
             case And(parts):
                 return _combined(_nearest, [self.failing(part, variables) for part in parts])
@@ -151,7 +151,7 @@ class _FormulaDistanceCompiler:
         condition = self._compiler.condition(expression, variables, wanted=wanted)
         return LeafDistance(expression, selects, variables, condition)
 
-    def _select(self, path: Path) -> Select:
+    def _select(self, path: Selector) -> Select:
         return compile_path(path, self._analysis, self._names)
 
 

@@ -17,15 +17,15 @@ from typing import Any, NamedTuple
 from palaver.constraints import branch_distance
 from palaver.constraints.constraints_limits import MAX_CALL_DEPTH
 from palaver.constraints.distance_rewriter import ConditionRewriter, FunctionRewriter, names_bound_in, positional
-from palaver.grammar.code import Function, compile_expression
 from palaver.spec.ast import Expression
+from palaver.spec.python_code import SpecFunction, compile_expression
 
 _NO_PLAIN_FUNCTION = CO_ASYNC_GENERATOR | CO_COROUTINE | CO_GENERATOR
 
 # Code that is nested too deeply is not rewritten; Python says so in different ways, depending on where.
 _CANNOT_COMPILE = (RecursionError, SyntaxError, ValueError, MemoryError)
 
-_HELPERS: dict[str, Function] = {
+_HELPERS: dict[str, SpecFunction] = {
     **{f"@{kind.__name__}{wanted}": compare for (kind, wanted), compare in branch_distance.WANTED.items()},
     "@True": branch_distance.truth,
     "@False": branch_distance.untruth,
@@ -42,8 +42,8 @@ _HELPERS: dict[str, Function] = {
 class ConditionDistance(NamedTuple):
     """A condition as its distance, and as it is, should the rewritten form raise where the original does not."""
 
-    distance: Function
-    plain: Function | None  # None: the rewritten form raises only where the original does
+    distance: SpecFunction
+    plain: SpecFunction | None  # None: the rewritten form raises only where the original does
 
 
 class DistanceCompiler:
@@ -52,7 +52,7 @@ class DistanceCompiler:
     def __init__(self, names: dict[str, Any], functions: Mapping[str, ast.FunctionDef]) -> None:
         self.names = names
         self.functions = functions
-        self._calls: dict[tuple[str, bool], Function] = {}
+        self._calls: dict[tuple[str, bool], SpecFunction] = {}
         self._depth = 0
 
     def condition(self, expression: Expression, variables: Sequence[str], *, wanted: bool) -> ConditionDistance:
@@ -67,17 +67,17 @@ class DistanceCompiler:
             return ConditionDistance(_zero_or_one(plain, wanted), None)
         return ConditionDistance(distance, _zero_or_one(plain, wanted) if rewriter.calls else None)
 
-    def call(self, name: str, wanted: bool) -> Function:
+    def call(self, name: str, wanted: bool) -> SpecFunction:
         """A function of the spec as the distance of its result; rewritten when it is first called."""
         key = (name, wanted)
         if key not in self._calls:
             self._calls[key] = self._distance_call(name, wanted)
         return self._calls[key]
 
-    def _distance_call(self, name: str, wanted: bool) -> Function:
+    def _distance_call(self, name: str, wanted: bool) -> SpecFunction:
         names = self.names
         original: Any = names[name]
-        rewritten: Function | None = None
+        rewritten: SpecFunction | None = None
 
         def call(*arguments: Any, **named: Any) -> float:
             nonlocal original, rewritten
@@ -94,7 +94,7 @@ class DistanceCompiler:
 
         return call
 
-    def _rewritten(self, name: str, original: Any, wanted: bool) -> Function:
+    def _rewritten(self, name: str, original: Any, wanted: bool) -> SpecFunction:
         node = self.functions[name]
         if not _is_defined_by(original, node):
             return _zero_or_one(original, wanted)
@@ -107,7 +107,7 @@ class DistanceCompiler:
         function.__defaults__, function.__kwdefaults__ = original.__defaults__, original.__kwdefaults__
         return function
 
-    def build(self, node: ast.Lambda | ast.FunctionDef, calls: Mapping[str, Function], file: str) -> Function:
+    def build(self, node: ast.Lambda | ast.FunctionDef, calls: Mapping[str, SpecFunction], file: str) -> SpecFunction:
         """The function that `node` defines, with its helpers as closure variables."""
         helpers = {**_HELPERS, **calls}
         # Parsed rather than made by hand: which fields a definition needs depends on the version of Python.
@@ -127,7 +127,7 @@ class DistanceCompiler:
         return made["make"](**helpers)  # type: ignore[no-any-return]  # it returns what it made
 
 
-def _zero_or_one(function: Function, wanted: bool) -> Function:
+def _zero_or_one(function: SpecFunction, wanted: bool) -> SpecFunction:
     return lambda *arguments, **named: 0.0 if bool(function(*arguments, **named)) is wanted else branch_distance.FAR
 
 

@@ -31,7 +31,7 @@ from types import FunctionType
 from typing import Any, NamedTuple, Protocol
 
 from palaver.constraints.branch_distance import CHARACTER_TESTS, FAR
-from palaver.grammar.code import Function
+from palaver.spec.python_code import SpecFunction
 
 
 class SpecFunctions(Protocol):
@@ -40,7 +40,7 @@ class SpecFunctions(Protocol):
     names: dict[str, Any]
     functions: Mapping[str, ast.FunctionDef]
 
-    def call(self, name: str, wanted: bool) -> Function: ...
+    def call(self, name: str, wanted: bool) -> SpecFunction: ...
 
 
 # --- conditions -------------------------------------------------------------------------------------------------------
@@ -52,7 +52,7 @@ class ConditionRewriter:
 
     spec: SpecFunctions
     bound: set[str]
-    calls: dict[str, Function] = field(default_factory=dict)  # of the spec's functions, by the names of helpers
+    calls: dict[str, SpecFunction] = field(default_factory=dict)  # of the spec's functions, by the names of helpers
     measured: set[str] = field(default_factory=set)  # variables whose distance is kept, as `@of name`
     _temporaries: int = 0
 

@@ -41,10 +41,10 @@ from palaver.constraints.incremental_formulas import (
 )
 from palaver.constraints.node_selectors import compile_path
 from palaver.constraints.path_growth import Selection, Selections, WatchedPath, WatchedPaths
-from palaver.grammar.analyse import Analysis
-from palaver.grammar.code import SPEC_CODE_RAISES
-from palaver.grammar.ir import expressions_of, first_expression
-from palaver.spec.ast import And, Constraint, Expression, Formula, Leaf, Not, Or, Path, Quantified
+from palaver.grammar.analysis import Analysis
+from palaver.spec.ast import And, Constraint, Expression, Formula, Not, Or, PythonCondition, Quantified, Selector
+from palaver.spec.python_code import SPEC_CODE_RAISES
+from palaver.spec.traversal import expressions_of, first_expression
 from palaver.trees.node import Node
 from palaver.trees.tree import Tree
 
@@ -66,7 +66,7 @@ class _CompiledConstraints:
 
 
 @dataclass(frozen=True, eq=False)
-class Watch:
+class IncrementalChecks:
     """The outcomes of the constraints after some messages; a value, like the messages themselves."""
 
     _compiled: _CompiledConstraints
@@ -76,7 +76,7 @@ class Watch:
     @staticmethod
     def begin(
         checks: Sequence[Check], analysis: Analysis, names: dict[str, Any], constants: Container[str] = ()
-    ) -> Watch:
+    ) -> IncrementalChecks:
         """The outcomes before any message. This compiles the constraints: keep it, and begin every session with it.
 
         `constants` are the names that always stand for the same integer.
@@ -85,12 +85,12 @@ class Watch:
         formulas = tuple(compiler.constraint(check.constraint) for check in checks)
         watched = compiler.paths.watched()
         sought = frozenset(each.symbol for each in watched)
-        above = analysis.above_or_made_from(sought)
+        above = analysis.above_including_sources(sought)
         leads = {symbol: symbol in above for symbol in analysis.grammar.rules}
         compiled = _CompiledConstraints(tuple(checks), formulas, watched, leads)
-        return Watch(compiled, tuple(Selection() for _ in watched), (None,) * len(formulas))
+        return IncrementalChecks(compiled, tuple(Selection() for _ in watched), (None,) * len(formulas))
 
-    def with_message(self, message: Tree, closed: Sequence[Tree] = ()) -> tuple[Watch, list[Failure]]:
+    def with_message(self, message: Tree, closed: Sequence[Tree] = ()) -> tuple[IncrementalChecks, list[Failure]]:
         """The outcomes after one more message, and the failures, one for each constraint that fails.
 
         `message` stands in its place. `closed` are the nodes above messages that are complete now and were not before,
@@ -100,7 +100,7 @@ class Watch:
         """
         return self._with(message, closed)
 
-    def with_end(self, closed: Sequence[Tree]) -> tuple[Watch, list[Failure]]:
+    def with_end(self, closed: Sequence[Tree]) -> tuple[IncrementalChecks, list[Failure]]:
         """The same, for nodes that are complete because the session has ended; the root is the last of them."""
         return self._with(None, closed)
 
@@ -126,7 +126,7 @@ class Watch:
         formula = self._compiled.formula_of(constraint)
         return formula is None or formula.can_recover
 
-    def _with(self, message: Tree | None, closed: Sequence[Tree]) -> tuple[Watch, list[Failure]]:
+    def _with(self, message: Tree | None, closed: Sequence[Tree]) -> tuple[IncrementalChecks, list[Failure]]:
         selections = self._gain(self._arrived(message, closed))
         last = message if message is not None else next(reversed(closed), None)
         compiled = self._compiled
@@ -136,7 +136,7 @@ class Watch:
                 outcomes[position] = formula.evaluate(selections, {}, outcomes[position])
             elif last is not None:
                 outcomes[position] = Outcome((), compiled.checks[position].failure(last.get_root()))
-        watch = Watch(compiled, selections, tuple(outcomes))
+        watch = IncrementalChecks(compiled, selections, tuple(outcomes))
         return watch, watch.failures
 
     def _gain(self, arrived: dict[str, list[Tree]]) -> Selections:
@@ -205,7 +205,7 @@ class _IncrementalCompiler:
 
     def _comes_apart(self, formula: Formula, bound: frozenset[str], *, order_matters: bool) -> bool:
         match formula:
-            case Leaf(expression):
+            case PythonCondition(expression):
                 return all(
                     self._is_known(mention.path, bound, order_matters=order_matters or mention.kind == "list")
                     for mention in expression.mentions
@@ -222,14 +222,14 @@ class _IncrementalCompiler:
             case _:
                 assert_never(formula)
 
-    def _is_known(self, path: Path, bound: frozenset[str], *, order_matters: bool) -> bool:
+    def _is_known(self, path: Selector, bound: frozenset[str], *, order_matters: bool) -> bool:
         return path.base in bound or self.paths.can_watch(path, order_matters=order_matters)
 
     def _formula(self, formula: Formula, variables: tuple[str, ...], bound: frozenset[str]) -> IncrementalFormula:
         if not _reads_root(formula, bound):
             return StaticFormula((), False, False, compile_formula(formula, variables, self._analysis, self._names))
         match formula:
-            case Leaf(expression):
+            case PythonCondition(expression):
                 return self._leaf(expression, variables, bound)
             case And(formulas) | Or(formulas):
                 parts = tuple(self._formula(part, variables, bound) for part in formulas)
@@ -283,7 +283,7 @@ def _shared(parts: tuple[IncrementalFormula, ...]) -> tuple[tuple[int, ...], boo
 def _reads_root(formula: Formula, bound: frozenset[str]) -> bool:
     """True if any path in a formula starts from the root."""
     match formula:
-        case Leaf(expression):
+        case PythonCondition(expression):
             return any(mention.path.base not in bound for mention in expression.mentions)
         case And(parts) | Or(parts):
             return any(_reads_root(part, bound) for part in parts)

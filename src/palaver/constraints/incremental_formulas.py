@@ -24,8 +24,8 @@ from typing import NamedTuple, TypeAlias
 from palaver.constraints.checks import CompiledLeaf, Evaluate, Failure, Value, values_of
 from palaver.constraints.node_selectors import Bindings, Select
 from palaver.constraints.path_growth import AppendOnlyList, Selections
-from palaver.grammar.code import SPEC_CODE_RAISES
 from palaver.spec.ast import Expression, Mention
+from palaver.spec.python_code import SPEC_CODE_RAISES
 from palaver.trees.tree import Tree
 
 

@@ -12,8 +12,8 @@ from palaver.constraints.checks import values_of
 from palaver.constraints.constraints_limits import MAX_COMBINATIONS
 from palaver.constraints.distance_compiler import ConditionDistance
 from palaver.constraints.node_selectors import Bindings, Select
-from palaver.grammar.code import SPEC_CODE_RAISES
 from palaver.spec.ast import Expression
+from palaver.spec.python_code import SPEC_CODE_RAISES
 from palaver.trees.node import Node
 from palaver.trees.tree import SliceTree, Tree
 

@@ -11,11 +11,11 @@ from collections.abc import Callable, Mapping
 from itertools import takewhile
 from typing import Any, TypeAlias, assert_never
 
-from palaver.grammar.analyse import Analysis
-from palaver.grammar.code import compile_expression
-from palaver.spec.ast import Child, Descendant, Expression, Index, Path, Step
+from palaver.grammar.analysis import Analysis
+from palaver.spec.ast import Child, Descendant, Expression, Index, Selector, SelectorStep
+from palaver.spec.python_code import compile_expression
 from palaver.trees.node import Node, OpenNode
-from palaver.trees.tree import Found, Tree
+from palaver.trees.tree import FoundNodes, Tree
 
 # The nodes that quantifiers have bound, by the names they gave them.
 Bindings: TypeAlias = Mapping[str, Tree]
@@ -23,7 +23,7 @@ Select: TypeAlias = Callable[[Tree, Bindings], list[Tree]]
 
 
 def compile_path(
-    path: Path, analysis: Analysis, names: dict[str, Any], *, open_too: bool = False, early: bool = False
+    path: Selector, analysis: Analysis, names: dict[str, Any], *, open_too: bool = False, early: bool = False
 ) -> Select:
     """A function from a tree and bindings to the nodes that `path` selects.
 
@@ -54,7 +54,7 @@ def compile_path(
 
 
 def _compile_step(
-    step: Step, analysis: Analysis, names: dict[str, Any], open_too: bool
+    step: SelectorStep, analysis: Analysis, names: dict[str, Any], open_too: bool
 ) -> Callable[[Tree], list[Tree]]:
     match step:
         case Child(symbol) if open_too:
@@ -94,7 +94,7 @@ def _compile_index(
             assert_never(index)
 
 
-def indexed(tree: Tree, path: Path) -> Tree:
+def indexed(tree: Tree, path: Selector) -> Tree:
     """The part of `tree`, a node that the rest of `path` selects, that the indices at the end of `path` select."""
     for step in reversed(list(takewhile(lambda step: isinstance(step, Index), reversed(path.steps)))):
         match step:
@@ -126,11 +126,11 @@ class _Leads(dict[str, bool]):
         return leads
 
 
-def _whole_finder(symbol: str, analysis: Analysis) -> Callable[[Tree], Found]:
+def _whole_finder(symbol: str, analysis: Analysis) -> Callable[[Tree], FoundNodes]:
     """A search through a whole tree. One walk finds the nodes that any constraint seeks, and they are kept with it."""
-    leads = _Leads(analysis.sought | {symbol}, analysis.below_or_source)
+    leads = _Leads(analysis.sought | {symbol}, analysis.below_including_sources)
 
-    def find(root: Tree) -> Found:
+    def find(root: Tree) -> FoundNodes:
         if root.parent is not None:
             return _found(root, leads, sources=True)[symbol]
         found = root.found
@@ -141,7 +141,7 @@ def _whole_finder(symbol: str, analysis: Analysis) -> Callable[[Tree], Found]:
     return find
 
 
-def _found(root: Tree, leads: _Leads, *, sources: bool) -> dict[str, Found]:
+def _found(root: Tree, leads: _Leads, *, sources: bool) -> dict[str, FoundNodes]:
     every: dict[str, list[Tree]] = {symbol: [] for symbol in leads.sought}
     is_partial = False
     stack = [root]
@@ -160,6 +160,6 @@ def _found(root: Tree, leads: _Leads, *, sources: bool) -> dict[str, Found]:
         if sources and node.sources:
             extend(reversed(tree.sources))
     if not is_partial:
-        return {name: Found(trees, trees) for name, trees in every.items()}
+        return {name: FoundNodes(trees, trees) for name, trees in every.items()}
     complete = {name: [tree for tree in trees if _is(tree, name)] for name, trees in every.items()}
-    return {name: Found(trees, complete[name]) for name, trees in every.items()}
+    return {name: FoundNodes(trees, complete[name]) for name, trees in every.items()}

@@ -13,8 +13,7 @@ from itertools import chain
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar, assert_never
 
 from palaver.constraints.node_selectors import compile_path
-from palaver.grammar.analyse import Analysis, reachable
-from palaver.grammar.ir import refs
+from palaver.grammar.analysis import Analysis, reachable
 from palaver.spec.ast import (
     Bit,
     Child,
@@ -23,13 +22,14 @@ from palaver.spec.ast import (
     Expr,
     Index,
     Literal,
-    Path,
     Pattern,
     Permutation,
     Ref,
     Repeat,
+    Selector,
 )
 from palaver.spec.ast import Sequence as InOrder
+from palaver.spec.traversal import refs
 from palaver.trees.node import Node
 from palaver.trees.tree import Tree
 
@@ -104,9 +104,9 @@ class WatchedPaths:
         self._analysis = analysis
         self._names = names
         self._may_be_open = _above_messages(analysis)
-        self._numbers: dict[Path, int] = {}
+        self._numbers: dict[Selector, int] = {}
 
-    def number(self, path: Path) -> int:
+    def number(self, path: Selector) -> int:
         """The number of a path's selection."""
         return self._numbers.setdefault(path, len(self._numbers))
 
@@ -114,7 +114,7 @@ class WatchedPaths:
         """All paths that have a number."""
         return tuple(map(self._watched, self._numbers))
 
-    def can_watch(self, path: Path, *, order_matters: bool) -> bool:
+    def can_watch(self, path: Selector, *, order_matters: bool) -> bool:
         """True if new nodes alone tell what the path gains; with `order_matters`, also that it comes in tree order.
 
         They do not for an index into a node that is still open, nor for `..` from one if that depends on all that is
@@ -142,7 +142,7 @@ class WatchedPaths:
         elsewhere = {name: inner for name, inner in children.items() if name != base}
         return symbol == base or symbol not in reachable(start, elsewhere) or start == base
 
-    def _sought(self, path: Path) -> str:
+    def _sought(self, path: Selector) -> str:
         """The symbol whose new nodes can be new to the path.
 
         From a node that may be open it is the symbol of the first step: that node must be complete, and from there on
@@ -154,7 +154,7 @@ class WatchedPaths:
             return step.symbol
         return path.base
 
-    def _watched(self, path: Path) -> WatchedPath:
+    def _watched(self, path: Selector) -> WatchedPath:
         base, steps, analysis = path.base, path.steps, self._analysis
         if not steps:
             return WatchedPath(base, lambda tree: [tree])
@@ -162,7 +162,7 @@ class WatchedPaths:
             select = compile_path(path, analysis, self._names)
             return WatchedPath(base, lambda tree: select(tree, {base: tree}))
         times = _is_child_of if isinstance(steps[0], Child) else _is_said
-        rest = compile_path(Path(base, steps[1:]), analysis, self._names)
+        rest = compile_path(Selector(base, steps[1:]), analysis, self._names)
         return WatchedPath(self._sought(path), lambda tree: times(tree, base) * rest(tree, {base: tree}))
 
     @cached_property
@@ -179,12 +179,12 @@ class WatchedPaths:
         found: set[str] = set()
         for symbol, arguments in self._analysis.arguments.items():
             if symbol in symbols:
-                found.update(arguments, *map(self._analysis.below_or_source, arguments))
+                found.update(arguments, *map(self._analysis.below_including_sources, arguments))
         return frozenset(found)
 
     # --- order --------------------------------------------------------------------------------------------------------
 
-    def _comes_in_order(self, path: Path) -> bool:
+    def _comes_in_order(self, path: Selector) -> bool:
         """True if the path selects nodes in the order of the tree.
 
         Of nested nodes the inner one is complete first, but the outer one comes first in the tree.
@@ -217,11 +217,12 @@ class WatchedPaths:
         unsent = {name: [ref.symbol for ref in refs(rule.body) if ref.sender is None] for name, rule in rules.items()}
         sent = {ref.symbol for rule in rules.values() for ref in refs(rule.body) if ref.sender is not None}
         return (
-            frozenset(sent.union(*map(self._analysis.below_or_source, sorted(sent)))) & reachable(start, unsent).keys()
+            frozenset(sent.union(*map(self._analysis.below_including_sources, sorted(sent))))
+            & reachable(start, unsent).keys()
         )
 
     def _is_recursive(self, symbol: str) -> bool:
-        return symbol in self._analysis.below_or_source(symbol)
+        return symbol in self._analysis.below_including_sources(symbol)
 
     def _may_follow(self, child: str, base: str) -> bool:
         """True if a child of a node named `base` can come after one that holds a further `base`."""
@@ -249,7 +250,7 @@ class WatchedPaths:
         return is_between or any(self._may_follow_in(part, child, base) for part in parts)
 
     def _holds(self, expr: Expr, base: str) -> bool:
-        below = self._analysis.below_or_source
+        below = self._analysis.below_including_sources
         return any(ref.symbol == base or base in below(ref.symbol) for ref in refs(expr))
 
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import assert_never
 
-from palaver.chance import Chance
 from palaver.generation.amount_plans import (
     AmountPlan,
     Attempt,
@@ -20,7 +19,8 @@ from palaver.generation.amount_plans import (
     SymbolPlan,
 )
 from palaver.generation.measures import MeasuredRules
-from palaver.grammar.empty import can_be_empty
+from palaver.grammar.analysis import can_be_empty
+from palaver.random_source import RandomSource
 from palaver.regular.bitsets import BoundedSums
 from palaver.regular.language import Unit
 from palaver.regular.regex import (
@@ -35,14 +35,14 @@ from palaver.regular.regex import (
 from palaver.regular.words import compile_draw
 from palaver.spec.ast import Bit, Choice, Expr, Literal, Pattern, Permutation, Ref, Repeat, Sequence
 from palaver.trees.node import Leaf, Node, Part, Parties
-from palaver.trees.values import flat
+from palaver.trees.values import leaves_of
 
 
 @dataclass(frozen=True)
 class Usual:
     """The usual way to make everything that the measure leaves open."""
 
-    make: Callable[[str, Chance], Node]  # a node of a symbol that the measure does not care about
+    make: Callable[[str, RandomSource], Node]  # a node of a symbol that the measure does not care about
     most: int  # what adds nothing is repeated no more often than this, if there is no other limit
 
 
@@ -107,7 +107,7 @@ class AmountPlanner:
 
         def other(attempt: Attempt) -> Part:
             node = attempt.next_kept(name) or make(name, attempt.chance)
-            attempt.left -= 1 + len(flat(node))
+            attempt.left -= 1 + len(leaves_of(node))
             return node if parties is None else node._replace(parties=parties)
 
         return FixedPlan(self._sums, int(name == self._rules.counted), other)
@@ -131,7 +131,7 @@ class AmountPlanner:
             return FixedPlan(self._sums, 0, lambda attempt: draw(attempt.chance))
         if not regex.is_plain:
             self.is_exact = False
-        expression = regex.outline(self._rules.alphabet)
+        expression = regex.expression(self._rules.alphabet)
         inner = ChoicePlan([]) if expression is None else self._expression(expression)
         return PatternPlan(inner, lambda text, attempt: _checked(text, regex, binary, attempt))
 

@@ -16,10 +16,10 @@ from collections.abc import Callable, Iterable
 from itertools import accumulate
 from typing import cast
 
-from palaver.chance import Chance
 from palaver.generation.generation_limits import MAX_COUNT_GUESSES, MAX_KEPT_MASKS, MAX_NODES, MAX_RETRIES
 from palaver.generation.makers import extent
 from palaver.generation.measures import richness_of_class
+from palaver.random_source import RandomSource
 from palaver.regular.bitsets import BoundedSums, IteratedSums, highest, lowest, split
 from palaver.regular.charset import CharSet, drawable, listed
 from palaver.trees.node import Leaf, Node, NonTerminal, Part, Parties, new
@@ -34,7 +34,7 @@ class Attempt:
 
     __slots__ = ("_kept", "_made", "_tries", "chance", "finished", "left", "whole")
 
-    def __init__(self, chance: Chance, nodes: int, kept: Iterable[Node] = ()) -> None:
+    def __init__(self, chance: RandomSource, nodes: int, kept: Iterable[Node] = ()) -> None:
         """`kept` are nodes to take before any others are made of their symbols."""
         self.chance = chance
         self.left = nodes
@@ -91,7 +91,7 @@ class GrowingAmounts(ABC):
             mask = self._earlier[time] = self._mask_at(time)
         return mask
 
-    def share_out(self, amount: int, time: int | None, chance: Chance, shares: list[int]) -> None:
+    def share_out(self, amount: int, time: int | None, chance: RandomSource, shares: list[int]) -> None:
         """Append the share of each part that it was paired from: all of the amount, if it is a part itself."""
         shares.append(amount)
 
@@ -313,7 +313,7 @@ class _PlanPair(GrowingAmounts):
         old_left = self._left.mask ^ fresh_left
         return self._add(sums(fresh_left, self._right.mask) | sums(old_left, fresh_right))
 
-    def share_out(self, amount: int, time: int | None, chance: Chance, shares: list[int]) -> None:
+    def share_out(self, amount: int, time: int | None, chance: RandomSource, shares: list[int]) -> None:
         share = split(self._left.at(time), self._right.at(time), amount, self._ratio, chance)
         self._left.share_out(share, time, chance, shares)
         self._right.share_out(amount - share, time, chance, shares)
@@ -443,7 +443,7 @@ class RepetitionPlan(AmountPlan):
         rest = further.share_out(amount - share, count, chance)
         return first.share_out(share, self._least, chance) + [share for share in rest if share or beyond == each]
 
-    def _draw_count(self, amount: int, each: int, beyond: int, chance: Chance) -> int | None:
+    def _draw_count(self, amount: int, each: int, beyond: int, chance: RandomSource) -> int | None:
         """The number of items beyond the least number; None if no good guess was made."""
         low, high = self._counts(amount, each, beyond)
         for _ in range(MAX_COUNT_GUESSES if low <= high else 0):

@@ -23,16 +23,22 @@ from palaver.generation.depth import shallow
 from palaver.generation.generation_limits import MAX_COMPUTED_COUNT, MAX_NODES, MAX_POOL_SIZE
 from palaver.generation.makers import Attempts, Body, Derivation, Discarded, Many, One
 from palaver.generation.makers import SpecCode as SpecCode  # exported until all import it from there
-from palaver.grammar.analyse import generator_arguments, least_size, reachable
-from palaver.grammar.bounds import last_symbol, tracked_paths
-from palaver.grammar.empty import can_be_empty, cyclic_symbols, nullable_symbols
-from palaver.grammar.ir import Grammar, refs
+from palaver.grammar.analysis import (
+    can_be_empty,
+    cyclic_symbols,
+    generator_arguments,
+    least_size,
+    nullable_symbols,
+    reachable,
+)
+from palaver.grammar.ir import Grammar, tracked_selectors
 from palaver.regular.regex import compile_pattern
 from palaver.regular.words import compile_draw, drawn_from
 from palaver.spec import ast
 from palaver.spec.ast import Bit, Bound, Choice, Expr, Literal, Pattern, Permutation, Ref, Repeat, Sequence
+from palaver.spec.traversal import last_symbol, refs
 from palaver.trees.node import Leaf, Node, NonTerminal, Part, Parties, new
-from palaver.trees.values import flat
+from palaver.trees.values import leaves_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +69,7 @@ class MakerCompiler:
         self._binary = task.binary
         self._most = task.most
         self._mutation_rates = mutations.MutationRates(grammar.settings)
-        self._tracked = tracked_paths(grammar)
+        self._tracked = tracked_selectors(grammar)
         with_arguments = any(generator_arguments(rule) for rule in grammar.rules.values())
         self._keep_above = with_arguments or any(path.steps for path in self._tracked)
         counted = {last_symbol(path) for path in self._tracked}
@@ -137,7 +143,7 @@ class MakerCompiler:
             run.above.pop()
             sources = tuple(source for source in made if isinstance(source, Node))
             node = generate(rule, sources)
-            run.leaves += flat(node)
+            run.leaves += leaves_of(node)
             return Node(node.symbol, node.children, sources, parties)
 
         return run_generator
@@ -156,7 +162,7 @@ class MakerCompiler:
             node = field(attempts(run))
             run.left = left - 1
             del run.leaves[before:]  # candidates are not part of the text
-            run.leaves += flat(node)
+            run.leaves += leaves_of(node)
             return node if node.parties == parties else node._replace(parties=parties)
 
         return give
@@ -186,7 +192,7 @@ class MakerCompiler:
             pinned = run.pins.pop(symbol, None)
             if pinned is not None:
                 remember(pinned, tracked, run)
-                run.leaves += flat(pinned)
+                run.leaves += leaves_of(pinned)
                 return pinned
             node = make(run)
             assert isinstance(node, Node), "the maker of a symbol makes a node"
@@ -405,7 +411,7 @@ def _parties(ref: Ref) -> Parties | None:
     return None if ref.sender is None else Parties(ref.sender, ref.recipient)
 
 
-def remember(node: Node, paths: tuple[ast.Path, ...], run: Derivation) -> None:
+def remember(node: Node, paths: tuple[ast.Selector, ...], run: Derivation) -> None:
     """Note every node inside a given one that a bound mentions, as if it had just been made."""
     todo: list[tuple[Part, list[str]]] = [(node, run.above)]
     while todo:
@@ -418,7 +424,7 @@ def remember(node: Node, paths: tuple[ast.Path, ...], run: Derivation) -> None:
             todo.extend((child, symbols) for child in reversed(part.children))
 
 
-def selects(path: ast.Path, symbols: list[str]) -> bool:
+def selects(path: ast.Selector, symbols: list[str]) -> bool:
     """Return True if `path` selects a node, given the symbols from the root down to it."""
     steps = [step for step in path.steps if isinstance(step, ast.Child | ast.Descendant)]
     # The places in `symbols` that the path has reached after each step.

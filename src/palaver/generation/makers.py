@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias, cast
 
-from palaver.chance import Chance
 from palaver.generation.generation_limits import MAX_NODES, MAX_POOL_GROUPS
-from palaver.spec.ast import Expression, Path, Rule
+from palaver.random_source import RandomSource
+from palaver.spec.ast import Expression, Rule, Selector
 from palaver.trees.node import Leaf, Node, Part
-from palaver.trees.values import flat
+from palaver.trees.values import leaves_of
 
 One: TypeAlias = "Callable[[Derivation], Part]"
 Many: TypeAlias = "Callable[[Derivation, list[Part]], None]"
@@ -24,7 +24,7 @@ Body: TypeAlias = "Callable[[Derivation], tuple[Part, ...]]"
 MakeField: TypeAlias = Callable[[Callable[[], Node]], Node]
 MakeNode: TypeAlias = Callable[[], Node]
 Attempts: TypeAlias = "Callable[[Derivation], MakeNode]"
-Fields: TypeAlias = Mapping[str, MakeField]
+FieldMakers: TypeAlias = Mapping[str, MakeField]
 
 
 class Discarded(Exception):
@@ -90,7 +90,7 @@ class Derivation:
     steering: Steering
     state: int  # of the node whose children are made
 
-    def __init__(self, chance: Chance, nodes: int, fields: Fields) -> None:
+    def __init__(self, chance: RandomSource, nodes: int, fields: FieldMakers) -> None:
         self.chance = chance
         self.fields = fields  # makers of symbols of which more is required than by their rule
         self.random = chance.random
@@ -99,7 +99,7 @@ class Derivation:
         self.leaves: list[Leaf] = []
         self.say = self.leaves.append
         self.above: list[str] = []  # the symbols that are open, outermost first; kept only if somebody asks
-        self.last: dict[Path, Node] = {}  # the latest node of each path that a bound mentions
+        self.last: dict[Selector, Node] = {}  # the latest node of each path that a bound mentions
         self.pins: dict[str, Node] = {}  # nodes to be used where their symbol is first due
 
 
@@ -111,7 +111,7 @@ def constant(leaf: Leaf) -> One:
     return make
 
 
-def drawn(draw: Callable[[Chance], str | bytes]) -> One:
+def drawn(draw: Callable[[RandomSource], str | bytes]) -> One:
     def make(run: Derivation) -> Leaf:
         leaf = draw(run.chance)
         run.say(leaf)
@@ -140,7 +140,7 @@ def from_pool(pool: tuple[Node, ...]) -> One:
         run.left -= 1
         at = int(run.random() * count) if count > 1 else 0
         if at not in ready:
-            ready[at] = flat(pool[at])
+            ready[at] = leaves_of(pool[at])
         run.leaves += ready[at]
         return pool[at]
 
@@ -232,7 +232,7 @@ def exactly_from(pool: tuple[Node, ...], count: int) -> Many:
             number, position = divmod(number, base)
             nodes.append(pool[position])
         nodes.reverse()
-        built = ready[at] = (nodes, [leaf for node in nodes for leaf in flat(node)])
+        built = ready[at] = (nodes, [leaf for node in nodes for leaf in leaves_of(node)])
         return built
 
     def so_many(run: Derivation, out: list[Part]) -> None:
@@ -270,7 +270,7 @@ def times_from(pool: tuple[Node, ...]) -> Several:
             out.append(pool[at])
             here = ready[at]
             if here is None:
-                here = ready[at] = flat(pool[at])
+                here = ready[at] = leaves_of(pool[at])
             leaves += here
 
     return so_many
@@ -337,4 +337,4 @@ def without_rounds(make: One) -> One:
 
 def extent(part: Part) -> int:
     """The size of a part's text, in a unit of which only zero and equality matter."""
-    return sum(8 * len(leaf) if isinstance(leaf, str | bytes) else 1 for leaf in flat(part))
+    return sum(8 * len(leaf) if isinstance(leaf, str | bytes) else 1 for leaf in leaves_of(part))

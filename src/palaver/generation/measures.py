@@ -9,14 +9,19 @@ from math import log2
 from typing import TypeAlias
 
 from palaver.generation.generation_limits import MAX_RICH_CLASS, MAX_RICH_SYMBOLS
-from palaver.grammar.analyse import generator_arguments
-from palaver.grammar.empty import cyclic_symbols, nullable_symbols
-from palaver.grammar.ir import computed_bounds, mentioned, walk
-from palaver.grammar.mentions import groups, leading_to, users_of
+from palaver.grammar.analysis import (
+    cyclic_symbols,
+    generator_arguments,
+    leading_to,
+    nullable_symbols,
+    strongly_connected_components,
+    users_of,
+)
 from palaver.regular.charset import BYTES, EVERY, CharSet
 from palaver.regular.language import Unit
 from palaver.regular.regex import character_sets, compile_pattern
 from palaver.spec.ast import Bit, Expr, Literal, Pattern, Rule
+from palaver.spec.traversal import computed_bounds, symbols_in, walk
 
 
 @dataclass(frozen=True)
@@ -67,13 +72,13 @@ class MeasuredRules:
     def _recursive(self) -> Iterator[str]:
         """The symbols that may contain themselves."""
         below = {name: self._children(name) for name in self.rules}
-        for group in groups(list(self.rules), below):
+        for group in strongly_connected_components(list(self.rules), below):
             if len(group) > 1 or group[0] in below[group[0]]:
                 yield from group
 
     def _children(self, symbol: str) -> tuple[str, ...]:
         if symbol not in self._below:
-            self._below[symbol] = mentioned(self.rules[symbol].body)
+            self._below[symbol] = symbols_in(self.rules[symbol].body)
         return self._below[symbol]
 
     def unit(self, symbol: str) -> Unit:
@@ -120,7 +125,7 @@ class Richness:
 
     def of(self, expr: Expr) -> float:
         """The richness of an expression, compared to others."""
-        return log2(1 + self._variety(expr)) + sum(map(self._of_symbol, mentioned(expr)))
+        return log2(1 + self._variety(expr)) + sum(map(self._of_symbol, symbols_in(expr)))
 
     def _of_symbol(self, symbol: str) -> float:
         if symbol not in self._known:
@@ -145,7 +150,7 @@ class Richness:
             if isinstance(part, Literal | Bit):
                 variety += 1
             elif isinstance(part, Pattern):
-                expression = compile_pattern(part.source).outline(self._alphabet)
+                expression = compile_pattern(part.source).expression(self._alphabet)
                 sets = () if expression is None else character_sets(expression)
                 variety += sum(min(chars.size(), MAX_RICH_CLASS) for chars in sets)
         return variety

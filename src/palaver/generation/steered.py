@@ -16,10 +16,9 @@ from palaver.generation import makers as plain
 from palaver.generation.compiler import MakerCompiler, Task
 from palaver.generation.generation_limits import MAX_STEERED_ATTEMPTS, MAX_STEERED_ROUNDS, MAX_UNSTEERED_ROUNDS
 from palaver.generation.makers import Attempts, Derivation, Many, One
-from palaver.grammar.analyse import least_size
-from palaver.grammar.empty import can_be_empty
-from palaver.grammar.names import label_of, names_in
+from palaver.grammar.analysis import can_be_empty, least_size
 from palaver.spec.ast import Bit, Expr, Literal, Pattern, Ref, Repeat
+from palaver.spec.traversal import names_in, terminal_label
 from palaver.trees.node import Node, Part
 
 Names = tuple[str, ...]
@@ -43,7 +42,7 @@ class SteeredCompiler(MakerCompiler):
         return steered_at_first(self.expanded(ref), self._unsteered.expanded(ref))
 
     def _terminal(self, expr: Literal | Bit | Pattern) -> One:
-        return noted(label_of(expr), super()._terminal(expr))
+        return noted(terminal_label(expr), super()._terminal(expr))
 
     def _choice_of_ones(self, makers: list[One], options: tuple[Expr, ...]) -> One:
         return choice_of_ones(makers, self._costs(options), [_names(option) for option in options])

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import combinations, count
 from typing import assert_never
 
-from palaver.grammar.analyse import Analysis
+from palaver.grammar.analysis import Analysis
 from palaver.source import Source
 from palaver.spec.ast import (
     And,
@@ -17,16 +17,16 @@ from palaver.spec.ast import (
     Expression,
     Formula,
     Index,
-    Leaf,
     Literal,
     Mention,
     Not,
     Or,
-    Path,
     Pattern,
+    PythonCondition,
     Quantified,
+    Selector,
 )
-from palaver.spec.diagnose import Reporter
+from palaver.spec.diagnostics import Reporter
 from palaver.spec.traversal import expressions_of, first_expression, last_symbol
 
 
@@ -48,7 +48,7 @@ def check_constraint(constraint: Constraint, analysis: Analysis, report: Reporte
         )
 
 
-def _bound_form(constraint: Constraint, path: Path, analysis: Analysis) -> str:
+def _bound_form(constraint: Constraint, path: Selector, analysis: Analysis) -> str:
     """The constraint with one variable for all mentions of `path`."""
     text = constraint.source.text
     variable = next(name for name in _variables() if name not in analysis.grammar.rules and name not in text)
@@ -69,7 +69,7 @@ def _variables() -> Iterator[str]:
 
 def _check_formula(formula: Formula, bound: dict[str, frozenset[str]], analysis: Analysis, report: Reporter) -> None:
     match formula:
-        case Leaf(expression):
+        case PythonCondition(expression):
             check_expression(expression, bound, analysis, report)
         case And(parts) | Or(parts):
             for part in parts:
@@ -137,7 +137,7 @@ def _check_together(
 
 
 def _check_path(
-    path: Path, source: Source, bound: dict[str, frozenset[str]], analysis: Analysis, report: Reporter
+    path: Selector, source: Source, bound: dict[str, frozenset[str]], analysis: Analysis, report: Reporter
 ) -> frozenset[str]:
     """The symbols that `path` can end at; steps that lead nowhere are reported."""
     if path.base in bound:
@@ -171,7 +171,7 @@ def _check_path(
 
 
 def _check_child(
-    symbols: frozenset[str], child: str, path: Path, source: Source, analysis: Analysis, report: Reporter
+    symbols: frozenset[str], child: str, path: Selector, source: Source, analysis: Analysis, report: Reporter
 ) -> None:
     children = {name for symbol in symbols for name in analysis.children.get(symbol, ())}
     if child in children or not symbols:
@@ -189,8 +189,8 @@ def _check_child(
 def _repeated_mentions(formula: Formula, bound: frozenset[str]) -> Iterator[tuple[Expression, Mention, Expression]]:
     """Mentions whose selector occurs before, in the same condition or in another alternative of an `or`."""
     match formula:
-        case Leaf(expression):
-            seen: set[Path] = set()
+        case PythonCondition(expression):
+            seen: set[Selector] = set()
             for mention in expression.mentions:
                 if mention.kind == "each" and mention.path.base not in bound:
                     if mention.path in seen:
@@ -212,9 +212,9 @@ def _repeated_mentions(formula: Formula, bound: frozenset[str]) -> Iterator[tupl
 def _shared_mentions(
     parts: tuple[Formula, ...], bound: frozenset[str]
 ) -> Iterator[tuple[Expression, Mention, Expression]]:
-    earlier: dict[Path, Expression] = {}
+    earlier: dict[Selector, Expression] = {}
     for part in parts:
-        here: dict[Path, Expression] = {}
+        here: dict[Selector, Expression] = {}
         for expression in expressions_of(part):
             for mention in expression.mentions:
                 if mention.kind != "each" or mention.path.base in bound:

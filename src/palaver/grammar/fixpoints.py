@@ -12,7 +12,7 @@ from itertools import chain
 from typing import TypeVar, assert_never
 
 from palaver.grammar.components import cyclic_components
-from palaver.grammar.regex import compile_pattern
+from palaver.regular.regex import compile_pattern
 from palaver.spec.ast import Bit, Choice, Expr, Literal, Pattern, Permutation, Ref, Repeat, Rule, Sequence
 from palaver.spec.traversal import symbols_in
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from palaver.source import Source
-from palaver.spec.ast import Bit, Constraint, Expr, Goal, Literal, Path, Pattern, Rule, Setting
+from palaver.spec.ast import Bit, Constraint, Expr, Literal, Objective, Pattern, Rule, Selector, Setting
 from palaver.spec.traversal import computed_bounds, refs, walk
 
 
@@ -21,7 +21,7 @@ class Grammar:
     rules: Mapping[str, Rule]
     start: str
     constraints: tuple[Constraint, ...] = ()
-    objectives: tuple[Goal, ...] = ()
+    objectives: tuple[Objective, ...] = ()
     settings: tuple[Setting, ...] = ()
     own: frozenset[str] = field(default=frozenset(), compare=False)
 
@@ -57,7 +57,7 @@ def uses_binary(bodies: Mapping[str, Expr], start: str) -> bool:
     return False
 
 
-def tracked_selectors(grammar: Grammar) -> tuple[Path, ...]:
+def tracked_selectors(grammar: Grammar) -> tuple[Selector, ...]:
     """The selectors that computed bounds mention, in the order of the spec."""
     bounds = (bound for rule in grammar.rules.values() for bound in computed_bounds(rule.body))
     return tuple(dict.fromkeys(mention.path for bound in bounds for mention in bound.mentions))

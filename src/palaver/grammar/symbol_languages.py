@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from itertools import permutations
 from typing import assert_never
 
-from palaver.grammar.ir import mentioned, refs
 from palaver.regular.charset import BYTES, EVERY, CharSet
 from palaver.regular.language import MAX_EXPRESSION_DEPTH, MAX_PERMUTED_PARTS, Language, LanguagePart, NotRegular, Unit
 from palaver.regular.regex import compile_pattern, length_range
 from palaver.spec.ast import Bit, Choice, Expr, Literal, Pattern, Permutation, Ref, Repeat, Rule, Sequence
+from palaver.spec.traversal import refs, symbols_in
 
 _BIT_CHARS = (CharSet.of("0"), CharSet.of("1"))
 
@@ -69,7 +69,7 @@ class Languages:
             if rule is None or rule.generator is not None:
                 parts[name] = None
                 continue
-            below = mentioned(rule.body)
+            below = symbols_in(rule.body)
             missing = [each for each in below if each not in parts]
             is_irregular = any(each in parts and parts[each] is None for each in below)
             if is_irregular or any(each in opened for each in missing):  # the second: it contains itself
@@ -136,7 +136,7 @@ class Languages:
         regex = compile_pattern(source)
         if not regex.is_plain:
             raise NotRegular
-        return LanguagePart.of(regex.outline(BYTES if self._binary else EVERY), self._unit)
+        return LanguagePart.of(regex.expression(BYTES if self._binary else EVERY), self._unit)
 
     def _check_can_occur(self, terminal: str | bytes) -> None:
         if isinstance(terminal, bytes) and not self._binary:

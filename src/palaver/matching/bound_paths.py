@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple, TypeAlias, assert_never
 
-from palaver.spec.ast import Child, Descendant, Expression, Index, Path
+from palaver.spec.ast import Child, Descendant, Expression, Index, Selector
 from palaver.trees.node import Node
 
 
@@ -105,7 +105,7 @@ class BoundPaths:
             stack.extend((child, below, None) for child in reversed(here.children) if isinstance(child, Node))
 
 
-def _tracked(path: Path, expression: Expression) -> TrackedPath:
+def _tracked(path: Selector, expression: Expression) -> TrackedPath:
     steps = list(path.steps)
     # The evaluator of the bound applies trailing indices to the node it is given.
     while steps and isinstance(steps[-1], Index):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Generic, TypeVar
 
-from palaver.matching.matcher import Matcher, Progress
+from palaver.matching.matcher import Matcher, MatchProgress
 
 Name = TypeVar("Name")
 
@@ -26,9 +26,9 @@ class Candidates(Generic[Name]):
         self._sources = {matcher.binary: matcher.source for matcher in self._matchers.values()}
         for matcher in self._matchers.values():
             matcher.source = self._sources[matcher.binary]
-        self._progress: dict[Name, Progress] = {}  # empty before the first piece, which may be the only one
+        self._progress: dict[Name, MatchProgress] = {}  # empty before the first piece, which may be the only one
 
-    def feed(self, data: str | bytes) -> dict[Name, Progress]:
+    def feed(self, data: str | bytes) -> dict[Name, MatchProgress]:
         """Read a further piece; return the progress of each candidate.
 
         :raises TypeError: a text is fed partly as str and partly as bytes
@@ -36,11 +36,11 @@ class Candidates(Generic[Name]):
         texts = {binary: source.take(data) for binary, source in self._sources.items()}
         return self._read(texts, ended=False)
 
-    def finish(self) -> dict[Name, Progress]:
+    def finish(self) -> dict[Name, MatchProgress]:
         """Tell the end of the input; return the progress of each candidate."""
         return self._read({binary: source.finish() for binary, source in self._sources.items()}, ended=True)
 
-    def _read(self, texts: dict[bool, str], *, ended: bool) -> dict[Name, Progress]:
+    def _read(self, texts: dict[bool, str], *, ended: bool) -> dict[Name, MatchProgress]:
         for name, matcher in self._matchers.items():
             progress = self._progress.get(name)
             # Of those that cannot go on, only one that is complete right here changes with more input.

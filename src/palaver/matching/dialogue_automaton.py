@@ -40,9 +40,9 @@ from palaver.matching.dialogue_terms import (
     computed_loops,
 )  # fmt: skip
 from palaver.matching.dotted_rules import DottedRule, Route
-from palaver.matching.matching_limits import MAX_ENDINGS_COMPARED, MAX_KEPT_STATES, MAX_STATES_AHEAD, MOST_HYPOTHESES
+from palaver.matching.grammar_tables import BoundEvaluator
+from palaver.matching.matching_limits import MAX_ENDINGS_COMPARED, MAX_HYPOTHESES, MAX_KEPT_STATES, MAX_STATES_AHEAD
 from palaver.matching.open_tree import AddAction, CloseAction, OpenAction, TreeAction, WrapAction
-from palaver.matching.tables import BoundEvaluator
 
 __all__ = [
     "AddAction",
@@ -52,7 +52,7 @@ __all__ = [
     "ComputedLoopTerm",
     "DialogueAutomaton",
     "DialogueRules",
-    "DiagramState",
+    "DialogueState",
     "DialogueTerm",
     "DottedRule",
     "EmptyTextTerm",
@@ -72,12 +72,12 @@ __all__ = [
 ]  # fmt: skip
 
 
-class DiagramState:
+class DialogueState:
     """A stack: a dotted rule on top of the state that follows (None: the rule is that of the whole dialogue)."""
 
-    __slots__ = ("__weakref__", "can_end", "following", "depends_on_fields", "moves", "position", "steps")
+    __slots__ = ("__weakref__", "can_end", "depends_on_fields", "following", "moves", "position", "steps")
 
-    def __init__(self, position: DottedRule, following: DiagramState | None, *, depends_on_fields: bool) -> None:
+    def __init__(self, position: DottedRule, following: DialogueState | None, *, depends_on_fields: bool) -> None:
         self.position = position
         self.following = following
         self.depends_on_fields = depends_on_fields
@@ -95,10 +95,10 @@ class MessageTransition:
     taken from `level`; `closing` ends its rule if the message is the last of it.
     """
 
-    level: DiagramState  # the state where the route begins
+    level: DialogueState  # the state where the route begins
     route: Route
     # A weak reference: states cache their transitions, so a strong one would keep all states alive.
-    future: ref[DiagramState]
+    future: ref[DialogueState]
     closing: tuple[TreeAction, ...] | None = None
     ending: tuple[TreeAction, ...] = ()
     then: MessageTransition | None = None
@@ -114,21 +114,21 @@ class DialogueAutomaton:
     def __init__(self, dialogue: DialogueGrammar, bound: BoundEvaluator, distinguished: Collection[str]) -> None:
         self.positions = DialogueRules(dialogue, bound, distinguished)
         self._order = {move: number for number, move in enumerate(dialogue.messages)}
-        self._states: WeakValueDictionary[tuple[DottedRule, DiagramState | None], DiagramState] = (
+        self._states: WeakValueDictionary[tuple[DottedRule, DialogueState | None], DialogueState] = (
             WeakValueDictionary()
         )
-        self._kept: deque[DiagramState] = deque(maxlen=MAX_KEPT_STATES)
-        self._ahead: WeakKeyDictionary[DiagramState, frozenset[str]] = WeakKeyDictionary()
+        self._kept: deque[DialogueState] = deque(maxlen=MAX_KEPT_STATES)
+        self._ahead: WeakKeyDictionary[DialogueState, frozenset[str]] = WeakKeyDictionary()
         self.beginning = self._state(self.positions.beginning, None)
 
-    def _state(self, position: DottedRule, following: DiagramState | None) -> DiagramState:
+    def _state(self, position: DottedRule, following: DialogueState | None) -> DialogueState:
         key = (position, following)
         state = self._states.get(key)
         if state is None:
             depends_on_fields = self.positions.depends_on_fields(position) or (
                 following is not None and following.depends_on_fields and position.ending is not None
             )
-            state = self._states[key] = DiagramState(position, following, depends_on_fields=depends_on_fields)
+            state = self._states[key] = DialogueState(position, following, depends_on_fields=depends_on_fields)
             self._kept.append(state)
         return state
 
@@ -136,7 +136,7 @@ class DialogueAutomaton:
         """Build the states that are not too far ahead now."""
         self.ahead(self.beginning)
 
-    def moves(self, state: DiagramState, fields: LoopFields | None) -> tuple[MessageType, ...]:
+    def moves(self, state: DialogueState, fields: LoopFields | None) -> tuple[MessageType, ...]:
         """The message types that may come next, in the order of the spec."""
         if state.depends_on_fields:
             return self.in_order(
@@ -146,7 +146,7 @@ class DialogueAutomaton:
             self._find_out(state)
         return state.moves or ()
 
-    def can_end(self, state: DiagramState, fields: LoopFields | None) -> bool:
+    def can_end(self, state: DialogueState, fields: LoopFields | None) -> bool:
         """Return True if the session may end here."""
         if state.depends_on_fields:
             *_, last = self._levels(state, fields)
@@ -158,7 +158,7 @@ class DialogueAutomaton:
         return state.can_end
 
     def steps(
-        self, state: DiagramState, move: MessageType, fields: LoopFields | None
+        self, state: DialogueState, move: MessageType, fields: LoopFields | None
     ) -> tuple[MessageTransition, ...]:
         """All transitions by a message, the preferred first."""
         if not state.depends_on_fields:
@@ -172,14 +172,14 @@ class DialogueAutomaton:
                 found = self._known_steps(level, move)
         return found
 
-    def future_after(self, step: MessageTransition) -> DiagramState:
+    def state_after(self, step: MessageTransition) -> DialogueState:
         """The state after a transition."""
         state = step.future()
-        return state if state is not None else self.lead(step.level, step.route)
+        return state if state is not None else self.state_along(step.level, step.route)
 
-    def covers(self, one: DiagramState, other: DiagramState) -> bool:
+    def covers(self, one: DialogueState, other: DialogueState) -> bool:
         """Return True if `one` can go on in all ways that `other` can, because it becomes `other` when rules end."""
-        state: DiagramState | None = one
+        state: DialogueState | None = one
         for _ in range(MAX_ENDINGS_COMPARED):
             if state is other:
                 return True
@@ -188,14 +188,14 @@ class DialogueAutomaton:
             state = state.following
         return False
 
-    def ahead(self, state: DiagramState) -> frozenset[str]:
+    def ahead(self, state: DialogueState) -> frozenset[str]:
         """The symbols of the messages that may still come; of all messages, if there are too many states ahead."""
         ahead = self._ahead.get(state)
         if ahead is None:
             ahead = self._ahead[state] = self._look_ahead(state)
         return ahead
 
-    def _look_ahead(self, state: DiagramState) -> frozenset[str]:
+    def _look_ahead(self, state: DialogueState) -> frozenset[str]:
         fields = AnyFields(self.positions) if self.positions.has_computed_loops else None
         symbols: set[str] = set()
         todo = [state]
@@ -204,7 +204,7 @@ class DialogueAutomaton:
             for move in self.moves(here, fields):
                 symbols.add(move.symbol)
                 for step in self.steps(here, move, fields):
-                    after = self.future_after(step)
+                    after = self.state_after(step)
                     if after not in found:
                         if len(found) >= MAX_STATES_AHEAD:
                             MAX_STATES_AHEAD.reached()
@@ -213,10 +213,10 @@ class DialogueAutomaton:
                         todo.append(after)
         return frozenset(symbols)
 
-    def _find_out(self, state: DiagramState) -> None:
+    def _find_out(self, state: DialogueState) -> None:
         """Cache the moves from a state and whether it can end, after those of all that it becomes when rules end."""
-        levels: list[DiagramState] = []
-        level: DiagramState | None = state
+        levels: list[DialogueState] = []
+        level: DialogueState | None = state
         while level is not None and level.moves is None:
             levels.append(level)
             level = level.following if level.position.ending is not None else None
@@ -226,9 +226,9 @@ class DialogueAutomaton:
             more = () if following is None else following.moves or ()
             level.moves = self.in_order((*self.positions.routes(level.position, None), *more))
 
-    def _known_steps(self, state: DiagramState, move: MessageType) -> tuple[MessageTransition, ...]:
-        levels: list[DiagramState] = []
-        level: DiagramState | None = state
+    def _known_steps(self, state: DialogueState, move: MessageType) -> tuple[MessageTransition, ...]:
+        levels: list[DialogueState] = []
+        level: DialogueState | None = state
         while level is not None and move not in level.steps and move in self.moves(level, None):
             levels.append(level)
             level = level.following if level.position.ending is not None else None
@@ -238,16 +238,16 @@ class DialogueAutomaton:
             level.steps[move] = self._merged(level, routes, level.position.ending, later)
         return state.steps.get(move, ())
 
-    def _levels(self, state: DiagramState, fields: LoopFields | None) -> Iterator[DiagramState]:
+    def _levels(self, state: DialogueState, fields: LoopFields | None) -> Iterator[DialogueState]:
         """This state, and those it becomes when rules end, up to the first that is not asking."""
-        level: DiagramState | None = state
+        level: DialogueState | None = state
         while level is not None:
             yield level
             if not level.depends_on_fields or self.positions.ending(level.position, fields) is None:
                 return
             level = level.following
 
-    def _moves_at(self, level: DiagramState, fields: LoopFields | None) -> Iterable[MessageType]:
+    def _moves_at(self, level: DialogueState, fields: LoopFields | None) -> Iterable[MessageType]:
         """The moves of this level alone; if it is not asking, also of all below it."""
         return self.positions.routes(level.position, fields) if level.depends_on_fields else self.moves(level, None)
 
@@ -257,33 +257,33 @@ class DialogueAutomaton:
 
     def _merged(
         self,
-        level: DiagramState,
+        level: DialogueState,
         routes: list[Route],
         ending: tuple[TreeAction, ...] | None,
         later: tuple[MessageTransition, ...],
     ) -> tuple[MessageTransition, ...]:
         """The transitions by the routes of a level, and after its end, without those that others cover."""
-        found = [(self.lead(level, route), self._step(level, route)) for route in routes]
+        found = [(self.state_along(level, route), self._step(level, route)) for route in routes]
         if ending is not None:
             for then in later:
-                state = self.future_after(then)
+                state = self.state_after(then)
                 step = MessageTransition(then.level, then.route, ref(state), then.closing, ending, then)
                 found.append((state, step))
         if not self.positions.distinguished:
-            kept: list[tuple[DiagramState, MessageTransition]] = []
+            kept: list[tuple[DialogueState, MessageTransition]] = []
             for state, step in found:
                 if not any(self.covers(other, state) for other, _ in kept):
                     kept.append((state, step))
             found = kept
-        if len(found) > MOST_HYPOTHESES:
-            MOST_HYPOTHESES.reached()
-        return tuple(step for _, step in found[:MOST_HYPOTHESES])
+        if len(found) > MAX_HYPOTHESES:
+            MAX_HYPOTHESES.reached()
+        return tuple(step for _, step in found[:MAX_HYPOTHESES])
 
-    def _step(self, level: DiagramState, route: Route) -> MessageTransition:
+    def _step(self, level: DialogueState, route: Route) -> MessageTransition:
         closing = route.after.ending if route.after.is_over else None
-        return MessageTransition(level, route, ref(self.lead(level, route)), closing=closing)
+        return MessageTransition(level, route, ref(self.state_along(level, route)), closing=closing)
 
-    def lead(self, level: DiagramState, route: Route) -> DiagramState:
+    def state_along(self, level: DialogueState, route: Route) -> DialogueState:
         """The state at the end of a route."""
         state = level.following
         for position in route.pushed:

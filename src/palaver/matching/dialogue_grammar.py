@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple, assert_never
 
-from palaver.grammar.analyse import reachable
-from palaver.grammar.ir import refs, walk
-from palaver.grammar.show import show_expr
+from palaver.grammar.analysis import reachable
+from palaver.grammar.printing import show_expr
 from palaver.spec.ast import Bit, Choice, Expr, Literal, Pattern, Permutation, Ref, Repeat, Sequence
+from palaver.spec.traversal import refs, walk
 
 STDOUT = "StdOut"
 

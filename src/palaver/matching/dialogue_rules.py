@@ -25,7 +25,6 @@ from collections import deque
 from collections.abc import Collection, Iterable, Iterator
 from typing import assert_never
 
-from palaver.grammar.code import SPEC_CODE_RAISES, raised
 from palaver.matching.bound_paths import BoundPaths
 from palaver.matching.dialogue_grammar import DialogueGrammar, MessageType
 from palaver.matching.dialogue_terms import (
@@ -54,9 +53,10 @@ from palaver.matching.dotted_rules import (
     Route,
     adding,
 )
+from palaver.matching.grammar_tables import BoundEvaluator
 from palaver.matching.open_tree import AddAction, CloseAction, OpenAction, TreeAction, WrapAction
-from palaver.matching.tables import BoundEvaluator
 from palaver.spec.ast import Bound
+from palaver.spec.python_code import SPEC_CODE_RAISES, describe_error
 from palaver.trees.node import Node, NonTerminal, Part
 
 _CLOSE = CloseAction()
@@ -104,7 +104,7 @@ class LoopFields:
         try:
             return max(0, self._positions.bound(bound, node))
         except SPEC_CODE_RAISES as error:
-            self.crashes.append(f"the bound {{{bound.text}}} {raised(error)}")
+            self.crashes.append(f"the bound {{{bound.text}}} {describe_error(error)}")
             return None
 
 
@@ -167,7 +167,7 @@ class DialogueRules:
         key = (item, rest)
         if key not in self._positions:
             parts = nothing(item, self.empty, lambda _: None)
-            is_over = rest.is_over and not item.can_talk and parts is not None
+            is_over = rest.is_over and not item.can_send and parts is not None
             all_parts = None if parts is None or rest.parts is None else parts + rest.parts
             self._positions[key] = DottedRule(item, rest, is_over=is_over, parts=all_parts)
         return self._positions[key]

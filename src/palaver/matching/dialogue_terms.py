@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
-from palaver.grammar.cycles import circles
+from palaver.grammar.analysis import cyclic_components
 from palaver.matching.dialogue_grammar import DialogueGrammar, MessageType
 from palaver.spec.ast import Bit, Bound, Choice, Expr, Literal, Pattern, Permutation, Ref, Repeat, Sequence
 from palaver.trees.node import Node, NonTerminal, Part
@@ -20,7 +20,7 @@ class MessageTerm:
     """A message."""
 
     move: MessageType
-    can_talk = True
+    can_send = True
 
 
 @dataclass(eq=False)
@@ -28,7 +28,7 @@ class StateTerm:
     """A state, or a symbol that is always empty."""
 
     symbol: NonTerminal
-    can_talk: bool
+    can_send: bool
 
 
 @dataclass(eq=False)
@@ -36,7 +36,7 @@ class EmptyTextTerm:
     """Text of no length."""
 
     part: Part
-    can_talk = False
+    can_send = False
 
 
 class SequenceTerm:
@@ -44,7 +44,7 @@ class SequenceTerm:
 
     def __init__(self, items: tuple[DialogueTerm, ...]) -> None:
         self.items = items
-        self.can_talk: bool = any(item.can_talk for item in items)
+        self.can_send: bool = any(item.can_send for item in items)
 
 
 class ChoiceTerm:
@@ -52,7 +52,7 @@ class ChoiceTerm:
 
     def __init__(self, options: tuple[DialogueTerm, ...]) -> None:
         self.options = options
-        self.can_talk: bool = any(option.can_talk for option in options)
+        self.can_send: bool = any(option.can_send for option in options)
 
 
 class LoopTerm:
@@ -62,7 +62,7 @@ class LoopTerm:
         self.body = body
         self.least = least
         self.most = most
-        self.can_talk: bool = most != 0 and body.can_talk
+        self.can_send: bool = most != 0 and body.can_send
 
 
 class ComputedLoopTerm:
@@ -72,7 +72,7 @@ class ComputedLoopTerm:
         self.body = body
         self.least = least
         self.most = most
-        self.can_talk: bool = body.can_talk
+        self.can_send: bool = body.can_send
 
 
 class PermutationTerm:
@@ -80,13 +80,13 @@ class PermutationTerm:
 
     def __init__(self, items: tuple[DialogueTerm, ...]) -> None:
         self.items = items
-        self.can_talk: bool = any(item.can_talk for item in items)
+        self.can_send: bool = any(item.can_send for item in items)
 
 
 class RoundEndTerm:
     """The end of a round, in which a message must have come."""
 
-    can_talk = False
+    can_send = False
 
 
 @dataclass(eq=False)
@@ -95,13 +95,13 @@ class LeftCornerTerm:
 
     goal: NonTerminal
     symbol: NonTerminal
-    can_talk = True
+    can_send = True
 
 
 class RuleEndTerm:
     """The end of a rule."""
 
-    can_talk = False
+    can_send = False
 
 
 DialogueTerm: TypeAlias = (
@@ -128,7 +128,7 @@ def term(expr: Expr, dialogue: DialogueGrammar) -> DialogueTerm:
     """The term of an expression in a dialogue grammar."""
     match expr:
         case Ref(symbol, None):
-            return StateTerm(NonTerminal(symbol), can_talk=symbol in dialogue.states)
+            return StateTerm(NonTerminal(symbol), can_send=symbol in dialogue.states)
         case Ref(symbol, str(sender), recipient):
             return MessageTerm(MessageType(symbol, sender, recipient))
         case Sequence(parts):
@@ -233,7 +233,7 @@ def left_recursive_groups(
     edges: dict[str, tuple[NonTerminal, ...]] = {
         name: tuple(dict.fromkeys(_beginnings(item, is_empty))) for name, item in rules.items()
     }
-    return circles(rules, edges)
+    return cyclic_components(rules, edges)
 
 
 def _beginnings(item: DialogueTerm, is_empty: Callable[[DialogueTerm], bool]) -> Iterator[NonTerminal]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, assert_never
 
-from palaver.grammar.analyse import reachable
+from palaver.grammar.analysis import reachable
 from palaver.matching.dialogue_grammar import MessageType
 from palaver.matching.dialogue_terms import (
     ChoiceTerm,
@@ -74,7 +74,9 @@ class LeftCorner(NamedTuple):
 class LeftCornerTable:
     """The left corners of a recursive group, as the fields have them when the first tree begins."""
 
-    def __init__(self, group: RecursiveGroup, corners: tuple[LeftCorner, ...], *, depends_on_fields: bool = False) -> None:
+    def __init__(
+        self, group: RecursiveGroup, corners: tuple[LeftCorner, ...], *, depends_on_fields: bool = False
+    ) -> None:
         self.depends_on_fields = depends_on_fields  # True if fields may add others
         self._corners: dict[str, list[LeftCorner]] = {name: [] for name in group}
         for corner in corners:
@@ -182,7 +184,7 @@ class PredictionClosure:
             case ChoiceTerm(options=options):
                 yield from (way._replace(position=at(option, rest)) for option in options)
             case LoopTerm(body=body, least=least) as loop:
-                if body.can_talk:
+                if body.can_send:
                     yield self._round(way, body, at(self._positions.fewer(loop), rest))
                 yield from self._passed(way, (body,) * least, rest)
             case ComputedLoopTerm(body=body) as loop:
@@ -192,7 +194,7 @@ class PredictionClosure:
                     yield way._replace(position=at(self._positions.loop(body, rounds), rest))
             case PermutationTerm(items=items) as every:
                 for number, part in enumerate(items):
-                    if part.can_talk:
+                    if part.can_send:
                         yield self._round(way, part, at(self._positions.without(every, number), rest))
                     # A part that is empty by the fields so far need not be when more messages have come.
                     if len(items) > 1 and self._positions.is_perhaps_empty(part):
@@ -231,7 +233,7 @@ class PredictionClosure:
         self, way: _ClosurePath, item: StateTerm, rest: DottedRule, *, is_first: bool
     ) -> Iterator[_ClosurePath]:
         symbol = item.symbol
-        if not item.can_talk:
+        if not item.can_send:
             return
         positions = self._positions
         group = positions.circles.get(symbol, ())

@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from palaver.grammar.code import SPEC_CODE_RAISES, raised
 from palaver.matching.earley_items import Binding, CompletedGoal, EarleyItem, Environment
+from palaver.matching.grammar_slots import Computed, Nonterminal
+from palaver.matching.grammar_tables import BoundEvaluator, GrammarTables
 from palaver.matching.matching_limits import MAX_SHARED_TEXT
-from palaver.matching.steps import Computed, Nonterminal
-from palaver.matching.tables import BoundEvaluator, GrammarTables
-from palaver.matching.tokens import RuleToken
+from palaver.matching.token_rules import RuleToken
+from palaver.spec.python_code import SPEC_CODE_RAISES, describe_error
 from palaver.trees.node import Node
 
 if TYPE_CHECKING:
-    from palaver.matching.chart import EarleyParser
+    from palaver.matching.earley import EarleyParser
 
 
 class ComputedBounds:
@@ -91,7 +91,7 @@ class ComputedBounds:
         try:
             value = int(self._bound(bound.expression, node))
         except SPEC_CODE_RAISES as error:
-            crash = f"the bound {{{bound.expression.text}}} {raised(error)}"
+            crash = f"the bound {{{bound.expression.text}}} {describe_error(error)}"
             if crash not in self.crashes:
                 self.crashes.append(crash)
             return None

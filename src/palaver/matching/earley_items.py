@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final, TypeAlias
 
 from palaver.matching.bound_paths import PathState
-from palaver.matching.steps import GrammarSlot, NextInput, Nonterminal
-from palaver.matching.tokens import RuleToken
+from palaver.matching.grammar_slots import GrammarSlot, NextInput, Nonterminal
+from palaver.matching.token_rules import RuleToken
 from palaver.trees.node import Node
 
 

@@ -7,9 +7,9 @@ changes an answer; `_pruned` keeps what was left out at the last position, for m
 
 from __future__ import annotations
 
-from palaver.grammar.automaton import State
 from palaver.matching.earley_items import EarleyItem
-from palaver.matching.steps import BIT, LITERAL, GrammarSlot
+from palaver.matching.grammar_slots import BIT, LITERAL, GrammarSlot
+from palaver.regular.language import AutomatonState
 
 
 class EarleyScanner:
@@ -21,7 +21,7 @@ class EarleyScanner:
         self._unit = unit
         self._prune = prune
         self._unmatched: list[EarleyItem] = []  # terminals that begin at the end of the buffer
-        self._partly_matched: list[tuple[EarleyItem, State | int]] = []  # terminals that began before it
+        self._partly_matched: list[tuple[EarleyItem, AutomatonState | int]] = []  # terminals that began before it
         # The terminals in progress at the furthest position, for messages.
         self._failed_at = -1
         self._failed: list[GrammarSlot] = []
@@ -111,7 +111,7 @@ class EarleyScanner:
             matched += 1
         self._fail(item.slot, item.pos + matched * self._unit)
 
-    def _run_pattern(self, item: EarleyItem, state: State, at: int) -> None:
+    def _run_pattern(self, item: EarleyItem, state: AutomatonState, at: int) -> None:
         """Go on with a pattern that is in `state` before the character number `at`."""
         slot = item.slot
         buffer = self.buffer

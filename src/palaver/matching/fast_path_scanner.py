@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from palaver.grammar.automaton import State
+from palaver.matching.grammar_slots import GrammarSlot
 from palaver.matching.instructions import FieldValue, ParseInstruction
 from palaver.matching.matching_limits import MAX_TOKEN_READ_AGAIN
-from palaver.matching.steps import GrammarSlot
+from palaver.regular.language import AutomatonState
 
 if TYPE_CHECKING:
-    from palaver.matching.road import FastPath
+    from palaver.matching.fast_path import FastPath
 
 # The status of a machine: it waits for more input, has read a message to its end, cannot go on, or cannot decide.
 WAITING, DONE, FAILED, FALL_BACK = range(4)
@@ -31,7 +31,7 @@ class FastPathScanner:
 
     def _is_standing(self, op: ParseInstruction, buffer: str, at: int) -> bool:
         """Return True if a token cut by the end of the buffer may go on; its state is kept."""
-        state: State | None
+        state: AutomatonState | None
         state, reached = self._scan if self._scan is not None else (op.rule_pattern.start, at)
         self._scan = None
         while state is not None and reached < len(buffer):
@@ -45,7 +45,7 @@ class FastPathScanner:
     def _pattern_end(self, slot: GrammarSlot, buffer: str, at: int, *, ended: bool) -> int:
         """The end of a pattern: the only place where it can end and the next character can follow."""
         here, place = self._scan if self._scan is not None else (slot.start, at)
-        assert isinstance(here, State)  # every pattern has its automaton
+        assert isinstance(here, AutomatonState)  # every pattern has its automaton
         self._scan = None
         found = -1
         size = len(buffer)

@@ -7,7 +7,7 @@ message makes another one, so many continuations can be tried from the same poin
 
 Of hypotheses that can go on in the same way only the preferred one is kept, unless they differ in symbols that matter
 to the caller. An earlier alternative is preferred to a later one, another round of a loop to its end, and going on
-inside a node to leaving it. At most `MOST_HYPOTHESES` are kept, the preferred ones.
+inside a node to leaving it. At most `MAX_HYPOTHESES` are kept, the preferred ones.
 
 A message costs the same at any point of a session. Nodes of states are made when they are asked for.
 """
@@ -18,13 +18,13 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from palaver.grammar.analyse import reachable
-from palaver.grammar.ir import refs
+from palaver.grammar.analysis import reachable
 from palaver.matching.bound_paths import NO_PATH_STATE, BoundPaths, PathState
-from palaver.matching.dialogue_automaton import DialogueAutomaton, DiagramState, MessageTransition
+from palaver.matching.dialogue_automaton import DialogueAutomaton, DialogueState, MessageTransition
 from palaver.matching.dialogue_grammar import MessageType, cut_at_messages
 from palaver.matching.dialogue_rules import LoopFields
-from palaver.matching.matching_limits import MOST_HYPOTHESES
+from palaver.matching.grammar_tables import BoundEvaluator
+from palaver.matching.matching_limits import MAX_HYPOTHESES
 from palaver.matching.open_tree import (
     AddAction,
     ClosedNodes,
@@ -41,19 +41,18 @@ from palaver.matching.open_tree import (
     symbols_around,
 )
 from palaver.matching.recent_tree import recent_tree
-from palaver.matching.tables import BoundEvaluator
 from palaver.spec.ast import Expr
-from palaver.trees.node import Node, NonTerminal, Part, Parties
-from palaver.trees.paths import Path
+from palaver.spec.traversal import refs
+from palaver.trees.node import Node, NonTerminal, Part, Parties, TreePath
 
-__all__ = ["MOST_HYPOTHESES", "Forecast", "Forecaster", "Hypothesis", "MessageType", "Prediction"]
+__all__ = ["MAX_HYPOTHESES", "Forecast", "Forecaster", "Hypothesis", "MessageType", "Prediction"]
 
 
 class Prediction(NamedTuple):
     """A message that may come next: the tree so far, its path in that tree, sender, recipient and symbol."""
 
     tree: Node
-    hook: Path
+    hook: TreePath
     sender: str
     recipient: str | None
     symbol: str
@@ -113,7 +112,7 @@ class Hypothesis:
     """One derivation of the messages so far."""
 
     _forecaster: Forecaster
-    _state: DiagramState
+    _state: DialogueState
     _fields: LoopFields | None
     _edge: OpenEdge
     _said: OpenEdge  # the edge with the latest message, before anything was closed by it
@@ -133,7 +132,7 @@ class Hypothesis:
         return self._forecaster.compiled.can_end(self._state, self._fields)
 
     @property
-    def future(self) -> DiagramState:
+    def future(self) -> DialogueState:
         """The state of the dialogue automaton, equal for hypotheses that can go on in the same ways.
 
         Where computed repetitions are ahead, the fields of earlier messages decide as well.
@@ -175,7 +174,7 @@ class Hypothesis:
         return symbols_around(self._said)
 
     @property
-    def latest(self) -> Path:
+    def latest(self) -> TreePath:
         """The path of the latest message in `tree()`. :raises ValueError: there is none"""
         if self._said.children is None:
             raise ValueError("nothing has been said yet")
@@ -189,7 +188,7 @@ class Hypothesis:
         """
         return partial_tree(self._edge)
 
-    def nearby(self) -> tuple[Node, Path]:
+    def recent_tree(self) -> tuple[Node, TreePath]:
         """A tree of the latest messages, of bounded size, and the path of the latest message in it."""
         return recent_tree(self._said, self._forecaster.start, _parts_added(self._closing))
 
@@ -231,7 +230,7 @@ class Hypothesis:
         return self._forecaster.compiled.steps(self._state, move, self._fields)
 
     def _after(
-        self, step: MessageTransition, state: DiagramState, node: Node, groups: dict[object, int]
+        self, step: MessageTransition, state: DialogueState, node: Node, groups: dict[object, int]
     ) -> Hypothesis:
         done: ClosedNodes = []
         edge = self._edge if step.then is None else _left(self._edge, step, done)
@@ -344,7 +343,7 @@ class Forecast:
         """The symbols of the messages that may still come after this one under every hypothesis."""
         compiled = self._forecaster.compiled
         steps = [step for hypothesis in self.hypotheses for step in hypothesis._steps(move)]
-        ahead = [compiled.ahead(compiled.future_after(step)) for step in steps]
+        ahead = [compiled.ahead(compiled.state_after(step)) for step in steps]
         return frozenset.intersection(*ahead) if ahead else frozenset()
 
     def after(self, move: MessageType, node: Node) -> Forecast:
@@ -364,19 +363,19 @@ class Forecast:
     def _after(self, move: MessageType, node: Node) -> list[Hypothesis]:
         compiled = self._forecaster.compiled
         is_merging = not compiled.positions.distinguished
-        found: dict[tuple[int, int, DiagramState], Hypothesis] = {}
+        found: dict[tuple[int, int, DialogueState], Hypothesis] = {}
         groups: dict[object, int] = {}
         for origin, hypothesis in enumerate(self.hypotheses):
             for step in hypothesis._steps(move):
-                state = compiled.future_after(step)
+                state = compiled.state_after(step)
                 if is_merging and found and any(compiled.covers(other, state) for *_, other in found):
                     continue
                 following = hypothesis._after(step, state, node, groups)
                 following.origin = origin
                 # The same state may close nodes that matter at different times.
                 found.setdefault((following._group, following._edge.place.shape, state), following)
-                if len(found) >= MOST_HYPOTHESES:
-                    MOST_HYPOTHESES.reached()
+                if len(found) >= MAX_HYPOTHESES:
+                    MAX_HYPOTHESES.reached()
                     return list(found.values())
         return list(found.values())
 

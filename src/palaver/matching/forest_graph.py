@@ -11,9 +11,9 @@ from itertools import chain
 from operator import attrgetter
 from typing import Any, TypeAlias
 
-from palaver.matching.chart import EarleyParser
+from palaver.matching.earley import EarleyParser
 from palaver.matching.earley_items import NO_CHILD, CompletedGoal, EarleyItem, Environment, ItemChild, ParseGoal
-from palaver.matching.steps import PLAIN
+from palaver.matching.grammar_slots import PLAIN
 from palaver.trees.node import OpenNode, Parties
 
 # A path without branches: its last item, and the child after it.

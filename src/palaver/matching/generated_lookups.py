@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from palaver.grammar.automaton import State
 from palaver.matching.instructions import NodeCache, ParseInstruction
 from palaver.matching.lookahead import UNDECIDED, LookaheadState
 from palaver.matching.matching_limits import MAX_KEPT_RUN, MAX_KEPT_RUNS, MAX_TOKEN_PEEKS, TOKEN_PEEK_CHARACTERS
 from palaver.matching.rule_regexes import MatchText
+from palaver.regular.language import AutomatonState
 from palaver.trees.node import Node
 
 
@@ -64,7 +64,7 @@ class TokenPeeks(dict[str, tuple[Node | None, int]]):
         self._ended = ended
 
     def __missing__(self, ahead: str) -> tuple[Node | None, int]:
-        state: State | None = self._op.rule_pattern.start
+        state: AutomatonState | None = self._op.rule_pattern.start
         for char in ahead:
             state = None if state is None else state[char]
         # If no token goes on after them, the next characters do not matter.

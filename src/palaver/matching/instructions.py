@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import Any, Protocol, TypeAlias
 
+from palaver.matching.grammar_slots import Computed, FollowTest, GrammarSlot, Nonterminal
 from palaver.matching.lookahead import LookaheadState
 from palaver.matching.matching_limits import MAX_KEPT_NODES, MAX_SHARED_NODES
 from palaver.matching.rule_regexes import MatchText, RulePattern
-from palaver.matching.steps import Computed, FollowTest, GrammarSlot, Nonterminal
 from palaver.trees.node import Leaf, Node, NonTerminal, Part, Parties, new
 
 # Kinds of instructions.

@@ -16,11 +16,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, NamedTuple, TypeAlias
 
-from palaver.grammar.automaton import State
-from palaver.grammar.charset import EVERY, CharSet
+from palaver.matching.grammar_slots import BIT, CALL, HEAD, LITERAL, REPETITION, GrammarSlot, Nonterminal, next_chars
+from palaver.matching.grammar_tables import GrammarTables
 from palaver.matching.matching_limits import MAX_LOOKAHEAD_CALLS, MAX_LOOKAHEAD_CHARACTERS, MAX_LOOKAHEAD_MOVES
-from palaver.matching.steps import BIT, CALL, HEAD, LITERAL, REPETITION, GrammarSlot, Nonterminal, next_chars
-from palaver.matching.tables import GrammarTables
+from palaver.regular.charset import EVERY, CharSet
+from palaver.regular.language import AutomatonState
 
 # In place of the number of an option.
 UNDECIDED: Final = -1
@@ -37,7 +37,9 @@ class LookaheadItem(NamedTuple):
 
     way: int
     slot: GrammarSlot | None
-    state: State | int  # of a pattern; of a literal, the number of characters seen; of the end, 1 if of the whole input
+    state: (
+        AutomatonState | int
+    )  # of a pattern; of a literal, the number of characters seen; of the end, 1 if of the whole input
     calls: CallStack
 
 
@@ -142,7 +144,7 @@ class Lookahead:
                 else:
                     stay.append(LookaheadItem(way, slot, state + 1, calls))
             else:
-                assert isinstance(state, State)  # what patterns have
+                assert isinstance(state, AutomatonState)  # what patterns have
                 following = state[char]
                 if following is not None:
                     if following.can_go_on:

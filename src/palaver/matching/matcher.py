@@ -19,39 +19,40 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 
-from palaver.grammar.ir import bodies_below, computed_bounds, uses_binary
+from palaver.grammar.ir import bodies_below, uses_binary
 from palaver.matching.bound_paths import BoundPaths, UnsupportedBound
-from palaver.matching.chart import EarleyParser
-from palaver.matching.direct import FastPathMachine
+from palaver.matching.decoded_input import DecodedInput
+from palaver.matching.earley import EarleyParser
+from palaver.matching.fast_path import FastPath
+from palaver.matching.fast_path_machine import FastPathMachine
 from palaver.matching.fast_path_scanner import DONE, FALL_BACK, WAITING
-from palaver.matching.forest import first_tree, partial_trees, trees
-from palaver.matching.input import DecodedInput
+from palaver.matching.grammar_slots import Nonterminal
+from palaver.matching.grammar_tables import BoundEvaluator, GrammarTables
 from palaver.matching.matching_limits import MAX_FALLBACKS
-from palaver.matching.road import FastPath
-from palaver.matching.steps import Nonterminal
-from palaver.matching.tables import BoundEvaluator, GrammarTables
-from palaver.matching.tokens import TokenTable
+from palaver.matching.parse_forest import first_tree, partial_trees, trees
+from palaver.matching.token_rules import TokenTable
 from palaver.spec.ast import Expr, Expression
+from palaver.spec.traversal import computed_bounds
 from palaver.trees.node import Node
 
 __all__ = [
     "BoundEvaluator",
     "BoundPaths",
-    "CompiledShape",
+    "CompiledMatcher",
+    "MatchProgress",
     "Matcher",
-    "Progress",
     "UnsupportedBound",
     "compile_matcher",
 ]
 
 
-class Progress:
+class MatchProgress:
     """The result of reading so far. All offsets and lengths count units of the input: bytes, or characters of a str.
 
     may_go_on       True if more input could be read
     dead_at         the offset of the first unexpected unit; None as long as there is none, or if the message is
                     complete right at the end of the input
-    expected        the terminals that could have stood at `dead_at`, in the order of the spec
+    expected        the terminals that could have stood at `failed_at`, in the order of the spec
     complete_here   True if all the input so far is a complete message
     """
 
@@ -72,7 +73,7 @@ class Progress:
         self._failure = failure
 
     @property
-    def dead_at(self) -> int | None:
+    def failed_at(self) -> int | None:
         return None if self._failure is None else self._failure()[0]
 
     @property
@@ -90,21 +91,21 @@ class Progress:
         return self._lengths[self._count - 1] if self._count else None
 
     def _key(self) -> tuple[object, ...]:
-        return self.complete, self.complete_here, self.may_go_on, self.dead_at, self.expected
+        return self.complete, self.complete_here, self.may_go_on, self.failed_at, self.expected
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Progress) and self._key() == other._key()
+        return isinstance(other, MatchProgress) and self._key() == other._key()
 
     __hash__ = None  # type: ignore[assignment]  # not a key
 
     def __repr__(self) -> str:
         return (
-            f"Progress(complete={self.complete}, may_go_on={self.may_go_on}, dead_at={self.dead_at},"
+            f"Progress(complete={self.complete}, may_go_on={self.may_go_on}, dead_at={self.failed_at},"
             f" expected={self.expected})"
         )
 
 
-class CompiledShape:
+class CompiledMatcher:
     """A compiled grammar, which makes matchers."""
 
     def __init__(
@@ -198,7 +199,7 @@ def compile_matcher(
     *,
     bound: BoundEvaluator,
     is_pure: Callable[[Expression], bool] = lambda _: False,
-) -> CompiledShape:
+) -> CompiledMatcher:
     """The compiled grammar of `start`.
 
     `bound(expression, node)` computes a bound of a repetition from the node that the path in it selects, its trailing
@@ -212,11 +213,11 @@ def compile_matcher(
     for body in bodies_below(rules, start).values():
         for expression in computed_bounds(body):
             bound_paths.track(expression)
-    return CompiledShape(rules, start, bound, is_pure)
+    return CompiledMatcher(rules, start, bound, is_pure)
 
 
 class Matcher:
-    """Reads one message. Made by `CompiledShape.matcher`."""
+    """Reads one message. Made by `CompiledMatcher.matcher`."""
 
     _has_ended = False
     _told = 0  # how many of the known ends have been put into `_lengths`
@@ -280,7 +281,7 @@ class Matcher:
         """The number of units fed."""
         return self.source.length
 
-    def feed(self, data: str | bytes) -> Progress:
+    def feed(self, data: str | bytes) -> MatchProgress:
         """Read a further piece.
 
         :raises ValueError: the input has been told to be finished
@@ -290,12 +291,12 @@ class Matcher:
             raise ValueError("the end of the input has been told already")
         return self._read(self.source.take(data))
 
-    def read_text(self, text: str, *, ended: bool = False) -> Progress:
+    def read_text(self, text: str, *, ended: bool = False) -> MatchProgress:
         """Read a piece that the shared source has decoded."""
         self._has_ended = ended
         return self._read(text)
 
-    def finish(self, last: str | bytes = "") -> Progress:
+    def finish(self, last: str | bytes = "") -> MatchProgress:
         """Read the last piece, if there is one more, and tell the end of the input.
 
         A complete message is read faster so than by `feed`, which must ask how it may go on.
@@ -319,7 +320,7 @@ class Matcher:
         return self._read(text)
 
     @property
-    def progress(self) -> Progress:
+    def progress(self) -> MatchProgress:
         return self._read("")
 
     def trees(self, length: int | None = None) -> Iterator[Node]:
@@ -353,7 +354,7 @@ class Matcher:
         if self.source.is_read_by(parser.limit // self._unit):
             yield from partial_trees(parser)
 
-    def _read(self, text: str) -> Progress:
+    def _read(self, text: str) -> MatchProgress:
         """Read more of the input, or its end."""
         if self._root is not None:
             return self._all_read()
@@ -366,9 +367,9 @@ class Matcher:
 
     # --- Fast path --------------------------------------------------------------------------------------------------
 
-    def _all_read(self) -> Progress:
+    def _all_read(self) -> MatchProgress:
         """The progress of a matcher that has read a complete message at once."""
-        return Progress((self.source.length,), True, False)
+        return MatchProgress((self.source.length,), True, False)
 
     def _new_machine(self, fast_path: FastPath) -> FastPathMachine:
         machine = self._machine = fast_path.machine(lazy=self._is_lazy)
@@ -376,7 +377,7 @@ class Matcher:
             machine.remember(self._history)
         return machine
 
-    def _read_by_fast_path(self, machine: FastPathMachine, text: str) -> Progress | None:
+    def _read_by_fast_path(self, machine: FastPathMachine, text: str) -> MatchProgress | None:
         """The progress; None if the machine falls back."""
         status = machine.read(text, ended=self._has_ended)
         size = machine.size
@@ -395,7 +396,7 @@ class Matcher:
                 lengths = [*lengths, self.source.offset(size)]
             complete_here = is_read and self.length in lengths[-1:]
         failure = None if status == WAITING or complete_here else self._failure
-        return Progress(lengths, complete_here, status == WAITING, failure)
+        return MatchProgress(lengths, complete_here, status == WAITING, failure)
 
     def _only_tree(self, fast_path: FastPath, size: int) -> Node | None:
         """The tree of the first `size` characters, if there is one. The machine may fall back."""
@@ -457,7 +458,7 @@ class Matcher:
             lazy=self._is_lazy,
         )
 
-    def _read_by_earley(self, text: str) -> Progress:
+    def _read_by_earley(self, text: str) -> MatchProgress:
         parser = self._parser
         if parser.is_alive:
             parser.extend(text)
@@ -470,7 +471,7 @@ class Matcher:
         if self._has_ended and complete_here:
             parser.release()
         failure = None if may_go_on or complete_here else self._failure
-        return Progress(lengths, complete_here, may_go_on, failure)
+        return MatchProgress(lengths, complete_here, may_go_on, failure)
 
     def _tell_lengths(self, ends: list[int], unit: int = 1) -> None:
         """Take over the ends found since; `unit` is the number of positions per character."""

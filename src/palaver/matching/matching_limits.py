@@ -6,7 +6,7 @@ from palaver.limits import Limit
 
 # --- Limits that change a result ---
 # Explanations of one history that are followed at a time. An ambiguous dialogue grammar may have more.
-MOST_HYPOTHESES = Limit(64, "hypotheses", "the least preferred are dropped")
+MAX_HYPOTHESES = Limit(64, "hypotheses", "the least preferred are dropped")
 # Places looked at on the way to the next message. Only rules that begin with each other in thousands of ways have more,
 # and such a dialogue grammar has more hypotheses than are kept anyway.
 MAX_CLOSURE_PLACES = Limit(20_000, "places on the way to the next message", "messages behind others are not forecast")

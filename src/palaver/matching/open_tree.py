@@ -19,8 +19,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import TypeAlias
 
 from palaver.matching.bound_paths import NO_PATH_STATE, BoundPaths, PathState
-from palaver.trees.node import Node, NonTerminal, OpenNode, Part, new
-from palaver.trees.paths import Path
+from palaver.trees.node import Node, NonTerminal, OpenNode, Part, TreePath, new
 
 
 class OpenPlace:
@@ -206,7 +205,7 @@ def _is_reached(goal: NonTerminal, parts: list[Part]) -> bool:
     return bool(parts) and isinstance(parts[0], Node) and parts[0].symbol == goal
 
 
-def next_path(edge: OpenEdge) -> Path:
+def next_path(edge: OpenEdge) -> TreePath:
     """The path of the next child of the innermost node."""
     steps: list[int] = []
     step = len(items_of(edge.children))

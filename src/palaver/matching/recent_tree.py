@@ -6,11 +6,10 @@ from collections.abc import Sequence
 
 from palaver.matching.matching_limits import RECENT_DEPTH, RECENT_WIDTH
 from palaver.matching.open_tree import ClosedSubtree, OpenEdge
-from palaver.trees.node import Node, NonTerminal, OpenNode, Part, new
-from palaver.trees.paths import Path
+from palaver.trees.node import Node, NonTerminal, OpenNode, Part, TreePath, new
 
 
-def recent_tree(edge: OpenEdge, start: NonTerminal, closing: Sequence[Part] | None) -> tuple[Node, Path]:
+def recent_tree(edge: OpenEdge, start: NonTerminal, closing: Sequence[Part] | None) -> tuple[Node, TreePath]:
     """A tree with the latest message and those just before it, and the path of the message.
 
     `closing` are the empty parts that come after the message if it completes its node; None if it does not.

@@ -16,14 +16,21 @@ from functools import cached_property
 from itertools import combinations
 from typing import TypeAlias, assert_never
 
-from palaver.grammar.automaton import Automaton, State
-from palaver.grammar.charset import END_OF_UNICODE, EVERY, CharSet
-from palaver.grammar.outline import Chars, Fork, Loop, Outline, Series, can_be_empty
 from palaver.matching.matching_limits import (
     MAX_ALTERNATIVES_COMPARED,
     MAX_AUTOMATON_STATES,
     MAX_REGEX_LENGTH,
     MAX_STATE_PAIRS,
+)
+from palaver.regular.charset import END_OF_UNICODE, EVERY, CharSet
+from palaver.regular.language import Automaton, AutomatonState
+from palaver.regular.regex import (
+    Alternation,
+    CharacterClass,
+    Concatenation,
+    RegularExpression,
+    Repetition,
+    can_be_empty,
 )
 
 # Stands for the end of the input in sets of characters. It is no character of any script; the fast path falls back on
@@ -47,33 +54,33 @@ class RulePattern:
     least: int  # lengths of a match
     most: int | None
     chars: CharSet  # that a match can begin with
-    outline: Outline
+    expression: RegularExpression
 
     def takes_all(self, alphabet: CharSet) -> bool:
         """Return True if it matches any characters, in a fixed number."""
-        parts = self.outline.parts if isinstance(self.outline, Series) else (self.outline,)
-        return all(isinstance(part, Chars) and part.chars == alphabet for part in parts)
+        parts = self.expression.parts if isinstance(self.expression, Concatenation) else (self.expression,)
+        return all(isinstance(part, CharacterClass) and part.chars == alphabet for part in parts)
 
     @cached_property
-    def start(self) -> State:
+    def start(self) -> AutomatonState:
         """The start state of its automaton."""
-        return Automaton(self.outline).start
+        return Automaton(self.expression).start
 
 
-def series(parts: Sequence[Outline]) -> Outline:
-    flat: list[Outline] = []
+def series(parts: Sequence[RegularExpression]) -> RegularExpression:
+    flat: list[RegularExpression] = []
     for part in parts:
-        flat.extend(part.parts if isinstance(part, Series) else (part,))
-    return flat[0] if len(flat) == 1 else Series(tuple(flat))
+        flat.extend(part.parts if isinstance(part, Concatenation) else (part,))
+    return flat[0] if len(flat) == 1 else Concatenation(tuple(flat))
 
 
-def fork(options: Sequence[Outline]) -> Outline:
-    return options[0] if len(options) == 1 else Fork(tuple(options))
+def fork(options: Sequence[RegularExpression]) -> RegularExpression:
+    return options[0] if len(options) == 1 else Alternation(tuple(options))
 
 
-def rule_pattern(outline: Outline, following: CharSet) -> RulePattern:
+def rule_pattern(outline: RegularExpression, following: CharSet) -> RulePattern:
     least, most = _lengths(outline)
-    text = write_regex(outline, Chars(following | END))
+    text = write_regex(outline, CharacterClass(following | END))
     if len(text) > MAX_REGEX_LENGTH:
         raise NotRegular
     # What always has the same length is never the beginning of something longer.
@@ -84,25 +91,25 @@ def rule_pattern(outline: Outline, following: CharSet) -> RulePattern:
     return RulePattern(re.compile(text), not is_open, least, most, _first(outline), outline)
 
 
-def write_regex(outline: Outline, rest: Outline) -> str:
+def write_regex(outline: RegularExpression, rest: RegularExpression) -> str:
     """The regex of an outline before `rest`. :raises NotRegular: there may be more than one way to match"""
     match outline:
-        case Chars(chars):
+        case CharacterClass(chars):
             return write_chars(chars)
-        case Series(parts):
+        case Concatenation(parts):
             # The regex of characters does not depend on the rest, and most parts are characters.
             return "".join(
                 write_chars(part.chars)
-                if isinstance(part, Chars)
+                if isinstance(part, CharacterClass)
                 else write_regex(part, series([*parts[place:], rest]))
                 for place, part in enumerate(parts, 1)
             )
-        case Fork(options):
+        case Alternation(options):
             return _write_fork(options, rest)
-        case Loop(body, least, most):
+        case Repetition(body, least, most):
             if least != most and _first(body) & _first(rest) and not _are_apart(body, rest):
                 raise NotRegular
-            text = write_regex(body, series([Loop(body, 0, None), rest]))
+            text = write_regex(body, series([Repetition(body, 0, None), rest]))
             limits = f"{{{least},{'' if most is None else most}}}" if (least, most) != (0, None) else "*"
             return f"(?:{text}){limits}+"
         case _:
@@ -120,18 +127,20 @@ def write_chars(chars: CharSet) -> str:
     return f"[^{others.as_class()}]" if others else "(?s:.)"
 
 
-def _write_fork(options: Sequence[Outline], rest: Outline) -> str:
+def _write_fork(options: Sequence[RegularExpression], rest: RegularExpression) -> str:
     if len(options) > MAX_ALTERNATIVES_COMPARED:
         raise NotRegular
     options = sorted(options, key=can_be_empty)  # an option that can be empty always matches, so it comes last
     texts = [write_regex(option, rest) for option in options]
     firsts = [_first(series([option, rest])) for option in options]
     if not any(one & two for one, two in combinations(firsts, 2)):
-        if all(isinstance(option, Chars) for option in options):
+        if all(isinstance(option, CharacterClass) for option in options):
             return write_chars(_union(firsts))
         return f"(?:{'|'.join(texts)})"
     following = _first(rest)
-    if not all(_are_apart(*pair) for pair in combinations([series([o, Chars(following)]) for o in options], 2)):
+    if not all(
+        _are_apart(*pair) for pair in combinations([series([o, CharacterClass(following)]) for o in options], 2)
+    ):
         raise NotRegular
     return f"(?:{'|'.join(text + _look(following) for text in texts)})"
 
@@ -147,16 +156,16 @@ def _union(sets: Sequence[CharSet]) -> CharSet:
     return chars
 
 
-def _first(outline: Outline) -> CharSet:
+def _first(outline: RegularExpression) -> CharSet:
     """The characters that an outline can begin with."""
     match outline:
-        case Chars(chars):
+        case CharacterClass(chars):
             return chars
-        case Fork(options):
+        case Alternation(options):
             return _union([_first(option) for option in options])
-        case Loop(body, _, _):
+        case Repetition(body, _, _):
             return _first(body)
-        case Series(parts):
+        case Concatenation(parts):
             chars = CharSet()
             for part in parts:
                 chars |= _first(part)
@@ -167,26 +176,26 @@ def _first(outline: Outline) -> CharSet:
             assert_never(outline)
 
 
-def _lengths(outline: Outline) -> tuple[int, int | None]:
+def _lengths(outline: RegularExpression) -> tuple[int, int | None]:
     match outline:
-        case Chars():
+        case CharacterClass():
             return 1, 1
-        case Series(parts):
+        case Concatenation(parts):
             lengths = [_lengths(part) for part in parts]
             most = [high for _, high in lengths if high is not None]
             return sum(low for low, _ in lengths), sum(most) if len(most) == len(lengths) else None
-        case Fork(options):
+        case Alternation(options):
             lengths = [_lengths(option) for option in options]
             most = [high for _, high in lengths if high is not None]
             return min(low for low, _ in lengths), max(most) if len(most) == len(lengths) else None
-        case Loop(body, least, limit):
+        case Repetition(body, least, limit):
             low, high = _lengths(body)
             return low * least, None if limit is None or high is None else high * limit
         case _:
             assert_never(outline)
 
 
-def _is_open(outline: Outline) -> bool:
+def _is_open(outline: RegularExpression) -> bool:
     """Return True if a match can be a prefix of a longer match."""
     if _has_an_end_mark(outline):
         return False
@@ -207,35 +216,35 @@ def _is_open(outline: Outline) -> bool:
     return False
 
 
-def _has_an_end_mark(outline: Outline) -> bool:
+def _has_an_end_mark(outline: RegularExpression) -> bool:
     """Return True if every match ends with a character that stands nowhere else in it, as lines do."""
     match outline:
-        case Series((*parts, Chars(mark))) if mark.size() == 1:
+        case Concatenation((*parts, CharacterClass(mark))) if mark.size() == 1:
             char = chr(mark.bounds[0])
             return not any(char in chars for part in parts for chars in _characters(part))
     return False
 
 
-def _characters(outline: Outline) -> Iterator[CharSet]:
+def _characters(outline: RegularExpression) -> Iterator[CharSet]:
     match outline:
-        case Chars(chars):
+        case CharacterClass(chars):
             yield chars
-        case Series(parts) | Fork(parts):
+        case Concatenation(parts) | Alternation(parts):
             for part in parts:
                 yield from _characters(part)
-        case Loop(body):
+        case Repetition(body):
             yield from _characters(body)
         case _:
             assert_never(outline)
 
 
-def _heads(*outlines: Outline) -> list[str]:
+def _heads(*outlines: RegularExpression) -> list[str]:
     """One character of each class: those between two of them are treated alike."""
     bounds = sorted({bound for outline in outlines for chars in _characters(outline) for bound in chars.bounds})
     return [chr(bound) for bound in bounds if bound < END_OF_UNICODE]
 
 
-def _are_apart(one: Outline, two: Outline) -> bool:
+def _are_apart(one: RegularExpression, two: RegularExpression) -> bool:
     """Return True if no word of either is a prefix of a word of the other (product automaton)."""
     if any(not (left & right) for left, right in zip(_beginning(one), _beginning(two), strict=False)):
         return True
@@ -256,17 +265,17 @@ def _are_apart(one: Outline, two: Outline) -> bool:
     return True
 
 
-def _beginning(outline: Outline) -> Iterator[CharSet]:
+def _beginning(outline: RegularExpression) -> Iterator[CharSet]:
     """The sets of the first characters, as far as there is one in each place for certain."""
     match outline:
-        case Chars(chars):
+        case CharacterClass(chars):
             yield chars
-        case Series(parts):
+        case Concatenation(parts):
             for part in parts:
                 yield from _beginning(part)
-                if not isinstance(part, Chars):
+                if not isinstance(part, CharacterClass):
                     break
-        case Fork() | Loop():
+        case Alternation() | Repetition():
             pass
         case _:
             assert_never(outline)

@@ -8,7 +8,7 @@ from heapq import heapify, heappop, heappush
 from typing import NamedTuple, TypeAlias
 
 from palaver.limits import Limit
-from palaver.navigation.atlas import DialogueMap, Edge, MapNode
+from palaver.navigation.dialogue_map import DialogueMap, Edge, MapNode
 
 # The cost of ending a session and beginning another one, in messages.
 RESET_COST = 2.0

@@ -16,10 +16,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias, assert_never
 
-from palaver.grammar.analyse import Analysis
-from palaver.grammar.regex import Regex, compile_pattern
-from palaver.grammar.show import show_expr
+from palaver.grammar.analysis import Analysis
+from palaver.grammar.printing import show_expr
 from palaver.navigation.navigation_limits import MAX_CACHED_ROWS
+from palaver.regular.regex import Regex, compile_pattern
 from palaver.spec.ast import Bit, Choice, Expr, Literal, Pattern, Permutation, Ref, Repeat
 from palaver.spec.ast import Sequence as SequenceExpr
 from palaver.trees.node import Leaf, Node, OpenNode, Part

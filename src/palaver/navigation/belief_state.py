@@ -17,14 +17,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from palaver.matching.cut import MessageType
-from palaver.matching.dialogue import MOST_HYPOTHESES, Future
-from palaver.matching.forecaster import Forecast, Forecaster, Hypothesis
-from palaver.matching.positions import Fields
-from palaver.navigation.atlas import DialogueMap, Edge, MapNode
+from palaver.matching.dialogue_automaton import DialogueState, LoopFields
+from palaver.matching.dialogue_grammar import MessageType
+from palaver.matching.forecaster import MAX_HYPOTHESES, Forecast, Forecaster, Hypothesis
 from palaver.navigation.coverage import NOTHING
+from palaver.navigation.coverage_views import CoverageViews
+from palaver.navigation.dialogue_map import DialogueMap, Edge, MapNode
 from palaver.navigation.missing_paths import MissingPaths
-from palaver.navigation.views import Views
 from palaver.trees.node import Node
 
 
@@ -47,7 +46,7 @@ class BeliefState:
     """The hypotheses of the present session."""
 
     def __init__(
-        self, forecaster: Forecaster, dialogue_map: DialogueMap, missing_paths: MissingPaths, views: Views
+        self, forecaster: Forecaster, dialogue_map: DialogueMap, missing_paths: MissingPaths, views: CoverageViews
     ) -> None:
         self._dialogue = forecaster.compiled
         self._counts_rounds = forecaster.positions.has_computed_loops
@@ -78,7 +77,7 @@ class BeliefState:
         """Note a message of any party. Return the edges that explain it, the preferred first."""
         self._views.note_message(move, node)
         self._forecast_hypotheses = after.hypotheses
-        fields: dict[Future, Fields | None] = {}
+        fields: dict[DialogueState, LoopFields | None] = {}
         if self._counts_rounds:
             fields = {hypothesis.future: hypothesis.fields for hypothesis in before.hypotheses}
         if len(self.hypotheses) == 1:
@@ -90,7 +89,7 @@ class BeliefState:
                 self.hypotheses = (MapHypothesis(edges[0].to),)
                 self.tentative = {}
                 return edges
-        found: dict[Future, MapHypothesis] = {}
+        found: dict[DialogueState, MapHypothesis] = {}
         for hypothesis in self.hypotheses:
             for edge in self._map.edges_for(hypothesis.map_node, move, fields.get(hypothesis.map_node.future)):
                 is_better = edge.to.future not in found or (planned is not None and edge.is_like(planned))
@@ -107,7 +106,7 @@ class BeliefState:
                 self.tentative = {}
         others = [hypothesis for hypothesis in found.values() if hypothesis is not first]
         survived = first is not None
-        self.hypotheses = ((first,) if first is not None else ()) + tuple(others)[: MOST_HYPOTHESES - 1]
+        self.hypotheses = ((first,) if first is not None else ()) + tuple(others)[: MAX_HYPOTHESES - 1]
         edges = tuple(_latest(hypothesis).edge for hypothesis in self.hypotheses)
         self._count(survived)
         return edges

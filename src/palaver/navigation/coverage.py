@@ -18,12 +18,12 @@ from functools import cached_property
 from itertools import islice
 from typing import TypeAlias, assert_never
 
-from palaver.grammar.analyse import reachable
+from palaver.grammar.analysis import reachable
 from palaver.grammar.ir import Grammar
-from palaver.grammar.names import label_of, names_in
-from palaver.grammar.regex import compile_pattern
+from palaver.regular.regex import compile_pattern
 from palaver.spec.ast import Bit, Choice, Expr, Literal, Pattern, Permutation, Ref, Repeat
 from palaver.spec.ast import Sequence as SequenceExpr
+from palaver.spec.traversal import names_in, terminal_label
 from palaver.trees.node import Leaf, Node, Part
 
 NOTHING = 0
@@ -200,12 +200,12 @@ class _TerminalLabels:
         while stack:
             match stack.pop():
                 case Literal(value) | Bit(value) as terminal:
-                    label = label_of(terminal)
+                    label = terminal_label(terminal)
                     self._known[type(value), value] = label
                     if isinstance(value, str):  # in a binary tree, text is its bytes
                         self._known.setdefault((bytes, value.encode("utf-8", "surrogateescape")), label)
                 case Pattern(source) as terminal:
-                    self._patterns.append((label_of(terminal), source))
+                    self._patterns.append((terminal_label(terminal), source))
                 case SequenceExpr(parts) | Permutation(parts) | Choice(parts):
                     stack.extend(reversed(parts))
                 case Repeat(inner):

@@ -12,12 +12,12 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from palaver.chance import Chance
-from palaver.grammar.analyse import reachable
-from palaver.matching.cut import Dialogue
+from palaver.grammar.analysis import reachable
+from palaver.matching.dialogue_grammar import DialogueGrammar
 from palaver.navigation.coverage import KPath
 from palaver.navigation.goals import GoalProgress
 from palaver.navigation.navigation_limits import MAX_DRAWS_OF_TARGET
+from palaver.random_source import RandomSource
 
 
 class CoverageTarget(NamedTuple):
@@ -30,7 +30,7 @@ class CoverageTarget(NamedTuple):
 class TargetSelector:
     """Draws targets. Missing paths are counted once, and counted down as they are covered."""
 
-    def __init__(self, goal_progress: GoalProgress, dialogue: Dialogue, chance: Chance) -> None:
+    def __init__(self, goal_progress: GoalProgress, dialogue: DialogueGrammar, chance: RandomSource) -> None:
         self._goal = goal_progress
         self._chance = chance
         self._messages = tuple(dict.fromkeys(move.symbol for move in dialogue.messages))

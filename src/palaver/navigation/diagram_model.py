@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
-from palaver.matching.cut import MessageType
-from palaver.navigation.statemap import DiagramState, DialogueTransition, StateMap
-from palaver.navigation.views import Views
+from palaver.matching.dialogue_grammar import MessageType
+from palaver.navigation.coverage_views import CoverageViews
+from palaver.navigation.dialogue_states import DiagramState, DialogueStateMachine, DialogueTransition
 
 
 class Ink(Enum):
@@ -57,7 +57,7 @@ class Diagram:
     remarks: tuple[str, ...] = ()
 
 
-def diagram(states: StateMap, views: Views | None = None, *, is_folded: bool = True) -> Diagram:
+def diagram(states: DialogueStateMachine, views: CoverageViews | None = None, *, is_folded: bool = True) -> Diagram:
     """Make the diagram of a state machine. With `views` of the same machine, colours show the coverage."""
     between = set(_between(states)) if is_folded else set()
     shown = [state for state in states.states if state not in between]
@@ -76,7 +76,7 @@ def diagram(states: StateMap, views: Views | None = None, *, is_folded: bool = T
     return Diagram(boxes, arrows, remarks)
 
 
-def _between(states: StateMap) -> Iterator[DiagramState]:
+def _between(states: DialogueStateMachine) -> Iterator[DiagramState]:
     """The states that are inside of an arrow in the folded form."""
     ways_in = Counter(transition.target for transition in states.transitions)
     ways_out = Counter(transition.source for transition in states.transitions)
@@ -85,7 +85,7 @@ def _between(states: StateMap) -> Iterator[DiagramState]:
             yield state
 
 
-def _chains(states: StateMap, between: set[DiagramState]) -> Iterator[list[DialogueTransition]]:
+def _chains(states: DialogueStateMachine, between: set[DiagramState]) -> Iterator[list[DialogueTransition]]:
     following = {each.source: each for each in states.transitions if each.source in between}
     for transition in states.transitions:
         if transition.source in between:
@@ -96,13 +96,13 @@ def _chains(states: StateMap, between: set[DiagramState]) -> Iterator[list[Dialo
         yield chain
 
 
-def _state_ink(state: DiagramState, views: Views | None) -> Ink:
+def _state_ink(state: DiagramState, views: CoverageViews | None) -> Ink:
     if views is None:
         return Ink.PLAIN
     return Ink.COVERED if views.state_counts[state] else Ink.MISSED
 
 
-def _chain_ink(chain: list[DialogueTransition], views: Views | None) -> Ink:
+def _chain_ink(chain: list[DialogueTransition], views: CoverageViews | None) -> Ink:
     if views is None:
         return Ink.PLAIN
     covered = [views.transition_counts[transition] > 0 for transition in chain]

@@ -11,12 +11,12 @@ from collections.abc import Collection, Iterator, Mapping
 from enum import Enum
 from functools import cached_property
 
-from palaver.grammar.analyse import reachable
-from palaver.matching.cut import Dialogue
+from palaver.grammar.analysis import reachable
+from palaver.matching.dialogue_grammar import DialogueGrammar
 from palaver.navigation.coverage import NOTHING, Coverage, KPath, KPaths
 
 
-class Goal(Enum):
+class CoverageGoal(Enum):
     """A set of k-paths that a run is to cover; each contains the ones before it."""
 
     INPUTS = "inputs"
@@ -24,10 +24,10 @@ class Goal(Enum):
     ALL = "all"
 
 
-class Goals:
+class GoalMembership:
     """Tells which goals a path belongs to."""
 
-    def __init__(self, paths: KPaths, dialogue: Dialogue, ours: Collection[str]) -> None:
+    def __init__(self, paths: KPaths, dialogue: DialogueGrammar, ours: Collection[str]) -> None:
         self._paths = paths
         self._states = dialogue.states
         below = paths.below
@@ -48,38 +48,38 @@ class Goals:
             child for children in self._onward.values() for child in children if child not in below
         )
 
-    def of(self, path: KPath) -> Goal:
+    def of(self, path: KPath) -> CoverageGoal:
         """The smallest goal that a path belongs to."""
         if path[0] in self._inputs:
-            return Goal.INPUTS
+            return CoverageGoal.INPUTS
         onward: Collection[str] = path[:1]
         for name in path:
             if name not in onward:
-                return Goal.ALL
+                return CoverageGoal.ALL
             if name not in self._states:
-                return Goal.STATES if name in self._inputs or name in self._beside else Goal.ALL
+                return CoverageGoal.STATES if name in self._inputs or name in self._beside else CoverageGoal.ALL
             onward = self._onward[name]
-        return Goal.STATES
+        return CoverageGoal.STATES
 
-    def contains(self, goal: Goal, path: KPath) -> bool:
-        order = list(Goal)
+    def contains(self, goal: CoverageGoal, path: KPath) -> bool:
+        order = list(CoverageGoal)
         return order.index(self.of(path)) <= order.index(goal)
 
-    def count(self, goal: Goal) -> int:
+    def count(self, goal: CoverageGoal) -> int:
         """The number of paths of a goal, without making them."""
-        if goal is Goal.ALL:
+        if goal is CoverageGoal.ALL:
             return self._paths.count()
         below = self._paths.below
         names = self._paths.names
         # By first name: all walks of some length, and those that lead through states into our messages.
         walks = dict.fromkeys(names, 1)
-        through = {name: int(self.of((name,)) is not Goal.ALL) for name in names}
+        through = {name: int(self.of((name,)) is not CoverageGoal.ALL) for name in names}
         total = 0
         for _ in range(self._paths.k):
             for name in names:
                 if name in self._inputs:
                     total += walks[name]
-                elif goal is Goal.STATES:
+                elif goal is CoverageGoal.STATES:
                     total += through[name]
             walks = {name: sum(walks[child] for child in below.get(name, ())) for name in names}
             through = {
@@ -94,7 +94,7 @@ class Goals:
 class GoalProgress:
     """The relevant coverage states of one goal, and the number of its paths that were covered."""
 
-    def __init__(self, coverage: Coverage, goals: Goals, goal: Goal) -> None:
+    def __init__(self, coverage: Coverage, goals: GoalMembership, goal: CoverageGoal) -> None:
         self.coverage = coverage
         self.goal = goal
         self._goals = goals
@@ -105,7 +105,7 @@ class GoalProgress:
     @property
     def reached(self) -> int:
         """The number of covered paths of the goal. New paths are counted on demand."""
-        if self.goal is Goal.ALL:
+        if self.goal is CoverageGoal.ALL:
             return len(self.coverage)
         new = self.coverage.covered(self._counted)
         self._reached += sum(self._goals.contains(self.goal, path) for path in new)
@@ -114,7 +114,7 @@ class GoalProgress:
 
     def relevant(self, state: int) -> int:
         """The state of the longest suffix in the goal; `NOTHING`, which is always covered, if there is none."""
-        if self.goal is Goal.ALL:
+        if self.goal is CoverageGoal.ALL:
             return state
         suffix = self._relevant.get(state)
         if suffix is None:
@@ -136,22 +136,22 @@ class GoalProgress:
 class GoalCounts:
     """The number of covered paths of each goal. New paths are counted on demand."""
 
-    def __init__(self, coverage: Coverage, goals: Goals) -> None:
+    def __init__(self, coverage: Coverage, goals: GoalMembership) -> None:
         self._coverage = coverage
         self._goals = goals
-        self._reached = dict.fromkeys(Goal, 0)  # by the smallest goal of each path
+        self._reached = dict.fromkeys(CoverageGoal, 0)  # by the smallest goal of each path
         self._counted = 0
 
     @cached_property
-    def _totals(self) -> Mapping[Goal, int]:
-        return {goal: self._goals.count(goal) for goal in Goal}
+    def _totals(self) -> Mapping[CoverageGoal, int]:
+        return {goal: self._goals.count(goal) for goal in CoverageGoal}
 
-    def __iter__(self) -> Iterator[tuple[Goal, int, int]]:
+    def __iter__(self) -> Iterator[tuple[CoverageGoal, int, int]]:
         """Each goal, the number of its covered paths, and the number of its paths."""
         for path in self._coverage.covered(self._counted):
             self._reached[self._goals.of(path)] += 1
         self._counted = len(self._coverage)
         reached = 0
-        for goal in Goal:
+        for goal in CoverageGoal:
             reached += self._reached[goal]
             yield goal, reached, self._totals[goal]

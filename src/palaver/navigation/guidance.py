@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from palaver.chance import Chance
 from palaver.errors import PalaverError
-from palaver.navigation.atlas import DialogueMap
 from palaver.navigation.belief_state import BeliefState
 from palaver.navigation.coverage import Coverage, KPaths
+from palaver.navigation.coverage_file import add_paths, paths_as_data
 from palaver.navigation.coverage_targets import TargetSelector
-from palaver.navigation.goals import Goal, GoalCounts, GoalProgress, Goals
+from palaver.navigation.coverage_views import CoverageViews
+from palaver.navigation.dialogue_map import DialogueMap
+from palaver.navigation.dialogue_states import DialogueStateMachine
+from palaver.navigation.goals import CoverageGoal, GoalCounts, GoalMembership, GoalProgress
 from palaver.navigation.guided_strategy import GuidedStrategy
 from palaver.navigation.missing_paths import MissingPaths
 from palaver.navigation.navigator import TargetNavigator
@@ -18,48 +20,52 @@ from palaver.navigation.peer_model import PeerModel
 from palaver.navigation.random_walk import RandomWalk
 from palaver.navigation.reasons import Reason, ReasonFinder
 from palaver.navigation.route_planner import RoutePlanner
-from palaver.navigation.statemap import StateMap
 from palaver.navigation.steering import PayloadSteering
-from palaver.navigation.store import add_paths, paths_as_data
-from palaver.navigation.views import Views
-from palaver.session.play import Play
+from palaver.random_source import RandomSource
+from palaver.session.setup import SessionSetup
 
 
 class Guidance:
     """Everything that the sessions of one run share."""
 
     def __init__(
-        self, play: Play, chance: Chance, *, k: int = 5, goal: Goal = Goal.ALL, follows_the_paper: bool = False
+        self,
+        play: SessionSetup,
+        chance: RandomSource,
+        *,
+        k: int = 5,
+        goal: CoverageGoal = CoverageGoal.ALL,
+        follows_the_paper: bool = False,
     ) -> None:
         forecaster, grammar = play.forecaster, play.spec.grammar
         self.dialogue = forecaster.dialogue
         self.paths = KPaths(grammar, k)
         self.coverage = Coverage(self.paths)
-        self.goals = Goals(self.paths, self.dialogue, play.ours)
-        self.aim = GoalProgress(self.coverage, self.goals, goal)
-        self.standing = GoalCounts(self.coverage, self.goals)
-        self.views = Views(play.spec.analysis, StateMap(forecaster))
-        missing_paths = MissingPaths(self.aim)
-        self.atlas = DialogueMap(forecaster, self.coverage, play.ours)
+        self.goals = GoalMembership(self.paths, self.dialogue, play.ours)
+        self.goal_progress = GoalProgress(self.coverage, self.goals, goal)
+        self.goal_counts = GoalCounts(self.coverage, self.goals)
+        self.views = CoverageViews(play.spec.analysis, DialogueStateMachine(forecaster))
+        missing_paths = MissingPaths(self.goal_progress)
+        self.dialogue_map = DialogueMap(forecaster, self.coverage, play.ours)
         self.ours, self.peer = PeerModel(self.paths), PeerModel(self.paths)
-        self.planner = RoutePlanner(self.atlas, self.aim, missing_paths, self.ours, self.peer)
+        self.planner = RoutePlanner(self.dialogue_map, self.goal_progress, missing_paths, self.ours, self.peer)
         self.scheme: RoutePlanner | TargetNavigator = self.planner
         self._selector: TargetSelector | None = None
         if follows_the_paper:
-            self._selector = selector = TargetSelector(self.aim, self.dialogue, chance / "targets")
+            self._selector = selector = TargetSelector(self.goal_progress, self.dialogue, chance / "targets")
             self.scheme = TargetNavigator(selector, self.planner, forecaster, grammar)
-        if goal is not Goal.ALL:
-            missing_paths = MissingPaths(GoalProgress(self.coverage, self.goals, Goal.ALL))
-        belief = BeliefState(forecaster, self.atlas, missing_paths, self.views)
-        steering = PayloadSteering(self.aim, chance / "steering")
-        self.guide = GuidedStrategy(self.planner, self.scheme, belief, steering, chance / "guide")
-        self.walker = RandomWalk(belief, chance / "walker")
+        if goal is not CoverageGoal.ALL:
+            missing_paths = MissingPaths(GoalProgress(self.coverage, self.goals, CoverageGoal.ALL))
+        belief = BeliefState(forecaster, self.dialogue_map, missing_paths, self.views)
+        steering = PayloadSteering(self.goal_progress, chance / "steering")
+        self.guided_strategy = GuidedStrategy(self.planner, self.scheme, belief, steering, chance / "guide")
+        self.random_walk = RandomWalk(belief, chance / "walker")
 
-    def ask_again(self) -> None:
+    def retry_given_up(self) -> None:
         """Try again what was given up, with more patience."""
         self.ours.patience *= 2
-        self.planner.ask_again()
-        self.guide.is_done = False
+        self.planner.retry_given_up()
+        self.guided_strategy.is_done = False
 
     def reasons(self) -> list[Reason]:
         """The reasons why paths are missing."""
@@ -76,7 +82,7 @@ class Guidance:
             "views": self.views.as_data(),
         }
 
-    def go_on_from(self, data: dict[str, Any]) -> None:
+    def resume_from(self, data: dict[str, Any]) -> None:
         """Continue from the observations of another run.
 
         :raises PalaverError: the data is not in the form of `as_data`

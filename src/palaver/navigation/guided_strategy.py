@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from palaver.chance import Chance
 from palaver.matching.forecaster import Forecast, MessageType
 from palaver.navigation.a_star import PlanningContext, PlanStep
-from palaver.navigation.atlas import HANG_UP, SILENCE, Edge, MapNode
 from palaver.navigation.belief_state import BeliefState
+from palaver.navigation.dialogue_map import HANG_UP, SILENCE, Edge, MapNode
 from palaver.navigation.navigation_limits import MAX_NODES_TO_END, MAX_PLANS_PER_MESSAGE
 from palaver.navigation.navigator import TargetNavigator
 from palaver.navigation.route_planner import RoutePlan, RoutePlanner
 from palaver.navigation.steering import PayloadSteering
-from palaver.session.player import WAIT, Choice
+from palaver.random_source import RandomSource
+from palaver.session.strategy import WAIT, StrategyChoice
 from palaver.trees.node import Node
 
 
@@ -31,10 +31,10 @@ class GuidedStrategy:
         scheme: RoutePlanner | TargetNavigator,
         belief: BeliefState,
         steering: PayloadSteering,
-        chance: Chance,
+        chance: RandomSource,
     ) -> None:
         self.steering = steering
-        self.superposition = belief
+        self.belief = belief
         self.is_done = False  # nothing is left to plan for
         self.plan: RoutePlan | None = None
         self.explain: Callable[[str], None] | None = None  # called with each plan and its reason
@@ -53,14 +53,14 @@ class GuidedStrategy:
 
     def begin(self) -> None:
         """Begin another session."""
-        self.superposition.begin()
+        self.belief.begin()
         self._last = ""
         self._possible = ()
         self._refused = {}
         if self._steps and isinstance(self._steps[0], Edge) and self._steps[0].source is not self._map.beginning:
             self._drop("the conversation has ended before")
 
-    def choose(self, moves: Sequence[MessageType], forecast: Forecast, can_end: bool) -> Choice:
+    def choose(self, moves: Sequence[MessageType], forecast: Forecast, can_end: bool) -> StrategyChoice:
         """Choose our next message by the plan."""
         self._planned = None
         for _ in range(MAX_PLANS_PER_MESSAGE):
@@ -101,7 +101,7 @@ class GuidedStrategy:
         if not is_ours:
             self._peer.note_answer(self._last, self._possible or self._answers(before), move.symbol)
         self._possible = self._answers(after)
-        edges = self.superposition.advance(move, node, before, after, planned)
+        edges = self.belief.advance(move, node, before, after, planned)
         is_new = len(coverage) > covered
         if is_new or any(self._planner.missing_paths.has_missing(edge.state) for edge in edges):
             (self._planner.ours if is_ours else self._peer).note_content(node)
@@ -116,7 +116,7 @@ class GuidedStrategy:
 
     def ended(self, can_end: bool) -> None:
         """Note that the session is over, and whether the grammar allows it to end there."""
-        self._planner.note_lost(self.superposition.end(can_end))
+        self._planner.note_lost(self.belief.end(can_end))
         if not can_end:
             self._diverge("the conversation broke off")
         elif HANG_UP in self._possible and len(self._possible) > 1:
@@ -128,10 +128,10 @@ class GuidedStrategy:
     # --- Plans --------------------------------------------------------------------------------------------------------
 
     def _make_plan(self) -> bool:
-        nodes = [each.map_node for each in self.superposition.hypotheses]
+        nodes = [each.map_node for each in self.belief.hypotheses]
         if not nodes:
             return False
-        context = PlanningContext(self._last, self.superposition.tentative, self._refused)
+        context = PlanningContext(self._last, self.belief.tentative, self._refused)
         # The preferred hypothesis comes first, so that what it has covered is not lost.
         self.plan = self._scheme.plan(nodes[:1], context) if len(nodes) > 1 else None
         if self.plan is None:
@@ -152,7 +152,7 @@ class GuidedStrategy:
         return f"target {target}; plan {steps} (gain {plan.gain:.1f}, cost {plan.cost:.1f})"
 
     def _is_here(self, edge: Edge) -> bool:
-        return any(each.map_node is edge.source for each in self.superposition.hypotheses)
+        return any(each.map_node is edge.source for each in self.belief.hypotheses)
 
     def _drop(self, why: str) -> None:
         self._tell(f"planned anew: {why}")
@@ -188,7 +188,7 @@ class GuidedStrategy:
 
     # --- The end ------------------------------------------------------------------------------------------------------
 
-    def _choose_way_to_end(self, moves: Sequence[MessageType], can_end: bool) -> Choice:
+    def _choose_way_to_end(self, moves: Sequence[MessageType], can_end: bool) -> StrategyChoice:
         """End the session here if that is possible, else on the shortest way."""
         if can_end:
             return None
@@ -196,7 +196,7 @@ class GuidedStrategy:
         edge = self._first_edge_to_end(allowed)
         if edge is None:
             move = self._chance.pick(allowed)
-            edges = self.superposition.edges(move)
+            edges = self.belief.edges(move)
             if not edges:
                 return move
             edge = edges[0]
@@ -204,7 +204,7 @@ class GuidedStrategy:
 
     def _first_edge_to_end(self, moves: Sequence[MessageType]) -> Edge | None:
         """Return the first edge of a shortest way to the end, by breadth-first search; None if none was found."""
-        starts = [each.map_node for each in self.superposition.hypotheses]
+        starts = [each.map_node for each in self.belief.hypotheses]
         found: dict[MapNode, Edge | None] = dict.fromkeys(starts)
         todo = list(starts)
         for node in todo:

@@ -12,12 +12,12 @@ from collections import deque
 from collections.abc import Sequence
 
 from palaver.grammar.ir import Grammar
-from palaver.matching.dialogue import Future
+from palaver.matching.dialogue_automaton import DialogueState
 from palaver.matching.forecaster import Forecaster
 from palaver.navigation.a_star import AStar, PlanningContext
-from palaver.navigation.atlas import DialogueMap, Edge, MapNode
 from palaver.navigation.coverage import Coverage, KPath, KPaths
 from palaver.navigation.coverage_targets import CoverageTarget, TargetSelector
+from palaver.navigation.dialogue_map import DialogueMap, Edge, MapNode
 from palaver.navigation.navigation_limits import MAX_NODES_OF_TARGET_SEARCH, MAX_NODES_WITH_TARGET_DISTANCE
 from palaver.navigation.route_planner import RoutePlan, RoutePlanner
 
@@ -32,8 +32,10 @@ class TargetNavigator:
         self._map = planner.dialogue_map
         self._forecaster = forecaster
         self._grammar = grammar
-        self._distances: dict[str, dict[Future, int]] = {}
-        self._edges: list[tuple[Future, Edge | None, Future]] = []  # of the map of k = 1; None: the session ends
+        self._distances: dict[str, dict[DialogueState, int]] = {}
+        self._edges: list[
+            tuple[DialogueState, Edge | None, DialogueState]
+        ] = []  # of the map of k = 1; None: the session ends
         self._is_complete = True
         self.a_star = AStar(self._map, planner.possible_edges, MAX_NODES_OF_TARGET_SEARCH, counts_messages=True)
 
@@ -68,7 +70,7 @@ class TargetNavigator:
         walks, length = self._map.coverage.walks, len(target.path)
         return any(walks[state][-length:] == target.path for state in edge.states)
 
-    def _distances_to(self, symbol: str) -> dict[Future, int]:
+    def _distances_to(self, symbol: str) -> dict[DialogueState, int]:
         if not self._edges:
             self._explore()
         if symbol not in self._distances:
@@ -88,10 +90,10 @@ class TargetNavigator:
                 self._edges.append((node.future, None, small_map.beginning.future))
         self._symbols = coverage.walks
 
-    def _search_backwards(self, symbol: str) -> dict[Future, int]:
-        distances: dict[Future, int] = {}
-        before: dict[Future, list[tuple[Future, int]]] = {}
-        todo: deque[Future] = deque()
+    def _search_backwards(self, symbol: str) -> dict[DialogueState, int]:
+        distances: dict[DialogueState, int] = {}
+        before: dict[DialogueState, list[tuple[DialogueState, int]]] = {}
+        todo: deque[DialogueState] = deque()
         goal: KPath = (symbol,)
         for source, edge, to in self._edges:
             before.setdefault(to, []).append((source, 0 if edge is None else 1))

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from palaver.chance import Chance
 from palaver.matching.forecaster import Forecast, MessageType
 from palaver.navigation.belief_state import BeliefState
-from palaver.session.player import RandomPlayer
+from palaver.random_source import RandomSource
+from palaver.session.strategy import RandomStrategy
 from palaver.trees.node import Node
 
 
-class RandomWalk(RandomPlayer):
+class RandomWalk(RandomStrategy):
     """The random strategy for all sessions of a run."""
 
-    def __init__(self, belief: BeliefState, chance: Chance) -> None:
+    def __init__(self, belief: BeliefState, chance: RandomSource) -> None:
         super().__init__(chance)
         self._belief = belief
         self._chances = chance

@@ -22,7 +22,7 @@ from heapq import heapify, heappop, heappush
 from typing import Any
 
 from palaver.navigation.a_star import RESET_COST, SESSION_END, AStar, PlanningContext, PlanStep, StepChain, steps_of
-from palaver.navigation.atlas import DialogueMap, Edge, MapNode
+from palaver.navigation.dialogue_map import DialogueMap, Edge, MapNode
 from palaver.navigation.goals import GoalProgress
 from palaver.navigation.missing_paths import MissingPaths
 from palaver.navigation.navigation_limits import (
@@ -99,7 +99,7 @@ class RoutePlanner:
         for state in states:
             self._lost[state] = self._lost.get(state, 0) + 1
 
-    def ask_again(self) -> None:
+    def retry_given_up(self) -> None:
         """Try again what was given up, with twice the patience."""
         self.peer.patience *= 2
         self._fruitless.clear()

@@ -23,10 +23,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
-from palaver.chance import Chance
 from palaver.navigation.coverage import NOTHING
 from palaver.navigation.goals import GoalProgress
 from palaver.navigation.navigation_limits import MAX_FRUITLESS_STEERING, MAX_STEERED_ATTEMPTS
+from palaver.random_source import RandomSource
 
 # The distance where nothing is missing.
 _UNREACHABLE = 1_000_000
@@ -35,7 +35,7 @@ _UNREACHABLE = 1_000_000
 class PayloadSteering:
     """Steers towards the missing paths of a goal. Set `state`, the one of the parent, before each message."""
 
-    def __init__(self, goal_progress: GoalProgress, chance: Chance) -> None:
+    def __init__(self, goal_progress: GoalProgress, chance: RandomSource) -> None:
         self._is_covered = goal_progress.coverage.is_covered
         self._step = goal_progress.coverage.step
         self._relevant = goal_progress.relevant

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from math import inf
 
-from palaver.chance import Chance
+from palaver.random_source import RandomSource
 from palaver.regular.regular_limits import MAX_SPLIT_GUESSES
 
 # To find this many runs of bits in a mask, its text is searched.
@@ -86,7 +86,7 @@ class IteratedSums:
             mask = self._masks[count] = self._sums.sums(self.mask(half), self.mask(count - half))
         return mask
 
-    def share_out(self, amount: int, count: int, chance: Chance) -> list[int]:
+    def share_out(self, amount: int, count: int, chance: RandomSource) -> list[int]:
         """Amounts of `count` items that are `amount` together."""
         least = lowest(self._each)
         shares: list[int] = []
@@ -105,7 +105,7 @@ class IteratedSums:
         return shares
 
 
-def split(left: int, right: int, amount: int, ratio: float, chance: Chance) -> int:
+def split(left: int, right: int, amount: int, ratio: float, chance: RandomSource) -> int:
     """A share of `amount` for the left, such that the right can have the rest.
 
     The right gets `ratio` times as much on average, if everything is possible. `amount` must be possible for both.

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeAlias, assert_never
 
-from palaver.chance import Chance
+from palaver.random_source import RandomSource
 from palaver.regular.automaton import AutomatonState
 from palaver.regular.charset import CharSet, drawable, listed
 from palaver.regular.expression import Alternation, CharacterClass, Concatenation, RegularExpression, Repetition
@@ -34,7 +34,7 @@ class CharacterPool:
         is_even = 256 % len(drawn) == 0 and drawn[-1] < "\u0100"
         return CharacterPool(chars, every, drawn, bytes(map(ord, drawn)) * (256 // len(drawn)) if is_even else None)
 
-    def several(self, count: int, chance: Chance) -> str:
+    def several(self, count: int, chance: RandomSource) -> str:
         """So many characters, each drawn on its own."""
         if len(self.drawn) == 1:
             return self.drawn[0] * count

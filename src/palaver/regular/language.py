@@ -49,13 +49,13 @@ class Language:
     """All words of a regular expression. Words are str: bytes are seen as latin-1 characters, bits as '0' and '1'."""
 
     unit: Unit
-    outline: RegularExpression | None = field(repr=False)  # None: there are no words
+    expression: RegularExpression | None = field(repr=False)  # None: there are no words
     # What others have worked out about the language, by the class that keeps it, so that all can share it.
     kept: dict[type, Any] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
     def _lengths(self) -> tuple[int, int | None]:
-        return (0, 0) if self.outline is None else length_range(self.outline)
+        return (0, 0) if self.expression is None else length_range(self.expression)
 
     @property
     def shortest(self) -> int:
@@ -73,12 +73,12 @@ class Language:
 
     @cached_property
     def automaton(self) -> Automaton:
-        return Automaton(self.outline)
+        return Automaton(self.expression)
 
     @cached_property
     def classes(self) -> tuple[CharSet, ...]:
         """The sets of characters that the language is made of, each once."""
-        return () if self.outline is None else tuple(dict.fromkeys(character_sets(self.outline)))
+        return () if self.expression is None else tuple(dict.fromkeys(character_sets(self.expression)))
 
     @cached_property
     def characters(self) -> CharSet:

@@ -54,7 +54,7 @@ class LanguageFacts:
     @cached_property
     def runs(self) -> CharacterRuns | None:
         """The words as runs of independent characters, if they are that."""
-        return None if self.language.outline is None else runs_of(self.language.outline)
+        return None if self.language.expression is None else runs_of(self.language.expression)
 
     @cached_property
     def relaxed(self) -> Language:
@@ -69,7 +69,7 @@ class LanguageFacts:
 
     def lengths(self, query: LengthQuery) -> FoundLengths:
         language = self.language
-        if language.outline is not None and language.shortest == language.longest:
+        if language.expression is not None and language.shortest == language.longest:
             is_wanted = query.least <= language.shortest and (query.most is None or language.shortest <= query.most)
             return FoundLengths((language.shortest,) if is_wanted else (), True)
         if query not in self._lengths:
@@ -81,7 +81,7 @@ class LanguageFacts:
     def mask(self, upto: int) -> int:
         """The possible lengths as a bit set, at least up to a certain one."""
         size = max(_FIRST_SIZE, upto.bit_length())
-        expression = self.language.outline
+        expression = self.language.expression
         if size not in self._masks and expression is not None:
             self._masks[size] = length_set(expression, BoundedSums((1 << size) - 1))
         return self._masks.get(size, 0)
@@ -93,7 +93,7 @@ def find_lengths(
     """The lengths of words; `mask` gives those up to a certain one, `is_over` is True if none is larger."""
     first = max(query.least, language.shortest)
     last = min((each for each in (language.longest, query.most) if each is not None), default=None)
-    if language.outline is None or (last is not None and last < first):
+    if language.expression is None or (last is not None and last < first):
         return FoundLengths((), True)
     if max(first, last or 0) > MAX_WORD_LENGTH:
         MAX_WORD_LENGTH.reached()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from palaver.chance import Chance
+from palaver.random_source import RandomSource
 from palaver.regular.automaton import AutomatonState
 from palaver.regular.bitsets import members, repeated
 from palaver.regular.character_runs import CharacterPool
@@ -111,7 +111,7 @@ class Reachability:
 
     # --- words too long to be counted ---------------------------------------------------------------------------------
 
-    def walk(self, start: ProductState, chance: Chance) -> str | None:
+    def walk(self, start: ProductState, chance: RandomSource) -> str | None:
         """A random word, found by a random walk with backtracking; None if none was found."""
         self._left = int(MAX_PRODUCT_STATES)
         try:
@@ -120,7 +120,7 @@ class Reachability:
             MAX_PRODUCT_STATES.reached()
             return None
 
-    def _walk(self, start: ProductState, chance: Chance) -> str | None:
+    def _walk(self, start: ProductState, chance: RandomSource) -> str | None:
         known, chars = self._known, [""]
         path = [(start, self._options(start))]
         while path:
@@ -150,5 +150,5 @@ class Reachability:
         )
 
 
-def _pick_weighted(weights: list[int], chance: Chance) -> int:
+def _pick_weighted(weights: list[int], chance: RandomSource) -> int:
     return 0 if len(weights) == 1 else chance.stream.choices(range(len(weights)), weights)[0]

@@ -81,12 +81,12 @@ class Regex:
         """Return True if the pattern matches exactly `text`; anchors and look-around see nothing else."""
         return self._fullmatch(text) is not None
 
-    def outline(self, alphabet: CharSet) -> RegularExpression | None:
+    def expression(self, alphabet: CharSet) -> RegularExpression | None:
         """An expression that accepts what the pattern matches, or more if it is not plain; None if that is nothing."""
         return _widened(self.syntax, alphabet)
 
     def _automaton(self, alphabet: CharSet) -> Automaton:
-        return Automaton(self.outline(alphabet))
+        return Automaton(self.expression(alphabet))
 
 
 @cache

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, assert_never, cast
 
-from palaver.chance import Chance
+from palaver.random_source import RandomSource
 from palaver.regular.charset import BYTES, EVERY, CharSet, drawable, listed
 from palaver.regular.expression import Alternation, Concatenation, Repetition
 from palaver.regular.regex import Regex
@@ -19,20 +19,20 @@ from palaver.regular.regular_limits import MAX_PATTERN_TRIES
 
 # Text is drawn as str, anything binary as bytes; the two never mix in one pattern.
 TextOrBytes: TypeAlias = str | bytes
-Draw: TypeAlias = Callable[[Chance], Any]
+Draw: TypeAlias = Callable[[RandomSource], Any]
 
 
 class NoSuchString(Exception):
     """No string of the pattern was found."""
 
 
-def compile_draw(regex: Regex, *, binary: bool, most: int) -> Callable[[Chance], TextOrBytes]:
+def compile_draw(regex: Regex, *, binary: bool, most: int) -> Callable[[RandomSource], TextOrBytes]:
     """A function that draws a string of the pattern; unbounded repetition stops `most` above its least count."""
     draw = _SamplerBuilder(binary, most).draw_of(regex.syntax)
     if regex.is_plain:
         return draw
 
-    def checked(chance: Chance) -> TextOrBytes:
+    def checked(chance: RandomSource) -> TextOrBytes:
         for _ in range(MAX_PATTERN_TRIES):
             text = draw(chance)
             if regex.matches(text.decode("latin-1") if binary else text):
@@ -91,7 +91,7 @@ class _SamplerBuilder:
         if number is None:
             return draw
 
-        def remembered(chance: Chance) -> TextOrBytes:
+        def remembered(chance: RandomSource) -> TextOrBytes:
             text: TextOrBytes = draw(chance)
             groups[number] = text
             return text
@@ -109,7 +109,7 @@ class _SamplerBuilder:
         draw = self.draw_of(body)
         join: Any = self._empty.join
 
-        def several(chance: Chance) -> Any:
+        def several(chance: RandomSource) -> Any:
             drawn = chance.random()
             count = least + int((drawn * drawn if unbounded else drawn) * spread)
             return join([draw(chance) for _ in range(count)])
@@ -127,7 +127,7 @@ class _SamplerBuilder:
         return lambda chance: pool[int(chance.random() * size)]
 
 
-def _nothing(chance: Chance) -> str:
+def _nothing(chance: RandomSource) -> str:
     raise NoSuchString
 
 
@@ -141,7 +141,7 @@ def _byte_table(chars: CharSet) -> bytes | None:
 
 
 def _run_of(table: bytes, least: int, spread: int, *, unbounded: bool, binary: bool) -> Draw:
-    def run(chance: Chance) -> bytes:
+    def run(chance: RandomSource) -> bytes:
         drawn = chance.random()
         # Squared, so that short runs are usual and long ones still happen.
         count = least + int((drawn * drawn if unbounded else drawn) * spread)

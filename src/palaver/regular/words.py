@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property
 
-from palaver.chance import Chance
+from palaver.random_source import RandomSource
 from palaver.regular.character_runs import CharacterRuns
 from palaver.regular.charset import drawable
 from palaver.regular.conditions import (
@@ -58,7 +58,7 @@ def possible_lengths(language: Language, least: int = 0) -> FoundLengths:
     return _all_words(language).lengths(LengthQuery(least, None, SPREAD))
 
 
-def of_length(language: Language, length: int, chance: Chance) -> str | None:
+def of_length(language: Language, length: int, chance: RandomSource) -> str | None:
     """A random word of exactly this length; None if there is none."""
     return _all_words(language).draw(length, chance)
 
@@ -97,7 +97,7 @@ class Words:
     def _lengths(self) -> FoundLengths:
         return self._words.lengths(self._query)
 
-    def draw(self, chance: Chance) -> str | None:
+    def draw(self, chance: RandomSource) -> str | None:
         """A random word: each length is equally likely, and of that length each word.
 
         None: there is no word of these lengths, or none was found among very many states.
@@ -161,7 +161,7 @@ class _WordSource:
     def lengths(self, query: LengthQuery) -> FoundLengths:
         return self._reachability.lengths(query) if self._conditions else self.facts.lengths(query)
 
-    def draw(self, length: int, chance: Chance) -> str | None:
+    def draw(self, length: int, chance: RandomSource) -> str | None:
         if length > MAX_WORD_LENGTH:
             MAX_WORD_LENGTH.reached()
             return None

@@ -17,7 +17,7 @@ from palaver.campaign.events import (
 from palaver.campaign.run import Campaign
 from palaver.reporting.display import LINE_EVERY_S, LiveDisplay, display_for
 from palaver.reporting.status import Status, counted, paths_of
-from palaver.session.findings import Finding, Said, show_data
+from palaver.session.findings import Finding, SessionMessage, show_data
 
 _COLOURS = ("cyan", "green", "yellow", "magenta", "blue")
 
@@ -67,7 +67,7 @@ class ConsoleReport:
 
     # --- While it lasts -----------------------------------------------------------------------------------------------
 
-    def _show_message(self, message: Said) -> None:
+    def _show_message(self, message: SessionMessage) -> None:
         colour = self._parties.setdefault(message.sender, _COLOURS[len(self._parties) % len(_COLOURS)])
         to = f" -> {message.recipient}" if message.recipient else ""
         click.echo(f"{click.style(message.sender + to, fg=colour)}: {show_data(message.data)}")
@@ -96,13 +96,13 @@ class ConsoleReport:
 
     def _show_coverage(self) -> None:
         guidance = self._campaign.guidance
-        for goal, reached, total in guidance.standing:
+        for goal, reached, total in guidance.goal_counts:
             click.echo(f"covered {reached} of {total} {paths_of(goal, guidance.paths.k)}")
         views = [f"{name} {reached} of {total}" for name, reached, total in guidance.views.summary() if total]
         click.echo(", ".join(views))
 
     def _show_reasons(self) -> None:
-        aim = self._campaign.guidance.aim
+        aim = self._campaign.guidance.goal_progress
         if aim.reached == aim.total or not self._campaign.progress.goal_after:
             return  # nothing is missing, or there was no time to find out why
         reasons = self._campaign.guidance.reasons()

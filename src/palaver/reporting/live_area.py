@@ -45,11 +45,11 @@ class LiveArea:
 
     def _bars(self, status: Status) -> Iterator[Text]:
         guidance = status.campaign.guidance
-        standing = [(goal, f"{reached} of {total}", reached, total) for goal, reached, total in guidance.standing]
+        standing = [(goal, f"{reached} of {total}", reached, total) for goal, reached, total in guidance.goal_counts]
         widest = max(len(told) for _, told, _, _ in standing)
         for goal, told, reached, total in standing:
             told = f" {told.rjust(widest)} {guidance.paths.k}-paths"
-            bar = _labelled(goal.value, "bold" if goal is guidance.aim.goal else "")
+            bar = _labelled(goal.value, "bold" if goal is guidance.goal_progress.goal else "")
             yield self._drawn(bar, reached / total if total else 1.0, len(told)).append(told)
 
     def _drawn(self, bar: Text, part: float, room: int) -> Text:

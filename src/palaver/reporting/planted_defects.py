@@ -12,7 +12,7 @@ from palaver.campaign.run import Campaign
 from palaver.demo.server import ForgetsItsName, KeepsSender, MailSession, TiresOfGuessing
 from palaver.reporting.display import display_for
 from palaver.reporting.status import Status, counted, paths_of
-from palaver.session.findings import Finding, show_data, show_said
+from palaver.session.findings import Finding, show_data, show_message
 
 # The number of messages that are shown of a session, back from the one that matters.
 _MAX_SHOWN = 6
@@ -76,12 +76,12 @@ class DefectReport:
     @property
     def is_as_expected(self) -> bool:
         """True if every defect was found, nothing else, and the whole spec was covered."""
-        aim = self._campaign.guidance.aim
+        aim = self._campaign.guidance.goal_progress
         return aim.reached == aim.total and len(self.found) == len(PLANTED) and not self.others
 
     def _tell_figures(self) -> None:
         campaign = self._campaign
-        aim, progress = campaign.guidance.aim, campaign.progress
+        aim, progress = campaign.guidance.goal_progress, campaign.progress
         said = f"{counted(progress.messages, 'message')} in {counted(progress.sessions, 'session')}"
         click.echo(f"{said}, {campaign.seconds:.1f} s, seed {campaign.seed}")
         click.echo(f"covered {aim.reached} of {aim.total} {paths_of(aim.goal, campaign.guidance.paths.k)} of the spec")
@@ -106,7 +106,7 @@ def _shortened(finding: Finding) -> str:
     """The end of the session, and what was wrong there."""
     said = finding.conversation[-_MAX_SHOWN:]
     lines = ["…"] if len(said) < len(finding.conversation) else []
-    lines += [show_said(each) for each in said]
+    lines += [show_message(each) for each in said]
     lines.append(click.style(f"{finding.party}: {show_data(finding.got)}", fg="red"))
     lines.append(f"expected {' or '.join(finding.expected)}" if finding.expected else finding.message)
     return "\n".join(f"     {line}" for line in lines)

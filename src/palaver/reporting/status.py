@@ -6,7 +6,7 @@ from collections import Counter
 
 from palaver.campaign.events import Event, FindingReported, MessageReceived, MessageSent, SessionStarted
 from palaver.campaign.run import Campaign, Phase
-from palaver.navigation.goals import Goal
+from palaver.navigation.goals import CoverageGoal
 
 
 class Status:
@@ -44,15 +44,15 @@ class Status:
     def target(self) -> str:
         """The path that the current plan aims at; "" without a plan."""
         guidance = self.campaign.guidance
-        if self.campaign.progress.phase is not Phase.GUIDED or guidance.guide.plan is None:
+        if self.campaign.progress.phase is not Phase.GUIDED or guidance.guided_strategy.plan is None:
             return ""
-        return " > ".join(guidance.coverage.walks[guidance.guide.plan.target])
+        return " > ".join(guidance.coverage.walks[guidance.guided_strategy.plan.target])
 
     @property
     def line(self) -> str:
         """The most important figures in one line."""
         guidance = self.campaign.guidance
-        aim = guidance.aim
+        aim = guidance.goal_progress
         covered = f"{aim.reached} of {aim.total} {paths_of(aim.goal, guidance.paths.k)}"
         found = counted(self.findings.total(), "finding")
         return f"{self.sessions}, {counted(self.messages, 'message')}, {covered}, {found}"
@@ -63,6 +63,6 @@ def counted(count: int, what: str) -> str:
     return f"{count} {what}{'s' * (count != 1)}"
 
 
-def paths_of(goal: Goal, k: int) -> str:
+def paths_of(goal: CoverageGoal, k: int) -> str:
     """The unit in which a goal is counted."""
-    return f"{k}-paths" if goal is Goal.ALL else f"{k}-paths of {goal.value}"
+    return f"{k}-paths" if goal is CoverageGoal.ALL else f"{k}-paths of {goal.value}"

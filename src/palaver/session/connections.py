@@ -82,8 +82,8 @@ class Connections:
 
     def closed(self, event: Closed) -> None:
         # A peer that sends no more may still receive, and breaks no rule if it does not: we send what is left to send.
-        is_in_order = event.trouble is None and event.exit_code is None
-        self._states[event.link] = "ended" if is_in_order else "reset" if event.trouble == "reset" else "closed"
+        is_in_order = event.cause is None and event.exit_code is None
+        self._states[event.link] = "ended" if is_in_order else "reset" if event.cause == "reset" else "closed"
 
     # --- States -------------------------------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ How it works
 `handle` takes every event: bytes, connections that open and close, time. It never blocks and knows no clock but the
 times of its events. What came in is read (`receiver`) before anything is sent.
 
-When nothing is left to read and we can send, `wants_to_speak` is true. Then `speak` makes a message that satisfies the
+When nothing is left to read and we can send, `wants_to_send` is true. Then `speak` makes a message that satisfies the
 constraints (`history`), and `commit` sends it, unless something has come in between: then `discard` drops it
 (listen-before-talk, Algorithm 1 of the paper). So a race has only two outcomes, and both are tested in memory.
 
@@ -25,29 +25,29 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, assert_never
 
-from palaver.chance import Chance
 from palaver.compiled.data import as_bytes
 from palaver.errors import ConversionError, PalaverError
-from palaver.grammar.code import SPEC_CODE_RAISES
 from palaver.matching.forecaster import Forecast, MessageType
 from palaver.party import NetworkParty, Party
+from palaver.random_source import RandomSource
 from palaver.session import finding_drafts
-from palaver.session.cast import SELF_STARTING
 from palaver.session.connections import Connections
-from palaver.session.events import Action, Closed, Failed, Input, Listening, Opened, Passed, Received, Secured, Tls
+from palaver.session.events import Action, Closed, Failed, Input, Listening, Opened, Received, Secured, TimePassed, Tls
 from palaver.session.finding_drafts import FindingDraft
-from palaver.session.findings import Finding, Kind, Said, Verdict, verdict_of
+from palaver.session.findings import Finding, FindingKind, SessionMessage, Verdict, verdict_of
 from palaver.session.history import SessionHistory
 from palaver.session.lifecycle import TRANSITIONS, LifecycleError, LifecycleInput, OwnStep, SessionState
-from palaver.session.quiescence import Patience, PeerWait, SessionClock, Timers
+from palaver.session.quiescence import PeerWait, SessionClock, Timeouts, Timers
 from palaver.session.receiver import AcceptedMessage, Receiver
+from palaver.session.roles import SELF_STARTING
 from palaver.session.session_limits import MAX_EXIT_SECONDS
 from palaver.session.setup import SessionSetup
 from palaver.session.strategy import WAIT, Strategy
+from palaver.spec.python_code import SPEC_CODE_RAISES
 from palaver.trees.node import Node
 from palaver.trees.tree import Tree
 
-__all__ = ["Patience", "Session"]
+__all__ = ["Session", "Timeouts"]
 
 _OUR_TURN = (SessionState.OUR_TURN, SessionState.UNANSWERED)
 _NOTHING_MORE = (SessionState.LEAVING, SessionState.OVER)
@@ -57,15 +57,15 @@ class Session:
     """One run of the protocol that a spec describes."""
 
     def __init__(
-        self, setup: SessionSetup, strategy: Strategy, chance: Chance, timeouts: Patience | None = None
+        self, setup: SessionSetup, strategy: Strategy, chance: RandomSource, timeouts: Timeouts | None = None
     ) -> None:
         self.spec = setup.spec
-        self.said: list[Said] = []
+        self.said: list[SessionMessage] = []
         self.findings: list[Finding] = []
-        self.watch: Callable[[Said], None] | None = None
+        self.watch: Callable[[SessionMessage], None] | None = None
         self._state = SessionState.IDLE
         self._strategy = strategy
-        self._timeouts = timeouts or Patience()
+        self._timeouts = timeouts or Timeouts()
         self._history = SessionHistory(setup, chance, strategy.steering)
         self._forecast: Forecast = self._history.forecast
         self._random = self.spec.namespace.turn(chance)
@@ -135,7 +135,7 @@ class Session:
             case Failed(_, link):
                 self._connections.failed(link)
                 self._find(finding_drafts.failed(event))
-            case Secured() | Passed():
+            case Secured() | TimePassed():
                 pass
             case _:
                 assert_never(event)
@@ -145,20 +145,20 @@ class Session:
         self._strategy.begin()
         self._clock.mark_activity()
         for fault in self._roles.faults:
-            self._find(FindingDraft(Kind.SPEC_CRASH, fault))
+            self._find(FindingDraft(FindingKind.SPEC_CRASH, fault))
         for party in self._roles.players:
             if not self.is_over and (party.is_started or party.party_name in SELF_STARTING):
                 self._guarded(f"{party.party_name}.start", self.start, party)
 
     def _activate(self) -> None:
         """Let code of the spec mean this session from here on, whichever other one went on in between."""
-        self._roles.take_the_stage()
+        self._roles.activate_parties()
         if self.spec.namespace.active is not self._random:
             self.spec.namespace.take(self._random)
 
     @property
     def deadline(self) -> float | None:
-        """The time when the session wants `Passed` if nothing happens before."""
+        """The time when the session wants `TimePassed` if nothing happens before."""
         if self._state is SessionState.OVER:
             return None
         if self._state is SessionState.LEAVING:
@@ -166,7 +166,7 @@ class Session:
         times = [self._timers.next_at] if self._wait.is_for_timer() else []
         if self._is_yielding:
             times.append(self._clock.alarm)
-        elif not self.wants_to_speak:
+        elif not self.wants_to_send:
             times.append(self._wait.deadline)
         return min((at for at in times if at is not None), default=None)
 
@@ -201,7 +201,7 @@ class Session:
         if sender is not None:
             self._receiver.end(sender)  # whatever the party has made of it
         code = event.exit_code or 0
-        if event.trouble == "reset" or (code > 0 and not self._history.can_end):
+        if event.cause == "reset" or (code > 0 and not self._history.can_end):
             self._read_messages()
             if not self.is_over and not self._history.can_end:
                 self._find(finding_drafts.broken_off(event, self._forecast.moves))
@@ -277,7 +277,7 @@ class Session:
         self._take(OwnStep.ADD_MESSAGE)
         self._clock.mark_activity()
         is_ours = self._roles.is_ours(move.sender)
-        message = Said(self._clock.now, move.sender, move.recipient, move.symbol, data, node, is_ours=is_ours)
+        message = SessionMessage(self._clock.now, move.sender, move.recipient, move.symbol, data, node, is_ours=is_ours)
         self.said.append(message)
         self._strategy.said(move, node, before, self._forecast, is_ours)
         self._received_in_a_row = 0 if is_ours else self._received_in_a_row + 1
@@ -287,7 +287,7 @@ class Session:
     # --- Sending ------------------------------------------------------------------------------------------------------
 
     @property
-    def wants_to_speak(self) -> bool:
+    def wants_to_send(self) -> bool:
         """True if it is our turn, as far as we know; what has come in may change that."""
         return self._state in _OUR_TURN
 
@@ -298,7 +298,7 @@ class Session:
 
     def _our_moves(self) -> list[MessageType]:
         """The messages that we can send now."""
-        self._roles.take_the_stage()  # code of the spec may decide who is ours
+        self._roles.activate_parties()  # code of the spec may decide who is ours
         moves = self._forecast.moves
         senders = dict.fromkeys(move.sender for move in moves)
         sending = {sender: self._can_send(sender) for sender in senders}
@@ -337,12 +337,12 @@ class Session:
             try:
                 node = self._history.make(move)
             except PalaverError as error:
-                return partial(self._find, FindingDraft(Kind.SPEC_CRASH, str(error)))
+                return partial(self._find, FindingDraft(FindingKind.SPEC_CRASH, str(error)))
             if node is not None:
                 return partial(self._send, move, node)
             self._strategy.refused(move)
             moves = [other for other in moves if other != move]
-        return partial(self._find, FindingDraft(Kind.UNSOLVED, self._history.reason))
+        return partial(self._find, FindingDraft(FindingKind.UNSOLVED, self._history.reason))
 
     def commit(self, at: float) -> list[Action]:
         """Send the message that was made.
@@ -388,9 +388,9 @@ class Session:
         """The dialogue is complete; the program under test may still exit."""
         missing = self._history.missing
         if missing is not None and self._forecast.crashes:
-            self._find(FindingDraft(Kind.SPEC_CRASH, self._forecast.crashes[0]))
+            self._find(FindingDraft(FindingKind.SPEC_CRASH, self._forecast.crashes[0]))
         elif missing:
-            self._find(FindingDraft(Kind.UNSOLVED, f"nothing more can be said, but {missing}"))
+            self._find(FindingDraft(FindingKind.UNSOLVED, f"nothing more can be said, but {missing}"))
         elif self._connections.is_open("In"):
             self._take(OwnStep.LEAVE)
             self._clock.set_alarm(MAX_EXIT_SECONDS)
@@ -407,7 +407,7 @@ class Session:
         told = len(self._roles.faults)
         self._roles.stop()
         for fault in self._roles.faults[told:]:
-            self.findings.append(Finding(Kind.SPEC_CRASH, self._clock.now, fault, conversation=tuple(self.said)))
+            self.findings.append(Finding(FindingKind.SPEC_CRASH, self._clock.now, fault, conversation=tuple(self.said)))
         self._connections.close_all()
 
     # --- The host of the parties --------------------------------------------------------------------------------------
@@ -433,7 +433,7 @@ class Session:
         data, name = _as_bytes(message), party.party_name
         if name == "TimerControl":
             self._timers.control(data.decode("latin-1"), self._clock.now)
-        elif self._roles.has_link(party):
+        elif self._roles.has_connection(party):
             self._connections.send(name, data)
             if getattr(party, "close_post_transmit", False):
                 self._connections.finish(name)
@@ -454,9 +454,9 @@ class Session:
         is_whole = self._arriving is None or self._arriving != (party.party_name, False)
         self._clock.note_forwarded(is_more=inbox.has_data and not is_whole)
         inbox.put(data, is_whole=is_whole)
-        if self.wants_to_speak and self._receiver.has_unread():
+        if self.wants_to_send and self._receiver.has_unread():
             self._take(OwnStep.DELIVER)
-        most = self._timeouts.largest_message
+        most = self._timeouts.max_message_bytes
         if len(inbox) > most:
             self._find(finding_drafts.too_long(name, inbox, self._forecast.moves, most))
 

@@ -15,7 +15,7 @@ from palaver.addresses import Address as Address
 Role: TypeAlias = Literal["connect", "listen"]
 
 # The cause why a link could not be opened, or was closed.
-Trouble: TypeAlias = Literal["refused", "unreachable", "timed out", "in use", "tls", "reset", "not found", "other"]
+FailureCause: TypeAlias = Literal["refused", "unreachable", "timed out", "in use", "tls", "reset", "not found", "other"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class Closed:
 
     at: float
     link: str
-    trouble: Trouble | None = None  # None: it has closed in good order
+    cause: FailureCause | None = None  # None: it has closed in good order
     exit_code: int | None = None  # of a program that ended; negative: by that signal
 
 
@@ -75,7 +75,7 @@ class Failed:
 
     at: float
     link: str
-    trouble: Trouble
+    cause: FailureCause
     reason: str
 
 
@@ -88,13 +88,13 @@ class Secured:
 
 
 @dataclass(frozen=True, slots=True)
-class Passed:
+class TimePassed:
     """Nothing has happened, but the deadline of the session has come."""
 
     at: float
 
 
-Input: TypeAlias = Listening | Opened | Received | Closed | Failed | Secured | Passed
+Input: TypeAlias = Listening | Opened | Received | Closed | Failed | Secured | TimePassed
 
 
 # --- Actions ----------------------------------------------------------------------------------------------------------

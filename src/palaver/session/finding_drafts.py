@@ -6,26 +6,26 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from palaver.grammar.ir import expressions_of
 from palaver.matching.forecaster import MessageType
-from palaver.session.events import Closed, Failed, Trouble
-from palaver.session.findings import Finding, Kind, Said
+from palaver.session.events import Closed, Failed, FailureCause
+from palaver.session.findings import Finding, FindingKind, SessionMessage
 from palaver.session.session_limits import MAX_CAUSES
 from palaver.spec.ast import Constraint, Expression
+from palaver.spec.traversal import expressions_of
 
 if TYPE_CHECKING:
     from palaver.session.history import Refusal
     from palaver.session.receiver import Inbox
 
-_KINDS: dict[Trouble, Kind] = {
-    "refused": Kind.REFUSED,
-    "unreachable": Kind.UNREACHABLE,
-    "timed out": Kind.UNREACHABLE,
-    "not found": Kind.UNREACHABLE,
-    "in use": Kind.IN_USE,
-    "tls": Kind.TLS,
-    "reset": Kind.RESET,
-    "other": Kind.UNREACHABLE,
+_KINDS: dict[FailureCause, FindingKind] = {
+    "refused": FindingKind.REFUSED,
+    "unreachable": FindingKind.UNREACHABLE,
+    "timed out": FindingKind.UNREACHABLE,
+    "not found": FindingKind.UNREACHABLE,
+    "in use": FindingKind.IN_USE,
+    "tls": FindingKind.TLS,
+    "reset": FindingKind.RESET,
+    "other": FindingKind.UNREACHABLE,
 }
 
 
@@ -33,14 +33,14 @@ _KINDS: dict[Trouble, Kind] = {
 class FindingDraft:
     """A finding without its time and its session."""
 
-    kind: Kind
+    kind: FindingKind
     message: str
     party: str = ""
     expected: tuple[str, ...] = ()
     got: bytes = b""
     broken: Expression | None = None  # the condition of a constraint that does not hold
 
-    def finding(self, at: float, said: Sequence[Said], constraints: Iterable[Constraint]) -> Finding:
+    def finding(self, at: float, said: Sequence[SessionMessage], constraints: Iterable[Constraint]) -> Finding:
         """The finding in a session with these messages, of a spec with these constraints."""
         text = "" if self.broken is None else _constraint_with(self.broken, constraints)
         return Finding(self.kind, at, self.message, self.party, self.expected, self.got, text, tuple(said))
@@ -63,34 +63,34 @@ def unreadable(name: str, inbox: Inbox, *, is_reset: bool) -> FindingDraft:
     got = inbox.peek()
     if not inbox.has_ended or offset < len(got):
         what = f"what {name} said cannot go on at offset {offset}"
-        return FindingDraft(Kind.UNPARSEABLE, what, name, expected, got)
-    kind, ended = (Kind.RESET, "reset") if is_reset else (Kind.CLOSED, "closed")
+        return FindingDraft(FindingKind.UNPARSEABLE, what, name, expected, got)
+    kind, ended = (FindingKind.RESET, "reset") if is_reset else (FindingKind.CLOSED, "closed")
     return FindingDraft(kind, f"{name} {ended} the connection in the middle of a message", name, expected, got)
 
 
 def refused(name: str, symbol: str, refusal: Refusal, got: bytes) -> FindingDraft:
     """The data is a message that violates a constraint."""
     reason, leaf, is_crash = refusal
-    kind = Kind.SPEC_CRASH if is_crash else Kind.CONSTRAINT
+    kind = FindingKind.SPEC_CRASH if is_crash else FindingKind.CONSTRAINT
     return FindingDraft(kind, f"{symbol}: {reason}", name, got=got, broken=leaf)
 
 
 def out_of_turn(name: str, inbox: Inbox, moves: Sequence[MessageType]) -> FindingDraft:
     """A party has sent although no message of it was expected."""
-    return FindingDraft(Kind.UNEXPECTED, f"{name} spoke out of turn", name, _symbols(moves), inbox.peek())
+    return FindingDraft(FindingKind.UNEXPECTED, f"{name} spoke out of turn", name, _symbols(moves), inbox.peek())
 
 
 def too_long(name: str, inbox: Inbox, moves: Sequence[MessageType], most: int) -> FindingDraft:
     """A message is longer than `most` bytes."""
     what = f"{name} has said more than {most} bytes without an end of the message"
     expected = _symbols([move for move in moves if move.sender == name])
-    return FindingDraft(Kind.LIMIT, what, name, expected, inbox.peek())
+    return FindingDraft(FindingKind.LIMIT, what, name, expected, inbox.peek())
 
 
 def too_many(name: str, moves: Sequence[MessageType], most: int) -> FindingDraft:
     """A party has sent more than `most` messages in a row."""
     what = f"{name} has said more than {most} messages, and nobody else anything"
-    return FindingDraft(Kind.LIMIT, what, name, _symbols([move for move in moves if move.sender != name]))
+    return FindingDraft(FindingKind.LIMIT, what, name, _symbols([move for move in moves if move.sender != name]))
 
 
 # --- silence ----------------------------------------------------------------------------------------------------------
@@ -100,24 +100,24 @@ def stopped_short(name: str, inbox: Inbox, seconds: float) -> FindingDraft:
     """A party has begun a message and not ended it in time."""
     inbox.end()  # only then the missing part is known
     what = f"{name} stopped in the middle of a message for {seconds:.1f} s"
-    return FindingDraft(Kind.SILENCE, what, name, inbox.expected()[1], inbox.peek())
+    return FindingDraft(FindingKind.SILENCE, what, name, inbox.expected()[1], inbox.peek())
 
 
 def cut_off(moves: Sequence[MessageType], others: Sequence[MessageType]) -> FindingDraft:
     """No party can send the next message any more. `others` are the messages that are not ours."""
     names = _names(others or moves)
     if names == "TimerEvent":
-        return FindingDraft(Kind.SPEC_CRASH, "TimerEvent is waited for, but no timer runs", names)
+        return FindingDraft(FindingKind.SPEC_CRASH, "TimerEvent is waited for, but no timer runs", names)
     what = "the connection was closed before the conversation was over"
-    return FindingDraft(Kind.CLOSED, what, names, _symbols(moves))
+    return FindingDraft(FindingKind.CLOSED, what, names, _symbols(moves))
 
 
 def silent(moves: Sequence[MessageType], others: Sequence[MessageType], seconds: float) -> FindingDraft:
     """No party has sent the next message in time. `others` are the messages that are not ours."""
     names = _names(others or moves)
     if not others:
-        return FindingDraft(Kind.UNREACHABLE, f"{names} had no link for {seconds:.1f} s", names)
-    return FindingDraft(Kind.SILENCE, f"{names} said nothing for {seconds:.1f} s", names, _symbols(others))
+        return FindingDraft(FindingKind.UNREACHABLE, f"{names} had no link for {seconds:.1f} s", names)
+    return FindingDraft(FindingKind.SILENCE, f"{names} said nothing for {seconds:.1f} s", names, _symbols(others))
 
 
 # --- connections, and the code of the spec ----------------------------------------------------------------------------
@@ -125,16 +125,16 @@ def silent(moves: Sequence[MessageType], others: Sequence[MessageType], seconds:
 
 def failed(event: Failed) -> FindingDraft:
     """A connection could not be opened or used."""
-    return FindingDraft(_KINDS[event.trouble], event.reason, event.link)
+    return FindingDraft(_KINDS[event.cause], event.reason, event.link)
 
 
 def broken_off(event: Closed, moves: Sequence[MessageType]) -> FindingDraft:
     """A connection was reset, or a program has failed."""
-    if event.trouble == "reset":
-        return FindingDraft(Kind.RESET, "the connection was reset", event.link, _symbols(moves))
+    if event.cause == "reset":
+        return FindingDraft(FindingKind.RESET, "the connection was reset", event.link, _symbols(moves))
     code = event.exit_code or 0
     how = f"was ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
-    return FindingDraft(Kind.CRASH, f"the program {how}", "Out", _symbols(moves))
+    return FindingDraft(FindingKind.CRASH, f"the program {how}", "Out", _symbols(moves))
 
 
 def raised(error: BaseException, told: str) -> FindingDraft:
@@ -146,16 +146,16 @@ def raised(error: BaseException, told: str) -> FindingDraft:
     for _ in range(MAX_CAUSES):
         match cause:
             case ConnectionRefusedError():
-                return FindingDraft(Kind.REFUSED, told)
+                return FindingDraft(FindingKind.REFUSED, told)
             case ConnectionError():
-                return FindingDraft(Kind.RESET, told)
+                return FindingDraft(FindingKind.RESET, told)
             case TimeoutError():
-                return FindingDraft(Kind.SILENCE, told)
+                return FindingDraft(FindingKind.SILENCE, told)
             case BaseException():
                 cause = cause.__cause__ or cause.__context__
     if cause is not None:
         MAX_CAUSES.reached()
-    return FindingDraft(Kind.SPEC_CRASH, told)
+    return FindingDraft(FindingKind.SPEC_CRASH, told)
 
 
 def _symbols(moves: Sequence[MessageType]) -> tuple[str, ...]:

@@ -28,7 +28,7 @@ class Severity(Enum):
     NOTE = "note"  # is told, and fails nothing
 
 
-class Kind(Enum):
+class FindingKind(Enum):
     """A kind of problem, with its label and its verdict on the peer."""
 
     UNPARSEABLE = ("unparseable", Verdict.FAIL)
@@ -53,7 +53,7 @@ class Kind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class SessionMessage:
     """A message of a session."""
 
     at: float
@@ -69,14 +69,14 @@ class Said:
 class Finding:
     """A problem that was found."""
 
-    kind: Kind
+    kind: FindingKind
     at: float
     message: str  # the problem in one sentence
     party: str = ""  # the party that caused it
     expected: tuple[str, ...] = ()
     got: bytes = b""  # what came and was not understood, or not accepted
     constraint: str = ""  # the text of the violated constraint, as in the spec
-    conversation: tuple[Said, ...] = field(default=(), repr=False)
+    conversation: tuple[SessionMessage, ...] = field(default=(), repr=False)
     severity: Severity = Severity.VIOLATION
     number: int = 0  # of the finding in its campaign, from 1
     session: int = 0  # of the session in its campaign, from 1
@@ -105,7 +105,7 @@ class Finding:
     def show(self) -> str:
         """The finding with the messages of its session, for people."""
         lines = [self.headline, *self.message.splitlines()[1:]]
-        said = [f"  {show_said(each)}" for each in self.conversation]
+        said = [f"  {show_message(each)}" for each in self.conversation]
         if len(said) > 2 * MAX_SHOWN_MESSAGES:
             left_out = len(said) - 2 * MAX_SHOWN_MESSAGES
             said[MAX_SHOWN_MESSAGES:-MAX_SHOWN_MESSAGES] = [f"  … {left_out} messages …"]
@@ -117,7 +117,7 @@ class Finding:
         return "\n".join(lines)
 
 
-def show_said(said: Said) -> str:
+def show_message(said: SessionMessage) -> str:
     """A message in one line."""
     to = f" -> {said.recipient}" if said.recipient else ""
     return f"{said.sender}{to}: {show_data(said.data)}"

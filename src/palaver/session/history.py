@@ -11,19 +11,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from palaver.chance import Chance
-from palaver.constraints.check import Failure
-from palaver.constraints.incremental import Watch
+from palaver.constraints.checks import Failure
+from palaver.constraints.incremental import IncrementalChecks
 from palaver.generation.makers import Discarded, Steering
-from palaver.grammar.analyse import Analysis
-from palaver.grammar.bounds import last_symbol
-from palaver.grammar.ir import computed_bounds
+from palaver.grammar.analysis import Analysis
 from palaver.matching.forecaster import Forecast, Hypothesis, MessageType
-from palaver.matching.trails import Trails
-from palaver.solving.sources import NoSource
+from palaver.matching.matcher import BoundPaths
+from palaver.random_source import RandomSource
+from palaver.solving.generator_sources import NoSource
 from palaver.spec.ast import Expression
-from palaver.trees.node import Node
-from palaver.trees.paths import Path
+from palaver.spec.traversal import computed_bounds, last_symbol
+from palaver.trees.node import Node, TreePath
 from palaver.trees.tree import Tree
 
 if TYPE_CHECKING:
@@ -73,7 +71,7 @@ class References:
         self._analysis = analysis
         self._messages = tuple(dict.fromkeys(message.symbol for message in analysis.messages))
         self._states = analysis.above(self._messages)
-        self._trails = Trails()
+        self._trails = BoundPaths()
         self._readers = frozenset(symbol for symbol in self._messages if self._track_bounds_of(symbol))
         counted = {path.names[-1] for path in self._trails.paths}
         self._holders = frozenset(symbol for symbol in self._messages if not counted.isdisjoint(self._inside(symbol)))
@@ -124,14 +122,14 @@ class Extension(NamedTuple):
 
     node: Node
     forecast: Forecast
-    watches: list[Watch]  # one for each hypothesis
+    watches: list[IncrementalChecks]  # one for each hypothesis
     referenced: Referenced
 
 
 class SessionHistory:
     """The messages of a session so far."""
 
-    def __init__(self, setup: SessionSetup, chance: Chance, steering: Steering | None = None) -> None:
+    def __init__(self, setup: SessionSetup, chance: RandomSource, steering: Steering | None = None) -> None:
         self._setup = setup
         self._monitor = monitor = setup.monitor
         self.referenced = NO_MESSAGES
@@ -143,7 +141,7 @@ class SessionHistory:
         self._missing: str | None = _UNKNOWN
         self._context = _NextMessage(self)
         spec = setup.spec
-        self._solver = spec.workshop.solver(
+        self._solver = spec.solver_factory.solver(
             spec.grammar.constraints, chance, chance / "fuzz", setup.limits, self._context, steering
         )
 
@@ -199,7 +197,7 @@ class SessionHistory:
         forecast = self.forecast.after(move, node)
         first: Failure | None = None
         refuted: list[Hypothesis] = []
-        watches: list[Watch] = []
+        watches: list[IncrementalChecks] = []
         for hypothesis in forecast.hypotheses:
             watch, failure = self._monitor.check(self._watches[hypothesis.origin], hypothesis, move.symbol)
             if failure is None:
@@ -293,7 +291,7 @@ class SessionHistory:
         """Return True if a number of nodes was right before, and is wrong now."""
         return any(self._monitor.breaks_a_count(before, after) for before, after in self._changes(extension))
 
-    def _changes(self, extension: Extension) -> Iterator[tuple[Watch, Watch]]:
+    def _changes(self, extension: Extension) -> Iterator[tuple[IncrementalChecks, IncrementalChecks]]:
         """For each hypothesis, the watch before and the watch after."""
         for hypothesis, watch in zip(extension.forecast.hypotheses, extension.watches, strict=True):
             yield self._watches[hypothesis.origin], watch
@@ -312,7 +310,7 @@ class _NextMessage:
         self._history = history
         self.move: MessageType
         self.first: Node | None = None  # a message that was made already, to begin with
-        self.hook: Path = ()
+        self.hook: TreePath = ()
         self.history: tuple[Node, ...] = ()
         self.sees_all = False
         self.make: Callable[[str], Node]
@@ -324,9 +322,9 @@ class _NextMessage:
         if self.sees_all:
             tree, self.hook = hypothesis.tree(), hypothesis.latest
         else:
-            tree, self.hook = hypothesis.nearby()
+            tree, self.hook = hypothesis.recent_tree()
         return Tree(tree)
 
-    def is_frozen(self, path: Path) -> bool:
+    def is_frozen(self, path: TreePath) -> bool:
         """Return True for everything outside of the message."""
         return path[: len(self.hook)] != self.hook

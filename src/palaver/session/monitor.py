@@ -14,14 +14,13 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from palaver.compiled import Spec
-from palaver.constraints.check import Evaluate, Failure, compile_check, compile_formula, looks_inside
-from palaver.constraints.incremental import Watch
-from palaver.constraints.uses import is_only_measured, is_upper_bound, whole_constants
-from palaver.grammar.bounds import last_symbol
-from palaver.grammar.ir import symbols_of
+from palaver.constraints.checks import Evaluate, Failure, can_bind_open_nodes, compile_check, compile_formula
+from palaver.constraints.code_uses import integer_constants, is_upper_bound, takes_only_length
+from palaver.constraints.incremental import IncrementalChecks
 from palaver.matching.forecaster import Forecast, Hypothesis, MessageType
 from palaver.solving.clauses import Clause, clauses_of
-from palaver.spec.ast import And, Formula, Leaf, Not, Or, Quantified
+from palaver.spec.ast import And, Formula, Not, Or, PythonCondition, Quantified
+from palaver.spec.traversal import last_symbol, symbols_of
 from palaver.trees.node import Node, OpenNode
 from palaver.trees.tree import Tree
 
@@ -44,8 +43,8 @@ class ConstraintMonitor:
         clauses = [clause for each in by_constraint for clause in each]
         self._constraints = [number for number, each in enumerate(by_constraint) for _ in each]  # of each clause
         self._checks = [compile_check(clause.as_constraint(), analysis, names) for clause in clauses]
-        constants = whole_constants(spec.python, names)
-        self.initial, _ = Watch.begin(self._checks, analysis, names, constants).with_end(())
+        constants = integer_constants(spec.python, names)
+        self.initial, _ = IncrementalChecks.begin(self._checks, analysis, names, constants).with_end(())
         self._lasting = [not self.initial.can_recover(check.constraint) for check in self._checks]
         self.is_incremental = all(self.initial.is_incremental(check.constraint) for check in self._checks)
         self._early = [early for clause in clauses if (early := _early(clause)) is not None]
@@ -58,7 +57,7 @@ class ConstraintMonitor:
         self._mentioned = frozenset(mentioned)
         # The messages that contain nothing that constraints mention.
         self._unseen = frozenset(
-            name for name in messages if mentioned.isdisjoint({name} | analysis.below_or_source(name))
+            name for name in messages if mentioned.isdisjoint({name} | analysis.below_including_sources(name))
         )
         if not self.is_incremental or self._violated(self.initial) is not None:
             self._unseen = frozenset()
@@ -87,7 +86,7 @@ class ConstraintMonitor:
         symbols = set(symbols_of(clause.as_constraint().formula))
         if not symbols.isdisjoint(self.states):
             return frozenset(messages)
-        inside = self._analysis.below_or_source
+        inside = self._analysis.below_including_sources
         return frozenset(name for name in messages if not symbols.isdisjoint({name} | inside(name)))
 
     def _holders(self, clause: Clause, messages: Collection[str]) -> frozenset[str]:
@@ -101,7 +100,9 @@ class ConstraintMonitor:
                     found |= {name for name in messages if wanted <= {name} | self._analysis.below(name)}
         return frozenset(found)
 
-    def check(self, before: Watch, hypothesis: Hypothesis, symbol: str) -> tuple[Watch, Failure | None]:
+    def check(
+        self, before: IncrementalChecks, hypothesis: Hypothesis, symbol: str
+    ) -> tuple[IncrementalChecks, Failure | None]:
         """The watch after the latest message, one of this symbol, and the failure of a clause that it has violated.
 
         If the message changes nothing, the watch is the same object as before.
@@ -116,13 +117,13 @@ class ConstraintMonitor:
         violated = self._violated(after) or self._beyond_repair(after, hypothesis) if failures else None
         return after, violated or self._early_failure(message)
 
-    def _violated(self, watch: Watch) -> Failure | None:
+    def _violated(self, watch: IncrementalChecks) -> Failure | None:
         for failure, is_lasting in zip(watch.outcomes, self._lasting, strict=True):
             if failure is not None and is_lasting:
                 return failure
         return None
 
-    def _beyond_repair(self, watch: Watch, hypothesis: Hypothesis) -> Failure | None:
+    def _beyond_repair(self, watch: IncrementalChecks, hypothesis: Hypothesis) -> Failure | None:
         """The failure of a clause that later messages could have satisfied, if no such message can come any more."""
         outcomes = watch.outcomes
         if not any(outcomes):
@@ -151,12 +152,14 @@ class ConstraintMonitor:
         """Return True if every message of a symbol adds the same number of nodes."""
         key = (symbol, counted)
         if key not in self._number_is_fixed:
-            is_inside = counted == symbol or counted in self._analysis.below_or_source(symbol)
-            is_fixed = not is_inside or self._analysis.is_once_in(counted, symbol)
+            is_inside = counted == symbol or counted in self._analysis.below_including_sources(symbol)
+            is_fixed = not is_inside or self._analysis.occurs_once_in(counted, symbol)
             self._number_is_fixed[key] = is_fixed and counted not in self.states
         return self._number_is_fixed[key]
 
-    def is_pending(self, before: Watch, after: Watch, hypothesis: Hypothesis, symbol: str) -> bool:
+    def is_pending(
+        self, before: IncrementalChecks, after: IncrementalChecks, hypothesis: Hypothesis, symbol: str
+    ) -> bool:
         """Return True if after a message of this symbol only clauses fail that later messages are to satisfy.
 
         These are conditions on numbers of nodes that failed before; and conditions on all nodes of some name, such as
@@ -180,7 +183,7 @@ class ConstraintMonitor:
         holders = self._listed[at]
         return not self._lasting[at] and symbol not in holders and not holders.isdisjoint(ahead)
 
-    def breaks_a_count(self, before: Watch, after: Watch) -> bool:
+    def breaks_a_count(self, before: IncrementalChecks, after: IncrementalChecks) -> bool:
         """Return True if a number of nodes was right before, and is wrong now."""
         outcomes = zip(before.outcomes, after.outcomes, self._counting, strict=True)
         return any(counts and then is None and now is not None for then, now, counts in outcomes)
@@ -201,7 +204,7 @@ class ConstraintMonitor:
     def _message(self, hypothesis: Hypothesis) -> Tree:
         """The latest message in its place. Clauses that are not watched see the whole tree around it."""
         if self.is_incremental:
-            root, path = hypothesis.nearby()
+            root, path = hypothesis.recent_tree()
             tree = Tree(root)
             for step in path:  # as `at`, but without the neighbours, which are not needed
                 assert isinstance(tree.node, Node), "messages stand in nodes"
@@ -229,7 +232,7 @@ def _early(clause: Clause) -> _EarlyCheck | None:
     if not clause.quantifiers:
         return None
     first = clause.quantifiers[0]
-    if first.path.steps or not looks_inside(first):
+    if first.path.steps or not can_bind_open_nodes(first):
         return None
     evaluate = compile_formula(_below_the_first(clause), (), clause.analysis, clause.names, early=True)
     return _EarlyCheck(first.path.base, first.variable, evaluate)
@@ -249,14 +252,14 @@ def _is_checked_early(clause: Clause) -> bool:
     while todo:
         match formula := todo.pop():
             case Quantified(path=path, body=body) as quantifier:
-                if not path.steps and looks_inside(quantifier):
+                if not path.steps and can_bind_open_nodes(quantifier):
                     return False
                 todo.append(body)
             case And(parts) | Or(parts):
                 todo.extend(parts)
             case Not(part):
                 todo.append(part)
-            case Leaf():
+            case PythonCondition():
                 pass
             case _:
                 assert_never(formula)
@@ -269,7 +272,7 @@ def _only_counts(clause: Clause) -> bool:
     if expression is None or clause.quantifiers or not expression.mentions:
         return False
     return not any(mention.path.steps for mention in expression.mentions) and all(
-        mention.kind == "count" or is_only_measured(mention, expression, clause.names)
+        mention.kind == "count" or takes_only_length(mention, expression, clause.names)
         for mention in expression.mentions
     )
 

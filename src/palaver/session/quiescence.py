@@ -10,11 +10,11 @@ import re
 from dataclasses import dataclass
 
 from palaver.matching.forecaster import MessageType
-from palaver.session.cast import Cast
 from palaver.session.connections import Connections
 from palaver.session.finding_drafts import FindingDraft, cut_off, silent
 from palaver.session.history import SessionHistory
 from palaver.session.receiver import Receiver
+from palaver.session.roles import Roles
 from palaver.session.session_limits import MAX_TIMER_SECONDS
 
 _FIRST_QUIET_SECONDS = 0.15  # before any pause was seen
@@ -24,20 +24,20 @@ _QUIET_PAUSES = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class Timeouts:
     """The timeouts of a session, in seconds, and limits of what it reads."""
 
     timeout: float = 5.0  # for a message to begin
     patience: float = 5.0  # for the next byte of a message that has begun
     quiet: float | None = None  # until a message that could go on counts as complete; None: it follows the peer
-    largest_message: int = 1 << 20  # in bytes
+    max_message_bytes: int = 1 << 20  # in bytes
     most_messages: int = 1_000
 
 
 class SessionClock:
     """The clock of one session. It advances only when it is told the time."""
 
-    def __init__(self, timeouts: Patience) -> None:
+    def __init__(self, timeouts: Timeouts) -> None:
         self._timeouts = timeouts
         self._longest_pause = 0.0  # inside a message
         self._buffered = 0  # bytes received since a party has last forwarded anything
@@ -61,7 +61,7 @@ class SessionClock:
 
     def mark_buffering(self) -> None:
         """Mark activity if a party collects a message, unless it drops data without end."""
-        if 0 < self._buffered <= self._timeouts.largest_message:
+        if 0 < self._buffered <= self._timeouts.max_message_bytes:
             self.active_at = self.now
 
     def note_forwarded(self, *, is_more: bool) -> None:
@@ -161,7 +161,7 @@ class Timers:
 class PeerWait:
     """Decides how long the peer is waited for, and what it means if nothing comes."""
 
-    roles: Cast
+    roles: Roles
     history: SessionHistory
     receiver: Receiver
     connections: Connections
@@ -214,7 +214,7 @@ class PeerWait:
             return self.timers.next_at is None
         if self.roles.is_ours(move.sender):
             return self.connections.is_lost(self.roles.party(move.sender).party_name)
-        link = self.roles.link_from(move.sender, move.recipient)
+        link = self.roles.connection_from(move.sender, move.recipient)
         if link is not None and self.connections.is_known(link):
             return not self.connections.is_up(link)
         # It is sent by code of the spec, when something happens elsewhere.

@@ -22,16 +22,16 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from palaver.errors import PalaverError
-from palaver.grammar.analyse import Analysis
-from palaver.grammar.ir import computed_bounds
+from palaver.grammar.analysis import Analysis
 from palaver.matching.candidates import Candidates
 from palaver.matching.forecaster import Forecast, MessageType
-from palaver.matching.matcher import Matcher, Progress
+from palaver.matching.matcher import Matcher, MatchProgress
 from palaver.party import Party
-from palaver.session.cast import Cast
 from palaver.session.finding_drafts import FindingDraft, out_of_turn, refused, stopped_short, unreadable
 from palaver.session.history import NO_MESSAGES, Extension, Referenced, Refusal, SessionHistory
+from palaver.session.roles import Roles
 from palaver.session.session_limits import MAX_CACHED_BYTES, MAX_CACHED_READINGS, MAX_MESSAGE_ENDS
+from palaver.spec.traversal import computed_bounds
 from palaver.trees.node import Node
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class AcceptedMessage(NamedTuple):
 class Receiver:
     """The inboxes of one session. Accepted messages are added to the history, which tells what may come next."""
 
-    def __init__(self, setup: SessionSetup, roles: Cast, history: SessionHistory) -> None:
+    def __init__(self, setup: SessionSetup, roles: Roles, history: SessionHistory) -> None:
         self._setup = setup
         self._roles = roles
         self._history = history
@@ -63,13 +63,13 @@ class Receiver:
         """
         sender = self.only_sender_to(party)
         if sender is None:
-            known = ", ".join(self._roles.speakers_to(party)) or "none"
+            known = ", ".join(self._roles.senders_to(party)) or "none"
             raise PalaverError(f"who speaks to {party.party_name}? Name the sender in receive(); possible are: {known}")
         return sender
 
     def only_sender_to(self, party: Party) -> str | None:
         """The only party that can send to a party, in the whole spec or at this point; None if there are others."""
-        senders = self._roles.speakers_to(party)
+        senders = self._roles.senders_to(party)
         if len(senders) > 1:
             recipients, moves = (party.party_name, None), self._history.forecast.moves
             now = (move.sender for move in moves if move.sender in senders and move.recipient in recipients)
@@ -240,7 +240,7 @@ class Inbox:
         self._earlier = NO_MESSAGES
         self._matchers: dict[MessageType, Matcher] = {}
         self._candidates: Candidates[MessageType] | None = None
-        self._progress: dict[MessageType, Progress] = {}
+        self._progress: dict[MessageType, MatchProgress] = {}
         self.has_ended = False
 
     def __len__(self) -> int:
@@ -335,7 +335,7 @@ class Inbox:
 
     def expected(self) -> tuple[int, tuple[str, ...]]:
         """The offset where reading failed, and what could have stood there."""
-        found = [(progress.dead_at, progress.expected) for progress in self._progress.values()]
+        found = [(progress.failed_at, progress.expected) for progress in self._progress.values()]
         offsets = [offset for offset, _ in found if offset is not None]
         if not offsets:
             return len(self), ()

@@ -7,20 +7,20 @@ from types import MappingProxyType
 
 from palaver.compiled import Spec
 from palaver.errors import PalaverError
-from palaver.grammar.analyse import Analysis
-from palaver.matching.cut import cut_at_messages
-from palaver.matching.matcher import CompiledShape
-from palaver.party import Stage
-from palaver.session.cast import Cast, Casting
+from palaver.grammar.analysis import Analysis
+from palaver.matching.dialogue_grammar import cut_at_messages
+from palaver.matching.matcher import CompiledMatcher
+from palaver.party import PartyHost
 from palaver.session.history import References
 from palaver.session.monitor import ConstraintMonitor
 from palaver.session.receiver import ReadingCache
+from palaver.session.roles import RoleAssignment, Roles
 from palaver.session.session_limits import MESSAGE_STEP_BUDGET
-from palaver.solving.workshop import Limits
+from palaver.solving.solving_limits import SolvingLimits
 from palaver.spec.ast import Rule
 from palaver.trees.node import Parties
 
-__all__ = ["MESSAGE_STEP_BUDGET", "Casting", "ConstraintMonitor", "SessionSetup"]
+__all__ = ["MESSAGE_STEP_BUDGET", "ConstraintMonitor", "RoleAssignment", "SessionSetup"]
 
 
 class SessionSetup:
@@ -29,11 +29,11 @@ class SessionSetup:
     :raises PalaverError: a party is unknown, or cannot be made
     """
 
-    def __init__(self, spec: Spec, assignment: Casting, limits: Limits | None = None) -> None:
+    def __init__(self, spec: Spec, assignment: RoleAssignment, limits: SolvingLimits | None = None) -> None:
         self._assignment = assignment
-        self.limits = limits or Limits(budget=MESSAGE_STEP_BUDGET)
+        self.limits = limits or SolvingLimits(budget=MESSAGE_STEP_BUDGET)
         spec = _with_messages_only(spec)
-        roles = Cast(spec, assignment)
+        roles = Roles(spec, assignment)
         roles.stop()
         if roles.faults:
             raise PalaverError(roles.faults[0])
@@ -50,13 +50,13 @@ class SessionSetup:
         self.references = References(analysis)
         self.has_timers = any(message.sender == "TimerEvent" for message in analysis.messages)
         self.parties = {move: Parties(move.sender, move.recipient) for move in self.forecaster.messages}
-        self.shapes: dict[str, CompiledShape] = {}  # of the messages that were received so far
+        self.shapes: dict[str, CompiledMatcher] = {}  # of the messages that were received so far
         # The messages with parts that a generator makes from other parts, which are recovered when they are received.
         made = {name for name, arguments in analysis.arguments.items() if arguments}
         symbols = {move.symbol for move in self.forecaster.messages}
         self.generated = frozenset(name for name in symbols if not made.isdisjoint(analysis.below(name) | {name}))
 
-    def shape(self, symbol: str) -> CompiledShape:
+    def shape(self, symbol: str) -> CompiledMatcher:
         """Compile a message that is received for the first time."""
         shape = self.shapes[symbol] = self.spec.shape(symbol)
         return shape
@@ -65,16 +65,16 @@ class SessionSetup:
         """Compile now what would otherwise be compiled in a session, while the peer waits for an answer."""
         spec = self.spec
         self.forecaster.compiled.prepare()
-        written = spec.workshop.prepare(spec.grammar.constraints, self.limits)
+        written = spec.solver_factory.prepare(spec.grammar.constraints, self.limits)
         received = [message.symbol for message in spec.analysis.messages if message.sender not in self.ours]
         for symbol in dict.fromkeys(received):
             spec.matcher(symbol, binary=spec.is_binary, whole=False).prepare()
         for symbol in written:
             spec.matcher(symbol, binary=spec.is_binary).prepare()
 
-    def make_roles(self, host: Stage) -> Cast:
+    def make_roles(self, host: PartyHost) -> Roles:
         """Fresh objects for all parties of one session, which is their host."""
-        return Cast(self.spec, self._assignment, host)
+        return Roles(self.spec, self._assignment, host)
 
 
 def _with_messages_only(spec: Spec) -> Spec:

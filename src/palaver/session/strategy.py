@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import Final, Literal, Protocol, TypeAlias
 
-from palaver.chance import Chance
 from palaver.generation.makers import Steering
 from palaver.matching.forecaster import Forecast, MessageType
+from palaver.random_source import RandomSource
 from palaver.trees.node import Node
 
 
@@ -53,7 +53,7 @@ class RandomStrategy:
 
     steering: Steering | None = None
 
-    def __init__(self, chance: Chance) -> None:
+    def __init__(self, chance: RandomSource) -> None:
         self._chance = chance
 
     def begin(self) -> None:

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from palaver.chance import Chance
 from palaver.errors import ConversionError
-from palaver.generation.measured import Measured
-from palaver.generation.measures import Count, Length, Measure
-from palaver.grammar.language import Languages, Unit
+from palaver.generation.measured_derivations import Count, Length, Measure, MeasuredDerivations
+from palaver.grammar.symbol_languages import Languages
+from palaver.random_source import RandomSource
+from palaver.regular.language import Unit
 from palaver.solving.domains import Domain
 from palaver.solving.invertible_views import View, ViewKind
 from palaver.solving.placement import node_of
@@ -39,7 +39,7 @@ class Assigner:
     domains: Mapping[str, Domain]
     read: Callable[[str, Any], Node | None]
     read_bits: Callable[[str, str], Node | None]
-    measured: Callable[[Measure], Measured]
+    measured: Callable[[Measure], MeasuredDerivations]
     spread: int  # the growth of unbounded fields beyond their minimum
     _free: dict[str, Domain | None] = field(default_factory=dict, repr=False)
     # Caches by symbol and view. Views are compared by identity, and kept with the answers: to hash one takes as long as
@@ -71,7 +71,7 @@ class Assigner:
                 return self.speller.node(symbol, value)
         return self.read(symbol, value)
 
-    def draw(self, domain: Domain, chance: Chance) -> Node | None:
+    def draw(self, domain: Domain, chance: RandomSource) -> Node | None:
         """A node from a domain; None if there is none."""
         nodes = (self.node(domain.symbol, word) for word in domain.draw(chance))
         return next((node for node in nodes if node is not None), None)
@@ -91,7 +91,7 @@ class Assigner:
         known = None if domain is None else numbers_in(domain, view)
         return (0, None) if known is None else known
 
-    def assigned(self, tree: Tree, view: View, operator: str, value: Any, chance: Chance) -> Node | None:
+    def assigned(self, tree: Tree, view: View, operator: str, value: Any, chance: RandomSource) -> Node | None:
         """A node in the place of `tree`, for which `view operator value` should hold; None if none is known."""
         symbol = node_of(tree).symbol
         if operator in _PARTS and isinstance(part := plain(value), str | bytes) and len(part) > MAX_AFFIX_LENGTH:
@@ -109,7 +109,9 @@ class Assigner:
             known = self._assigned[key] = (view, node)
         return known[1]
 
-    def _sought(self, tree: Tree, view: View, operator: str, value: Any, chance: Chance) -> tuple[Node | None, bool]:
+    def _sought(
+        self, tree: Tree, view: View, operator: str, value: Any, chance: RandomSource
+    ) -> tuple[Node | None, bool]:
         """The node, and True if it would be the same another time, with any tree."""
         symbol = node_of(tree).symbol
         if operator == "==" and view.kind is ViewKind.VALUE and symbol not in self.domains:
@@ -130,7 +132,7 @@ class Assigner:
             return self.draw(limited, chance), limited.is_single
         return self._rewritten(tree, view, operator, value, chance), False
 
-    def _rewritten(self, tree: Tree, view: View, operator: str, value: Any, chance: Chance) -> Node | None:
+    def _rewritten(self, tree: Tree, view: View, operator: str, value: Any, chance: RandomSource) -> Node | None:
         """The node for a symbol that is no regular language, or a view that does not restrict one."""
         symbol = node_of(tree).symbol
         match view.kind, operator:
@@ -148,12 +150,12 @@ class Assigner:
                 return self._with_part(tree, view, value)
         return None
 
-    def counted(self, tree: Tree, symbol: str, more: int, chance: Chance) -> Node | None:
+    def counted(self, tree: Tree, symbol: str, more: int, chance: RandomSource) -> Node | None:
         """A node in the place of `tree` with `more` nodes of `symbol` in it, or fewer, and the rest as it is."""
         amount, node = sum(1 for _ in tree.find_subtrees(symbol)) + more, node_of(tree)
         return self.measured(Count(symbol)).draw(node.symbol, amount, chance, like=node) if _is_built(amount) else None
 
-    def _of_length(self, tree: Tree, amount: int, chance: Chance) -> Node | None:
+    def _of_length(self, tree: Tree, amount: int, chance: RandomSource) -> Node | None:
         if not _is_built(amount):
             return None
         measured, symbol = self.measured(Length()), node_of(tree).symbol

@@ -21,8 +21,7 @@ from palaver.constraints.checks import (
     compile_leaf,
 )
 from palaver.constraints.node_selectors import Bindings, Select, compile_path
-from palaver.grammar.analyse import Analysis
-from palaver.grammar.code import SPEC_CODE_RAISES
+from palaver.grammar.analysis import Analysis
 from palaver.spec.ast import (
     And,
     Child,
@@ -31,12 +30,13 @@ from palaver.spec.ast import (
     Expression,
     Formula,
     Index,
-    Leaf,
     Not,
     Or,
-    Path,
+    PythonCondition,
     Quantified,
+    Selector,
 )
+from palaver.spec.python_code import SPEC_CODE_RAISES
 from palaver.trees.tree import Tree
 
 
@@ -54,12 +54,12 @@ class Clause:
     @property
     def expression(self) -> Expression | None:
         """The condition, if the body is one."""
-        return self.body.expression if isinstance(self.body, Leaf) else None
+        return self.body.expression if isinstance(self.body, PythonCondition) else None
 
     @cached_property
     def leaf(self) -> CompiledLeaf:
         """The condition, compiled."""
-        assert isinstance(self.body, Leaf), "the caller has looked at the expression"
+        assert isinstance(self.body, PythonCondition), "the caller has looked at the expression"
         return compile_leaf(self.body.expression, self.variables, self.analysis, self.names, early=True)
 
     @cached_property
@@ -84,7 +84,7 @@ class Clause:
             return []
         return found
 
-    def select(self, path: Path, root: Tree, bound: Bindings) -> list[Tree]:
+    def select(self, path: Selector, root: Tree, bound: Bindings) -> list[Tree]:
         """The nodes that a path inside the body selects; none if a computed index fails."""
         try:
             return compile_path(path, self.analysis, self.names)(root, bound)
@@ -114,15 +114,15 @@ class Clause:
 
     # --- what names stand for -----------------------------------------------------------------------------------------
 
-    def path_of(self, name: str) -> Path:
+    def path_of(self, name: str) -> Selector:
         """The path of the nodes that a name in the condition refers to."""
         expression = self.expression
         for mention in expression.mentions if expression is not None else ():
             if mention.name == name:
                 return mention.path
-        return Path(name)
+        return Selector(name)
 
-    def symbols_of(self, path: Path) -> frozenset[str]:
+    def symbols_of(self, path: Selector) -> frozenset[str]:
         """The symbols of the nodes that a path can select."""
         binder = self._binder(path.base)
         symbols = frozenset((path.base,)) if binder is None else self.symbols_of(binder.path)
@@ -147,12 +147,12 @@ class Clause:
         prefixes = [replace(path, steps=path.steps[:end]) for path in paths for end in range(len(path.steps) + 1)]
         return frozenset(symbol for prefix in prefixes for symbol in self.symbols_of(prefix))
 
-    def binders_of(self, path: Path) -> frozenset[str]:
+    def binders_of(self, path: Selector) -> frozenset[str]:
         """The variables that quantifiers bind on the way to the nodes of a path."""
         binder = self._binder(path.base)
         return frozenset() if binder is None else self.binders_of(binder.path) | {binder.variable}
 
-    def is_everywhere(self, path: Path) -> bool:
+    def is_everywhere(self, path: Selector) -> bool:
         """True if a path, with the quantifiers in front, selects every node of its symbol."""
         binder = self._binder(path.base)
         if binder is not None:
@@ -192,7 +192,7 @@ def clauses_of(constraint: Constraint, analysis: Analysis, names: dict[str, Any]
                 todo.extend((quantifiers, part) for part in reversed(parts))
             case Quantified(True, _, _, body):
                 todo.append(((*quantifiers, formula), body))
-            case Leaf() | Or() | Not() | Quantified():
+            case PythonCondition() | Or() | Not() | Quantified():
                 bound = (each.variable for each in quantifiers)
                 variables = tuple(name for name in bound if not name.startswith("<"))
                 found.append(Clause(constraint, quantifiers, formula, analysis, names, variables))

@@ -7,17 +7,17 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from palaver.chance import Chance
 from palaver.constraints.checks import Check
 from palaver.generation.depth import deep, shallow
 from palaver.generation.makers import Discarded
-from palaver.grammar.code import SPEC_CODE_RAISES
+from palaver.random_source import RandomSource
 from palaver.solving.assignment import Assigner
 from palaver.solving.domains import Domain
 from palaver.solving.memetic_search import MemeticSearch
 from palaver.solving.placement import node_of
 from palaver.solving.solving_limits import MAX_FIELD_CLIMBS, MAX_FIELD_CRASHES, MAX_FIELD_DRAWS, MAX_FIELD_SPELLINGS
 from palaver.solving.step_budget import StepBudget
+from palaver.spec.python_code import SPEC_CODE_RAISES
 from palaver.trees.node import Node
 from palaver.trees.tree import Tree
 
@@ -55,7 +55,7 @@ class ConstrainedField:
     conditions: Sequence[Callable[[Tree], Any]]  # those of the filters that are functions of one node
     assigner: Assigner
     search: MemeticSearch | None  # among nodes of this symbol alone; only if there are filters
-    chance: Chance
+    chance: RandomSource
     budget: StepBudget
     _record: _Record = field(default_factory=_Record, repr=False)
 

@@ -25,13 +25,11 @@ from functools import partial
 from itertools import islice
 from typing import Any, TypeAlias, assert_never
 
-from palaver.chance import Chance
 from palaver.constraints.checks import Value
 from palaver.constraints.node_selectors import Bindings
 from palaver.errors import ConversionError
 from palaver.generation.makers import Discarded
-from palaver.grammar.bounds import last_symbol
-from palaver.grammar.code import SPEC_CODE_RAISES
+from palaver.random_source import RandomSource
 from palaver.solving.assignment import Assigner, plain
 from palaver.solving.clauses import Clause
 from palaver.solving.edits import Edits, Write
@@ -40,10 +38,11 @@ from palaver.solving.placement import Placing, node_of
 from palaver.solving.solving_limits import MAX_DISTINCT_DRAWS, MAX_INSTANCES
 from palaver.solving.solving_plan import Direction, Equation, SolvingPlan, directions_of
 from palaver.solving.view_arithmetic import HOLDS, inverse
-from palaver.spec.ast import And, Child, Expression, Formula, Index, Leaf, Not, Or, Quantified, Step
-from palaver.spec.ast import Path as AstPath
-from palaver.trees.node import Node
-from palaver.trees.paths import Path
+from palaver.spec.ast import And, Child, Expression, Formula, Index, Not, Or, PythonCondition, Quantified, SelectorStep
+from palaver.spec.ast import Selector as AstPath
+from palaver.spec.python_code import SPEC_CODE_RAISES
+from palaver.spec.traversal import last_symbol
+from palaver.trees.node import Node, TreePath
 from palaver.trees.tree import Tree
 
 # The bindings of the quantifiers, and the values of a condition's mentions.
@@ -58,8 +57,8 @@ class Constructor:
     assigner: Assigner
     placing: Placing
     reader: ViewReader
-    chance: Chance
-    is_frozen: Callable[[Path], bool] | None = None
+    chance: RandomSource
+    is_frozen: Callable[[TreePath], bool] | None = None
     _repairable: dict[Clause, bool] = field(default_factory=dict, repr=False)
     _inside: dict[tuple[Equation, str], bool] = field(default_factory=dict, repr=False)
     # Conditions inside of clauses, compiled when they first need a repair.
@@ -309,7 +308,7 @@ class Constructor:
 
     def _made_true(self, clause: Clause, formula: Formula, bound: Bindings, root: Tree) -> Tree | None:
         match formula:
-            case Leaf(expression):
+            case PythonCondition(expression):
                 return self._leaf_made_true(clause, expression, bound, root)
             case And(parts):
                 for part in parts:
@@ -340,7 +339,7 @@ class Constructor:
         variables = tuple(name for name in bound if not name.startswith("<"))
         key = (expression, variables)
         if key not in self._parts:
-            part = replace(clause, body=Leaf(expression), variables=variables)
+            part = replace(clause, body=PythonCondition(expression), variables=variables)
             self._parts[key] = (part, directions_of(part, self.reader))
         part, directions = self._parts[key]
         made: Tree | None = None
@@ -354,7 +353,7 @@ class Constructor:
 
 def _ways_in(
     path: AstPath, clause: Clause, bound: Bindings, root: Tree
-) -> Iterator[tuple[Sequence[Tree], Step | None]]:
+) -> Iterator[tuple[Sequence[Tree], SelectorStep | None]]:
     """The nodes that a path comes through, from the inside, with the step that follows; None leads anywhere.
 
     An index selects among the present children, so nodes around it cannot be regenerated.
@@ -409,7 +408,7 @@ def _same_place(root: Tree, tree: Tree) -> Tree:
 
 
 def shared_out(
-    total: int, numbers: Sequence[int], limits: Sequence[tuple[int, int | None]], chance: Chance
+    total: int, numbers: Sequence[int], limits: Sequence[tuple[int, int | None]], chance: RandomSource
 ) -> list[int] | None:
     """Numbers within their bounds with this sum, each changed by about as much; None if none are found."""
     found = list(numbers)
@@ -430,6 +429,6 @@ def shared_out(
     return found if sum(found) == total else None
 
 
-def _shuffled(count: int, chance: Chance) -> list[int]:
+def _shuffled(count: int, chance: RandomSource) -> list[int]:
     left = list(range(count))
     return [left.pop(chance.below(len(left))) for _ in range(count)]

@@ -13,11 +13,19 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
-from palaver.chance import Chance
-from palaver.generation.limits import BYTEWISE, InRange, Limit, NoneOf, digits_of
-from palaver.generation.numerals import spelled
-from palaver.generation.words import Words, of_length, possible_lengths
-from palaver.grammar.language import Language
+from palaver.random_source import RandomSource
+from palaver.regular.language import Language
+from palaver.regular.words import (
+    BYTEWISE,
+    InRange,
+    NoneOf,
+    WordCondition,
+    Words,
+    digits_of,
+    of_length,
+    possible_lengths,
+    spelled,
+)
 from palaver.solving.solving_limits import MAX_CACHED_DOMAINS, MAX_DOMAIN_DRAWS, MAX_LEADING_ZEROS
 from palaver.spec.ast import Constraint
 
@@ -33,7 +41,7 @@ class Domain:
     language: Language
     words: tuple[str, ...] | None = None  # only these
     ranges: tuple[tuple[int, int, int | None], ...] = ()  # base, lowest, highest
-    limits: tuple[Limit, ...] = ()
+    limits: tuple[WordCondition, ...] = ()
     least: int = 0  # the length, in characters of words
     most: int | None = None
     rest: tuple[int, int, tuple[int, ...]] | None = None  # base, a large modulus, the allowed remainders
@@ -53,7 +61,7 @@ class Domain:
     def none_of(self, words: Iterable[str]) -> Domain:
         return self.limited(NoneOf(tuple(words)))
 
-    def limited(self, *limits: Limit) -> Domain:
+    def limited(self, *limits: WordCondition) -> Domain:
         return replace(self, limits=(*self.limits, *limits))
 
     def in_range(self, base: int, low: int | None, high: int | None) -> Domain:
@@ -94,7 +102,7 @@ class Domain:
         return None
 
     @property
-    def _all_limits(self) -> tuple[Limit, ...]:
+    def _all_limits(self) -> tuple[WordCondition, ...]:
         return (*self.limits, *(InRange(base, low, high) for base, low, high in self.ranges))
 
     # --- the words ----------------------------------------------------------------------------------------------------
@@ -155,7 +163,7 @@ class Domain:
         if self.words is not None:
             found = sorted(len(word) for word in self.words if self.allows(word))
             return (found[0], found[-1]) if found else (1, 0)
-        if self.is_free and self.language.outline is not None:
+        if self.is_free and self.language.expression is not None:
             return self.language.shortest, self.language.longest
         words = self._words()
         if not words.lengths:
@@ -181,7 +189,7 @@ class Domain:
 
     # --- drawing ------------------------------------------------------------------------------------------------------
 
-    def draw(self, chance: Chance) -> Iterator[str]:
+    def draw(self, chance: RandomSource) -> Iterator[str]:
         """Words to try, at random; finitely many."""
         if self._is_contradictory:
             return
@@ -205,7 +213,7 @@ class Domain:
                 yield word
             MAX_DOMAIN_DRAWS.reached()
 
-    def _numbers_drawn(self, chance: Chance) -> Iterator[str]:
+    def _numbers_drawn(self, chance: RandomSource) -> Iterator[str]:
         """Words to try if the only limit is a range of numbers, which needs no counting.
 
         As with words, the numbers of each length are equally likely. It ends with the first number that is no word.
@@ -228,7 +236,7 @@ class Domain:
                 return
             yield words[0] if chance.random() < _USUAL_LENGTH else chance.pick(words)
 
-    def _with_rest(self, chance: Chance) -> Iterator[str]:
+    def _with_rest(self, chance: RandomSource) -> Iterator[str]:
         assert self.rest is not None, "a remainder is required"
         base, modulus, allowed = self.rest
         low, high = self.range_in(base)
@@ -254,7 +262,7 @@ def lower_of(one: int | None, other: int | None) -> int | None:
     return min(one, other)
 
 
-def _keeps(word: str, limit: Limit) -> bool:
+def _keeps(word: str, limit: WordCondition) -> bool:
     state = limit.start(len(word))
     for left, char in zip(range(len(word) - 1, -1, -1), word, strict=True):
         if state is None:

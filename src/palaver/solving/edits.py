@@ -64,7 +64,7 @@ class Edits:
             if id(before) in self._below and id(before) not in self._new:
                 pairs = list(zip(before.children, after.children, strict=True))
                 for old, fresh in pairs:
-                    fresh.say_as(old)
+                    fresh.share_serialised(old)
                 todo += [pair for pair in pairs if id(pair[0]) in self._below]
         return changed
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from palaver.chance import Chance
 from palaver.constraints.checks import Failure
 from palaver.errors import ConversionError
+from palaver.random_source import RandomSource
 from palaver.solving.memetic_search import NearMiss
 from palaver.solving.solutions import Solutions
 from palaver.solving.solver import Solver
@@ -91,7 +91,7 @@ class Explainer:
     def _is_solvable(self, constraints: Sequence[Constraint]) -> bool:
         if self.factory.plan(constraints).proof is not None:
             return False
-        chance = Chance(b"explain")
+        chance = RandomSource(b"explain")
         limits = replace(self.limits, budget=min(MAX_RELAXATION_STEPS, self.limits.budget))
         solver = self.factory.solver(constraints, chance, chance / "fuzz", limits)
         while not solver.is_exhausted:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from palaver.grammar.analyse import Analysis, generator_arguments
-from palaver.grammar.code import SPEC_CODE_RAISES, Function, raised, shorten
+from palaver.grammar.analysis import Analysis, generator_arguments
 from palaver.spec.ast import Rule
+from palaver.spec.python_code import SPEC_CODE_RAISES, SpecFunction, describe_error, short_repr
 from palaver.trees.node import Node, Part
 from palaver.trees.tree import Tree
 
@@ -24,7 +24,7 @@ class Sources:
     """Recovers sources for one grammar."""
 
     def __init__(
-        self, analysis: Analysis, functions: Mapping[str, Function], read: Callable[[str, Any], Node | None]
+        self, analysis: Analysis, functions: Mapping[str, SpecFunction], read: Callable[[str, Any], Node | None]
     ) -> None:
         """`functions` are the compiled generators by symbol; `read` parses a value as a symbol."""
         self._rules = analysis.grammar.rules
@@ -84,7 +84,7 @@ class Sources:
             value = self._functions[rule.symbol](*(Tree(node) for _ in inverse.mentions))
             source = self._read(rule.symbol, value)
         except SPEC_CODE_RAISES as error:
-            raise NoSource(f"the inverse {inverse.text} {raised(error)}") from error
+            raise NoSource(f"the inverse {inverse.text} {describe_error(error)}") from error
         if source is None:
-            raise NoSource(f"the inverse {inverse.text} gives {shorten(value)}, which is no {rule.symbol}")
+            raise NoSource(f"the inverse {inverse.text} gives {short_repr(value)}, which is no {rule.symbol}")
         return self.recover(source, above)

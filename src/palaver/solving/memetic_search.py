@@ -17,16 +17,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from palaver.chance import Chance
 from palaver.constraints.distance import Fitness
 from palaver.generation.makers import Discarded
+from palaver.random_source import RandomSource
 from palaver.solving.assignment import Assigner
 from palaver.solving.mutation_moves import mutated
 from palaver.solving.placement import Placing, node_of
 from palaver.solving.solving_limits import DEFAULT_RATES, MAX_STEPS_ON_PLATEAU, MAX_STEPS_WITHOUT_GAIN, EvolutionRates
 from palaver.solving.step_budget import StepBudget
-from palaver.trees.node import Node
-from palaver.trees.paths import Path
+from palaver.trees.node import Node, TreePath
 from palaver.trees.tree import Tree
 
 # The probabilities that a field computed by an equation is mutated nevertheless, and that a part of a field is.
@@ -50,11 +49,11 @@ class MemeticSearch:
     derive: Callable[[Tree], Tree]
     placing: Placing
     assigner: Assigner
-    chance: Chance
+    chance: RandomSource
     budget: StepBudget
     passes_blame: Mapping[str, frozenset[str]]  # from a computed field to the symbols it is computed from
     rates: EvolutionRates = DEFAULT_RATES
-    is_frozen: Callable[[Path], bool] | None = None
+    is_frozen: Callable[[TreePath], bool] | None = None
     population: list[NearMiss] = field(default_factory=list)
 
     def measure(self, tree: Tree) -> Fitness:
@@ -92,7 +91,7 @@ class MemeticSearch:
                 last = None
         return NearMiss(distance, tree)
 
-    def _target(self, tree: Tree, blamed: Sequence[Tree], last: Path | None) -> Tree | None:
+    def _target(self, tree: Tree, blamed: Sequence[Tree], last: TreePath | None) -> Tree | None:
         """The node to change next: the one that helped last, or one of those to blame."""
         chance = self.chance
         if last is not None and chance.random() < 0.5:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 
-from palaver.chance import Chance
-from palaver.grammar.automaton import State
-from palaver.grammar.language import Language, Unit
+from palaver.random_source import RandomSource
+from palaver.regular.language import AutomatonState, Language, Unit
 from palaver.solving.assignment import Assigner
 from palaver.solving.placement import node_of
 from palaver.solving.solving_limits import MAX_MUTATION_TRIES
@@ -20,7 +19,7 @@ _REDRAW = 0.15
 _DIGITS = re.compile(r"[0-9]+")
 
 
-def mutated(tree: Tree, assigner: Assigner, chance: Chance) -> Node | None:
+def mutated(tree: Tree, assigner: Assigner, chance: RandomSource) -> Node | None:
     """A node that differs a little from that of `tree`; None if none is known."""
     symbol = node_of(tree).symbol
     domain = assigner.domain(symbol)
@@ -36,7 +35,7 @@ def mutated(tree: Tree, assigner: Assigner, chance: Chance) -> Node | None:
     return assigner.draw(domain, chance) if is_limited else None
 
 
-def _changed(word: str, language: Language, chance: Chance) -> str:
+def _changed(word: str, language: Language, chance: RandomSource) -> str:
     kind = chance.random()
     if language.unit is Unit.BITS:
         number = int(word, 2) + _step(len(word), chance) if kind < 0.5 else -1
@@ -59,7 +58,7 @@ def _changed(word: str, language: Language, chance: Chance) -> str:
     return "".join(chars)
 
 
-def _with_number(word: str, start: int, end: int, chance: Chance) -> str:
+def _with_number(word: str, start: int, end: int, chance: RandomSource) -> str:
     """A number inside of the word, larger or smaller by a power of two."""
     digits = word[start:end]
     if len(digits) > 300:  # Python refuses to read numbers that are much longer
@@ -71,13 +70,13 @@ def _with_number(word: str, start: int, end: int, chance: Chance) -> str:
     return word[:start] + (str(number).zfill(len(digits)) if is_padded else str(number)) + word[end:]
 
 
-def _step(bits: int, chance: Chance) -> int:
+def _step(bits: int, chance: RandomSource) -> int:
     return chance.pick((-1, 1)) << chance.below(max(1, min(bits, 40)))
 
 
-def _another(before: str, language: Language, chance: Chance) -> str:
+def _another(before: str, language: Language, chance: RandomSource) -> str:
     """A character that can follow in a word that begins so."""
-    state: State | None = language.automaton.start
+    state: AutomatonState | None = language.automaton.start
     for char in before:
         state = state[char] if state is not None else None
     pairs = [] if state is None else list(state.next_chars().pairs())

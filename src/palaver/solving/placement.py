@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from palaver.grammar.bounds import Dependence
-from palaver.trees.node import Node
-from palaver.trees.paths import Path, replace_at
+from palaver.grammar.analysis import BoundDependence
+from palaver.trees.node import Node, TreePath, replace_at
 from palaver.trees.tree import SliceTree, Tree
 
 # Makes a node of a symbol below the given symbols, with some nodes in it given, and a number of nodes elsewhere.
@@ -26,15 +25,15 @@ class Placing:
     make: Make
     generate: Callable[[str, tuple[Node, ...]], Node]  # runs the generator of a symbol with its sources
     generated: frozenset[str]  # the symbols with generators
-    dependence: Dependence
-    is_frozen: Callable[[Path], bool] | None = None  # nodes that must stay, even if a part of them is exchanged
+    dependence: BoundDependence
+    is_frozen: Callable[[TreePath], bool] | None = None  # nodes that must stay, even if a part of them is exchanged
 
     @property
     def is_simple(self) -> bool:
         """True if any node can be exchanged for another without changing the rest of the tree."""
         return not self.generated and not self.dependence.fields
 
-    def can_write(self, tree: Tree, frozen: Callable[[Path], bool] | None = None) -> bool:
+    def can_write(self, tree: Tree, frozen: Callable[[TreePath], bool] | None = None) -> bool:
         """True if the node may be exchanged: it is not frozen, and not part of a generated node."""
         if not isinstance(tree.node, Node) or isinstance(tree, SliceTree) or (frozen and frozen(tree.path)):
             return False
@@ -58,7 +57,7 @@ class Placing:
             return put_at(root, path, node)
         return self.remade(root, whole, {node.symbol: node})
 
-    def _with_source(self, root: Tree, path: Path, node: Node) -> Tree:
+    def _with_source(self, root: Tree, path: TreePath, node: Node) -> Tree:
         """`root` with `node` as a source at `path`, or a part of one, and the node generated from it."""
         at = max(position for position, step in enumerate(path) if step < 0)
         made, step = root.at(path[:at]), ~path[at]
@@ -103,7 +102,7 @@ class Placing:
         """The node to regenerate when `tree` changes: itself, unless a repetition counts by it."""
         if not self.dependence.fields:
             return tree
-        for _ in range(self.dependence.to_remake(node_of(tree).symbol, reversed(_symbols_above(tree)))):
+        for _ in range(self.dependence.levels_to_remake(node_of(tree).symbol, reversed(_symbols_above(tree)))):
             assert tree.parent is not None, "there is a node for each symbol above"
             if self.is_frozen is not None and self.is_frozen(tree.parent.path):
                 break  # in a session only our next message may change, and nothing counts by it yet
@@ -117,7 +116,7 @@ def node_of(tree: Tree) -> Node:
     return tree.node
 
 
-def put_at(root: Tree, path: Path, node: Node) -> Tree:
+def put_at(root: Tree, path: TreePath, node: Node) -> Tree:
     """`root` with `node` at `path`."""
     return Tree(replace_at(root.node, path, node))
 

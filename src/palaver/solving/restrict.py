@@ -6,11 +6,18 @@ from collections.abc import Callable, Iterable, Sized
 from dataclasses import replace
 from typing import Any, assert_never
 
-from palaver.generation.limits import BYTEWISE, CharAt, Contains, EndsWith, Remainder, StartsWith
-from palaver.generation.numerals import spells_all
-from palaver.generation.words import possible_lengths
-from palaver.grammar.charset import EVERY, CharSet
-from palaver.grammar.language import Language, Unit
+from palaver.regular.charset import EVERY, CharSet
+from palaver.regular.language import Language, Unit
+from palaver.regular.words import (
+    BYTEWISE,
+    CharAt,
+    Contains,
+    EndsWith,
+    Remainder,
+    StartsWith,
+    possible_lengths,
+    spells_all,
+)
 from palaver.solving.domains import Domain
 from palaver.solving.invertible_views import View, ViewKind
 from palaver.solving.solving_limits import MAX_LISTED_VALUES, MAX_MODULUS

@@ -68,7 +68,7 @@ class Solver:
         self.budget = budget
         self.nearest: NearMiss | None = None
         self.discarded = ""  # the reason why the latest tree could not even be made
-        self.by_search = 0  # the number of trees that a climb has found
+        self.found_by_search = 0  # the number of trees that a climb has found
         self.left_out: frozenset[int] = frozenset()  # checks, by their positions, that need not hold yet
         self._make = make
         self._checks = checks
@@ -168,7 +168,7 @@ class Solver:
                 self._search.remember(near)
                 if self.nearest is None or near.distance < self.nearest.distance:
                     self.nearest = near
-            self.by_search += is_solved
+            self.found_by_search += is_solved
         self._climbs.steps += (self.budget.spent - before + 1) * _COST_OF_CLIMB_STEP
         self._climbs.wins += is_solved
         return tree if is_solved else None

@@ -8,17 +8,15 @@ from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from typing import Any, Protocol
 
-from palaver.chance import Chance
 from palaver.constraints.checks import Check, compile_check
 from palaver.constraints.code_uses import functions_defined_in, reassigned_globals
 from palaver.constraints.distance import Fitness, compile_distance
-from palaver.generation.makers import Fields, MakeField, Steering
-from palaver.generation.measured import Measured
-from palaver.generation.measures import Measure
-from palaver.generation.program import Program
-from palaver.grammar.analyse import Analysis
-from palaver.grammar.bounds import Dependence
-from palaver.grammar.language import Languages
+from palaver.generation.makers import FieldMakers, MakeField, Steering
+from palaver.generation.measured_derivations import Measure, MeasuredDerivations
+from palaver.generation.tree_maker import TreeMaker
+from palaver.grammar.analysis import Analysis, BoundDependence
+from palaver.grammar.symbol_languages import Languages
+from palaver.random_source import RandomSource
 from palaver.solving.assignment import Assigner
 from palaver.solving.constrained_fields import ConstrainedField
 from palaver.solving.construction import Constructor
@@ -32,8 +30,7 @@ from palaver.solving.solving_plan import ConstraintPlanner, SolvingPlan
 from palaver.solving.spelling import Speller
 from palaver.solving.step_budget import StepBudget
 from palaver.spec.ast import Constraint
-from palaver.trees.node import Node
-from palaver.trees.paths import Path
+from palaver.trees.node import Node, TreePath
 from palaver.trees.tree import Tree
 
 # The types of what the factory makes, and of what is made with that, are part of this door.
@@ -49,7 +46,7 @@ class IncompleteTree(Protocol):
     def completed(self) -> Tree:
         """The tree with a fresh part."""
 
-    def is_frozen(self, path: Path) -> bool:
+    def is_frozen(self, path: TreePath) -> bool:
         """True if the node at `path` must not change."""
 
 
@@ -64,7 +61,7 @@ class SolverFactory:
     analysis: Analysis
     names: dict[str, Any]
     python: Sequence[ast.Module]
-    program: Callable[[int, frozenset[str]], Program]
+    program: Callable[[int, frozenset[str]], TreeMaker]
     generate: Callable[[str, tuple[Node, ...]], Node]
     read: Callable[[str, Any], Node | None]
     read_bits: Callable[[str, str], Node | None]
@@ -83,13 +80,13 @@ class SolverFactory:
     def solver(
         self,
         constraints: Sequence[Constraint],
-        chance: Chance,
-        turn: Chance,
+        chance: RandomSource,
+        turn: RandomSource,
         limits: SolvingLimits,
         scene: IncompleteTree | None = None,
         steering: Steering | None = None,
     ) -> Solver:
-        """A solver for these constraints. `turn` makes fresh trees, `chance` decides all else.
+        """A solver for these constraints. `turn` makes fresh trees, `random_source` decides all else.
 
         With a scene, it is the missing part of that tree that is made. Fresh trees follow the steering.
         """
@@ -147,7 +144,7 @@ class SolverFactory:
             self.check(constraint)
         return sorted({symbol for equation in plan.equations for symbol in equation.written} | self._generated)
 
-    def _program_for(self, plan: SolvingPlan, limits: SolvingLimits) -> Program:
+    def _program_for(self, plan: SolvingPlan, limits: SolvingLimits) -> TreeMaker:
         return self.program(limits.max_repetitions, frozenset(_drawn(plan)) | frozenset(plan.filters))
 
     def check(self, constraint: Constraint) -> Check:
@@ -172,7 +169,7 @@ class SolverFactory:
         plan: SolvingPlan,
         placing: Placing,
         assigner: Assigner,
-        chance: Chance,
+        chance: RandomSource,
         budget: StepBudget,
         rates: EvolutionRates,
     ) -> ConstrainedField:
@@ -185,7 +182,12 @@ class SolverFactory:
         return ConstrainedField(symbol, plan.domains.get(symbol), filters, conditions, assigner, search, chance, budget)
 
     def _placing(
-        self, program: Program, fields: Fields, chance: Chance, limits: SolvingLimits, scene: IncompleteTree | None
+        self,
+        program: TreeMaker,
+        fields: FieldMakers,
+        chance: RandomSource,
+        limits: SolvingLimits,
+        scene: IncompleteTree | None,
     ) -> Placing:
         def make(symbol: str, above: tuple[str, ...], given: Mapping[str, Node], elsewhere: int) -> Node:
             # A part that is renewed again and again must not grow each time.
@@ -195,16 +197,16 @@ class SolverFactory:
 
         return Placing(make, self.generate, self._generated, self._dependence)
 
-    def _measured(self, most: int, program: Program, fields: Fields) -> Callable[[Measure], Measured]:
+    def _measured(self, most: int, program: TreeMaker, fields: FieldMakers) -> Callable[[Measure], MeasuredDerivations]:
         """Derivations of a given length or count, whose other parts come from one program."""
 
-        def make(symbol: str, chance: Chance) -> Node:
+        def make(symbol: str, chance: RandomSource) -> Node:
             return program.make(symbol, chance, nodes=MIN_RENEWED_NODES, fields=fields)
 
         @cache
-        def measured(measure: Measure) -> Measured:
+        def measured(measure: Measure) -> MeasuredDerivations:
             rules = self.analysis.grammar.rules
-            return Measured(rules, measure, binary=self.analysis.is_binary, most=most, make=make)
+            return MeasuredDerivations(rules, measure, binary=self.analysis.is_binary, most=most, make=make)
 
         return measured
 
@@ -227,8 +229,8 @@ class SolverFactory:
         return ViewReader(self.names, reassigned_globals(self.python))
 
     @cached_property
-    def _dependence(self) -> Dependence:
-        return Dependence(self.analysis)
+    def _dependence(self) -> BoundDependence:
+        return BoundDependence(self.analysis)
 
     @cached_property
     def _generated(self) -> frozenset[str]:
@@ -237,7 +239,12 @@ class SolverFactory:
 
 
 def _making(
-    scene: IncompleteTree, program: Program, chance: Chance, nodes: int, fields: Fields, steering: Steering | None
+    scene: IncompleteTree,
+    program: TreeMaker,
+    chance: RandomSource,
+    nodes: int,
+    fields: FieldMakers,
+    steering: Steering | None,
 ) -> Callable[[str], Node]:
     def make(symbol: str) -> Node:
         return program.make(symbol, chance, nodes=nodes, history=scene.history, fields=fields, steering=steering)

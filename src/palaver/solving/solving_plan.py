@@ -29,9 +29,8 @@ from itertools import product
 from math import prod
 from typing import Any, TypeAlias
 
-from palaver.grammar.analyse import Analysis
-from palaver.grammar.code import Function, compile_expression
-from palaver.grammar.language import Languages
+from palaver.grammar.analysis import Analysis
+from palaver.grammar.symbol_languages import Languages
 from palaver.solving.clauses import Clause, clauses_of
 from palaver.solving.domains import Domain
 from palaver.solving.invertible_views import OF_SEVERAL_NODES, Relation, View, ViewKind, ViewReader
@@ -39,6 +38,7 @@ from palaver.solving.restrict import restricted
 from palaver.solving.solving_limits import MAX_DIRECTION_COMBINATIONS, MAX_PROPAGATION_PASSES
 from palaver.solving.view_values import lengths_in, numbers_in
 from palaver.spec.ast import Constraint
+from palaver.spec.python_code import SpecFunction, compile_expression
 
 # The cost of writing through a view: how much of a tree changes, and how often that fails.
 _COSTS = {
@@ -70,12 +70,12 @@ class Direction:
         return _COSTS[view.kind] + (0 if is_direct else _COST_OF_ARITHMETIC)
 
     @cached_property
-    def side(self) -> Function:
+    def side(self) -> SpecFunction:
         """The side that is written, as a function of all mentions of the condition."""
         return self._compiled(self.relation.side)
 
     @cached_property
-    def other(self) -> Function:
+    def other(self) -> SpecFunction:
         """The other side as a function of all mentions of the condition."""
         return self._compiled(self.relation.other)
 
@@ -83,7 +83,7 @@ class Direction:
         """The number of other directions that write what this one reads."""
         return sum(not self.read.isdisjoint(other.written) for other in others)
 
-    def _compiled(self, side: ast.expr) -> Function:
+    def _compiled(self, side: ast.expr) -> SpecFunction:
         expression = self.clause.expression
         assert expression is not None, "a direction is that of a condition"
         return compile_expression(replace(expression, python=side), self.clause.names, self.clause.variables)

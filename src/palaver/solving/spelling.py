@@ -10,8 +10,9 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import TypeAlias, assert_never
 
-from palaver.grammar.language import Language, Languages, Unit
-from palaver.grammar.regex import compile_pattern
+from palaver.grammar.symbol_languages import Languages
+from palaver.regular.language import Language, Unit
+from palaver.regular.regex import compile_pattern
 from palaver.solving.solving_limits import MAX_SPELLER_DEPTH
 from palaver.spec.ast import Bit, Choice, Expr, Literal, Pattern, Permutation, Ref, Repeat, Rule, Sequence
 from palaver.trees.node import Leaf, Node, NonTerminal, Part

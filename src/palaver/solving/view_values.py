@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from palaver.generation.limits import BYTEWISE
-from palaver.generation.numerals import are_digits, spelled
-from palaver.generation.words import possible_lengths
-from palaver.grammar.charset import ASCII
-from palaver.grammar.language import Language, Unit
+from palaver.regular.charset import ASCII
+from palaver.regular.language import Language, Unit
+from palaver.regular.words import BYTEWISE, are_digits, possible_lengths, spelled
 from palaver.solving.domains import Domain, lower_of
 from palaver.solving.invertible_views import View, ViewKind
 from palaver.solving.view_arithmetic import inverse, is_signed, packed

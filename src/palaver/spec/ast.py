@@ -111,15 +111,15 @@ class Index:
     value: int | tuple[int | None, int | None, int | None] | Expression
 
 
-Step: TypeAlias = Child | Descendant | Index
+SelectorStep: TypeAlias = Child | Descendant | Index
 
 
 @dataclass(frozen=True, slots=True)
-class Path:
+class Selector:
     """A selector: all nodes named `base` (or the one bound to that name by a quantifier), then the steps from there."""
 
     base: str
-    steps: tuple[Step, ...] = ()
+    steps: tuple[SelectorStep, ...] = ()
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
@@ -132,7 +132,7 @@ class Mention:
     """
 
     name: str
-    path: Path
+    path: Selector
     kind: OneOf["each", "list", "count"] = "each"
 
 
@@ -154,7 +154,7 @@ class Expression:
 
 
 @dataclass(frozen=True, slots=True)
-class Leaf:
+class PythonCondition:
     """A Python condition; it holds if it holds for every combination of the nodes that its mentions select."""
 
     expression: Expression
@@ -186,11 +186,11 @@ class Quantified:
 
     every: bool
     variable: str
-    path: Path
+    path: Selector
     body: Formula
 
 
-Formula: TypeAlias = Leaf | And | Or | Not | Quantified
+Formula: TypeAlias = PythonCondition | And | Or | Not | Quantified
 
 
 # --- Statements -------------------------------------------------------------------------------------------------------
@@ -219,7 +219,7 @@ class Constraint:
 
 
 @dataclass(frozen=True, slots=True)
-class Goal:
+class Objective:
     """`minimizing` or `maximizing`: an expression to optimise."""
 
     maximize: bool
@@ -251,7 +251,7 @@ class SpecFile:
     source: Source
     rules: tuple[Rule, ...] = ()
     constraints: tuple[Constraint, ...] = ()
-    objectives: tuple[Goal, ...] = ()
+    objectives: tuple[Objective, ...] = ()
     settings: tuple[Setting, ...] = ()
     includes: tuple[Include, ...] = ()
     python: ast.Module = field(default_factory=lambda: ast.Module(body=[], type_ignores=[]), compare=False, repr=False)

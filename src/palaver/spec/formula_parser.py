@@ -17,8 +17,8 @@ from dataclasses import replace
 from itertools import pairwise
 
 from palaver.source import Source, Span
-from palaver.spec.ast import And, Expression, Formula, Leaf, Not, Or, Quantified
-from palaver.spec.diagnose import ParseError, Reporter
+from palaver.spec.ast import And, Expression, Formula, Not, Or, PythonCondition, Quantified
+from palaver.spec.diagnostics import ParseError, Reporter
 from palaver.spec.lexer import Token
 from palaver.spec.python_parser import LiftedPython, Places, parse_lifted
 from palaver.spec.selectors import lift, loaded_mentions, read_path, refuse_unused, whole_expression
@@ -70,7 +70,7 @@ def _negated(source: Source, tokens: Sequence[Token], report: Reporter) -> Formu
         return Not(splitter.formula())
     node = ast.copy_location(ast.UnaryOp(ast.Not(), splitter.node), splitter.node)
     expression = whole_expression(splitter.lifted, node)
-    return Leaf(replace(expression, text=f"not ({expression.text})"))
+    return PythonCondition(replace(expression, text=f"not ({expression.text})"))
 
 
 def _quantified(source: Source, tokens: Sequence[Token], report: Reporter, quantifiers: int) -> Formula:
@@ -200,7 +200,7 @@ class _Splitter:
         self._used.add(target.id)
         return bound.path.base
 
-    def _links(self, node: ast.Compare) -> list[Leaf]:
+    def _links(self, node: ast.Compare) -> list[PythonCondition]:
         """`a < b < c` as `a < b` and `b < c`."""
         start, end = self._extent(node)
         operands = [node.left, *node.comparators]
@@ -235,9 +235,9 @@ class _Splitter:
                 end = span.end
         return start, end
 
-    def _leaf(self, node: ast.expr, span: Span | None = None) -> Leaf:
+    def _leaf(self, node: ast.expr, span: Span | None = None) -> PythonCondition:
         mentions = loaded_mentions(node, self.lifted)
         self._used.update(mention.name for mention in mentions)
         if span is None:
             span = Span(*self._extent(node))
-        return Leaf(Expression(self.source.text[span.start : span.end], mentions, node, self.source, span))
+        return PythonCondition(Expression(self.source.text[span.start : span.end], mentions, node, self.source, span))

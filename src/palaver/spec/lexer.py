@@ -18,7 +18,7 @@ import re
 from typing import NamedTuple
 
 from palaver.source import Span
-from palaver.spec.diagnose import ParseError
+from palaver.spec.diagnostics import ParseError
 from palaver.spec.spec_limits import MAX_FSTRING_DEPTH
 
 NAME = r"[^\W\d]\w*"

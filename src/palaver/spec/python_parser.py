@@ -19,7 +19,7 @@ from typing import Literal as OneOf
 
 from palaver.source import Source, Span
 from palaver.spec.ast import Mention
-from palaver.spec.diagnose import ParseError, Reporter
+from palaver.spec.diagnostics import ParseError, Reporter
 from palaver.spec.lexer import Token
 from palaver.spec.spec_limits import MAX_ERRORS_PER_FILE
 

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from palaver.source import Source, Span
 from palaver.spec.ast import Bit, Bound, Choice, Expr, Expression, Literal, Pattern, Permutation, Ref, Repeat
 from palaver.spec.ast import Sequence as SequenceExpr
-from palaver.spec.diagnose import ParseError, Reporter
+from palaver.spec.diagnostics import ParseError, Reporter
 from palaver.spec.lexer import Token, names_in_symbol, symbol_error
 from palaver.spec.selectors import read_expression
 from palaver.spec.spec_limits import MAX_OPEN_BRACKETS

@@ -14,8 +14,8 @@ from itertools import product
 from typing import Literal as OneOf
 
 from palaver.source import Source, Span
-from palaver.spec.ast import Child, Descendant, Expression, Index, Mention, Path, Step
-from palaver.spec.diagnose import ParseError, Reporter
+from palaver.spec.ast import Child, Descendant, Expression, Index, Mention, Selector, SelectorStep
+from palaver.spec.diagnostics import ParseError, Reporter
 from palaver.spec.lexer import Token, bare_symbol, symbol_error
 from palaver.spec.python_parser import LiftedPython, parse_between, parse_lifted
 from palaver.spec.spec_limits import MAX_SELECTOR_PARENTHESES
@@ -98,7 +98,7 @@ def _misplaced_binding(mention: Mention, lifted: LiftedPython) -> ParseError:
     )
 
 
-def read_path(source: Source, tokens: Sequence[Token], at: int) -> tuple[Path, int] | None:
+def read_path(source: Source, tokens: Sequence[Token], at: int) -> tuple[Selector, int] | None:
     """The path that starts with token number `at`, and the number of the token behind it; None if there is none.
 
     :raises ParseError: the path is broken
@@ -193,13 +193,13 @@ class _Lifter:
             )
         start, end = tokens[first].start, tokens[behind - 1].end
         name, replacement = _placeholder(next(self._letters), self.source.text[start:end])
-        self.mentions[name] = Mention(name, Path(path.base, path.steps, Span(start, end)), kind)
+        self.mentions[name] = Mention(name, Selector(path.base, path.steps, Span(start, end)), kind)
         self.changes.append((start, end, replacement))
         return behind
 
     def path(
         self, tokens: Sequence[Token], at: int, partners: dict[int, int], groups: int = 0
-    ) -> tuple[Path, int] | None:
+    ) -> tuple[Selector, int] | None:
         """The path at token number `at`, and the number of the token behind it; None if there is none."""
         if at >= len(tokens):
             return None
@@ -214,9 +214,9 @@ class _Lifter:
         else:
             return None
         behind = self._steps(tokens, behind, partners, steps)
-        return Path(base, tuple(steps), Span(token.start, tokens[behind - 1].end)), behind
+        return Selector(base, tuple(steps), Span(token.start, tokens[behind - 1].end)), behind
 
-    def _steps(self, tokens: Sequence[Token], at: int, partners: dict[int, int], steps: list[Step]) -> int:
+    def _steps(self, tokens: Sequence[Token], at: int, partners: dict[int, int], steps: list[SelectorStep]) -> int:
         """Add the steps from token number `at` on; return the number of the token behind them.
 
         A computed index belongs to the selector only if further steps follow; otherwise it is plain Python.

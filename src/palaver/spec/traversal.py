@@ -16,16 +16,16 @@ from palaver.spec.ast import (
     Expr,
     Expression,
     Formula,
-    Leaf,
     Literal,
     Not,
     Or,
-    Path,
     Pattern,
     Permutation,
+    PythonCondition,
     Quantified,
     Ref,
     Repeat,
+    Selector,
     Sequence,
 )
 
@@ -123,7 +123,7 @@ def walk_formula(formula: Formula) -> Iterator[Formula]:
                 yield from walk_formula(part)
         case Not(part) | Quantified(body=part):
             yield from walk_formula(part)
-        case Leaf():
+        case PythonCondition():
             pass
         case _:
             assert_never(formula)
@@ -131,7 +131,7 @@ def walk_formula(formula: Formula) -> Iterator[Formula]:
 
 def expressions_of(formula: Formula) -> Iterator[Expression]:
     """The Python expressions inside a formula."""
-    return (part.expression for part in walk_formula(formula) if isinstance(part, Leaf))
+    return (part.expression for part in walk_formula(formula) if isinstance(part, PythonCondition))
 
 
 def first_expression(formula: Formula) -> Expression:
@@ -139,10 +139,10 @@ def first_expression(formula: Formula) -> Expression:
     return next(expressions_of(formula))
 
 
-def selectors_of(formula: Formula) -> Iterator[Path]:
+def selectors_of(formula: Formula) -> Iterator[Selector]:
     """The selectors in a formula, those of quantifiers included."""
     for part in walk_formula(formula):
-        if isinstance(part, Leaf):
+        if isinstance(part, PythonCondition):
             yield from (mention.path for mention in part.expression.mentions)
         elif isinstance(part, Quantified):
             yield part.path
@@ -155,11 +155,11 @@ def symbols_of(formula: Formula) -> Iterator[str]:
         yield from step_symbols(path)
 
 
-def step_symbols(path: Path) -> Iterator[str]:
+def step_symbols(path: Selector) -> Iterator[str]:
     """The symbols that the steps of a selector name."""
     return (step.symbol for step in path.steps if isinstance(step, Child | Descendant))
 
 
-def last_symbol(path: Path) -> str:
+def last_symbol(path: Selector) -> str:
     """The symbol of the nodes that a selector selects, its indices aside."""
     return [path.base, *step_symbols(path)][-1]

@@ -1,31 +1,41 @@
 """For tests: sessions that talk to each other, peers that follow a script, and networks where both meet."""
 
-from palaver.testing.conversations import Pair, converse
-from palaver.testing.libraries import libraries_in
-from palaver.testing.peers import Encrypt, HangUp, Hear, Pause, Reset, Say, ScriptedPeer, Step, StopTalking
-from palaver.testing.sockets import SocketLoop, SocketWorld
-from palaver.transport.memory import Hold, MemoryWorld, Wire, in_pieces, straight
+from palaver.testing.patched_sockets import patch_sockets
+from palaver.testing.scripted_peer import (
+    Disconnect,
+    Expect,
+    HalfClose,
+    Pause,
+    Reset,
+    ScriptedPeer,
+    ScriptStep,
+    StartTls,
+    Write,
+)
+from palaver.testing.session_pair import SessionPair, run_pair
+from palaver.testing.socket_network import SocketEventLoop, SocketNetwork
+from palaver.transport.memory_network import Hold, MemoryNetwork, Wire, in_one_piece, in_pieces
 
 DOOR = ("__init__",)
 
 __all__ = [
-    "Encrypt",
-    "HangUp",
-    "Hear",
+    "Disconnect",
+    "Expect",
+    "HalfClose",
     "Hold",
-    "MemoryWorld",
-    "Pair",
+    "MemoryNetwork",
     "Pause",
     "Reset",
-    "Say",
+    "ScriptStep",
     "ScriptedPeer",
-    "SocketLoop",
-    "SocketWorld",
-    "Step",
-    "StopTalking",
+    "SessionPair",
+    "SocketEventLoop",
+    "SocketNetwork",
+    "StartTls",
     "Wire",
-    "converse",
+    "Write",
+    "in_one_piece",
     "in_pieces",
-    "libraries_in",
-    "straight",
+    "patch_sockets",
+    "run_pair",
 ]

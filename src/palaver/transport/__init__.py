@@ -5,10 +5,4 @@
 of transports is `channel`; each has a module of its own, and a line in `palaver.addresses`.
 """
 
-from palaver.transport.clock import Clock, ManualClock, SystemClock
-from palaver.transport.drive import Carrier, Driver, Talker, Watch, drive
-from palaver.transport.loop import Loop
-
-__all__ = ["Carrier", "Clock", "Driver", "Loop", "ManualClock", "SystemClock", "Talker", "Watch", "drive"]
-
 DOOR = ("driver", "event_loop", "memory_network", "registry", "blocking")

@@ -14,12 +14,12 @@ from palaver.session.events import (
     Listening,
     Open,
     Opened,
-    Passed,
     Received,
     Secured,
     Send,
+    TimePassed,
 )
-from palaver.transport.drive import Carrier
+from palaver.transport.driver import EventLoop
 
 LINK = "socket"
 
@@ -27,7 +27,7 @@ LINK = "socket"
 class BlockingSocket(socket.socket):
     """A connection of an event loop, used like a connected socket. The socket of the system below stays unused."""
 
-    def __init__(self, loop: Carrier, address: Address, timeout: float | None) -> None:
+    def __init__(self, loop: EventLoop, address: Address, timeout: float | None) -> None:
         super().__init__(socket.AF_INET, socket.SOCK_DGRAM)
         self.settimeout(timeout)
         self._loop = loop
@@ -62,7 +62,7 @@ class BlockingSocket(socket.socket):
                         raise ConnectionResetError("the connection was reset")
                     case Closed():
                         self._has_ended = True
-                    case Passed():
+                    case TimePassed():
                         raise TimeoutError("nothing came in time")
                     case Listening() | Opened() | Secured():
                         pass

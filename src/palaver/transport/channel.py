@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from palaver.addresses import Address
-from palaver.session.events import Trouble
+from palaver.session.events import FailureCause
 
-_TROUBLES: Mapping[int, Trouble] = {
+_TROUBLES: Mapping[int, FailureCause] = {
     errno.ECONNREFUSED: "refused",
     errno.ENETUNREACH: "unreachable",
     errno.EHOSTUNREACH: "unreachable",
@@ -34,9 +34,9 @@ _TROUBLES: Mapping[int, Trouble] = {
 class ChannelError(Exception):
     """A channel could not be opened, or cannot be used any more."""
 
-    def __init__(self, trouble: Trouble, reason: str) -> None:
+    def __init__(self, trouble: FailureCause, reason: str) -> None:
         super().__init__(trouble, reason)
-        self.trouble: Trouble = trouble
+        self.cause: FailureCause = trouble
         self.reason = reason
 
     @classmethod
@@ -49,12 +49,12 @@ class ChannelError(Exception):
 class EndOfStream:
     """Received instead of data: the peer will send no more."""
 
-    trouble: Trouble | None = None
+    cause: FailureCause | None = None
     exit_code: int | None = None
 
     @classmethod
     def of(cls, error: OSError) -> EndOfStream:
-        return cls(ChannelError.of(error, "").trouble)
+        return cls(ChannelError.of(error, "").cause)
 
 
 class Channel(ABC):

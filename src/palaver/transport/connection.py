@@ -131,7 +131,7 @@ class Connection:
             if self._pending is None:
                 self.abandon()
             self.is_closed = True
-            inputs.append(Failed(now, self.name, error.trouble, error.reason))
+            inputs.append(Failed(now, self.name, error.cause, error.reason))
         return [] if self.is_closing else inputs
 
     def _go_on(self, now: float, inputs: list[Input]) -> bool:
@@ -190,8 +190,8 @@ class Connection:
 
     def _end(self, now: float, ended: EndOfStream, inputs: list[Input]) -> None:
         self._is_reading = False
-        inputs.append(Closed(now, self.name, ended.trouble, ended.exit_code))
-        if ended.trouble is not None or ended.exit_code is not None:
+        inputs.append(Closed(now, self.name, ended.cause, ended.exit_code))
+        if ended.cause is not None or ended.exit_code is not None:
             self.abandon()
 
     def _close_channel(self, now: float) -> None:

@@ -123,7 +123,7 @@ class LazyNode(Node):
         return other + tuple(self)
 
 
-def known_node(node: Node, data: Serialised) -> LazyNode:
+def with_serialised(node: Node, data: Serialised) -> LazyNode:
     """The same node with its serialisation."""
     children = node.children
     known = new(LazyNode, (node.symbol, (data, lambda _: children), node.sources, node.parties))
@@ -131,7 +131,7 @@ def known_node(node: Node, data: Serialised) -> LazyNode:
     return known
 
 
-def untouched(part: Part) -> Serialised | None:
+def unexpanded_data(part: Part) -> Serialised | None:
     """The serialisation of a lazy node whose children have not been made yet; None for other parts."""
     return part.unexpanded[0] if isinstance(part, LazyNode) and "children" not in part.__dict__ else None
 

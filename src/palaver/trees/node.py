@@ -82,7 +82,7 @@ def _same_leaf(one: Leaf, other: Leaf) -> bool:
     return type(one) is type(other) and one == other
 
 
-def same(one: Part, other: Part, equal: Callable[[Leaf, Leaf], bool] = _same_leaf) -> bool:
+def same_structure(one: Part, other: Part, equal: Callable[[Leaf, Leaf], bool] = _same_leaf) -> bool:
     """Return True if two parts are equal in symbols, parties and leaves. Sources are ignored."""
     stack = [(one, other)]
     while stack:

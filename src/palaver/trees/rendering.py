@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from palaver.trees.node import Leaf, Node, Part
-from palaver.trees.values import Kind, flat, kind_of, leaf_bytes, name_of
+from palaver.trees.values import ValueType, kind_of, leaf_bytes, leaves_of, name_of
 
 # Lines of deeper nodes stay in this column: half of a wide terminal.
 MAX_INDENT_DEPTH = 40
@@ -37,7 +37,7 @@ def show_repr(part: Part) -> str:
 
 def show_value(part: Part) -> str:
     """Text as it is, bits as ``0b0101``, bytes as a Python literal."""
-    return _value(flat(part), kind_of(part))
+    return _value(leaves_of(part), kind_of(part))
 
 
 def show_grammar(part: Part) -> str:
@@ -110,10 +110,10 @@ def _indent(depth: int) -> str:
 # --- Values -----------------------------------------------------------------------------------------------------------
 
 
-def _value(found: Sequence[Leaf], kind: Kind) -> str:
-    if kind is Kind.BITS:
+def _value(found: Sequence[Leaf], kind: ValueType) -> str:
+    if kind is ValueType.BITS:
         return "0b" + "".join(map(str, found))
-    if kind is Kind.BYTES:
+    if kind is ValueType.BYTES:
         return " ".join(_literals(found)) or "b''"
     return "".join(map(str, found))
 
@@ -224,7 +224,7 @@ def _position(line: _NodeLine) -> str:
     if not line.output.has_positions or all(isinstance(child, Node) for child in line.node.children):
         return ""
     shown = f"Position {_byte(line.start.bits // 8)}"
-    if _kind_of_line(line) is not Kind.BITS:
+    if _kind_of_line(line) is not ValueType.BITS:
         return shown
     first, last = line.start.bits, line.end.bits - 1
     if first == last:
@@ -252,14 +252,14 @@ def _comment(line: _NodeLine) -> str:
     return f"{shown[:MAX_COMMENT_CHARACTERS]}…" if is_cut else shown
 
 
-def _kind_of_line(line: _NodeLine) -> Kind:
+def _kind_of_line(line: _NodeLine) -> ValueType:
     kinds = []
     if line.end.text_leaves > line.start.text_leaves:
-        kinds.append(Kind.TEXT)
+        kinds.append(ValueType.TEXT)
     if line.end.bytes_leaves > line.start.bytes_leaves:
-        kinds.append(Kind.BYTES)
+        kinds.append(ValueType.BYTES)
     if line.end.bit_leaves > line.start.bit_leaves:
-        kinds.append(Kind.BITS)
+        kinds.append(ValueType.BITS)
     if not kinds:
-        return Kind.EMPTY
-    return kinds[0] if len(kinds) == 1 else Kind.BYTES
+        return ValueType.EMPTY
+    return kinds[0] if len(kinds) == 1 else ValueType.BYTES

@@ -41,7 +41,7 @@ from palaver.trees.terminal import Terminal as Terminal
 from palaver.trees.values import ANONYMOUS, PlainValue, TreeValue
 
 
-class Found(NamedTuple):
+class FoundNodes(NamedTuple):
     """The nodes of one name in a tree: all of them, and those that are not open."""
 
     every: list[Tree]
@@ -63,7 +63,7 @@ class Tree(Forwarding):
         self._serialised: str | bytes | None = None
         self._leaves: Sequence[Leaf] | None = None
         # The nodes of each symbol that constraints have found; kept here, because each constraint looks for them.
-        self.found: dict[str, Found] | None = None
+        self.found: dict[str, FoundNodes] | None = None
 
     @classmethod
     def with_leaves(cls, part: Part, leaves: Sequence[Leaf]) -> Self:
@@ -178,7 +178,7 @@ class Tree(Forwarding):
         return sum(1 for _ in parts_below(self.node))
 
     def count_terminals(self) -> int:
-        return len(values.flat(self.node))
+        return len(values.leaves_of(self.node))
 
     def get_root(self) -> Tree:
         tree = self
@@ -319,7 +319,7 @@ class Tree(Forwarding):
                 self._serialised = values.serialise(node) if known is None else values.joined(node, known)
         return self._serialised
 
-    def say_as(self, other: Tree) -> None:
+    def share_serialised(self, other: Tree) -> None:
         """Copy the cached serialisation of the other tree if it has the same node."""
         if self.node is other.node:
             self._serialised = other._serialised
@@ -336,10 +336,10 @@ class Tree(Forwarding):
         return values.to_bits(self.node)
 
     def contains_bits(self) -> bool:
-        return any(isinstance(leaf, int) for leaf in values.flat(self.node))
+        return any(isinstance(leaf, int) for leaf in values.leaves_of(self.node))
 
     def contains_bytes(self) -> bool:
-        return any(isinstance(leaf, bytes) for leaf in values.flat(self.node))
+        return any(isinstance(leaf, bytes) for leaf in values.leaves_of(self.node))
 
     def should_be_serialized_to_bytes(self) -> bool:
         """Return True if the value is not plain text."""

@@ -31,7 +31,7 @@ from typing import TypeAlias
 from palaver.errors import ConversionError
 from palaver.trees.forwarding import Forwarding as Forwarding
 from palaver.trees.lazy import LazyNode
-from palaver.trees.node import Leaf, Node, NonTerminal, Part, same
+from palaver.trees.node import Leaf, Node, NonTerminal, Part, same_structure
 
 # The symbol of a slice of a tree, which no rule has made.
 ANONYMOUS = NonTerminal("<>")
@@ -41,7 +41,7 @@ PlainValue: TypeAlias = str | bytes | int
 _LEAF_TYPES = frozenset({str, bytes, int})
 
 
-class Kind(Enum):
+class ValueType(Enum):
     """The type of a value. FANDANGO's names for the same types are aliases."""
 
     TEXT = "string"
@@ -56,7 +56,7 @@ class Kind(Enum):
 # --- Reading ----------------------------------------------------------------------------------------------------------
 
 
-def flat(part: Part) -> list[Leaf]:
+def leaves_of(part: Part) -> list[Leaf]:
     """The leaves below `part`, left to right; as a list, which is faster than to yield them one by one."""
     if not isinstance(part, Node):
         return [part]
@@ -81,7 +81,7 @@ def pieces(part: Part, lazy: list[LazyNode] | None = None) -> list[Leaf]:
     found: list[Leaf] = []
     stack = [part]
     pop, extend, add = stack.pop, stack.extend, found.append
-    # As in `flat`. The types that most parts have come first, because isinstance with a base class takes longer.
+    # As in `leaves_of`. The types that most parts have come first, because isinstance with a base class takes longer.
     while stack:
         top = pop()
         kind = type(top)
@@ -101,7 +101,7 @@ def pieces(part: Part, lazy: list[LazyNode] | None = None) -> list[Leaf]:
     return found
 
 
-def kind_of(part: Part) -> Kind:
+def kind_of(part: Part) -> ValueType:
     """The type of the value of `part`."""
     lazy: list[LazyNode] = []
     return _read(part, pieces(part, lazy), lazy)[1]
@@ -119,7 +119,7 @@ def to_bytes(part: Part, encoding: str = "utf-8") -> bytes:
         return encode(part, "".join(found), encoding)  # type: ignore[arg-type]  # tried, not known
     except TypeError:
         # Text in the serialisation of a lazy node was encoded as UTF-8; another encoding must start from the leaves.
-        return _utf8(part, found) if encoding == "utf-8" else _bytes(part, flat(part), encoding)
+        return _utf8(part, found) if encoding == "utf-8" else _bytes(part, leaves_of(part), encoding)
 
 
 def to_text(part: Part, encoding: str = "latin-1") -> str:
@@ -162,7 +162,7 @@ def to_int(part: Part) -> int:
         text = "".join(found)  # type: ignore[arg-type]  # tried, not known
     except TypeError:
         found, kind = _read(part, found, lazy)
-        if kind is Kind.BITS:
+        if kind is ValueType.BITS:
             return _number(found)
         text = _utf8(part, found).decode("latin-1")
     try:
@@ -173,7 +173,7 @@ def to_int(part: Part) -> int:
 
 def to_bits(part: Part) -> str:
     """The value as a string of 0 and 1. Unlike bytes this always exists."""
-    return "".join(map(_leaf_bits, flat(part)))
+    return "".join(map(_leaf_bits, leaves_of(part)))
 
 
 def value_of(part: Part) -> PlainValue:
@@ -184,14 +184,14 @@ def value_of(part: Part) -> PlainValue:
         return "".join(found)  # type: ignore[arg-type]  # tried, not known
     except TypeError:
         found, kind = _read(part, found, lazy)
-        return _number(found) if kind is Kind.BITS else _utf8(part, found)
+        return _number(found) if kind is ValueType.BITS else _utf8(part, found)
 
 
 def is_truthy(part: Part) -> bool:
     """The truth of the value: a number that is not 0, or text or bytes that are not empty."""
     lazy: list[LazyNode] = []
     found, kind = _read(part, pieces(part, lazy), lazy)
-    if kind is Kind.BITS:
+    if kind is ValueType.BITS:
         return 1 in found
     # A bit among text is a byte, or a part of one, whatever its value.
     return any(isinstance(leaf, int) or leaf for leaf in found)
@@ -231,7 +231,7 @@ def equal_parts(one: Part, other: Part) -> bool:
         if isinstance(one, LazyNode) and isinstance(other, LazyNode) and one.unexpanded == other.unexpanded:
             return one.parties == other.parties
         # Text equals bytes here: a message that we sent is made of text, the same message received of bytes.
-        return same(one, other, equal_values)
+        return same_structure(one, other, equal_values)
     return equal_values(one, other)
 
 
@@ -261,7 +261,7 @@ def _key(part: Part) -> bytes | int | str:
     """The key that decides equality of values; keys of different types differ."""
     lazy: list[LazyNode] = []
     found, kind = _read(part, pieces(part, lazy), lazy)
-    if kind is Kind.BITS:
+    if kind is ValueType.BITS:
         return _number(found)
     try:
         return _utf8(part, found)
@@ -282,16 +282,16 @@ class TreeValue(Forwarding):
         self._part = part
 
     @property
-    def type_(self) -> Kind:
+    def type_(self) -> ValueType:
         return kind_of(self._part)
 
     @property
     def trailing_bits(self) -> tuple[int, ...] | None:
         """The bits, if the value is nothing but bits."""
-        found = flat(self._part)
-        return tuple(int(leaf) for leaf in found) if _kind(found) is Kind.BITS else None
+        found = leaves_of(self._part)
+        return tuple(int(leaf) for leaf in found) if _kind(found) is ValueType.BITS else None
 
-    def is_type(self, kind: Kind) -> bool:
+    def is_type(self, kind: ValueType) -> bool:
         return self.type_ is kind
 
     def to_string(self, encoding: str = "latin-1") -> str:
@@ -323,7 +323,7 @@ class TreeValue(Forwarding):
         return hash_of(self._part)
 
     def __repr__(self) -> str:
-        if self.type_ is Kind.BITS:
+        if self.type_ is ValueType.BITS:
             return self.to_bits()
         try:
             return repr(self._own())
@@ -336,11 +336,11 @@ class TreeValue(Forwarding):
 _DIGITS = bytes.maketrans(b"\x00\x01", b"01")
 
 
-def _read(part: Part, found: list[Leaf], lazy: Sequence[LazyNode]) -> tuple[list[Leaf], Kind]:
+def _read(part: Part, found: list[Leaf], lazy: Sequence[LazyNode]) -> tuple[list[Leaf], ValueType]:
     """The leaves or pieces of `part` and their type, by its pieces `found` and the lazy nodes among them."""
     kind = _kind(found)
-    if lazy and kind is Kind.BYTES and _has_only_bits(part):
-        return flat(part), Kind.BITS
+    if lazy and kind is ValueType.BYTES and _has_only_bits(part):
+        return leaves_of(part), ValueType.BITS
     return found, kind
 
 
@@ -358,14 +358,14 @@ def _has_only_bits(part: Part) -> bool:
     return True
 
 
-def _kind(found: Sequence[Leaf]) -> Kind:
+def _kind(found: Sequence[Leaf]) -> ValueType:
     types = set(map(type, found))
     if len(types) != 1:
-        return Kind.BYTES if types else Kind.EMPTY
+        return ValueType.BYTES if types else ValueType.EMPTY
     only = types.pop()
     if issubclass(only, str):
-        return Kind.TEXT
-    return Kind.BITS if issubclass(only, int) else Kind.BYTES
+        return ValueType.TEXT
+    return ValueType.BITS if issubclass(only, int) else ValueType.BYTES
 
 
 def _utf8(part: Part, found: Sequence[Leaf]) -> bytes:
@@ -374,7 +374,7 @@ def _utf8(part: Part, found: Sequence[Leaf]) -> bytes:
         return _bytes(part, found, "utf-8")
     except ConversionError:
         pass  # if the leaves have none either, the message should be about them
-    return _bytes(part, flat(part), "utf-8")
+    return _bytes(part, leaves_of(part), "utf-8")
 
 
 def _bytes(part: Part, found: Sequence[Leaf], encoding: str) -> bytes:

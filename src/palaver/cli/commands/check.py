@@ -10,9 +10,9 @@ from palaver.cli.bundled import spec_files
 from palaver.cli.main import FINDINGS, WRONG_USE
 from palaver.cli.options import grammar_arguments, grammar_options
 from palaver.compiled import Spec, examine
-from palaver.navigation.kpaths import KPaths
-from palaver.solving.explain import contradiction
-from palaver.spec.diagnose import Reporter
+from palaver.navigation.coverage import KPaths
+from palaver.solving.explanation import contradiction
+from palaver.spec.diagnostics import Reporter
 
 
 @click.command("check")
@@ -51,7 +51,7 @@ def _check(files: tuple[str, ...], options: dict[str, Any], strict: bool, k: int
 
 def _report_contradiction(spec: Spec, report: Reporter) -> None:
     """Constraints that exclude each other leave no input at all; where that can be proved, it is."""
-    proof = contradiction(spec.workshop, spec.grammar.constraints)
+    proof = contradiction(spec.solver_factory, spec.grammar.constraints)
     if proof is None:
         return
     last, *others = reversed(proof.constraints)

@@ -11,8 +11,7 @@ from palaver.cli.bundled import spec_files
 from palaver.cli.options import grammar_arguments, grammar_options, only_parties
 from palaver.cli.output import write_text
 from palaver.compiled import Spec, load
-from palaver.grammar.show import show_grammar
-from palaver.grammar.states import transitions
+from palaver.grammar.printing import show_grammar, transitions
 
 
 @click.command("convert")

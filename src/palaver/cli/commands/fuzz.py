@@ -28,8 +28,8 @@ from palaver.cli.timeout import until
 from palaver.compiled import Spec
 from palaver.compiled.data import as_bytes
 from palaver.errors import Rejected, Unsolvable
-from palaver.solving.plan import Plan
-from palaver.solving.workshop import BUDGET
+from palaver.solving.solver_factory import SolvingPlan
+from palaver.solving.solving_limits import BUDGET
 from palaver.trees.tree import Tree
 
 
@@ -100,7 +100,7 @@ def command(**options: Any) -> int:
         except Unsolvable:
             pass  # said below, as `shortfall`
     if options["verbose"]:
-        searched = trees.solver.by_search
+        searched = trees.solver.found_by_search
         click.echo(f"palaver: {trees.made - searched} by construction, {searched} by search", err=True)
     return _conclude(trees.shortfall or _out_of_time(trees.made, wanted), program, refused)
 
@@ -114,7 +114,7 @@ _USES = {
 }
 
 
-def _show_plan(plan: Plan) -> None:
+def _show_plan(plan: SolvingPlan) -> None:
     for clause, use in plan.uses.items():
         source, span = clause.constraint.source, clause.constraint.span
         line, column = source.place(span.start)

@@ -13,14 +13,19 @@ from palaver.cli.options import grammar_arguments, grammar_options
 from palaver.cli.output import write_text
 from palaver.compiled import Spec, load
 from palaver.errors import PalaverError
-from palaver.grammar.analyse import Analysis
-from palaver.grammar.show import show_expr
-from palaver.grammar.slice import slice_messages
-from palaver.navigation.drawing import as_dot, as_mermaid, diagram
-from palaver.navigation.statemap import StateMap
-from palaver.navigation.svg import as_svg
-from palaver.navigation.views import Views, read_views
-from palaver.session.law import Law
+from palaver.grammar.analysis import Analysis
+from palaver.grammar.lowering import slice_messages
+from palaver.grammar.printing import show_expr
+from palaver.navigation.state_diagram import (
+    CoverageViews,
+    DialogueStateMachine,
+    as_dot,
+    as_mermaid,
+    as_svg,
+    diagram,
+    read_views,
+)
+from palaver.session.setup import ConstraintMonitor
 
 _FORMS = {"mermaid": as_mermaid, "dot": as_dot, "svg": as_svg}
 
@@ -60,7 +65,7 @@ def command(
     write_text(_FORMS[form](drawn), output)
 
 
-def _covered(spec: Spec, coverage_file: str | None) -> tuple[StateMap, Views | None]:
+def _covered(spec: Spec, coverage_file: str | None) -> tuple[DialogueStateMachine, CoverageViews | None]:
     """The states, and what was covered of them if there is a file that tells."""
     if coverage_file is None:
         return _states(spec), None
@@ -68,14 +73,14 @@ def _covered(spec: Spec, coverage_file: str | None) -> tuple[StateMap, Views | N
     spec = _with_messages(spec, data["messages"])
     states = _states(spec)
     try:
-        return states, Views.from_data(data, spec.analysis, states)
+        return states, CoverageViews.from_data(data, spec.analysis, states)
     except PalaverError as error:
         raise PalaverError(f"{coverage_file}: {error}") from error
 
 
-def _states(spec: Spec) -> StateMap:
+def _states(spec: Spec) -> DialogueStateMachine:
     # In conversations, what constraints speak of is told apart, so it is here: the states must be the same.
-    return StateMap(spec.forecaster(Law(spec).states))
+    return DialogueStateMachine(spec.forecaster(ConstraintMonitor(spec).states))
 
 
 def _with_messages(spec: Spec, names: Collection[str]) -> Spec:

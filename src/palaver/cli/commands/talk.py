@@ -22,11 +22,11 @@ from palaver.cli.options import (
     size_options,
     talk_options,
 )
-from palaver.navigation.goals import Goal
+from palaver.navigation.goals import CoverageGoal
 from palaver.reporting.console import ConsoleReport
 from palaver.session.findings import Verdict
-from palaver.session.play import BUDGET
-from palaver.solving.workshop import Limits
+from palaver.session.setup import MESSAGE_STEP_BUDGET
+from palaver.solving.solving_limits import SolvingLimits
 
 # Options that are handed on to `palaver.talk` under the same name.
 _AS_THEY_ARE = (
@@ -114,8 +114,8 @@ class _Talk(GroupedCommand):
 @count_option("-k", default=5, help="Cover k-paths: sequences of up to K symbols, each inside the one before.")
 @click.option(
     "--goal",
-    type=click.Choice([each.value for each in Goal]),
-    default=Goal.ALL.value,
+    type=click.Choice([each.value for each in CoverageGoal]),
+    default=CoverageGoal.ALL.value,
     show_default=True,
     help="Cover our own messages (inputs), states as well, or the peer's answers, too (all).",
 )
@@ -153,7 +153,7 @@ class _Talk(GroupedCommand):
 @count_option("--max-messages", default=1000, help="End a session after N messages.")
 @count_option("--max-message-bytes", default=1 << 20, help="Report a message of the peer that is longer than N bytes.")
 @size_options
-@budget_option(BUDGET, "message")
+@budget_option(MESSAGE_STEP_BUDGET, "message")
 @search_options
 @click.option("-v", "--verbose", is_flag=True, help="Show every message and every plan.")
 @click.option(
@@ -174,7 +174,7 @@ def command(**options: Any) -> int:
     and 2 if the command line or the spec is wrong.
     """
     spec = load_spec(options)
-    limits = Limits(options["max_nodes"], options["max_repetitions"], options["budget"], rates(options))
+    limits = SolvingLimits(options["max_nodes"], options["max_repetitions"], options["budget"], rates(options))
     try:
         campaign = talk(
             spec,

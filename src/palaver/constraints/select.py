@@ -1,5 +1,0 @@
-"""Old names, until those who import them are redirected."""
-
-from palaver.constraints.node_selectors import indexed
-
-__all__ = ["indexed"]

@@ -1,0 +1,128 @@
+"""Programs: all makers of a grammar, ready to make trees of any of its symbols."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
+
+from palaver.generation import mutations
+from palaver.generation.compiler import MakerCompiler, Task, remember
+from palaver.generation.depth import deep_calls
+from palaver.generation.makers import Derivation, Discarded, FieldMakers, One, SpecCode, Steering
+from palaver.generation.steered import SteeredCompiler
+from palaver.grammar.ir import Grammar, tracked_selectors
+from palaver.random_source import RandomSource
+from palaver.regular.words import NoSuchString
+from palaver.spec.ast import Selector
+from palaver.trees.node import Node
+from palaver.trees.tree import Tree
+
+NO_FIELDS: FieldMakers = MappingProxyType({})
+
+
+@dataclass
+class TreeMaker:
+    """The makers of one grammar."""
+
+    _task: Task = field(repr=False)
+    _compiler: MakerCompiler = field(repr=False)
+    _follows_the_grammar: bool  # or breaks it now and then, as settings say
+
+    def make_tree(
+        self,
+        symbol: str,
+        chance: RandomSource,
+        *,
+        nodes: int,
+        fields: FieldMakers = NO_FIELDS,
+        steering: Steering | None = None,
+    ) -> Tree:
+        """A random tree of `symbol` that spends about `nodes` nodes.
+
+        `fields` make the nodes of their symbols; `steering` gives choices a value.
+
+        :raises Discarded: a generator, a field or a computed repetition could not be satisfied this time
+        """
+        run = Derivation(chance, nodes, fields)
+        node = self._make(symbol, run, steering)
+        # A mutation may change a leaf after it was collected.
+        return Tree.with_leaves(node, run.leaves) if self._follows_the_grammar else Tree(node)
+
+    def make(
+        self,
+        symbol: str,
+        chance: RandomSource,
+        *,
+        nodes: int,
+        above: tuple[str, ...] = (),
+        history: Sequence[Node] = (),
+        pins: Mapping[str, Node] = MappingProxyType({}),
+        fields: FieldMakers = NO_FIELDS,
+        steering: Steering | None = None,
+    ) -> Node:
+        """A random node of `symbol`, as a part of a larger tree; `fields` and `steering` as for `make_tree`.
+
+        `above` are the symbols it will stand below, `history` the trees before it that computed repetitions may look
+        back at. `pins` are nodes to be used where their symbols are first due; this works for fields that a repetition
+        counts by, and what contains them.
+
+        :raises Discarded: a generator, a field or a computed repetition could not be satisfied this time
+        """
+        run = Derivation(chance, nodes, fields)
+        for earlier in history:
+            remember(earlier, self._tracked, run)
+        run.above.extend(above)
+        run.pins.update(pins)
+        return self._make(symbol, run, steering)
+
+    def _make(self, symbol: str, run: Derivation, steering: Steering | None) -> Node:
+        makers: Mapping[str, One] = self._compiler.makers
+        if steering is not None:
+            makers = self._steered_makers
+            steering.begin()
+            run.steering, run.state = steering, steering.state
+        try:
+            with deep_calls():
+                node = makers[symbol](run)
+        except NoSuchString:
+            raise Discarded("a regular expression could not be instantiated") from None
+        except RecursionError:
+            raise Discarded("the tree became too deep") from None
+        assert isinstance(node, Node), "the maker of a symbol makes a node"
+        return node
+
+    @cached_property
+    def _tracked(self) -> tuple[Selector, ...]:
+        return tracked_selectors(self._task.grammar)
+
+    def prepare_steering(self) -> None:
+        """Compile now the makers that would be compiled when something is first steered."""
+        assert self._steered_makers, "there is a maker for each symbol"
+
+    @cached_property
+    def _steered_makers(self) -> Mapping[str, One]:
+        """The steered makers; most programs never need them."""
+        with deep_calls():
+            return SteeredCompiler(self._task, self._compiler).compile()
+
+
+def compile_tree_maker(
+    grammar: Grammar,
+    sizes: Mapping[str, int],
+    code: SpecCode,
+    *,
+    binary: bool,
+    most: int,
+    fields: frozenset[str] = frozenset(),
+) -> TreeMaker:
+    """The makers for `grammar`. `binary` makes all leaves bytes or bits; `most` limits unbounded repetition.
+
+    `fields` are the symbols that may get makers of their own in a run.
+    """
+    task = Task(grammar, sizes, code, binary, most, fields)
+    compiler = MakerCompiler(task)
+    with deep_calls():
+        compiler.compile()
+    return TreeMaker(task, compiler, not mutations.MutationRates(grammar.settings))

@@ -1,0 +1,242 @@
+"""Fast path: the compiled programs and generated functions of a grammar, and what its machines share.
+
+Machines (`fast_path_machine`) read messages that come in pieces. A complete message is mostly read by a regex or a
+generated function. The children of lazy nodes are made here, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from palaver.matching.fast_path_compiler import FastPathParts, FastPathProgram
+from palaver.matching.fast_path_machine import FastPathMachine
+from palaver.matching.fast_path_scanner import DONE, FAILED, FALL_BACK
+from palaver.matching.generated_functions import FunctionLibrary
+from palaver.matching.generated_lookups import GaveUp
+from palaver.matching.grammar_slots import Computed, GrammarSlot, Nonterminal
+from palaver.matching.grammar_tables import BoundEvaluator, GrammarTables
+from palaver.matching.instructions import (
+    CALL,
+    STOP,
+    TOKEN,
+    Dialect,
+    Expansion,
+    FieldValue,
+    ParseInstruction,
+    ReadFunction,
+    Unsupported,
+)
+from palaver.matching.lookahead import Lookahead
+from palaver.matching.matching_limits import CALLS_BEFORE_GENERATING, MAX_KEPT_TEXT, MIN_CHARACTERS_TO_PAUSE_COLLECTOR
+from palaver.matching.regex_rules import RegexRules
+from palaver.matching.rule_regexes import END_MARK
+from palaver.spec.ast import Expression
+from palaver.spec.python_code import SPEC_CODE_RAISES
+from palaver.trees.lazy import LazyNode, with_serialised
+from palaver.trees.node import Node, Part, new
+
+_STOP: Final = ParseInstruction(STOP)
+_DIGITS: Final = {chr(byte): f"{byte:08b}" for byte in range(256)}
+
+
+class FastPath:
+    """A grammar compiled for machines. `by_earley` reads a text as a rule when a machine falls back."""
+
+    def __init__(
+        self,
+        tables: GrammarTables,
+        bound: BoundEvaluator,
+        is_pure: Callable[[Expression], bool],
+        by_earley: Callable[[Nonterminal, str], Node],
+        *,
+        whole: bool,
+    ) -> None:
+        self.tables = tables
+        self.paths = len(tables.bound_paths.paths)
+        self.bound = bound
+        self.whole = whole
+        self._by_earley = by_earley
+        self.regex_rules = RegexRules(tables)
+        self._parts = FastPathParts(
+            tables, self.regex_rules, Lookahead(tables), Lookahead(tables, in_bits=True), whole, is_pure
+        )
+        self._programs = {dialect: FastPathProgram(self._parts, dialect, self) for dialect in Dialect}
+        self._libraries: dict[tuple[FastPathProgram, bool], FunctionLibrary] = {}
+        self._starts: dict[bool, tuple[FastPathProgram, ParseInstruction]] = {}
+
+    def machine(self, *, lazy: bool) -> FastPathMachine:
+        """A machine for a message."""
+        return FastPathMachine(self, *self._begin(lazy))
+
+    def _begin(self, lazy: bool) -> tuple[FastPathProgram, ParseInstruction]:
+        """The program for a message, and its first instruction."""
+        begin = self._starts.get(lazy)
+        if begin is None:
+            program = self._programs[Dialect.SKETCH if lazy else Dialect.FULL]
+            begin = self._starts[lazy] = program, program.call(self.tables.start, None, _STOP)
+        if not lazy:
+            begin[0].forget()
+        return begin
+
+    def prepare(self) -> None:
+        """Compile now what would be compiled with the first message, and with the first look into its tree."""
+        program, op = self._begin(True)
+        program.prepare(op)
+        detail = self._programs[Dialect.DETAIL]
+        detail.prepare(detail.call(self.tables.start, None, _STOP))
+
+    def read_whole(self, text: str, lazy: bool) -> Node | None:
+        """The tree of a complete message, if a regex or function can read it; None says nothing."""
+        _, op = self._begin(lazy)
+        if END_MARK in text:
+            return None
+        if op.kind == TOKEN:
+            match = op.match(text, 0)
+            return self.node(op, text) if match is not None and match.end() == len(text) else None
+        if op.kind != CALL or len(text) >= MIN_CHARACTERS_TO_PAUSE_COLLECTOR:
+            return None
+        read = op.reads[True]
+        if read is None or isinstance(read, bool):
+            return None
+        try:
+            end, children = read(text, 0, len(text), [None] * self.paths)
+        except (GaveUp, RecursionError):
+            return None
+        if end < len(text):
+            return None
+        node = new(Node, (op.symbol, children, (), op.parties))
+        return self.known(node, text) if text else node
+
+    def node(self, op: ParseInstruction, text: str) -> Node:
+        """The node of a token."""
+        said = text.encode("latin-1") if self.tables.binary else text
+        if op.is_leaf:
+            return new(Node, (op.symbol, (said,), (), op.parties))
+        if op.is_lazy and text:
+            return new(LazyNode, (op.symbol, (said, op.expand), (), op.parties))
+        if op.kept is not None and len(text) <= MAX_KEPT_TEXT:
+            return op.kept[text]
+        return new(Node, (op.symbol, op.expand.children(text), (), op.parties))
+
+    def known(self, node: Node, text: str) -> Node:
+        """The same node, with its text cached."""
+        return with_serialised(node, text.encode("latin-1") if self.tables.binary else text)
+
+    def rule(self, nonterminal: Nonterminal, dialect: Dialect, *, unpacked: bool) -> Expansion:
+        program = self._programs[dialect]
+        return _RuleExpansion(self, program, lambda: program.entry(nonterminal), nonterminal, unpacked=unpacked)
+
+    def slots(self, slots: Sequence[GrammarSlot]) -> Expansion:
+        program = self._programs[Dialect.BITS]
+        return _RuleExpansion(self, program, lambda: program.chain(slots, _STOP), None, unpacked=True)
+
+    def library(self, program: FastPathProgram, *, ended: bool) -> FunctionLibrary:
+        """The generated functions for the rules of a program."""
+        key = program, ended
+        if key not in self._libraries:
+            self._libraries[key] = FunctionLibrary(program, self.limits, binary=self.tables.binary, ended=ended)
+        return self._libraries[key]
+
+    def limits(self, op: ParseInstruction, fields: Sequence[FieldValue | None]) -> tuple[int, int | None] | int:
+        """The limits of a repetition, or else a status."""
+        least, most = op.least, op.most
+        if isinstance(least, int) and not isinstance(most, Computed):
+            return least, most
+        text = None
+        if op.path is not None:
+            field = fields[op.path]
+            if field is None:
+                return FAILED
+            text = field[1]
+        # A limit that depends on a short field only is not computed twice.
+        known = op.limits.get(text)
+        if known is not None:
+            return known
+        limits = self._compute_limits(op, fields)
+        if op.is_pure and text is not None and isinstance(limits, tuple):
+            op.limits[text] = limits
+        return limits
+
+    def _compute_limits(
+        self, op: ParseInstruction, fields: Sequence[FieldValue | None]
+    ) -> tuple[int, int | None] | int:
+        least, most = op.least, op.most
+        try:
+            low = least if isinstance(least, int) else self._count(least, fields)
+            high = low if most == least else self._count(most, fields) if isinstance(most, Computed) else most
+        except SPEC_CODE_RAISES:
+            return FALL_BACK  # the Earley parser will report it
+        if low is None or (high is None and most is not None) or (high is not None and (high < 0 or low > high)):
+            return FAILED
+        return max(0, low), high
+
+    def _count(self, computed: Computed, fields: Sequence[FieldValue | None]) -> int | None:
+        node = None
+        if computed.path is not None:
+            field = fields[computed.path]
+            if field is None:
+                return None
+            node = field[0]
+        return int(self.bound(computed.expression, node))
+
+    def read_by_earley(self, nonterminal: Nonterminal, text: str) -> tuple[Part, ...]:
+        return self._by_earley(nonterminal, text).children
+
+
+class _RuleExpansion:
+    """Makes the children of a rule, or the parts of bits, by a function or a machine of its own."""
+
+    __slots__ = ("_entry", "_fast_path", "_first", "_nonterminal", "_patience", "_program", "_read", "_unpacked")
+
+    def __init__(
+        self,
+        fast_path: FastPath,
+        program: FastPathProgram,
+        entry: Callable[[], ParseInstruction],
+        nonterminal: Nonterminal | None,
+        *,
+        unpacked: bool,
+    ) -> None:
+        self._fast_path = fast_path
+        self._program = program
+        self._entry = entry
+        self._first: ParseInstruction | None = None
+        self._nonterminal = nonterminal
+        self._unpacked = unpacked
+        self._read: ReadFunction | None = None
+        self._patience = CALLS_BEFORE_GENERATING
+
+    def __call__(self, data: str | bytes) -> tuple[Part, ...]:
+        return self.children(data if isinstance(data, str) else data.decode("latin-1"))
+
+    def children(self, text: str) -> tuple[Part, ...]:
+        digits = "".join([_DIGITS[char] for char in text]) if self._unpacked else text
+        if self._read is not None:
+            try:
+                end, children = self._read(digits, 0, len(digits), [])
+                if end == len(digits):
+                    return children
+            except GaveUp:
+                pass
+            except RecursionError:
+                return self._children_by_machine(digits, text, is_fast=False)
+        elif self._patience and self._nonterminal is not None:
+            self._patience -= 1
+            if self._patience == 0:
+                self._read = self._fast_path.library(self._program, ended=True).function(self._nonterminal)
+        return self._children_by_machine(digits, text)
+
+    def _children_by_machine(self, digits: str, text: str, *, is_fast: bool = True) -> tuple[Part, ...]:
+        try:
+            if self._first is None:
+                self._first = self._entry()
+            machine = FastPathMachine(self._fast_path, self._program, self._first)
+            machine.is_fast = is_fast
+            if machine.read(digits, ended=True) == DONE and machine.at == len(digits):
+                return tuple(machine.parts)
+        except Unsupported:
+            pass
+        if self._nonterminal is None:
+            raise Unsupported
+        return self._fast_path.read_by_earley(self._nonterminal, text)

@@ -1,5 +1,0 @@
-"""Moved to `coverage`."""
-
-from palaver.navigation.coverage import KPath, KPaths
-
-__all__ = ["KPath", "KPaths"]

@@ -1,5 +1,0 @@
-"""Old name of `session.monitor`."""
-
-from palaver.session.monitor import ConstraintMonitor as Law
-
-__all__ = ["Law"]

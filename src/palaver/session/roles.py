@@ -1,0 +1,226 @@
+"""The roles of a session: the objects that play the parties of a spec, and the connections they use."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from palaver.addresses import Address, parse_party_address
+from palaver.compiled import Spec
+from palaver.errors import PalaverError
+from palaver.party import ConnectionMode, NetworkParty, Party, PartyHost, address_of
+from palaver.session.events import Role
+from palaver.spec.python_code import SPEC_CODE_RAISES, describe_error, raising_line
+
+# Parties that come in pairs: the two ends of a program.
+_PAIRS = {"In": "Out", "Out": "In"}
+
+# Parties that never send over the connection of another party.
+_SEPARATE = ("Out", "StdIn", "TimerEvent")
+
+# Parties that are connected without being told to.
+SELF_STARTING = ("In", "StdIn", "StdOut")
+
+
+@dataclass(frozen=True)
+class RoleAssignment:
+    """The assignment of roles, beyond what the spec's own classes say.
+
+    `networks` are parties that the command line defines, each by an address and a mode.
+    `program` is the command behind `In` and `Out`.
+    """
+
+    networks: Mapping[str, tuple[str, ConnectionMode]] = field(default_factory=dict)
+    program: tuple[str, ...] = ()
+
+
+class NoPlayer(PalaverError):
+    """No class or option says how a party is played."""
+
+
+def _is_ours(party: Party) -> bool:
+    # Asked several times for each message; few classes decide it themselves.
+    if type(party).is_fuzzer_controlled is Party.is_fuzzer_controlled:
+        return party.connection_mode is not ConnectionMode.EXTERNAL
+    return party.is_fuzzer_controlled()
+
+
+class Roles:
+    """The parties of one session.
+
+    `faults` tell which of them could not be made, or stopped, and why.
+
+    :raises PalaverError: a party is unknown
+    """
+
+    def __init__(self, spec: Spec, assignment: RoleAssignment, host: PartyHost | None = None) -> None:
+        self._assignment = assignment
+        self._spec = spec
+        self._host = host
+        self._instances: dict[str, Party] = {}
+        self._played: dict[str, Party] = {}
+        self._speakers: dict[str, list[str]] = {}
+        self.faults: list[str] = []
+        bases = spec.namespace.parties
+        # A party that wants to start now is started when the session begins.
+        bases.play(self._instances, None)
+        spec.namespace.active_roles = None
+        parties = spec.analysis.parties
+        pairs = [_PAIRS[name] for name in parties if name in _PAIRS]
+        for name in dict.fromkeys([*parties, *pairs]):
+            try:
+                self._played[name] = self._made(name, spec.namespace.names.get(name))
+            except SPEC_CODE_RAISES as error:
+                if isinstance(error, NoPlayer):
+                    raise
+                self.faults.append(self.told(f"{name}.__init__", error))
+
+    @property
+    def parties(self) -> dict[str, Party]:
+        """All parties by name: those the spec names, and those that these have made."""
+        return self._instances | self._played
+
+    @property
+    def players(self) -> list[Party]:
+        """All parties, each once."""
+        return list({party.party_name: party for party in self.parties.values()}.values())
+
+    def activate_parties(self) -> None:
+        """Let `instance()` give these objects from here on, whichever session of the spec went on in between."""
+        namespace = self._spec.namespace
+        if namespace.active_roles is not self:
+            namespace.parties.play(self._instances, self._host)
+            namespace.active_roles = self
+
+    def stop(self) -> None:
+        """Stop all parties."""
+        for party in self.players:
+            try:
+                party.stop()
+            except NotImplementedError:
+                pass  # as the reference's own `stop` does
+            except SPEC_CODE_RAISES as error:
+                self.faults.append(self.told(f"{party.party_name}.stop", error))
+
+    def told(self, what: str, error: BaseException) -> str:
+        """An error of the spec's code in words, with its place in the spec."""
+        text = f"{what}: {error}" if isinstance(error, PalaverError) else f"{what} {describe_error(error)}"
+        place = raising_line(self._spec.namespace.names, error)
+        return f"{text} ({place})" if place else text
+
+    def _made(self, name: str, kind: object) -> Party:
+        bases = self._spec.namespace.parties
+        if name in self._assignment.networks:
+            return self._placed(name, kind, *self._assignment.networks[name])
+        if isinstance(kind, type) and issubclass(kind, bases["FandangoParty"]):
+            return self._instance(name, kind)
+        if name not in ("Client", "Server") and not self._is_told(name):
+            return bases["StdOut"].instance()
+        hint = "define a class of that name in the spec, or use --client or --server"
+        raise NoPlayer(f"nobody plays {name}: {hint}")
+
+    def _is_told(self, name: str) -> bool:
+        return any(message.recipient == name for message in self._spec.analysis.messages)
+
+    def _placed(self, name: str, kind: object, uri: str, mode: ConnectionMode) -> Party:
+        """A party that the command line has an address for. That wins over what the spec says about it; what a class
+        of the spec does with messages stays."""
+        network: Any = self._spec.namespace.parties["NetworkParty"]
+        if isinstance(kind, type) and issubclass(kind, network) and kind is not network:
+            party: Party = self._instance(name, kind)
+            cast(NetworkParty, party).move(uri)
+            party.connection_mode = mode
+        else:
+            party = network(f"{name}={_without_name(uri)}", connection_mode=mode)
+        if mode is ConnectionMode.EXTERNAL:
+            party.stop()
+        else:
+            party.start()
+        return party
+
+    def _instance(self, name: str, kind: type) -> Party:
+        existing = self._instances.get(name)
+        # A spec's party class takes no arguments; that is how the language makes instances.
+        return existing if existing is not None else cast(Any, kind)()
+
+    def is_ours(self, name: str) -> bool:
+        """Return True if we play this party."""
+        return _is_ours(self.party(name))
+
+    def is_known(self, name: str) -> bool:
+        """Return True if there is a party of this name."""
+        return name in self._played or name in self._instances
+
+    def party(self, name: str) -> Party:
+        """The object that plays a party.
+
+        :raises KeyError: there is none
+        """
+        return self._played.get(name) or self._instances[name]
+
+    def has_connection(self, party: Party) -> bool:
+        """Return True if a party is, or is to be, connected."""
+        if party.party_name in SELF_STARTING:
+            return party.party_name != "In" or party.is_fuzzer_controlled()
+        return isinstance(party, NetworkParty) and party.is_fuzzer_controlled()
+
+    def link(self, party: Party) -> tuple[Address, Role] | None:
+        """The address and role of a party's connection; None if it needs none, as most that we do not play."""
+        if party.party_name == "StdIn":
+            return Address("stdin"), "connect"
+        if party.party_name == "StdOut":
+            return Address("stdout"), "connect"
+        if not party.is_fuzzer_controlled():
+            return None
+        if isinstance(party, NetworkParty):
+            role: Role = "listen" if party.connection_mode is ConnectionMode.OPEN else "connect"
+            return address_of(party), role
+        if party.party_name == "In":
+            return Address("program", command=self.program), "connect"
+        return None
+
+    @property
+    def program(self) -> tuple[str, ...]:
+        """The command behind `In` and `Out`.
+
+        :raises PalaverError: there is none
+        """
+        chosen = self._assignment.program or self._spec.namespace.program
+        if not chosen:
+            raise PalaverError("the spec talks to a program through In and Out, but no COMMAND was given")
+        return tuple(shlex.split(chosen)) if isinstance(chosen, str) else tuple(chosen)
+
+    def senders_to(self, party: Party) -> Sequence[str]:
+        """The parties, of those we do not play, that send to a party."""
+        if party.party_name not in self._speakers:
+            self._speakers[party.party_name] = self._find_speakers(party)
+        return self._speakers[party.party_name]
+
+    def _find_speakers(self, party: Party) -> list[str]:
+        name = "Out" if party.party_name == "In" else party.party_name
+        if not self.is_ours(name):
+            return [name]
+        senders = [
+            ref.sender
+            for ref in self._spec.analysis.messages
+            if ref.sender is not None and ref.recipient in (name, None) and not self.is_ours(ref.sender)
+        ]
+        found = dict.fromkeys(senders) or [each for each in self.parties if not self.is_ours(each)]
+        return [each for each in found if each not in _SEPARATE]
+
+    def connection_from(self, sender: str, recipient: str | None) -> str | None:
+        """The connection that a message of a peer comes by; None if that is not known."""
+        if sender in ("Out", "StdIn"):
+            return "In" if sender == "Out" else sender
+        if recipient is not None:
+            return self.party(recipient).party_name
+        ways = [party.party_name for party in self.players if party.is_fuzzer_controlled()]
+        ways = [name for name in ways if name not in ("StdOut", "TimerControl")]
+        return ways[0] if len(ways) == 1 else None
+
+
+def _without_name(uri: str) -> str:
+    name = parse_party_address(uri).name
+    return uri if name is None else uri.partition("=")[2]
