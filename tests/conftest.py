@@ -78,7 +78,7 @@ class CommandLine:
 
     def __call__(self, *arguments: str, stdin: bytes = b"") -> Outcome:
         # A run that takes long tells so; how long one takes in a test depends on what else runs.
-        for module in (live, tally):
+        for module in (display, console):
             self._patch.setattr(module, "LINE_EVERY_S", math.inf)
         self._patch.chdir(self.folder)
         self._patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))

@@ -73,7 +73,7 @@ Protocol: TypeAlias = Literal["tcp", "udp"]
 def server(loop: SelectorEventLoop, *, kind: Protocol = "tcp", patience: float = LIMIT_S) -> tuple[Target, int]:
     port = free_port(kind)
     command = (sys.executable, "-SE", str(SERVER), kind, str(port))
-    target = Target(loop, command, at(port, known), role="server", patience=patience, end_patience=LIMIT_S)
+    target = Target(loop, command, at(port, kind), role="server", patience=patience, end_patience=LIMIT_S)
     return target, port
 
 

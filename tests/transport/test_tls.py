@@ -8,7 +8,7 @@ import pytest
 from recorder import Recorder
 
 from palaver.addresses import Address
-from palaver.session.events import Close, Closed, Failed, Finish, Open, Opened, Secure, Secured, Send, Tls
+from palaver.session.events import Close, Closed, Failed, Finish, Input, Open, Opened, Secure, Secured, Send, Tls
 from palaver.transport.certificate import make_certificate
 from palaver.transport.clock import ManualClock
 from palaver.transport.event_loop import SelectorEventLoop

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tree_strategies import deep, node, parts
 
-from palaver.trees.node import OpenNode, Parties, part_at, replace_at, same_structure
+from palaver.trees.node import Node, OpenNode, Part, Parties, part_at, replace_at, same_structure
 from palaver.trees.tree import Tree
 
 

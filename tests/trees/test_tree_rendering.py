@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from tree_strategies import deep, node, parts
 
+from palaver.trees.node import Leaf, Part
 from palaver.trees.rendering import (
     MAX_COMMENT_CHARACTERS,
     MAX_INDENT_DEPTH,
