@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from palaver.trees.nested import Nested
 from tree_strategies import deep, naive_leaves, node, parts, text_parts
 
-from palaver.trees.node import Node, NonTerminal, Parties
+from palaver.trees.node import Nested, Node, NonTerminal, Parties
 from palaver.trees.tree import DerivationTree, Terminal, Tree
 from palaver.trees.values import TreeValue
 
