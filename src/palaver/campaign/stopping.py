@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import TYPE_CHECKING
 
-from palaver.navigation.guidance import Guidance
+if TYPE_CHECKING:  # so that the command line can name the ways to stop without loading the rest
+    from palaver.navigation.guidance import Guidance
 
 # Sessions in a row without a single message: there is no peer.
 MAX_SILENT_SESSIONS = 3

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import fields
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from palaver.cli.bundled import spec_files
-from palaver.compiled import Spec, load
 from palaver.solving.solving_limits import DEFAULT_RATES, MAX_NODES, MAX_REPETITIONS, EvolutionRates
+
+if TYPE_CHECKING:
+    from palaver.compiled import Spec
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -155,6 +156,10 @@ def grammar_arguments(options: dict[str, Any]) -> dict[str, Any]:
 
 def load_spec(options: dict[str, Any]) -> Spec:
     """The spec that a command's options name; its warnings are counted on standard error."""
+    # Only here: who asks for help does not wait for the rest.
+    from palaver.compiled import load
+    from palaver.compiled.bundled import spec_files
+
     files = spec_files("/dev/stdin" if name == "-" else name for name in options["files"])
     spec = load(*files, **grammar_arguments(options))
     if spec.warnings and options["warnings_are_errors"]:

@@ -12,8 +12,6 @@ MAX_CAUSES = Limit(10, "causes of an error raised by a spec", "deeper causes are
 
 # --- Limits of time and memory ----------------------------------------------------------------------------------------
 
-# Steps of search per message. A session cannot wait as long as a user who asked for one input.
-MESSAGE_STEP_BUDGET = 1_000
 # Only messages up to this length, in bytes, are kept in the reading cache.
 MAX_CACHED_BYTES = 512
 # Beyond so many messages the reading cache is emptied.

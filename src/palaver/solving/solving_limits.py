@@ -11,6 +11,8 @@ from palaver.limits import Limit
 MAX_NODES = 200  # nodes of a tree; beyond it, every choice takes its shortest alternative
 MAX_REPETITIONS = 20  # rounds of `*` and `+` beyond their minimum
 BUDGET = 5_000  # steps per tree: fresh trees and changes of one; beyond it, the search for a tree ends
+# Steps of search per message. A session cannot wait as long as a user who asked for one input.
+MESSAGE_STEP_BUDGET = 1_000
 
 
 @dataclass(frozen=True, slots=True)

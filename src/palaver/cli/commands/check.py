@@ -6,10 +6,10 @@ from typing import Any
 
 import click
 
-from palaver.cli.bundled import spec_files
 from palaver.cli.main import FINDINGS, WRONG_USE
 from palaver.cli.options import grammar_arguments, grammar_options
 from palaver.compiled import Spec, examine
+from palaver.compiled.bundled import spec_files
 from palaver.navigation.coverage import KPaths
 from palaver.solving.explanation import contradiction
 from palaver.spec.diagnostics import Reporter

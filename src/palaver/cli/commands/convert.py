@@ -7,10 +7,10 @@ from typing import Any
 
 import click
 
-from palaver.cli.bundled import spec_files
 from palaver.cli.options import grammar_arguments, grammar_options, only_parties
 from palaver.cli.output import write_text
 from palaver.compiled import Spec, load
+from palaver.compiled.bundled import spec_files
 from palaver.grammar.printing import show_grammar, transitions
 
 

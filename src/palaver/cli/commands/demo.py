@@ -8,8 +8,8 @@ import sys
 import click
 
 from palaver.campaign.talk import talk
-from palaver.cli.bundled import bundled
 from palaver.cli.main import FINDINGS
+from palaver.compiled.bundled import bundled
 from palaver.reporting.planted_defects import PLANTED, DefectReport
 
 SERVER = "palaver.demo.server"

@@ -8,10 +8,10 @@ from typing import Any
 
 import click
 
-from palaver.cli.bundled import spec_files
 from palaver.cli.options import grammar_arguments, grammar_options
 from palaver.cli.output import write_text
 from palaver.compiled import Spec, load
+from palaver.compiled.bundled import spec_files
 from palaver.errors import PalaverError
 from palaver.grammar.analysis import Analysis
 from palaver.grammar.lowering import slice_messages

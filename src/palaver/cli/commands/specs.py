@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from palaver.cli.bundled import bundled, headline
+from palaver.compiled.bundled import bundled, headline
 
 
 @click.command("specs")

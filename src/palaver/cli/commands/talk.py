@@ -7,9 +7,7 @@ from typing import Any, ClassVar
 
 import click
 
-from palaver.campaign.run import Until
-from palaver.campaign.talk import SetupError, talk
-from palaver.campaign.target import TargetError
+from palaver.campaign.stopping import Until
 from palaver.cli.grouped_help import GroupedCommand
 from palaver.cli.main import FINDINGS, INTERRUPTED, WRONG_USE
 from palaver.cli.options import (
@@ -22,11 +20,10 @@ from palaver.cli.options import (
     size_options,
     talk_options,
 )
-from palaver.navigation.goals import CoverageGoal
-from palaver.reporting.console import ConsoleReport
-from palaver.session.findings import Verdict
-from palaver.session.setup import MESSAGE_STEP_BUDGET
-from palaver.solving.solving_limits import SolvingLimits
+from palaver.solving.solving_limits import MESSAGE_STEP_BUDGET, SolvingLimits
+
+# The values of `CoverageGoal`, which is not imported before a campaign is.
+_GOALS = ("inputs", "states", "all")
 
 # Options that are handed on to `palaver.talk` under the same name.
 _AS_THEY_ARE = (
@@ -114,8 +111,8 @@ class _Talk(GroupedCommand):
 @count_option("-k", default=5, help="Cover k-paths: sequences of up to K symbols, each inside the one before.")
 @click.option(
     "--goal",
-    type=click.Choice([each.value for each in CoverageGoal]),
-    default=CoverageGoal.ALL.value,
+    type=click.Choice(_GOALS),
+    default="all",
     show_default=True,
     help="Cover our own messages (inputs), states as well, or the peer's answers, too (all).",
 )
@@ -173,6 +170,12 @@ def command(**options: Any) -> int:
     Findings and a summary go to standard output. The exit code is 0 if every session passed, 1 if there are findings,
     and 2 if the command line or the spec is wrong.
     """
+    # Only here: who asks for help does not wait for the rest.
+    from palaver.campaign.talk import SetupError, talk
+    from palaver.campaign.target import TargetError
+    from palaver.reporting.console import ConsoleReport
+    from palaver.session.findings import Verdict
+
     spec = load_spec(options)
     limits = SolvingLimits(options["max_nodes"], options["max_repetitions"], options["budget"], rates(options))
     try:
