@@ -150,7 +150,7 @@ def _budget(until: Until | str | None, sessions: int | None, seconds: float | No
     if until is not None:
         return Budget(Until(until), sessions, seconds)
     if not guided and not is_limited:
-        raise SetupError("an unguided campaign has no end of its own: give -n, --time or --until")
+        raise SetupError("--unguided needs a limit: give -n, --time or --until")
     return Budget(Until.FOREVER if is_limited else Until.PLATEAU, sessions, seconds)
 
 
