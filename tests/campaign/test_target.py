@@ -124,8 +124,8 @@ def test_a_server_listens_before_the_first_session_and_lives_through_all(loop: S
 @pytest.mark.parametrize(
     ("told", "exit_code", "how", "wrote"),
     [
-        ("crash", -signal.SIGSEGV, "was ended by SIGSEGV", "about to crash"),
-        ("exit 3", 3, "ended with exit code 3", "about to exit with 3"),
+        ("crash", -signal.SIGSEGV, "was killed by SIGSEGV", "about to crash"),
+        ("exit 3", 3, "exited with code 3", "about to exit with 3"),
     ],
 )
 def test_a_crash_is_found_with_how_it_came_and_what_was_written_last(
@@ -140,7 +140,7 @@ def test_a_crash_is_found_with_how_it_came_and_what_was_written_last(
     finding = death.finding("Server", ())
     assert finding.kind is FindingKind.CRASH
     assert finding.party == "Server"
-    assert finding.message == f"the program under test {how}; it wrote last:\n  | ready\n  | {wrote}"
+    assert finding.message == f"the program under test {how}; its last output:\n  | ready\n  | {wrote}"
 
 
 def test_who_has_ended_is_started_again_and_only_then(loop: SelectorEventLoop) -> None:
@@ -230,19 +230,19 @@ def test_a_server_of_datagrams_is_waited_for(loop: SelectorEventLoop) -> None:
 
 def test_there_is_no_such_program(loop: SelectorEventLoop) -> None:
     target = Target(loop, ("/no/such/program",), at(free_port("tcp")), role="server")
-    with pytest.raises(TargetError, match=r"cannot be started: /no/such/program: No such file"):
+    with pytest.raises(TargetError, match=r"cannot start the system under test: /no/such/program: No such file"):
         target.before_session()
 
 
 def test_a_server_that_ends_before_it_listens(loop: SelectorEventLoop) -> None:
     with pytest.raises(TargetError) as raised:
         shell(loop, "echo bad configuration >&2; exit 2").before_session()
-    assert "sh ended with exit code 2 before it listened at tcp port" in str(raised.value)
+    assert "sh exited with code 2 before it listened at tcp port" in str(raised.value)
     assert str(raised.value).endswith("\n  | bad configuration")
 
 
 def test_a_server_that_goes_into_the_background(loop: SelectorEventLoop) -> None:
-    with pytest.raises(TargetError, match="keep it in the foreground"):
+    with pytest.raises(TargetError, match="start it in the foreground"):
         shell(loop, "exit 0").before_session()
 
 
@@ -250,7 +250,7 @@ def test_a_server_that_never_listens_is_ended(loop: SelectorEventLoop, tmp_path:
     os.mkfifo(tmp_path / "held open")
     held = os.open(tmp_path / "held open", os.O_RDONLY | os.O_NONBLOCK)
     target = shell(loop, f"exec 3>'{tmp_path}/held open'; exec sleep 60", patience=1.0)
-    with pytest.raises(TargetError, match=r"does not listen at tcp port \d+ after 1 s"):
+    with pytest.raises(TargetError, match=r"did not listen at tcp port \d+ within 1 s"):
         target.before_session()
     loop.close()
     # When the last one who could write has gone there is an end to be read.
@@ -262,7 +262,7 @@ def test_a_server_that_never_listens_is_ended(loop: SelectorEventLoop, tmp_path:
 def test_somebody_else_listens_there(loop: SelectorEventLoop) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         target = Target(loop, ("sleep", "60"), at(other.getsockname()[1]), role="server")
-        with pytest.raises(TargetError, match="is in use"):
+        with pytest.raises(TargetError, match="is already in use"):
             target.before_session()
     assert target.starts == 0
 

@@ -70,7 +70,7 @@ _USE_OPTIONS = [
         "--file-mode", default="auto", type=click.Choice(["auto", "text", "binary"]),
         help="Read and write text or bytes; auto: bytes if the spec has any.",
     ),
-    click.option("-s", "--separator", default="\n", metavar="SEP", help="Print SEP between outputs (default: newline)."),
+    click.option("-s", "--separator", default="\n", metavar="SEP", help="Print SEP between outputs; default: newline."),
     click.option(
         "--format", "form", default="string", help="Show outputs in this form: as they are, as bits, a tree, …",
         type=click.Choice(["string", "bits", "tree", "grammar", "value", "repr", "none", "1"]),

@@ -52,7 +52,7 @@ def _no_nan(_context: click.Context, _parameter: click.Parameter, seconds: float
     help="Stop after N inputs.",
     metavar="N",
 )
-@click.option("--infinite", is_flag=True, help="Do not stop before there are no more.")
+@click.option("--infinite", is_flag=True, help="Go on without a limit, until Ctrl-C.")
 @click.option(
     "--seed",
     "--random-seed",
