@@ -33,7 +33,7 @@ _COMMANDS = {
 }
 
 
-class _ReaderIsGone(Exception):
+class _OutputClosed(Exception):
     """Whoever read our output has seen enough."""
 
 
@@ -44,7 +44,7 @@ class _Commands(click.Group):
         try:
             return super().invoke(context)
         except BrokenPipeError as error:
-            raise _ReaderIsGone from error  # click would make an exit code of 1 of it
+            raise _OutputClosed from error  # click would make an exit code of 1 of it
 
     def list_commands(self, context: click.Context) -> list[str]:
         return list(_COMMANDS)
@@ -102,7 +102,7 @@ def _exit_code(arguments: list[str] | None) -> int:
     except PalaverError as error:
         click.echo(f"palaver: {error}", err=True)
         return FINDINGS
-    except _ReaderIsGone:
+    except _OutputClosed:
         # Nothing more may be written, not even when Python shuts down.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
