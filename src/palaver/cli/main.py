@@ -103,12 +103,15 @@ def _exit_code(arguments: list[str] | None) -> int:
         click.echo(f"palaver: {error}", err=True)
         return FINDINGS
     except _OutputClosed:
-        # Nothing more may be written, not even when Python shuts down.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return 0
     except OSError as error:
         # A full disk, a file that is gone by now: nobody's mistake, but the user can do something about it.
         click.echo(f"palaver: {error}", err=True)
+        try:
+            sys.stdout.flush()
+        except OSError:
+            _drop_output()
         return WRONG_USE
     except Exception as error:
         if "PALAVER_DEBUG" in os.environ:
@@ -116,3 +119,8 @@ def _exit_code(arguments: list[str] | None) -> int:
         click.echo(f"palaver failed: {type(error).__name__}: {error}", err=True)
         click.echo("This is a mistake in palaver. PALAVER_DEBUG=1 shows where.", err=True)
         return OUR_FAILURE
+
+
+def _drop_output() -> None:
+    """Write nothing more, not even when Python shuts down: it would fail again, and exit with another code."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
