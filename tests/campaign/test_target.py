@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import select
+import shlex
 import signal
 import socket
 import sys
@@ -14,7 +15,7 @@ from typing import Literal, TypeAlias
 import pytest
 
 from palaver.addresses import Address
-from palaver.campaign.target import Target, TargetError, command_of
+from palaver.campaign.system_under_test import SystemUnderTest, TargetError, command_of
 from palaver.session.events import Close, Closed, Failed, Input, Open, Opened, Received, Send, TimePassed
 from palaver.session.findings import FindingKind
 from palaver.transport.event_loop import SelectorEventLoop
@@ -39,7 +40,7 @@ def loop() -> Iterator[SelectorEventLoop]:
 class Talk:
     """One conversation with the target."""
 
-    def __init__(self, target: Target, port: int, kind: str = "tcp") -> None:
+    def __init__(self, target: SystemUnderTest, port: int, kind: str = "tcp") -> None:
         assert kind in ("tcp", "udp")
         self._target = target
         address = Address("tcp" if kind == "tcp" else "udp", "127.0.0.1", port)
@@ -70,15 +71,17 @@ class Talk:
 Protocol: TypeAlias = Literal["tcp", "udp"]
 
 
-def server(loop: SelectorEventLoop, *, kind: Protocol = "tcp", patience: float = LIMIT_S) -> tuple[Target, int]:
+def server(
+    loop: SelectorEventLoop, *, kind: Protocol = "tcp", patience: float = LIMIT_S
+) -> tuple[SystemUnderTest, int]:
     port = free_port(kind)
     command = (sys.executable, "-SE", str(SERVER), kind, str(port))
-    target = Target(loop, command, at(port, kind), role="server", patience=patience, end_patience=LIMIT_S)
+    target = SystemUnderTest(loop, command, at(port, kind), role="server", patience=patience, end_patience=LIMIT_S)
     return target, port
 
 
-def shell(loop: SelectorEventLoop, script: str, *, patience: float = LIMIT_S) -> Target:
-    return Target(loop, ("sh", "-c", script), at(free_port("tcp")), role="server", patience=patience)
+def shell(loop: SelectorEventLoop, script: str, *, patience: float = LIMIT_S) -> SystemUnderTest:
+    return SystemUnderTest(loop, ("sh", "-c", script), at(free_port("tcp")), role="server", patience=patience)
 
 
 class Others:
@@ -94,7 +97,7 @@ class Others:
         return all(ended)
 
 
-def converse(target: Target, port: int, *told: str, cut: bool = False) -> None:
+def converse(target: SystemUnderTest, port: int, *told: str, cut: bool = False) -> None:
     target.before_session()
     talk = Talk(target, port)
     for text in told[:-1] if cut else told:
@@ -136,7 +139,7 @@ def test_a_crash_is_found_with_how_it_came_and_what_was_written_last(
     (death,) = target.after_session(was_cut=True)
     assert target.is_crash(death)
     assert (death.exit_code, death.how) == (exit_code, how)
-    assert death.last_lines == f"ready\n{wrote}"
+    assert death.last_output == f"ready\n{wrote}"
     finding = death.finding("Server", ())
     assert finding.kind is FindingKind.CRASH
     assert finding.party == "Server"
@@ -229,7 +232,7 @@ def test_a_server_of_datagrams_is_waited_for(loop: SelectorEventLoop) -> None:
 
 
 def test_there_is_no_such_program(loop: SelectorEventLoop) -> None:
-    target = Target(loop, ("/no/such/program",), at(free_port("tcp")), role="server")
+    target = SystemUnderTest(loop, ("/no/such/program",), at(free_port("tcp")), role="server")
     with pytest.raises(TargetError, match=r"cannot start the system under test: /no/such/program: No such file"):
         target.before_session()
 
@@ -261,7 +264,7 @@ def test_a_server_that_never_listens_is_ended(loop: SelectorEventLoop, tmp_path:
 
 def test_somebody_else_listens_there(loop: SelectorEventLoop) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
-        target = Target(loop, ("sleep", "60"), at(other.getsockname()[1]), role="server")
+        target = SystemUnderTest(loop, ("sleep", "60"), at(other.getsockname()[1]), role="server")
         with pytest.raises(TargetError, match="is already in use"):
             target.before_session()
     assert target.starts == 0
@@ -283,13 +286,13 @@ with socket.create_connection(("127.0.0.1", int(sys.argv[1]))) as connection:
 """
 
 
-def client(loop: SelectorEventLoop, end_patience: float = LIMIT_S) -> tuple[Target, int]:
+def client(loop: SelectorEventLoop, end_patience: float = LIMIT_S) -> tuple[SystemUnderTest, int]:
     port = free_port("tcp")
     command = (sys.executable, "-SEc", CLIENT, str(port))
-    return Target(loop, command, at(port), role="client", end_patience=end_patience), port
+    return SystemUnderTest(loop, command, at(port), role="client", end_patience=end_patience), port
 
 
-def serve(target: Target, port: int, answer: str) -> None:
+def serve(target: SystemUnderTest, port: int, answer: str) -> None:
     target.before_session()
     target.carry_out([Open("peer", Address("tcp", "127.0.0.1", port), "listen")])
     give_up_at = target.clock.now() + LIMIT_S
@@ -318,7 +321,7 @@ def test_a_client_that_crashes_is_found(loop: SelectorEventLoop) -> None:
     serve(target, port, "crash")
     (death,) = target.after_session()
     assert death.exit_code == -signal.SIGSEGV
-    assert death.last_lines == "about to crash"
+    assert death.last_output == "about to crash"
 
 
 def test_a_client_that_does_not_end_is_ended_and_that_is_no_finding(loop: SelectorEventLoop) -> None:
@@ -357,7 +360,7 @@ def test_a_target_that_ignores_to_be_asked_is_made_to_end() -> None:
     port = free_port("tcp")
     script = f"trap '' TERM; {sys.executable} -SE {SERVER} tcp {port}"
     with SelectorEventLoop(close_grace=0.05) as loop:
-        target = Target(loop, ("sh", "-c", script), at(port), role="server", patience=LIMIT_S)
+        target = SystemUnderTest(loop, ("sh", "-c", script), at(port), role="server", patience=LIMIT_S)
         target.before_session()
         talk = Talk(target, port)
         server_itself = Others(int(talk.ask("pid")))

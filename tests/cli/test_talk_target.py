@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from typing import Any
 
@@ -40,7 +41,7 @@ def talk(palaver: Any) -> Any:
     palaver.write(talk_fan=SPEC, server_py=SERVER, client_py=CLIENT)
 
     def run(program: str, *arguments: str, words: str = "") -> Any:
-        command = f"{sys.executable} {palaver.folder / program} {{port}} {words}"
+        command = f"{shlex.join([sys.executable, str(palaver.folder / program)])} {{port}} {words}"
         return palaver("talk", "talk.fan", "--target", command, "--seed", "1", "-n", "2", *arguments)
 
     return run

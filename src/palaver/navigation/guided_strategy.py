@@ -163,7 +163,7 @@ class GuidedStrategy:
         step = self._steps[0] if self._steps else None
         if isinstance(step, Edge):
             self._planner.note_missed(step)
-            why += f" instead of {step.move.symbol}"
+            why += f"; {step.move.symbol} was planned"
         self._drop(why)
 
     def _refuse(self, edge: Edge) -> None:

@@ -178,8 +178,7 @@ def command(**options: Any) -> int:
     and 2 if the command line or the spec is wrong.
     """
     # Only here: who asks for help does not wait for the rest.
-    from palaver.campaign.talk import SetupError, talk
-    from palaver.campaign.target import TargetError
+    from palaver.campaign.talk import SetupError, TargetError, talk
     from palaver.reporting.console import ConsoleReport
     from palaver.session.findings import Verdict
 
