@@ -101,3 +101,15 @@ def test_every_exported_name_is_described() -> None:
     text = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
     for name in palaver.__all__:
         assert re.search(rf"`(palaver\.)?{name}\b", text), name
+
+
+def test_new_names_exist() -> None:
+    """Every new module and name in the tables of `docs/renames.md` is where the page says."""
+    text = (ROOT / "docs" / "renames.md").read_text(encoding="utf-8").partition("\n## Attributes")[0]
+    rows = re.findall(r"^\| `\S+` \| (.+) \|$", text, re.MULTILINE)
+    assert rows
+    for name in re.findall(r"`([^`]+)`", " ".join(rows)):
+        module, *names = name.split(".")
+        found: object = import_module(f"palaver.{module.replace('/', '.')}")
+        for each in names:
+            found = getattr(found, each)
