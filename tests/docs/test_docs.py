@@ -113,3 +113,11 @@ def test_new_names_exist() -> None:
         found: object = import_module(f"palaver.{module.replace('/', '.')}")
         for each in names:
             found = getattr(found, each)
+
+
+def test_modules_and_types_of_the_glossary_exist() -> None:
+    rows = [line.split("|") for line in (ROOT / "docs" / "glossary.md").read_text().splitlines() if "| **" in line]
+    assert rows
+    for module, name in re.findall(r"`([a-z_]+(?:/[a-z_]+)?)`(?:: `(\w+)`)?", " ".join(row[-2] for row in rows)):
+        found = import_module(f"palaver.{module.replace('/', '.')}")
+        assert not name or hasattr(found, name), f"{module}: {name}"
