@@ -14,7 +14,7 @@ from palaver.namespace import _reference_names
 from palaver.party import PartyNames
 from palaver.spec.setting_statements import NODE_TYPES, SETTING_KEYS
 
-COMMANDS = ["check", "fuzz", "parse", "convert"]
+COMMANDS = ["check", "fuzz", "parse", "convert", "graph", "talk"]
 LANGUAGE = (ROOT / "docs" / "language.md").read_text(encoding="utf-8")
 
 
