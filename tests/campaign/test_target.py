@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import select
-import shlex
 import signal
 import socket
 import sys

@@ -157,8 +157,8 @@ def test_what_others_said_to_each_other_is_left_out_where_nobody_could_have_hear
 @pytest.mark.parametrize(
     "content, complaint",
     [
-        ("{", "coverage.json is not a coverage file, or only a part of one"),
-        ("[]", "coverage.json is not a coverage file: palaver talk --coverage-file writes one"),
+        ("{", "coverage.json is not a coverage file: it is not complete JSON"),
+        ("[]", "coverage.json is not a coverage file: it has no key 'views'"),
         ('{"views": {}}', "coverage.json: the coverage file is damaged: it is not in the form that palaver writes"),
     ],
 )

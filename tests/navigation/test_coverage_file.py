@@ -38,9 +38,9 @@ def test_paths_that_the_spec_no_longer_has_are_left_out(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "complaint"),
     [
-        ("", "is not a coverage file: it is no JSON"),
-        ("[1, 2]", "is not a coverage file, or one of another version of palaver"),
-        ('{"format": "palaver coverage 0"}', "is not a coverage file, or one of another version of palaver"),
+        ("", "is not a coverage file: it is not JSON"),
+        ("[1, 2]", "is not a coverage file of this version of palaver"),
+        ('{"format": "palaver coverage 0"}', "is not a coverage file of this version of palaver"),
         ('{"format": "palaver coverage 1"}', "the coverage file is damaged"),
         ('{"format": "palaver coverage 1", "coverage": {"names": [], "paths": [[3]]}}', "the coverage file is damaged"),
     ],
@@ -53,5 +53,5 @@ def test_a_file_that_is_no_coverage_file_is_refused(content: str, complaint: str
 
 
 def test_a_file_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(PalaverError, match="cannot be written: No such file or directory"):
+    with pytest.raises(PalaverError, match="cannot write the coverage file .*: No such file or directory"):
         coverage_file.write(tmp_path / "nowhere" / "covered.json")
