@@ -53,5 +53,5 @@ def test_a_file_that_is_no_coverage_file_is_refused(content: str, complaint: str
 
 
 def test_a_file_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(PalaverError, match="cannot write the coverage file .*: No such file or directory"):
+    with pytest.raises(PalaverError, match=r"cannot write the coverage file .*: No such file or directory"):
         coverage_file.write(tmp_path / "nowhere" / "covered.json")
