@@ -7,12 +7,12 @@ import struct
 from pathlib import Path
 
 import pytest
-from recorder import Recorder
 
 from palaver.addresses import Address
 from palaver.session.events import Close, Closed, Failed, Open, Opened, Received, Send, TimePassed
 from palaver.transport.clock import ManualClock
 from palaver.transport.event_loop import SelectorEventLoop
+from transport.recorder import Recorder
 
 
 def connect_to(server: socket.socket) -> Open:

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from recorder import Recorder
 
 from palaver.addresses import Address
 from palaver.session.events import Close, Closed, Failed, Finish, Open, Opened, Received, Send, Tls
 from palaver.transport.event_loop import SelectorEventLoop
 from palaver.transport.memory_network import MemoryEventLoop, MemoryNetwork, in_pieces
 from servers.common import needs_openssl
+from transport.recorder import Recorder
 
 PLENTY = bytes(range(256)) * 8192
 
