@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from driven_session import SERVER, DrivenSession, answered
@@ -21,7 +22,7 @@ where str(<word>) != "nonsense"
 PROGRAM = TALK.replace("Client:", "In:").replace("Server:", "Out:") + "set_program_command('echo')\n"
 
 
-def asked(text: str = TALK, **patience: float) -> DrivenSession:
+def asked(text: str = TALK, **patience: Any) -> DrivenSession:
     driven = DrivenSession(text, **patience).open()
     assert driven.talk() == b"ASK\n"
     return driven

@@ -23,7 +23,7 @@ from palaver.cli.options import (
 )
 from palaver.cli.output import Folder, Nowhere, OneFile, Sink, Stdout, formatter
 from palaver.cli.program import Program, start_with
-from palaver.cli.progress import Progress
+from palaver.cli.progress import ProgressBar
 from palaver.cli.timeout import until
 from palaver.compiled import Spec
 from palaver.compiled.data import as_bytes
@@ -89,7 +89,7 @@ def command(**options: Any) -> int:
     )
     if options["verbose"]:
         _show_plan(trees.solver.plan)
-    with _sink(options) as sink, Progress(wanted, options["progress_bar"]) as progress:
+    with _sink(options) as sink, ProgressBar(wanted, options["progress_bar"]) as progress:
         try:
             for tree in until(trees, options["stop_after_seconds"]):
                 _validate(spec, tree, options["validate"])
