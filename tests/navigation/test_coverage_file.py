@@ -38,9 +38,9 @@ def test_paths_that_the_spec_no_longer_has_are_left_out(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "complaint"),
     [
-        ("", "is no coverage file: it is no JSON"),
-        ("[1, 2]", "is no coverage file, or one of another version of palaver"),
-        ('{"format": "palaver coverage 0"}', "is no coverage file, or one of another version of palaver"),
+        ("", "is not a coverage file: it is no JSON"),
+        ("[1, 2]", "is not a coverage file, or one of another version of palaver"),
+        ('{"format": "palaver coverage 0"}', "is not a coverage file, or one of another version of palaver"),
         ('{"format": "palaver coverage 1"}', "the coverage file is damaged"),
         ('{"format": "palaver coverage 1", "coverage": {"names": [], "paths": [[3]]}}', "the coverage file is damaged"),
     ],

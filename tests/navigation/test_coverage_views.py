@@ -332,11 +332,11 @@ def test_views_are_read_from_a_coverage_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "content, complaint",
     [
-        ("", "is no coverage file, or only a part of one"),
-        ('{"views": {', "is no coverage file, or only a part of one"),
-        ("[" * 100_000, "is no coverage file, or only a part of one"),
-        ("[1]", "is no coverage file: palaver talk --coverage-file writes one"),
-        ('{"paths": []}', "is no coverage file: palaver talk --coverage-file writes one"),
+        ("", "is not a coverage file, or only a part of one"),
+        ('{"views": {', "is not a coverage file, or only a part of one"),
+        ("[" * 100_000, "is not a coverage file, or only a part of one"),
+        ("[1]", "is not a coverage file: palaver talk --coverage-file writes one"),
+        ('{"paths": []}', "is not a coverage file: palaver talk --coverage-file writes one"),
         ('{"views": {"messages": []}}', "not in the form that palaver writes"),
         ('{"views": [1]}', "not in the form that palaver writes"),
     ],

@@ -120,7 +120,7 @@ def test_a_server_that_does_not_encrypt_after_all_gives_a_finding(talk_to: Calla
     script += [Write(b"220 go\r\n"), Expect(), Write(b"502 what is this?\r\n")]
     talked = talk_to(ScriptedPeer(script, times=2), SPEC.read_text(), "-n", "2")
     assert talked.code == 1
-    assert talked.summary.endswith("2 tls failure")
+    assert talked.summary.endswith("2 findings (TLS failure: 2)")
 
 
 def test_a_real_server_takes_mails_only_over_tls(palaver: Any, certificate: str) -> None:

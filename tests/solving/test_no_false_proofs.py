@@ -79,7 +79,7 @@ def test_a_length_beyond_the_limit_is_not_built() -> None:
         "<start> ::= <n> ':' <b>\n<n> ::= r'[0-9]{1,20}'\n<b> ::= r'[ab]*'\nwhere len(str(<b>)) == int(<n>)\n"
         "where int(<n>) > 10**9\n"
     )
-    with pytest.raises(palaver.Unsolvable, match="no tree found within 50 steps"):
+    with pytest.raises(palaver.Unsolvable, match="no input found within 50 steps"):
         list(spec.fuzz(1, seed=1, budget=50))
 
 

@@ -1,7 +1,7 @@
-"""Campaigns: session after session with a system under test, as a stream of events.
+"""Campaigns: session after session with a real peer, as a stream of events.
 
-Doors: `talk` sets up a campaign, `run` is the `Campaign`, `events` are what it yields, `oracles` are checks beyond the
-grammar, and `target` is the program under test, started and watched.
+Other rooms import from `talk` (makes a campaign of a spec and addresses), `run` (the campaign), `events`, `oracles`
+(checks that are not grammar) and `stopping` (when it ends).
 """
 
-DOOR = ("events", "oracles", "run", "talk", "target")
+DOOR = ("talk", "run", "events", "oracles", "stopping")

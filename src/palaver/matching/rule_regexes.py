@@ -111,7 +111,8 @@ def write_regex(outline: RegularExpression, rest: RegularExpression) -> str:
                 raise NoRegex
             text = write_regex(body, series([Repetition(body, 0, None), rest]))
             limits = f"{{{least},{'' if most is None else most}}}" if (least, most) != (0, None) else "*"
-            return f"(?:{text}){limits}+"
+            # An atomic group, because Python before 3.11.5 misreads a possessive quantifier behind a group.
+            return f"(?>(?:{text}){limits})"
         case _:
             assert_never(outline)
 
