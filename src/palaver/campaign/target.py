@@ -70,12 +70,12 @@ class Death:
         lines = self.output.decode("utf-8", "replace").splitlines()
         return "\n".join(lines[-_LINES_SHOWN:])
 
-    def finding(self, party: str, conversation: Sequence[SessionMessage]) -> Finding:
+    def finding(self, party: str, messages: Sequence[SessionMessage]) -> Finding:
         """The crash, after what was said before."""
         message = f"the program under test {self.how}"
         if self.last_lines:
             message += "; it wrote last:\n" + "\n".join(f"  | {line}" for line in self.last_lines.splitlines())
-        return Finding(FindingKind.CRASH, self.at, message, party=party, conversation=tuple(conversation))
+        return Finding(FindingKind.CRASH, self.at, message, party=party, messages=tuple(messages))
 
 
 def command_of(text: str, port: int) -> tuple[str, ...]:

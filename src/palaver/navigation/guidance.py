@@ -30,23 +30,23 @@ class Guidance:
 
     def __init__(
         self,
-        play: SessionSetup,
+        setup: SessionSetup,
         chance: RandomSource,
         *,
         k: int = 5,
         goal: CoverageGoal = CoverageGoal.ALL,
         follows_the_paper: bool = False,
     ) -> None:
-        forecaster, grammar = play.forecaster, play.spec.grammar
+        forecaster, grammar = setup.forecaster, setup.spec.grammar
         self.dialogue = forecaster.dialogue
         self.paths = KPaths(grammar, k)
         self.coverage = Coverage(self.paths)
-        self.goals = GoalMembership(self.paths, self.dialogue, play.ours)
+        self.goals = GoalMembership(self.paths, self.dialogue, setup.ours)
         self.goal_progress = GoalProgress(self.coverage, self.goals, goal)
         self.goal_counts = GoalCounts(self.coverage, self.goals)
-        self.views = CoverageViews(play.spec.analysis, DialogueStateMachine(forecaster))
+        self.views = CoverageViews(setup.spec.analysis, DialogueStateMachine(forecaster))
         missing_paths = MissingPaths(self.goal_progress)
-        self.dialogue_map = DialogueMap(forecaster, self.coverage, play.ours)
+        self.dialogue_map = DialogueMap(forecaster, self.coverage, setup.ours)
         self.ours, self.peer = PeerModel(self.paths), PeerModel(self.paths)
         self.planner = RoutePlanner(self.dialogue_map, self.goal_progress, missing_paths, self.ours, self.peer)
         self.scheme: RoutePlanner | TargetNavigator = self.planner

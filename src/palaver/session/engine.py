@@ -237,7 +237,7 @@ class Session:
             self._read_messages()
         if self._state in _NOTHING_MORE:
             return
-        most = self._timeouts.most_messages
+        most = self._timeouts.max_messages
         if not self._forecast.moves or (len(self.said) >= most and self._history.can_end):
             self._finish()
         elif self._received_in_a_row > most:
@@ -259,7 +259,7 @@ class Session:
 
     def _read_messages(self) -> None:
         # A peer that sends without end is not read to the end.
-        while not self.is_over and self._received_in_a_row <= self._timeouts.most_messages:
+        while not self.is_over and self._received_in_a_row <= self._timeouts.max_messages:
             found = self._receiver.next_message(
                 is_quiet=self._clock.is_quiet, is_reset=self._connections.is_any_reset()
             )
@@ -407,7 +407,7 @@ class Session:
         told = len(self._roles.faults)
         self._roles.stop()
         for fault in self._roles.faults[told:]:
-            self.findings.append(Finding(FindingKind.SPEC_CRASH, self._clock.now, fault, conversation=tuple(self.said)))
+            self.findings.append(Finding(FindingKind.SPEC_CRASH, self._clock.now, fault, messages=tuple(self.said)))
         self._connections.close_all()
 
     # --- The host of the parties --------------------------------------------------------------------------------------

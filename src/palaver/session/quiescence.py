@@ -31,7 +31,7 @@ class Timeouts:
     patience: float = 5.0  # for the next byte of a message that has begun
     quiet: float | None = None  # until a message that could go on counts as complete; None: it follows the peer
     max_message_bytes: int = 1 << 20  # in bytes
-    most_messages: int = 1_000
+    max_messages: int = 1_000
 
 
 class SessionClock:
