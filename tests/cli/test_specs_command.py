@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from palaver.cli.bundled import bundled, headline
+from palaver.compiled.bundled import bundled, headline
 
 
 def test_each_is_listed_with_one_line(palaver: Any) -> None:

@@ -12,6 +12,7 @@ from palaver.campaign.oracles import Oracle
 from palaver.campaign.run import Budget, Campaign, Until
 from palaver.campaign.target import PORT, Target, TargetError, command_of
 from palaver.compiled import Spec, load
+from palaver.compiled.bundled import spec_files
 from palaver.errors import PalaverError
 from palaver.navigation.coverage_file import read as read_coverage
 from palaver.navigation.coverage_file import write as write_coverage
@@ -20,8 +21,8 @@ from palaver.navigation.guidance import Guidance
 from palaver.party import ConnectionMode
 from palaver.random_source import RandomSource
 from palaver.session.engine import Timeouts
-from palaver.session.setup import MESSAGE_STEP_BUDGET, RoleAssignment, SessionSetup
-from palaver.solving.solving_limits import MAX_NODES, MAX_REPETITIONS, SolvingLimits
+from palaver.session.setup import RoleAssignment, SessionSetup
+from palaver.solving.solving_limits import MAX_NODES, MAX_REPETITIONS, MESSAGE_STEP_BUDGET, SolvingLimits
 from palaver.transport.event_loop import SelectorEventLoop
 from palaver.transport.registry import free_port
 
@@ -59,6 +60,7 @@ def talk(
 ) -> Campaign:
     """Make a campaign of sessions with a real peer; iterate over its events, or call its `run`.
 
+    The spec may be a path, or the name of a bundled one.
     `client` and `server` are addresses, `[NAME=]URI`, of the parties that palaver plays: it connects as a client, and
     listens as a server. `program` is talked to by its standard input and output. `target` is the command line of the
     system under test, started and watched; `{port}` in it, and in addresses, stands for a free port. The other options
@@ -68,7 +70,7 @@ def talk(
     :raises SetupError: the parties, addresses or options do not fit
     :raises SpecError: the spec is wrong
     """
-    files = () if isinstance(spec, Spec) else (str(spec),)
+    files = () if isinstance(spec, Spec) else tuple(spec_files([str(spec)]))
     loaded = spec if isinstance(spec, Spec) else load(*files)
     clients, servers = _as_tuple(client), _as_tuple(server)
     port = 0
@@ -148,7 +150,7 @@ def _budget(until: Until | str | None, sessions: int | None, seconds: float | No
     if until is not None:
         return Budget(Until(until), sessions, seconds)
     if not guided and not is_limited:
-        raise SetupError("an unguided campaign has no end of its own: give -n, --time or --until")
+        raise SetupError("--unguided needs a limit: give -n, --time or --until")
     return Budget(Until.FOREVER if is_limited else Until.PLATEAU, sessions, seconds)
 
 

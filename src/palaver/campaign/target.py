@@ -59,10 +59,10 @@ class Death:
 
     @property
     def how(self) -> str:
-        """As in "was ended by SIGSEGV"."""
+        """As in "was killed by SIGSEGV"."""
         if self.exit_code < 0:
-            return f"was ended by {_signal_name(-self.exit_code)}"
-        return f"ended with exit code {self.exit_code}"
+            return f"was killed by {_signal_name(-self.exit_code)}"
+        return f"exited with code {self.exit_code}"
 
     @property
     def last_lines(self) -> str:
@@ -72,9 +72,9 @@ class Death:
 
     def finding(self, party: str, messages: Sequence[SessionMessage]) -> Finding:
         """The crash, after what was said before."""
-        message = f"the program under test {self.how}"
+        message = f"the system under test {self.how}"
         if self.last_lines:
-            message += "; it wrote last:\n" + "\n".join(f"  | {line}" for line in self.last_lines.splitlines())
+            message += "; its last output:\n" + "\n".join(f"  | {line}" for line in self.last_lines.splitlines())
         return Finding(FindingKind.CRASH, self.at, message, party=party, messages=tuple(messages))
 
 
@@ -86,9 +86,9 @@ def command_of(text: str, port: int) -> tuple[str, ...]:
     try:
         words = shlex.split(text)
     except ValueError as error:
-        raise TargetError(f"the command of the target cannot be read: {str(error).lower()}") from error
+        raise TargetError(f"the command of --target cannot be parsed: {str(error).lower()}") from error
     if not words:
-        raise TargetError("the command of the target is empty")
+        raise TargetError("the command of --target is empty")
     return tuple(word.replace(PORT, str(port)) for word in words)
 
 
@@ -216,8 +216,8 @@ class Target:
         if self._awaited is None:
             return heard
         self._awaited = None
-        how = f"in {self._patience:g} s" if self._death is None else f"and {self._death.how}"
-        return [Failed(self.clock.now(), link, "other", f"the program under test never connected {how}")]
+        how = f"within {self._patience:g} s" if self._death is None else f"and {self._death.how}"
+        return [Failed(self.clock.now(), link, "other", f"the system under test never connected {how}")]
 
     def _taken(self) -> list[Input]:
         taken, self._unheard = self._unheard, []
@@ -231,7 +231,7 @@ class Target:
         # What a server had started before it crashed is ended with it, but that may take a moment.
         while self._listens() is True:
             if is_first or self.clock.now() >= give_up_at:
-                raise TargetError(f"{self._place} is in use, so {self._name} could not listen there")
+                raise TargetError(f"{self._place} is already in use, so {self._name} cannot listen there")
             self._wait(self.clock.now() + _LOOK_EVERY)
         while True:
             self._start(is_up=False)
@@ -261,12 +261,12 @@ class Target:
         death = self._death
         if death is None:
             wrote = bytes(self._output)
-            what = f"{self._name} does not listen at {self._place} after {self._patience:g} s"
+            what = f"{self._name} did not listen at {self._place} within {self._patience:g} s"
         else:
             wrote = death.output
             what = f"{self._name} {death.how} before it listened at {self._place}"
             if death.exit_code == 0:
-                what += "; if it goes on in the background, it cannot be watched: keep it in the foreground"
+                what += "; if it runs on in the background, start it in the foreground, so that palaver can watch it"
         lines = wrote.decode("utf-8", "replace").splitlines()[-_LINES_SHOWN:]
         return "\n".join([what, *(f"  | {line}" for line in lines)])
 
@@ -307,7 +307,7 @@ class Target:
                 self._is_running = self._is_up = False
             elif isinstance(happened, Failed):
                 self._is_running = False
-                raise TargetError(f"the target cannot be started: {happened.reason}")
+                raise TargetError(f"cannot start the system under test: {happened.reason}")
         return others
 
     @property

@@ -22,14 +22,14 @@ from palaver.errors import PalaverError, SpecCrash, SpecError
 FINDINGS, WRONG_USE, OUR_FAILURE, INTERRUPTED = 1, 2, 3, 130
 
 _COMMANDS = {
-    "check": "Find what is wrong with a spec, and tell its size.",
-    "convert": "Print a spec's grammar back as a spec, or as a state diagram.",
-    "demo": "Test a server that has defects, and find them.",
-    "fuzz": "Make inputs that satisfy a spec.",
-    "graph": "Draw the states of a spec, and what of them was covered.",
-    "parse": "Tell whether inputs conform to a spec.",
-    "specs": "List the specs that come with palaver.",
-    "talk": "Talk to a server, a client or a program as a spec says.",
+    "check": "Report the errors and warnings of a spec, and its size.",
+    "convert": "Print the grammar of a spec, or the states of its dialogue.",
+    "demo": "Test a mail server that has planted defects, and find them.",
+    "fuzz": "Generate inputs that satisfy a spec.",
+    "graph": "Draw the states of a protocol, and which of them were covered.",
+    "parse": "Check whether inputs conform to a spec.",
+    "specs": "List or print the specs that come with palaver.",
+    "talk": "Test a server, a client or a program in sessions.",
 }
 
 
@@ -73,7 +73,7 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
     "--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Show the version."
 )
 def palaver() -> None:
-    """palaver tests protocol implementations from one executable spec."""
+    """palaver tests protocol implementations against an executable spec."""
 
 
 def run(arguments: list[str] | None = None) -> NoReturn:
@@ -114,5 +114,5 @@ def _exit_code(arguments: list[str] | None) -> int:
         if "PALAVER_DEBUG" in os.environ:
             traceback.print_exc()
         click.echo(f"palaver failed: {type(error).__name__}: {error}", err=True)
-        click.echo("This is a mistake in palaver. PALAVER_DEBUG=1 shows where.", err=True)
+        click.echo("This is a bug in palaver. Set PALAVER_DEBUG=1 to see where.", err=True)
         return OUR_FAILURE

@@ -86,7 +86,7 @@ class Folder(_Quiet):
         self._extension = extension
         self._count = 0
         if self._folder.is_dir() and any(self._folder.iterdir()):
-            raise click.UsageError(f"{path} is not empty; outputs go to a new or an empty folder")
+            raise click.UsageError(f"{path} is not empty: -d needs a new or an empty folder")
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:

@@ -36,7 +36,7 @@ class Program:
             status = subprocess.run(self._command, input=data, check=False).returncode
         self._runs += 1
         if status < 0:
-            self._crashes.append(f"run {self._runs}: ended by {_signal_name(-status)}; input: {data[:200]!r}")
+            self._crashes.append(f"run {self._runs} was killed by {_signal_name(-status)}; input: {data[:200]!r}")
         self._failed += status > 0
 
     def report(self) -> bool:

@@ -47,7 +47,7 @@ def write(file: Path, **parts: Any) -> None:
         beside.write_text(whole + "\n", encoding="utf-8")
         beside.replace(file)
     except OSError as error:
-        raise PalaverError(f"the coverage file {file} cannot be written: {error.strerror}") from error
+        raise PalaverError(f"cannot write the coverage file {file}: {error.strerror}") from error
 
 
 def read(file: Path) -> dict[str, Any]:
@@ -58,9 +58,9 @@ def read(file: Path) -> dict[str, Any]:
     try:
         data = json.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
-        raise PalaverError(f"the coverage file {file} cannot be read: {error.strerror}") from error
+        raise PalaverError(f"cannot read the coverage file {file}: {error.strerror}") from error
     except ValueError as error:
-        raise PalaverError(f"{file} is no coverage file: it is no JSON") from error
+        raise PalaverError(f"{file} is not a coverage file: it is not JSON") from error
     if not isinstance(data, dict) or data.get("format") != _FORMAT:
-        raise PalaverError(f"{file} is no coverage file, or one of another version of palaver")
+        raise PalaverError(f"{file} is not a coverage file of this version of palaver")
     return data

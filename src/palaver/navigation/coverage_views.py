@@ -187,7 +187,7 @@ class CoverageViews:
         _check_shape(data)
         moves = {show_message(move): move for move in self.message_counts}
         if not of_any_version and list(data["messages"]) != list(moves):
-            raise PalaverError("the coverage is that of another spec: its messages are not the same")
+            raise PalaverError("the coverage file belongs to another spec: its messages are different")
         for name, count in data["messages"].items():
             if name in moves:
                 self.message_counts[moves[name]] += count
@@ -236,10 +236,12 @@ def read_views(path: str | Path) -> dict[str, Any]:
     except OSError as error:
         raise PalaverError(f"cannot read {path}: {error.strerror}; palaver talk --coverage-file writes it") from error
     except (ValueError, RecursionError) as error:
-        raise PalaverError(f"{path} is no coverage file, or only a part of one: it is not JSON ({error})") from error
+        raise PalaverError(f"{path} is not a coverage file: it is not complete JSON ({error})") from error
     views = content.get("views") if isinstance(content, dict) else None
     if views is None:
-        raise PalaverError(f"{path} is no coverage file: palaver talk --coverage-file writes one, with a key 'views'")
+        raise PalaverError(
+            f"{path} is not a coverage file: it has no key 'views' (palaver talk --coverage-file writes one)"
+        )
     try:
         _check_shape(views)
     except PalaverError as error:
@@ -260,7 +262,7 @@ def _check_shape(data: Any) -> None:
         and all(map(_is_outcomes, data["constraints"].values()))
     )
     if not is_right:
-        raise PalaverError("the coverage is not in the form that palaver writes; was the file changed?")
+        raise PalaverError("the coverage file is damaged: it is not in the form that palaver writes")
 
 
 def _is_count(value: object) -> bool:

@@ -72,7 +72,7 @@ def diagram(states: DialogueStateMachine, views: CoverageViews | None = None, *,
         )
         for chain in _chains(states, between)
     )
-    remarks = () if states.is_complete else (f"only {len(states.states)} states are shown; there are more",)
+    remarks = () if states.is_complete else (f"only the first {len(states.states)} states are shown",)
     return Diagram(boxes, arrows, remarks)
 
 

@@ -96,4 +96,4 @@ class Guidance:
                 self._selector.add_data(data["draws"])
             self.views.add_data(data["views"], of_any_version=True)
         except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-            raise PalaverError("the coverage file is damaged: what is in it is not as it should be") from error
+            raise PalaverError("the coverage file is damaged: it is not in the form that palaver writes") from error

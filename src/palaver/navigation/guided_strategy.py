@@ -58,7 +58,7 @@ class GuidedStrategy:
         self._possible = ()
         self._refused = {}
         if self._steps and isinstance(self._steps[0], Edge) and self._steps[0].source is not self._map.beginning:
-            self._drop("the conversation has ended before")
+            self._drop("the previous session ended early")
 
     def choose(self, moves: Sequence[MessageType], forecast: Forecast, can_end: bool) -> StrategyChoice:
         """Choose our next message by the plan."""
@@ -70,9 +70,9 @@ class GuidedStrategy:
             if not isinstance(step, Edge):
                 if can_end:
                     return None
-                self._drop("the conversation may not end here")
+                self._drop("the session cannot end here")
             elif not self._is_here(step):
-                self._drop("the conversation is elsewhere")
+                self._drop("the session is in another state")
             elif not step.is_ours:
                 return WAIT
             elif step.move in moves and step.move.symbol not in self._refused:
@@ -84,7 +84,7 @@ class GuidedStrategy:
     def waited(self, forecast: Forecast) -> None:
         """Note that nothing came while we waited."""
         self._peer.note_answer(self._last, self._answers(forecast), SILENCE)
-        self._diverge("nothing came")
+        self._diverge("the peer sent nothing")
 
     def refused(self, move: MessageType) -> None:
         """Note that a message could not be made so that all constraints hold."""
@@ -112,16 +112,16 @@ class GuidedStrategy:
         if planned is not None and edges and edges[0].is_like(planned):
             del self._steps[0]
         elif step is not None:
-            self._diverge(f"{move.symbol} came")
+            self._diverge(f"{'we' if is_ours else 'the peer'} sent {move.symbol}")
 
     def ended(self, can_end: bool) -> None:
         """Note that the session is over, and whether the grammar allows it to end there."""
         self._planner.note_lost(self.belief.end(can_end))
         if not can_end:
-            self._diverge("the conversation broke off")
+            self._diverge("the session was cut off")
         elif HANG_UP in self._possible and len(self._possible) > 1:
             self._peer.note_answer(self._last, self._possible, HANG_UP)
-            self._diverge("the end came")
+            self._diverge("the session ended")
         if self._steps and not isinstance(self._steps[0], Edge):
             del self._steps[0]
 
@@ -138,7 +138,7 @@ class GuidedStrategy:
             self.plan = self._scheme.plan(nodes, context)
         if self.plan is None:
             if not self.is_done:
-                self._tell("nothing is left that can be planned for")
+                self._tell("no reachable target is left")
             self.is_done = self.is_done or not self._refused
             return False
         self._steps = list(self.plan.steps)
@@ -155,7 +155,7 @@ class GuidedStrategy:
         return any(each.map_node is edge.source for each in self.belief.hypotheses)
 
     def _drop(self, why: str) -> None:
-        self._tell(f"planned anew: {why}")
+        self._tell(f"plan dropped: {why}")
         self._steps = []
 
     def _diverge(self, why: str) -> None:
@@ -169,7 +169,7 @@ class GuidedStrategy:
     def _refuse(self, edge: Edge) -> None:
         self._refused[edge.move.symbol] = None
         self._planner.note_missed(edge)
-        self._drop(f"{edge.move.symbol} cannot be said")
+        self._drop(f"no valid {edge.move.symbol} could be generated")
 
     def _send(self, edge: Edge) -> MessageType:
         if self.plan is not None and self._steps:

@@ -51,7 +51,7 @@ class Connections:
         :raises PalaverError: there is no such connection
         """
         if link not in self._states:
-            raise PalaverError(f"{link} has nobody to say it to: start() was not called, or stop() was")
+            raise PalaverError(f"{link} cannot send without a connection: start() was not called, or stop() was")
         self._actions.append(Send(link, data))
 
     def finish(self, link: str) -> None:

@@ -390,7 +390,9 @@ class Session:
         if missing is not None and self._forecast.crashes:
             self._find(FindingDraft(FindingKind.SPEC_CRASH, self._forecast.crashes[0]))
         elif missing:
-            self._find(FindingDraft(FindingKind.UNSOLVED, f"nothing more can be said, but {missing}"))
+            self._find(
+                FindingDraft(FindingKind.UNSOLVED, f"no valid message could be generated: none is left, but {missing}")
+            )
         elif self._connections.is_open("In"):
             self._take(OwnStep.LEAVE)
             self._clock.set_alarm(MAX_EXIT_SECONDS)
@@ -444,7 +446,7 @@ class Session:
             return  # no party in particular sends no more
         name = sender or self._receiver.sender_to(party)
         if not self._roles.is_known(name):
-            raise PalaverError(f"{party.party_name} was told something by {name}, whom nobody knows")
+            raise PalaverError(f"receive() of {party.party_name} names the sender {name}, but there is no such party")
         inbox = self._receiver.inbox(name)
         if message is None:
             inbox.end()
@@ -470,5 +472,5 @@ def _as_bytes(message: Any) -> bytes:
         case bytearray() | memoryview():
             data = bytes(message)
         case _:
-            raise ConversionError(f"{type(message).__name__} cannot be sent: a message is a tree, text or bytes")
+            raise ConversionError(f"{type(message).__name__} cannot be sent: a message must be a tree, text or bytes")
     return as_bytes(data) if isinstance(data, str) else data

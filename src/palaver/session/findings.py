@@ -31,21 +31,21 @@ class Severity(Enum):
 class FindingKind(Enum):
     """A kind of problem, with its label and its verdict on the peer."""
 
-    UNPARSEABLE = ("unparseable", Verdict.FAIL)
-    UNEXPECTED = ("unexpected message", Verdict.FAIL)
-    CONSTRAINT = ("constraint broken", Verdict.FAIL)
-    SILENCE = ("silence", Verdict.FAIL)
-    CLOSED = ("closed early", Verdict.FAIL)
-    RESET = ("reset", Verdict.FAIL)
+    UNPARSEABLE = ("unexpected response", Verdict.FAIL)
+    UNEXPECTED = ("out of turn", Verdict.FAIL)
+    CONSTRAINT = ("constraint violated", Verdict.FAIL)
+    SILENCE = ("no response", Verdict.FAIL)
+    CLOSED = ("connection closed", Verdict.FAIL)
+    RESET = ("connection reset", Verdict.FAIL)
     CRASH = ("crash", Verdict.FAIL)
-    LIMIT = ("limit", Verdict.FAIL)
-    TLS = ("tls failure", Verdict.FAIL)
+    LIMIT = ("limit exceeded", Verdict.FAIL)
+    TLS = ("TLS failure", Verdict.FAIL)
     ORACLE = ("oracle", Verdict.FAIL)
-    REFUSED = ("refused", Verdict.INCONCLUSIVE)
+    REFUSED = ("connection refused", Verdict.INCONCLUSIVE)
     UNREACHABLE = ("unreachable", Verdict.INCONCLUSIVE)
-    UNSOLVED = ("nothing to say", Verdict.INCONCLUSIVE)
+    UNSOLVED = ("no valid message", Verdict.INCONCLUSIVE)
     IN_USE = ("address in use", Verdict.ERROR)
-    SPEC_CRASH = ("spec crash", Verdict.ERROR)
+    SPEC_CRASH = ("error in spec", Verdict.ERROR)
 
     def __init__(self, label: str, verdict: Verdict) -> None:
         self.label = label
@@ -100,7 +100,8 @@ class Finding:
     def headline(self) -> str:
         """The finding in one line: its number and session, if it has one, its kind, and the reason."""
         where = f"finding {self.number} in session {self.session}, " if self.number else ""
-        return f"{where}{self.label}: {self.message.partition(chr(10))[0]}"
+        reason = self.message.partition("\n")[0]
+        return where + (reason if reason.startswith(self.label) else f"{self.label}: {reason}")
 
     def show(self) -> str:
         """The finding with the messages of its session, for people."""

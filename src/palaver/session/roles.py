@@ -119,7 +119,7 @@ class Roles:
         if name not in ("Client", "Server") and not self._is_told(name):
             return bases["StdOut"].instance()
         hint = "define a class of that name in the spec, or use --client or --server"
-        raise NoPlayer(f"nobody plays {name}: {hint}")
+        raise NoPlayer(f"no party plays {name}: {hint}")
 
     def _is_told(self, name: str) -> bool:
         return any(message.recipient == name for message in self._spec.analysis.messages)

@@ -174,7 +174,7 @@ class Transport(ABC):
 
         :raises ChannelError: that is impossible
         """
-        raise ChannelError("other", f"{address}: nobody can listen there")
+        raise ChannelError("other", f"cannot listen at {address}")
 
     def accept(self, address: Address, listener: Listener) -> PendingChannel:
         """Wait for a peer to come to a listener that `listen` has made.
