@@ -103,7 +103,7 @@ class Campaign:
         self._readers: list[Reader] = []
         self._plans: list[str] = []
         if plans:
-            guidance.guided_strategy.explain = self._plans.append
+            guidance.guided_strategy.explanations = self._plans
         self._has_trace = trace
         self._files = files
         self._at_end = at_end

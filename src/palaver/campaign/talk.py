@@ -90,7 +90,8 @@ def talk(
     guidance = Guidance(setup, RandomSource(seed), k=k, goal=CoverageGoal(goal), follows_the_paper=schedule == "paper")
     file = None if coverage_file is None else Path(coverage_file)
     if file is not None and file.exists():
-        guidance.resume_from(read_coverage(file))
+        with read_coverage(file) as data:
+            guidance.resume_from(data)
     loop = SelectorEventLoop(connect_timeout=timeout, startup_patience=wait_for_server)
 
     def at_end() -> None:

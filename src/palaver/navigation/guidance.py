@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from palaver.errors import PalaverError
 from palaver.navigation.belief_state import BeliefState
 from palaver.navigation.coverage import Coverage, KPaths
 from palaver.navigation.coverage_file import add_paths, paths_as_data
-from palaver.navigation.coverage_targets import TargetSelector
 from palaver.navigation.coverage_views import CoverageViews
 from palaver.navigation.dialogue_map import DialogueMap
 from palaver.navigation.dialogue_states import DialogueStateMachine
-from palaver.navigation.goals import CoverageGoal, GoalCounts, GoalMembership, GoalProgress
-from palaver.navigation.guided_strategy import GuidedStrategy
-from palaver.navigation.missing_paths import MissingPaths
-from palaver.navigation.navigator import TargetNavigator
+from palaver.navigation.goals import CoverageGoal, GoalCounts, GoalMembership, GoalProgress, MissingPaths
+from palaver.navigation.guided_strategy import GuidedStrategy, RandomWalk
+from palaver.navigation.navigator import TargetNavigator, TargetSelector
 from palaver.navigation.peer_model import PeerModel
-from palaver.navigation.random_walk import RandomWalk
 from palaver.navigation.reasons import Reason, ReasonFinder
 from palaver.navigation.route_planner import RoutePlanner
 from palaver.navigation.steering import PayloadSteering
@@ -83,17 +79,11 @@ class Guidance:
         }
 
     def resume_from(self, data: dict[str, Any]) -> None:
-        """Continue from the observations of another run.
-
-        :raises PalaverError: the data is not in the form of `as_data`
-        """
-        try:
-            add_paths(self.coverage, data["coverage"])
-            self.ours.add_data(data["ours"])
-            self.peer.add_data(data["peer"])
-            self.planner.add_data(data["tries"])
-            if self._selector is not None:
-                self._selector.add_data(data["draws"])
-            self.views.add_data(data["views"], of_any_version=True)
-        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-            raise PalaverError("the coverage file is damaged: it is not in the form that palaver writes") from error
+        """Continue from the observations of another run, read from a coverage file."""
+        add_paths(self.coverage, data["coverage"])
+        self.ours.add_data(data["ours"])
+        self.peer.add_data(data["peer"])
+        self.planner.add_data(data["tries"])
+        if self._selector is not None:
+            self._selector.add_data(data["draws"])
+        self.views.add_data(data["views"], of_any_version=True)
