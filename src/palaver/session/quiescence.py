@@ -10,11 +10,10 @@ import re
 from dataclasses import dataclass
 
 from palaver.matching.forecaster import MessageType
-from palaver.session.connections import Connections
 from palaver.session.finding_drafts import FindingDraft, cut_off, silent
 from palaver.session.history import SessionHistory
 from palaver.session.receiver import Receiver
-from palaver.session.roles import Roles
+from palaver.session.roles import Connections, Roles
 from palaver.session.session_limits import MAX_TIMER_SECONDS
 
 _FIRST_QUIET_SECONDS = 0.15  # before any pause was seen
