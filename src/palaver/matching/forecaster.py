@@ -124,12 +124,14 @@ class Hypothesis:
     @property
     def moves(self) -> tuple[MessageType, ...]:
         """The message types that may come next, in the order of the spec."""
-        return self._forecaster.compiled.moves(self._state, self._fields)
+        known = self._state.moves
+        return self._forecaster.compiled.moves(self._state, self._fields) if known is None else known
 
     @property
     def can_end(self) -> bool:
         """True if the session may end here."""
-        return self._forecaster.compiled.can_end(self._state, self._fields)
+        state = self._state
+        return state.can_end if state.moves is not None else self._forecaster.compiled.can_end(state, self._fields)
 
     @property
     def future(self) -> DialogueState:
@@ -227,7 +229,8 @@ class Hypothesis:
     # --- Steps --------------------------------------------------------------------------------------------------------
 
     def _steps(self, move: MessageType) -> tuple[MessageTransition, ...]:
-        return self._forecaster.compiled.steps(self._state, move, self._fields)
+        known = self._state.steps.get(move)
+        return self._forecaster.compiled.steps(self._state, move, self._fields) if known is None else known
 
     def _after(
         self, step: MessageTransition, state: DialogueState, node: Node, groups: dict[object, int]
@@ -367,7 +370,7 @@ class Forecast:
         groups: dict[object, int] = {}
         for origin, hypothesis in enumerate(self.hypotheses):
             for step in hypothesis._steps(move):
-                state = compiled.state_after(step)
+                state = step.future() or compiled.state_after(step)
                 if is_merging and found and any(compiled.covers(other, state) for *_, other in found):
                     continue
                 following = hypothesis._after(step, state, node, groups)

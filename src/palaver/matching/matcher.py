@@ -21,7 +21,7 @@ from functools import cached_property
 
 from palaver.grammar.ir import bodies_below, uses_binary
 from palaver.matching.bound_paths import BoundPaths, UnsupportedBound
-from palaver.matching.decoded_input import DecodedInput
+from palaver.matching.candidates import DecodedInput
 from palaver.matching.earley import EarleyParser
 from palaver.matching.fast_path import FastPath
 from palaver.matching.fast_path_machine import FastPathMachine
@@ -248,6 +248,8 @@ class Matcher:
         self.source = source
         self._lengths: list[int] = []
         self._fast_path = compiled.fast_path if is_fast else None  # None: the Earley parser reads
+        if not is_lazy and self._fast_path is not None:
+            self._fast_path.forget()
 
     @property
     def binary(self) -> bool:
@@ -372,7 +374,7 @@ class Matcher:
         return MatchProgress((self.source.length,), True, False)
 
     def _new_machine(self, fast_path: FastPath) -> FastPathMachine:
-        machine = self._machine = fast_path.machine(lazy=self._is_lazy)
+        machine = self._machine = FastPathMachine(fast_path, *fast_path.starts[self._is_lazy])
         if self._history:
             machine.remember(self._history)
         return machine
