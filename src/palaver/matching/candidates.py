@@ -95,10 +95,7 @@ class DecodedInput:
 
 
 class Candidates(Generic[Name]):
-    """Fresh matchers, by name, that read the same data.
-
-    :raises ValueError: one of them has read something already
-    """
+    """Fresh matchers, by name, that read the same data. :raises ValueError: one of them has read something already"""
 
     def __init__(self, matchers: Mapping[Name, Matcher]) -> None:
         self._matchers = dict(matchers)

@@ -87,11 +87,8 @@ class FastPath:
             return None
         if op.kind == TOKEN:
             match = op.match(text, 0)
-            return (
-                token_node(op, text, binary=self.tables.binary)
-                if match is not None and match.end() == len(text)
-                else None
-            )
+            is_read = match is not None and match.end() == len(text)
+            return token_node(op, text, binary=self.tables.binary) if is_read else None
         if op.kind != CALL or len(text) >= MIN_CHARACTERS_TO_PAUSE_COLLECTOR:
             return None
         read = op.reads[True]
@@ -106,8 +103,10 @@ class FastPath:
         node = new(Node, (op.symbol, children, (), op.parties))
         return with_serialised(node, text.encode("latin-1") if self.tables.binary else text) if text else node
 
-    def rule(self, nonterminal: Nonterminal, dialect: Dialect, *, unpacked: bool) -> Expansion:
-        program = self._programs[dialect]
+    def rule(self, nonterminal: Nonterminal, within: Dialect | None = None) -> Expansion:
+        is_bits = self.regex_rules.width(nonterminal) is not None
+        program = self._programs[Dialect.BITS if is_bits else Dialect.DETAIL]
+        unpacked = is_bits and within is not Dialect.BITS
         return _RuleExpansion(self, program, lambda: program.entry(nonterminal), nonterminal, unpacked=unpacked)
 
     def slots(self, slots: Sequence[GrammarSlot]) -> Expansion:
@@ -168,7 +167,10 @@ class FastPath:
 
 
 class _RuleExpansion:
-    """Makes the children of a rule, or the parts of bits, by a function or a machine of its own."""
+    """Makes the children of a rule, or the parts of bits, by a function or a machine of its own.
+
+    `unpacked`: its instructions are for rows of bits, but the buffer holds bytes.
+    """
 
     __slots__ = ("_entry", "_fast_path", "_first", "_nonterminal", "_patience", "_program", "_read", "_unpacked")
 

@@ -24,7 +24,6 @@ from palaver.matching.grammar_tables import GrammarTables
 from palaver.matching.instructions import (
     Dialect,
     Expander,
-    Expansion,
     MessageNodeCache,
     NodeCache,
     ParseInstruction,
@@ -34,7 +33,6 @@ from palaver.matching.lookahead import Lookahead, LookaheadState
 from palaver.matching.matching_limits import CALLS_BEFORE_GENERATING, MAX_SHARED_BITS, MAX_SHARED_TEXT
 from palaver.matching.regex_rules import RegexRules
 from palaver.matching.rule_regexes import NotRegular, RulePattern, write_chars
-from palaver.regular.charset import CharSet
 from palaver.spec.ast import Expression
 from palaver.trees.node import NonTerminal, Parties
 
@@ -132,7 +130,7 @@ class FastPathProgram:
         width = self._regex_rules.width(target)
         op.is_lazy = self.dialect is Dialect.SKETCH
         op.call = op.kept = None
-        op.expand = self._expansion(target)
+        op.expand = self._expander.rule(target, self.dialect)
         if self.dialect is Dialect.BITS:
             assert width is not None  # there is nothing else among bits
             if width > MAX_SHARED_BITS:
@@ -144,15 +142,11 @@ class FastPathProgram:
                 op.match = re.compile(f"[01]{{{width}}}").match
                 op.known = self._known_of(op, re.compile(f"[01]{{{width}}}"))
             return
-        rule_pattern = self._pattern_of(target)
+        rule_pattern = self._regex_rules.pattern_of(target)
         op.is_leaf = _is_leaf(target)
         # In DETAIL, a regex only serves to find cached nodes. Inside itself a rule would only be read twice.
-        is_known = (
-            rule_pattern is not None
-            and rule_pattern.most is not None
-            and rule_pattern.most <= MAX_SHARED_TEXT
-            and op.parties is None
-        )
+        longest = None if rule_pattern is None else rule_pattern.most
+        is_known = longest is not None and longest <= MAX_SHARED_TEXT and op.parties is None
         op.is_spelled_out = self.dialect is Dialect.DETAIL and width is None and not op.is_leaf and not is_known
         is_in_itself = any(slot.target is target for slot in target.slots())
         if rule_pattern is None or (op.is_spelled_out and (rule_pattern.least > MAX_SHARED_TEXT or is_in_itself)):
@@ -175,14 +169,6 @@ class FastPathProgram:
     def _make_call(self, op: ParseInstruction) -> None:
         op.body = self.entry(op.target)
         op.kind = ops.CALL
-
-    def _pattern_of(self, target: Nonterminal) -> RulePattern | None:
-        return self._regex_rules.pattern_of(target, self._lookahead.chars_after(target, whole=self.is_whole))
-
-    def _expansion(self, target: Nonterminal) -> Expansion:
-        is_bits = self._regex_rules.width(target) is not None
-        dialect = Dialect.BITS if is_bits else Dialect.DETAIL
-        return self._expander.rule(target, dialect, unpacked=is_bits and self.dialect is not Dialect.BITS)
 
     def _known_of(self, op: ParseInstruction, pattern: re.Pattern[str]) -> NodeCache:
         if op.target not in self._known:
@@ -278,49 +264,37 @@ class FastPathProgram:
         target = slot.target
         if self.dialect is Dialect.BITS or target is None or target.symbol is None or slot.parties or target.is_tracked:
             return None
-        following = self._lookahead.chars_after(repetition, whole=self.is_whole)
-        one = self._pattern_of(target)
-        many = self._regex_rules.pattern_of_rounds(repetition, following)
+        one = self._regex_rules.pattern_of(target)
+        many = self._regex_rules.pattern_of_rounds(repetition)
         if one is None or many is None or one.least == 0:
             return None
         op = ParseInstruction(ops.SWEEP, loop)
-        op.target, op.symbol, op.expand, op.parties = target, target.symbol, self._expansion(target), None
+        op.target, op.symbol, op.expand, op.parties = (
+            target,
+            target.symbol,
+            self._expander.rule(target, self.dialect),
+            None,
+        )
         self._take(op, one)
         op.match, op.items, op.is_leaf = many, one.pattern.findall, _is_leaf(target)
-        op.goes_on = FollowTest(one.chars | following)
-        op.known, op.short, op.is_lazy = (
-            self._known_of(op, one.pattern),
-            MAX_SHARED_TEXT,
-            self.dialect is Dialect.SKETCH,
-        )
+        op.goes_on = FollowTest(one.chars | self._tables.first_follow.chars_after(repetition))
+        op.known, op.short = self._known_of(op, one.pattern), MAX_SHARED_TEXT
+        op.is_lazy = self.dialect is Dialect.SKETCH
         op.kept = self._kept_of(op)
         return op
 
     def _run(self, repetition: Nonterminal, following: ParseInstruction) -> ParseInstruction | None:
         """A repetition of a rule over single characters, if it is one and its end is certain."""
+        chars = self._regex_rules.chars_of_run(repetition, in_bits=self.dialect is Dialect.BITS)
         target = repetition.alternatives[0].target
-        if target is None or target.symbol is None or target.is_tracked or repetition.alternatives[0].parties:
-            return None
-        if self.dialect is Dialect.BITS:
-            chars = CharSet.of("01") if self._regex_rules.width(target) == 1 else CharSet()
-        else:
-            rule_pattern = self._pattern_of(target)
-            chars = (
-                rule_pattern.chars
-                if rule_pattern is not None and rule_pattern.least == rule_pattern.most == 1
-                else CharSet()
-            )
-        if not chars:
-            return None
-        is_exact = repetition.least == repetition.most
-        if not is_exact and chars & self._lookahead.chars_after(repetition, whole=self.is_whole):
+        if not chars or target is None or target.symbol is None:
             return None
         op = ParseInstruction(ops.RUN, following)
         self._limit(op, repetition)
         op.match = re.compile(f"{write_chars(chars)}*+").match
         op.takes_all = chars == self._regex_rules.alphabet
         one = re.compile(write_chars(chars))
-        op.target, op.symbol, op.expand = target, target.symbol, self._expansion(target)
+        op.target, op.symbol, op.expand = target, target.symbol, self._expander.rule(target, self.dialect)
         op.known = self._known_of(op, one)
         return op
 

@@ -142,9 +142,10 @@ class Expansion(Protocol):
 
 
 class Expander(Protocol):
-    """Makes expansions. `unpacked`: the dialect is BITS, but the buffer holds bytes."""
+    """Makes expansions."""
 
-    def rule(self, nonterminal: Nonterminal, dialect: Dialect, *, unpacked: bool) -> Expansion: ...
+    def rule(self, nonterminal: Nonterminal, within: Dialect | None = None) -> Expansion:
+        """The expansion of a rule for instructions of a dialect."""
 
     def slots(self, slots: Sequence[GrammarSlot]) -> Expansion:
         """The expansion of slots over bits in bytes."""

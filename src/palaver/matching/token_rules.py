@@ -18,7 +18,7 @@ from typing import Final
 
 from palaver.matching.grammar_slots import Nonterminal
 from palaver.matching.grammar_tables import GrammarTables
-from palaver.matching.instructions import Dialect, Expander, Expansion, NodeCache
+from palaver.matching.instructions import Expander, Expansion, NodeCache
 from palaver.matching.matching_limits import MAX_SHARED_TEXT
 from palaver.matching.regex_rules import RegexRules
 from palaver.matching.rule_regexes import MatchText, RulePattern
@@ -102,30 +102,17 @@ class TokenTable(dict[Nonterminal, RuleToken | CharacterRun | None]):
         return found
 
     def _token(self, rule: Nonterminal) -> RuleToken | None:
-        rule_pattern = self._pattern_of(rule)
+        rule_pattern = self._regex_rules.pattern_of(rule)
         if rule_pattern is None:
             return None
         assert rule.symbol is not None  # a rule has a name
-        return RuleToken(rule.symbol, rule_pattern, self._expansion(rule), binary=self._tables.binary)
+        return RuleToken(rule.symbol, rule_pattern, self._expander.rule(rule), binary=self._tables.binary)
 
     def _run(self, repetition: Nonterminal) -> CharacterRun | None:
-        slot = repetition.alternatives[0]
-        rule = slot.target
-        if not repetition.is_repetition or rule is None or rule.symbol is None or rule.is_tracked or slot.parties:
+        chars = self._regex_rules.chars_of_run(repetition)
+        rule = repetition.alternatives[0].target
+        if chars is None or rule is None or rule.symbol is None:
             return None
-        rule_pattern = self._pattern_of(rule)
-        if rule_pattern is None or not rule_pattern.least == rule_pattern.most == 1:
-            return None
-        is_exact = repetition.least == repetition.most
-        if not is_exact and rule_pattern.chars & self._tables.first_follow.chars_after(repetition):
-            return None
-        characters = f"[{rule_pattern.chars.as_class()}]"
-        known = NodeCache(rule.symbol, self._expansion(rule), re.compile(characters))
+        characters = f"[{chars.as_class()}]"
+        known = NodeCache(rule.symbol, self._expander.rule(rule), re.compile(characters))
         return CharacterRun(re.compile(f"{characters}*+").match, known)
-
-    def _pattern_of(self, rule: Nonterminal) -> RulePattern | None:
-        return self._regex_rules.pattern_of(rule, self._tables.first_follow.chars_after(rule))
-
-    def _expansion(self, rule: Nonterminal) -> Expansion:
-        is_bits = self._regex_rules.width(rule) is not None
-        return self._expander.rule(rule, Dialect.BITS if is_bits else Dialect.DETAIL, unpacked=is_bits)

@@ -54,10 +54,7 @@ class Reporter:
             self.error_count += diagnostic.severity == "error"
 
     def raise_if_errors(self) -> None:
-        """Raise the errors, if there are any.
-
-        :raises SpecError: with all diagnostics, warnings included
-        """
+        """Raise the errors, if there are any. :raises SpecError: with all diagnostics, warnings included"""
         if self.error_count:
             raise SpecError(self.diagnostics)
 

@@ -49,10 +49,7 @@ class LiftedPython:
 
 
 def parse_lifted(lifted: LiftedPython, report: Reporter) -> ast.expr:
-    """The syntax tree of an expression, with positions in the spec.
-
-    :raises ParseError: CPython does not read it
-    """
+    """The syntax tree of an expression, with positions in the spec. :raises ParseError: CPython does not read it"""
     # Inside the braces of a bound, lines may end where Python would not allow it, and a walrus at the top
     # needs parentheses. They are not always added, because CPython's error messages differ inside of them.
     if _needs_parentheses(lifted):

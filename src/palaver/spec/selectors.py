@@ -44,10 +44,7 @@ def lift(source: Source, tokens: Sequence[Token]) -> LiftedPython:
 
 
 def read_expression(source: Source, tokens: Sequence[Token], report: Reporter) -> Expression:
-    """The Python expression that `tokens`, at least one, make up.
-
-    :raises ParseError: they make up none
-    """
+    """The Python expression that `tokens`, at least one, make up. :raises ParseError: they make up none"""
     lifted = lift(source, tokens)
     return whole_expression(lifted, parse_lifted(lifted, report))
 
@@ -64,10 +61,7 @@ def whole_expression(lifted: LiftedPython, node: ast.expr) -> Expression:
 
 
 def loaded_mentions(node: ast.AST, lifted: LiftedPython) -> tuple[Mention, ...]:
-    """The mentions whose value `node` uses, in the order of the text.
-
-    :raises ParseError: one of them is bound there
-    """
+    """The mentions whose value `node` uses, in the order of the text. :raises ParseError: one of them is bound there"""
     used = []
     for inner in ast.walk(node):
         if isinstance(inner, ast.Name) and inner.id in lifted.mentions:
@@ -79,10 +73,7 @@ def loaded_mentions(node: ast.AST, lifted: LiftedPython) -> tuple[Mention, ...]:
 
 
 def refuse_unused(lifted: LiftedPython, used: set[str]) -> None:
-    """Check that every selector is used as a value.
-
-    :raises ParseError: one is used as a parameter or a keyword
-    """
+    """Check that every selector is used as a value. :raises ParseError: one is used as a parameter or a keyword"""
     for name, mention in lifted.mentions.items():
         if name not in used:
             raise ParseError(mention.path.span, "a selector cannot stand here: it is a value, not a name")

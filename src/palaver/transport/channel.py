@@ -164,16 +164,10 @@ class Transport(ABC):
 
     @abstractmethod
     def connect(self, address: Address, options: OpenOptions) -> PendingChannel:
-        """Begin to connect to a peer.
-
-        :raises ChannelError: that is impossible
-        """
+        """Begin to connect to a peer. :raises ChannelError: that is impossible"""
 
     def listen(self, address: Address) -> Listener:
-        """Begin to listen.
-
-        :raises ChannelError: that is impossible
-        """
+        """Begin to listen. :raises ChannelError: that is impossible"""
         raise ChannelError("other", f"{address}: nobody can listen there")
 
     def accept(self, address: Address, listener: Listener) -> PendingChannel:

@@ -94,20 +94,14 @@ class Tree(Forwarding):
 
     @property
     def nonterminal(self) -> NonTerminal:
-        """The symbol of a node.
-
-        :raises TypeError: this is a leaf
-        """
+        """The symbol of a node. :raises TypeError: this is a leaf"""
         if not isinstance(self.node, Node):
             raise TypeError(f"{self.node!r} is a terminal and has no nonterminal symbol")
         return self.node.symbol
 
     @property
     def terminal(self) -> Terminal:
-        """The symbol of a leaf.
-
-        :raises TypeError: this is a node
-        """
+        """The symbol of a leaf. :raises TypeError: this is a node"""
         if isinstance(self.node, Node):
             raise TypeError(f"{self.node.symbol} is a nonterminal and has no terminal symbol")
         return Terminal(self.node)
@@ -200,10 +194,7 @@ class Tree(Forwarding):
         return tuple(tree.step for tree in self.get_path()[1:])
 
     def at(self, path: Iterable[int]) -> Tree:
-        """The tree at `path` below this one.
-
-        :raises IndexError: there is none
-        """
+        """The tree at `path` below this one. :raises IndexError: there is none"""
         tree = self
         for step in path:
             part_at(tree.node, (step,))  # checks the step, and raises with a message
@@ -325,10 +316,7 @@ class Tree(Forwarding):
             self._serialised = other._serialised
 
     def to_int(self) -> int:
-        """The value as a number.
-
-        :raises ConversionError: it is none
-        """
+        """The value as a number. :raises ConversionError: it is none"""
         return values.to_int(self.node)
 
     def to_bits(self) -> str:

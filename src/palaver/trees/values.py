@@ -132,10 +132,7 @@ def to_text(part: Part, encoding: str = "latin-1") -> str:
 
 
 def serialise(part: Part) -> str | bytes:
-    """Text if all leaves are text, else bytes.
-
-    :raises ConversionError: bits fill no whole bytes
-    """
+    """Text if all leaves are text, else bytes. :raises ConversionError: bits fill no whole bytes"""
     return joined(part, pieces(part))
 
 
@@ -150,10 +147,7 @@ def joined(part: Part, found: Sequence[Leaf]) -> str | bytes:
 
 
 def to_int(part: Part) -> int:
-    """The value as a number.
-
-    :raises ConversionError: it is none
-    """
+    """The value as a number. :raises ConversionError: it is none"""
     lazy: list[LazyNode] = []
     found = pieces(part, lazy)
     if not found:
@@ -415,10 +409,7 @@ def _number(bits: Sequence[Leaf]) -> int:
 
 
 def encode(part: Part, text: str, encoding: str) -> bytes:
-    """The text of `part` as bytes.
-
-    :raises ConversionError: the encoding lacks a character
-    """
+    """The text of `part` as bytes. :raises ConversionError: the encoding lacks a character"""
     try:
         # surrogateescape: text that was made from stray bytes becomes those bytes again.
         return text.encode(encoding, "surrogateescape")
@@ -427,10 +418,7 @@ def encode(part: Part, text: str, encoding: str) -> bytes:
 
 
 def decode(part: Part, data: bytes, encoding: str) -> str:
-    """The bytes of `part` as text.
-
-    :raises ConversionError: they are not of that encoding
-    """
+    """The bytes of `part` as text. :raises ConversionError: they are not of that encoding"""
     try:
         return data.decode(encoding)
     except UnicodeDecodeError as error:
