@@ -16,10 +16,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from palaver.grammar.analysis import reachable
-from palaver.matching.bound_paths import NO_PATH_STATE, BoundPaths, PathState
+from palaver.matching.bound_paths import NO_PATH_STATE
 from palaver.matching.dialogue_automaton import DialogueAutomaton, DialogueState, MessageTransition
 from palaver.matching.dialogue_grammar import MessageType, cut_at_messages
 from palaver.matching.dialogue_rules import LoopFields
@@ -37,25 +36,15 @@ from palaver.matching.open_tree import (
     next_path,
     partial_tree,
     parts_of,
+    recent_tree,
     root,
     symbols_around,
 )
-from palaver.matching.recent_tree import recent_tree
 from palaver.spec.ast import Expr
 from palaver.spec.traversal import refs
 from palaver.trees.node import Node, NonTerminal, Part, Parties, TreePath
 
-__all__ = ["MAX_HYPOTHESES", "Forecast", "Forecaster", "Hypothesis", "MessageType", "Prediction"]
-
-
-class Prediction(NamedTuple):
-    """A message that may come next: the tree so far, its path in that tree, sender, recipient and symbol."""
-
-    tree: Node
-    hook: TreePath
-    sender: str
-    recipient: str | None
-    symbol: str
+__all__ = ["MAX_HYPOTHESES", "Forecast", "Forecaster", "Hypothesis", "MessageType"]
 
 
 class Forecaster:
@@ -216,16 +205,6 @@ class Hypothesis:
         assert isinstance(tree, Node), "the start symbol is one"
         return tree
 
-    def predictions(self) -> tuple[Prediction, ...]:
-        """The messages that may come next, each with the tree to which it would be added."""
-        found: list[Prediction] = []
-        for move in self.moves:
-            for step in self._steps(move):
-                edge = grown(_left(self._edge, step, []), step.route.growth, [])
-                tree = partial_tree(edge)
-                found.append(Prediction(tree, next_path(edge), move.sender, move.recipient, move.symbol))
-        return tuple(found)
-
     # --- Steps --------------------------------------------------------------------------------------------------------
 
     def _steps(self, move: MessageType) -> tuple[MessageTransition, ...]:
@@ -263,7 +242,7 @@ class Hypothesis:
             for state in _nodes_of(done):
                 found |= dict.fromkeys(bound_paths.descend(NO_PATH_STATE, state.symbol)[1], state)
         if node.symbol in self._forecaster.field_messages:
-            found |= _selected(node, said.place.path_state, bound_paths)
+            found |= dict(bound_paths.selected_in(node, said.place.path_state))
         if not found:
             return fields
         nodes = tuple(found.get(path, known) for path, known in enumerate(fields.nodes))
@@ -295,20 +274,6 @@ def _endings(step: MessageTransition) -> Iterator[tuple[TreeAction, ...]]:
     while step.then is not None:
         yield step.ending
         step = step.then
-
-
-def _selected(node: Node, path_state: PathState, bound_paths: BoundPaths) -> dict[int, Node]:
-    """The last node that each path selects in a message, by the number of the path."""
-    found: dict[int, Node] = {}
-    todo = [(node, path_state)]
-    while todo:
-        # From the end to the beginning, so the first node found is the last one.
-        here, path_state = todo.pop()
-        below, selected = bound_paths.descend(path_state, here.symbol)
-        for path in selected:
-            found.setdefault(path, here)
-        todo += [(child, below) for child in here.children if isinstance(child, Node)]
-    return found
 
 
 class Forecast:

@@ -20,30 +20,22 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from palaver.grammar.ir import bodies_below, uses_binary
-from palaver.matching.bound_paths import BoundPaths, UnsupportedBound
+from palaver.matching.bound_paths import BoundPaths as BoundPaths
+from palaver.matching.bound_paths import UnsupportedBound as UnsupportedBound
 from palaver.matching.candidates import DecodedInput
 from palaver.matching.earley import EarleyParser
 from palaver.matching.fast_path import FastPath
 from palaver.matching.fast_path_machine import FastPathMachine
 from palaver.matching.fast_path_scanner import DONE, FALL_BACK, WAITING
 from palaver.matching.grammar_slots import Nonterminal
-from palaver.matching.grammar_tables import BoundEvaluator, GrammarTables
+from palaver.matching.grammar_tables import BoundEvaluator as BoundEvaluator
+from palaver.matching.grammar_tables import GrammarTables
 from palaver.matching.matching_limits import MAX_FALLBACKS
 from palaver.matching.parse_forest import first_tree, partial_trees, trees
 from palaver.matching.token_rules import TokenTable
 from palaver.spec.ast import Expr, Expression
 from palaver.spec.traversal import computed_bounds
 from palaver.trees.node import Node
-
-__all__ = [
-    "BoundEvaluator",
-    "BoundPaths",
-    "CompiledMatcher",
-    "MatchProgress",
-    "Matcher",
-    "UnsupportedBound",
-    "compile_matcher",
-]
 
 
 class MatchProgress:
