@@ -10,16 +10,19 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import assert_never
 
-from palaver.grammar.components import cyclic_components, leading_to, reachable, strongly_connected_components
 from palaver.grammar.fixpoints import (
     always_inside,
     can_be_empty,
+    cyclic_components,
     cyclic_symbols,
     generator_arguments,
+    leading_to,
     least_size,
     least_sizes,
     most_occurrences,
     nullable_symbols,
+    reachable,
+    strongly_connected_components,
     users_of,
 )
 from palaver.grammar.ir import Grammar, uses_binary

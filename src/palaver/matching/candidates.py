@@ -125,10 +125,3 @@ class Candidates(Generic[Name]):
             if progress is None or progress.may_go_on or progress.complete_here:
                 self._progress[name] = matcher.read_text(texts[matcher.binary], ended=ended)
         return dict(self._progress)
-
-    @property
-    def possible(self) -> list[Name]:
-        """The names of the candidates that can go on, or are complete."""
-        if not self._progress:
-            self._progress = {name: matcher.progress for name, matcher in self._matchers.items()}
-        return [name for name, progress in self._progress.items() if progress.may_go_on or progress.complete]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from palaver.matching.fast_path_compiler import FastPathParts, FastPathProgram
+from palaver.matching.fast_path_compiler import FastPathProgram
 from palaver.matching.fast_path_machine import FastPathMachine, token_node
 from palaver.matching.fast_path_scanner import DONE, FAILED, FALL_BACK
 from palaver.matching.generated_functions import FunctionLibrary
@@ -31,7 +31,6 @@ from palaver.matching.lookahead import Lookahead
 from palaver.matching.matching_limits import CALLS_BEFORE_GENERATING, MIN_CHARACTERS_TO_PAUSE_COLLECTOR
 from palaver.matching.regex_rules import RegexRules
 from palaver.matching.rule_regexes import END_MARK
-from palaver.spec.ast import Expression
 from palaver.spec.python_code import SPEC_CODE_RAISES
 from palaver.trees.lazy import with_serialised
 from palaver.trees.node import Node, Part, new
@@ -47,7 +46,6 @@ class FastPath:
         self,
         tables: GrammarTables,
         bound: BoundEvaluator,
-        is_pure: Callable[[Expression], bool],
         by_earley: Callable[[Nonterminal, str], Node],
         *,
         whole: bool,
@@ -58,10 +56,11 @@ class FastPath:
         self.whole = whole
         self._by_earley = by_earley
         self.regex_rules = RegexRules(tables)
-        self._parts = FastPathParts(
-            tables, self.regex_rules, Lookahead(tables), Lookahead(tables, in_bits=True), whole, is_pure
-        )
-        self._programs = {dialect: FastPathProgram(self._parts, dialect, self) for dialect in Dialect}
+        lookahead, bit_lookahead = Lookahead(tables), Lookahead(tables, in_bits=True)
+        self._programs = {
+            dialect: FastPathProgram(self, dialect, bit_lookahead if dialect is Dialect.BITS else lookahead)
+            for dialect in Dialect
+        }
         self._libraries: dict[tuple[FastPathProgram, bool], FunctionLibrary] = {}
         # The programs for messages, with lazy nodes and without, and their first instructions.
         self.starts: dict[bool, tuple[FastPathProgram, ParseInstruction]] = {}
@@ -104,12 +103,14 @@ class FastPath:
         return with_serialised(node, text.encode("latin-1") if self.tables.binary else text) if text else node
 
     def rule(self, nonterminal: Nonterminal, within: Dialect | None = None) -> Expansion:
+        """The expansion of a rule for instructions of a dialect; for tokens of the Earley parser if that is None."""
         is_bits = self.regex_rules.width(nonterminal) is not None
         program = self._programs[Dialect.BITS if is_bits else Dialect.DETAIL]
         unpacked = is_bits and within is not Dialect.BITS
         return _RuleExpansion(self, program, lambda: program.entry(nonterminal), nonterminal, unpacked=unpacked)
 
     def slots(self, slots: Sequence[GrammarSlot]) -> Expansion:
+        """The expansion of slots over bits in bytes."""
         program = self._programs[Dialect.BITS]
         return _RuleExpansion(self, program, lambda: program.chain(slots, _STOP), None, unpacked=True)
 

@@ -14,55 +14,46 @@ A rule is compiled when it is first called: a message pays for what it has, not 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from palaver.matching import instructions as ops
 from palaver.matching.bound_paths import NO_PATH_STATE
 from palaver.matching.grammar_slots import BIT, Computed, FollowTest, GrammarSlot, Nonterminal, chain
-from palaver.matching.grammar_tables import GrammarTables
 from palaver.matching.instructions import (
     Dialect,
-    Expander,
-    MessageNodeCache,
     NodeCache,
     ParseInstruction,
     Unsupported,
 )
 from palaver.matching.lookahead import Lookahead, LookaheadState
-from palaver.matching.matching_limits import CALLS_BEFORE_GENERATING, MAX_SHARED_BITS, MAX_SHARED_TEXT
-from palaver.matching.regex_rules import RegexRules
+from palaver.matching.matching_limits import (
+    CALLS_BEFORE_GENERATING,
+    MAX_KEPT_NODES,
+    MAX_SHARED_BITS,
+    MAX_SHARED_NODES,
+    MAX_SHARED_TEXT,
+)
 from palaver.matching.rule_regexes import NotRegular, RulePattern, write_chars
-from palaver.spec.ast import Expression
 from palaver.trees.node import NonTerminal, Parties
 
-
-@dataclass(frozen=True, slots=True)
-class FastPathParts:
-    """The analyses that all dialects of a grammar share."""
-
-    tables: GrammarTables
-    regex_rules: RegexRules
-    lookahead: Lookahead
-    bit_lookahead: Lookahead
-    whole: bool
-    is_pure: Callable[[Expression], bool]
+if TYPE_CHECKING:
+    from palaver.matching.fast_path import FastPath
 
 
 class FastPathProgram:
     """The instructions of one grammar in one dialect."""
 
-    def __init__(self, parts: FastPathParts, dialect: Dialect, expander: Expander) -> None:
+    def __init__(self, fast_path: FastPath, dialect: Dialect, lookahead: Lookahead) -> None:
         self.dialect = dialect
-        self._tables = parts.tables
-        self._regex_rules = parts.regex_rules
-        self._lookahead = parts.bit_lookahead if dialect is Dialect.BITS else parts.lookahead
-        self.is_whole = parts.whole
-        self._is_pure = parts.is_pure
-        self._expander = expander
+        self._tables = fast_path.tables
+        self._regex_rules = fast_path.regex_rules
+        self._lookahead = lookahead
+        self.is_whole = fast_path.whole
+        self._expander = fast_path
         self._entries: dict[Nonterminal, ParseInstruction] = {}
         self._known: dict[Nonterminal, NodeCache] = {}
-        self._kept: dict[Nonterminal, MessageNodeCache] = {}
+        self._kept: dict[Nonterminal, NodeCache] = {}
         self._end = ParseInstruction(ops.END)
 
     def call(self, target: Nonterminal, parties: Parties | None, following: ParseInstruction) -> ParseInstruction:
@@ -172,14 +163,14 @@ class FastPathProgram:
 
     def _known_of(self, op: ParseInstruction, pattern: re.Pattern[str]) -> NodeCache:
         if op.target not in self._known:
-            self._known[op.target] = NodeCache(op.symbol, op.expand, pattern)
+            self._known[op.target] = NodeCache(op.symbol, op.expand, most=MAX_SHARED_NODES, pattern=pattern)
         return self._known[op.target]
 
-    def _kept_of(self, op: ParseInstruction) -> MessageNodeCache | None:
+    def _kept_of(self, op: ParseInstruction) -> NodeCache | None:
         if op.is_lazy or op.is_leaf or op.parties is not None:
             return None
         if op.target not in self._kept:
-            self._kept[op.target] = MessageNodeCache(op.symbol, op.expand)
+            self._kept[op.target] = NodeCache(op.symbol, op.expand, most=MAX_KEPT_NODES)
         return self._kept[op.target]
 
     def selected(self, symbol: NonTerminal) -> tuple[int, ...]:
@@ -255,7 +246,7 @@ class FastPathProgram:
         op.least, op.most = repetition.least, repetition.most
         computed = [bound for bound in (op.least, op.most) if isinstance(bound, Computed)]
         op.path = computed[0].path if len({bound.path for bound in computed}) == 1 else None
-        op.is_pure = all(self._is_pure(bound.expression) for bound in computed)
+        op.is_pure = all(bound.is_pure for bound in computed)
         op.limits = {}
 
     def _sweep(self, repetition: Nonterminal, loop: ParseInstruction) -> ParseInstruction | None:

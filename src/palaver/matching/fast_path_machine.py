@@ -475,5 +475,6 @@ def token_node(op: ParseInstruction, text: str, *, binary: bool) -> Node:
     if op.is_lazy and text:
         return new(LazyNode, (op.symbol, (said, op.expand), (), op.parties))
     if op.kept is not None and len(text) <= MAX_KEPT_TEXT:
-        return op.kept[text]
+        known: Node = op.kept[text]
+        return known
     return new(Node, (op.symbol, op.expand.children(text), (), op.parties))

@@ -101,8 +101,9 @@ class Hypothesis:
     """One derivation of the messages so far."""
 
     _forecaster: Forecaster
-    _state: DialogueState
-    _fields: LoopFields | None
+    # Equal for hypotheses that can go on in the same ways; where computed repetitions are ahead, `fields` decide too.
+    future: DialogueState
+    fields: LoopFields | None  # the fields of computed repetitions, if there are such
     _edge: OpenEdge
     _said: OpenEdge  # the edge with the latest message, before anything was closed by it
     _done: ClosedNodes
@@ -113,40 +114,27 @@ class Hypothesis:
     @property
     def moves(self) -> tuple[MessageType, ...]:
         """The message types that may come next, in the order of the spec."""
-        known = self._state.moves
-        return self._forecaster.compiled.moves(self._state, self._fields) if known is None else known
+        known = self.future.moves
+        return self._forecaster.compiled.moves(self.future, self.fields) if known is None else known
 
     @property
     def can_end(self) -> bool:
         """True if the session may end here."""
-        state = self._state
-        return state.can_end if state.moves is not None else self._forecaster.compiled.can_end(state, self._fields)
-
-    @property
-    def future(self) -> DialogueState:
-        """The state of the dialogue automaton, equal for hypotheses that can go on in the same ways.
-
-        Where computed repetitions are ahead, the fields of earlier messages decide as well.
-        """
-        return self._state
+        state = self.future
+        return state.can_end if state.moves is not None else self._forecaster.compiled.can_end(state, self.fields)
 
     @property
     def ahead(self) -> frozenset[str]:
         """The symbols of the messages that may still come, now or later."""
-        return self._forecaster.compiled.ahead(self._state)
-
-    @property
-    def fields(self) -> LoopFields | None:
-        """The fields of computed repetitions, if there are such."""
-        return self._fields
+        return self._forecaster.compiled.ahead(self.future)
 
     @property
     def crashes(self) -> tuple[str, ...]:
         """The errors that bounds raised when the next messages were computed."""
-        if self._fields is None:
+        if self.fields is None:
             return ()
-        self._forecaster.compiled.moves(self._state, self._fields)
-        return tuple(self._fields.crashes)
+        self._forecaster.compiled.moves(self.future, self.fields)
+        return tuple(self.fields.crashes)
 
     # --- The tree -----------------------------------------------------------------------------------------------------
 
@@ -194,9 +182,9 @@ class Hypothesis:
             raise ValueError("the dialogue cannot end here")
         done: ClosedNodes = []
         edge = self._edge
-        level = self._state
+        level = self.future
         while True:
-            edge = grown(edge, self._forecaster.positions.ending(level.position, self._fields) or (), done)
+            edge = grown(edge, self._forecaster.positions.ending(level.position, self.fields) or (), done)
             if level.following is None:
                 break
             edge, _ = closed(edge)
@@ -208,8 +196,8 @@ class Hypothesis:
     # --- Steps --------------------------------------------------------------------------------------------------------
 
     def _steps(self, move: MessageType) -> tuple[MessageTransition, ...]:
-        known = self._state.steps.get(move)
-        return self._forecaster.compiled.steps(self._state, move, self._fields) if known is None else known
+        known = self.future.steps.get(move)
+        return self._forecaster.compiled.steps(self.future, move, self.fields) if known is None else known
 
     def _after(
         self, step: MessageTransition, state: DialogueState, node: Node, groups: dict[object, int]
@@ -223,7 +211,7 @@ class Hypothesis:
         if closing is not None:
             edge, finished = closed(grown(edge, closing, done))
             done.append(finished)
-        fields = None if self._fields is None else self._next_fields(self._fields, said, node, done)
+        fields = None if self.fields is None else self._next_fields(self.fields, said, node, done)
         return Hypothesis(self._forecaster, state, fields, edge, said, done, group, closing)
 
     def _next_group(self, edge: OpenEdge, step: MessageTransition, groups: dict[object, int]) -> int:

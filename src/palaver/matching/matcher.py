@@ -149,7 +149,6 @@ class CompiledInput:
         self.tables = GrammarTables(rules, start, binary=binary, whole=whole, is_pure=is_pure)
         self.bound = bound
         self.whole = whole
-        self._is_pure = is_pure
         self._rules = rules
         self._fallbacks = 0
         self._rest: dict[Nonterminal, GrammarTables] = {}
@@ -162,11 +161,11 @@ class CompiledInput:
     @cached_property
     def tokens(self) -> TokenTable:
         """The tokens of the Earley parser."""
-        return TokenTable(self.tables, self._built_fast_path.regex_rules, self._built_fast_path)
+        return TokenTable(self._built_fast_path)
 
     @cached_property
     def _built_fast_path(self) -> FastPath:
-        return FastPath(self.tables, self.bound, self._is_pure, self._read_by_earley, whole=self.whole)
+        return FastPath(self.tables, self.bound, self._read_by_earley, whole=self.whole)
 
     def note_fallback(self) -> None:
         """Count a fall back of the fast path. If that happens often, it is not tried again."""

@@ -14,16 +14,17 @@ there; a parser without tokens does.
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from palaver.matching.grammar_slots import Nonterminal
-from palaver.matching.grammar_tables import GrammarTables
-from palaver.matching.instructions import Expander, Expansion, NodeCache
-from palaver.matching.matching_limits import MAX_SHARED_TEXT
-from palaver.matching.regex_rules import RegexRules
+from palaver.matching.instructions import Expansion, NodeCache
+from palaver.matching.matching_limits import MAX_SHARED_NODES, MAX_SHARED_TEXT
 from palaver.matching.rule_regexes import MatchText, RulePattern
 from palaver.trees.lazy import LazyNode
 from palaver.trees.node import Node, NonTerminal, Part, Parties, new
+
+if TYPE_CHECKING:
+    from palaver.matching.fast_path import FastPath
 
 # In place of an end: it may be anywhere, so predict the rule; or the token cannot be here.
 UNSURE: Final = -1
@@ -39,7 +40,7 @@ class RuleToken:
         self._is_closed = rule_pattern.is_closed
         self._longest = rule_pattern.most
         self._expand = expand
-        self._known = NodeCache(symbol, expand, rule_pattern.pattern)
+        self._known = NodeCache(symbol, expand, most=MAX_SHARED_NODES, pattern=rule_pattern.pattern)
         self._binary = binary
 
     def end(self, buffer: str, at: int) -> int:
@@ -87,12 +88,12 @@ class CharacterRun:
 class TokenTable(dict[Nonterminal, RuleToken | CharacterRun | None]):
     """The tokens of a grammar, made when first asked for; None for a nonterminal that is not one."""
 
-    def __init__(self, tables: GrammarTables, regex_rules: RegexRules, expander: Expander) -> None:
-        self._tables = tables
-        self._regex_rules = regex_rules
-        self._expander = expander
+    def __init__(self, fast_path: FastPath) -> None:
+        self._binary = fast_path.tables.binary
+        self._regex_rules = fast_path.regex_rules
+        self._expander = fast_path
         # Bits in a text are no bytes, and have no regex.
-        self._is_possible = tables.binary or tables.unit == 1
+        self._is_possible = self._binary or fast_path.tables.unit == 1
 
     def __missing__(self, nonterminal: Nonterminal) -> RuleToken | CharacterRun | None:
         found: RuleToken | CharacterRun | None = None
@@ -106,7 +107,7 @@ class TokenTable(dict[Nonterminal, RuleToken | CharacterRun | None]):
         if rule_pattern is None:
             return None
         assert rule.symbol is not None  # a rule has a name
-        return RuleToken(rule.symbol, rule_pattern, self._expander.rule(rule), binary=self._tables.binary)
+        return RuleToken(rule.symbol, rule_pattern, self._expander.rule(rule), binary=self._binary)
 
     def _run(self, repetition: Nonterminal) -> CharacterRun | None:
         chars = self._regex_rules.chars_of_run(repetition)
@@ -114,5 +115,5 @@ class TokenTable(dict[Nonterminal, RuleToken | CharacterRun | None]):
         if chars is None or rule is None or rule.symbol is None:
             return None
         characters = f"[{chars.as_class()}]"
-        known = NodeCache(rule.symbol, self._expander.rule(rule), re.compile(characters))
+        known = NodeCache(rule.symbol, self._expander.rule(rule), most=MAX_SHARED_NODES, pattern=re.compile(characters))
         return CharacterRun(re.compile(f"{characters}*+").match, known)

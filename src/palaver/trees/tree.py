@@ -24,7 +24,6 @@ from palaver.trees import rendering, values
 from palaver.trees.callable_values import CallableList, Flag
 from palaver.trees.forwarding import Forwarding
 from palaver.trees.lazy import LazyNode
-from palaver.trees.messages import Messages, messages_in
 from palaver.trees.node import (
     Leaf,
     Nested,
@@ -39,6 +38,26 @@ from palaver.trees.node import (
 )
 from palaver.trees.terminal import Terminal as Terminal
 from palaver.trees.values import ANONYMOUS, PlainValue, TreeValue
+
+
+class ProtocolMessage(NamedTuple):
+    """One message of a session: its sender, its recipient (None: not stated), and its tree."""
+
+    sender: str
+    recipient: str | None
+    msg: Tree
+
+
+class Messages(list[ProtocolMessage]):
+    """The messages of a tree, to index, slice and iterate; `next()` returns them one by one, as an iterator does."""
+
+    _taken = 0
+
+    def __next__(self) -> ProtocolMessage:
+        if self._taken == len(self):
+            raise StopIteration
+        self._taken += 1
+        return self[self._taken - 1]
 
 
 class FoundNodes(NamedTuple):
@@ -259,7 +278,15 @@ class Tree(Forwarding):
 
     def protocol_msgs(self, reverse: bool = False) -> Messages:
         """The messages in order of the session, the latest first if `reverse`."""
-        found = messages_in(self)
+        found = Messages()
+        stack = [self]
+        while stack:
+            tree = stack.pop()
+            node = tree.node
+            if isinstance(node, Node) and node.parties is None:
+                stack.extend(reversed(tree.children))
+            elif isinstance(node, Node) and node.parties is not None:  # a message holds no further ones
+                found.append(ProtocolMessage(node.parties.sender, node.parties.recipient, tree))
         if reverse:
             found.reverse()
         return found
