@@ -160,10 +160,7 @@ class NetworkParty(Party):
 
 
 def address_of(party: NetworkParty) -> Address:
-    """Return the address by `protocol_type`, `ip` and `port`, to which code of the spec may have assigned anything.
-
-    :raises PalaverError: the port is not a port
-    """
+    """Return the address; code of the spec may have assigned anything to its parts. :raises PalaverError: no port"""
     protocol = party.protocol_type
     scheme = scheme_named(protocol.value if isinstance(protocol, Protocol) else protocol)
     return scheme.address(party.ip, _port_of(party) if scheme.has_port else 0)

@@ -109,10 +109,7 @@ class MeasuredRules:
 
 
 class Richness:
-    """The richness of expressions: a heuristic of how many different texts they have, so that lengths go to the rich.
-
-    `children` are the symbols directly below each symbol.
-    """
+    """The richness of expressions: about how many different texts they have, so that lengths go to the rich."""
 
     def __init__(
         self, rules: Mapping[str, Rule], children: Callable[[str], tuple[str, ...]], alphabet: CharSet

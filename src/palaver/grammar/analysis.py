@@ -69,10 +69,7 @@ class Analysis:
 
     @cached_property
     def used(self) -> frozenset[str]:
-        """The symbols that the start symbol or `<start>` leads to.
-
-        A user who starts from another symbol for once did not forget the rest.
-        """
+        """The symbols that the start symbol or `<start>` leads to: another start does not make the rest useless."""
         return self.reachable | frozenset(reachable("<start>", self.children, self.arguments))
 
     def below(self, symbol: str) -> frozenset[str]:

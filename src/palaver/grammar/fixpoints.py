@@ -241,10 +241,7 @@ def cyclic_components(names: Iterable[Name], edges: Mapping[str, Iterable[Name]]
 
 
 def strongly_connected_components(names: Iterable[Name], edges: Mapping[str, Iterable[Name]]) -> Iterator[list[Name]]:
-    """The components (Tarjan 1972), those that others lead to first; the members of each in the order of `names`.
-
-    Edges to other names are ignored.
-    """
+    """The components among `names` (Tarjan 1972), those that others lead to first; members in the order of `names`."""
     order = {name: number for number, name in enumerate(names)}
     index: dict[Name, int] = {}  # in the order in which the search meets them
     lowest: dict[Name, int] = {}  # the smallest index on the search path that each leads back to

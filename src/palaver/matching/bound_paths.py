@@ -53,10 +53,7 @@ class BoundPaths:
         self._steps: dict[tuple[PathState, str], tuple[PathState, tuple[int, ...]]] = {}
 
     def track(self, expression: Expression) -> int | None:
-        """The number of the path in `expression`, None if it has none.
-
-        :raises UnsupportedBound: the path cannot be followed
-        """
+        """The number of the path in `expression`, if it has one. :raises UnsupportedBound: it cannot be followed"""
         if not expression.mentions:
             return None
         if len(expression.mentions) > 1:

@@ -107,10 +107,7 @@ class Candidates(Generic[Name]):
         self._progress: dict[Name, MatchProgress] = {}  # empty before the first piece, which may be the only one
 
     def feed(self, data: str | bytes) -> dict[Name, MatchProgress]:
-        """Read a further piece; return the progress of each candidate.
-
-        :raises TypeError: a text is fed partly as str and partly as bytes
-        """
+        """Read a further piece; return the progress of each. :raises TypeError: a text is fed as str and as bytes"""
         texts = {binary: source.take(data) for binary, source in self._sources.items()}
         return self._read(texts, ended=False)
 

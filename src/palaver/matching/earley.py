@@ -170,10 +170,7 @@ class EarleyParser(EarleyScanner):
         return self._tails
 
     def release(self) -> None:
-        """Drop all that only more input, or a message about a bad one, could ask for.
-
-        Goals and their waiters refer to each other. Without these cycles Python frees a parser at once.
-        """
+        """Drop what only more input, or a message about it, needs: without the cycles Python frees a parser at once."""
         for goal in self._goals:
             goal.waiters.clear()
             goal.empty_results.clear()

@@ -168,10 +168,7 @@ class FastPath:
 
 
 class _RuleExpansion:
-    """Makes the children of a rule, or the parts of bits, by a function or a machine of its own.
-
-    `unpacked`: its instructions are for rows of bits, but the buffer holds bytes.
-    """
+    """Makes the children of a rule, or the parts of bits. `unpacked`: from bytes, by instructions for bits."""
 
     __slots__ = ("_entry", "_fast_path", "_first", "_nonterminal", "_patience", "_program", "_read", "_unpacked")
 

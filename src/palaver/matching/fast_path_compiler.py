@@ -80,11 +80,7 @@ class FastPathProgram:
         return self._entries[nonterminal]
 
     def chain(self, slots: Sequence[GrammarSlot], following: ParseInstruction) -> ParseInstruction:
-        """The instructions of some slots.
-
-        :raises Unsupported: there are none
-        :raises Irregular: bits that do not fill bytes
-        """
+        """The instructions of some slots. :raises Unsupported: there are none :raises NotRegular: bits fill no bytes"""
         if self.dialect is Dialect.BITS:
             for slot in reversed(slots):
                 following = self._slot(slot, following)
@@ -174,10 +170,7 @@ class FastPathProgram:
         return self._kept[op.target]
 
     def selected(self, symbol: NonTerminal) -> tuple[int, ...]:
-        """The paths of computed bounds that select every node with this name.
-
-        :raises Unsupported: the place of the node matters
-        """
+        """The paths of computed bounds that select every node of this name. :raises Unsupported: its place matters"""
         bound_paths = self._tables.bound_paths
         if any(len(path.names) > 1 for path in bound_paths.paths):
             raise Unsupported

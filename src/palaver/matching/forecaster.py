@@ -303,10 +303,7 @@ class Forecast:
         return frozenset.intersection(*ahead) if ahead else frozenset()
 
     def after(self, move: MessageType, node: Node) -> Forecast:
-        """The forecast after a message. `node` is all of it; its parties are set if they are missing.
-
-        :raises ValueError: this message may not come here
-        """
+        """The forecast after a message; missing parties are set. :raises ValueError: it may not come here"""
         if node.symbol != move.symbol:
             raise ValueError(f"{node.symbol} is not the message {move.symbol}")
         if node.parties is None:

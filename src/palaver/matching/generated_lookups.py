@@ -39,10 +39,7 @@ class NextCharacterTable(dict[str, int]):
 
 
 class TokenPeeks(dict[str, tuple[Node | None, int]]):
-    """The node and the length of a token that begins with these two characters, or with all that are left.
-
-    The node is None if they do not tell where the token ends.
-    """
+    """The node and length of a token that begins with two characters, or all that are left; None if unclear."""
 
     def __init__(self, op: ParseInstruction, *, ended: bool) -> None:
         self._op = op

@@ -137,10 +137,7 @@ class RegexRules:
         return outline
 
     def runs(self, slots: Sequence[GrammarSlot]) -> list[list[GrammarSlot]]:
-        """Slots grouped so that each group fills whole characters: one slot, or several with bits.
-
-        :raises Irregular: they cannot be grouped so
-        """
+        """Slots in groups that fill whole characters: one, or several with bits. :raises NotRegular: there are none"""
         groups: list[list[GrammarSlot]] = []
         width = 0
         for slot in slots:

@@ -74,10 +74,7 @@ def _needs_parentheses(lifted: LiftedPython) -> bool:
 
 
 def parse_between(lifted: LiftedPython, report: Reporter, before: str, behind: str) -> ast.expr:
-    """The syntax tree of an expression between `before` and `behind`, which do not stand in the spec.
-
-    :raises ParseError: CPython does not read it
-    """
+    """The syntax tree of an expression, read between two texts of ours. :raises ParseError: CPython does not read it"""
     text = before + lifted.text + behind
     try:
         tree = _parse_reporting_warnings(text, "eval", lifted.source, lifted.start, report)

@@ -27,10 +27,7 @@ StaticIndex = int | tuple[int | None, int | None, int | None]
 
 
 def lift(source: Source, tokens: Sequence[Token]) -> LiftedPython:
-    """The text of `tokens`, at least one, with identifiers in place of its selectors.
-
-    :raises ParseError: a selector is broken, or stands where none can
-    """
+    """The text of `tokens`, at least one, with identifiers as selectors. :raises ParseError: a selector is wrong"""
     start, end = tokens[0].start, tokens[-1].end
     lifter = _Lifter(source, source.text[start:end])
     lifter.lift(tokens)
@@ -50,10 +47,7 @@ def read_expression(source: Source, tokens: Sequence[Token], report: Reporter) -
 
 
 def whole_expression(lifted: LiftedPython, node: ast.expr) -> Expression:
-    """All of the lifted text as one expression, whose syntax tree is `node`.
-
-    :raises ParseError: a selector stands where none can
-    """
+    """All of the lifted text as one expression with the tree `node`. :raises ParseError: a selector is misplaced"""
     used = loaded_mentions(node, lifted)
     refuse_unused(lifted, {mention.name for mention in used})
     text = lifted.source.text[lifted.start : lifted.end]

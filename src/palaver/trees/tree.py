@@ -446,8 +446,7 @@ class Tree(Forwarding):
 
 
 class SliceTree(Tree):
-    """Some children of a tree, the `whole`, as one anonymous tree. They keep their places: their parent is still their
-    own."""
+    """Some children of a tree, the `whole`, as one anonymous tree; their parent is still their own."""
 
     __slots__ = ("whole",)
 

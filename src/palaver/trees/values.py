@@ -108,10 +108,7 @@ def kind_of(part: Part) -> ValueType:
 
 
 def to_bytes(part: Part, encoding: str = "utf-8") -> bytes:
-    """The value as bytes, text encoded by `encoding`.
-
-    :raises ConversionError: bits fill no whole bytes, or the encoding lacks a character
-    """
+    """The value as bytes, text encoded. :raises ConversionError: bits fill no whole bytes, or a character is lacking"""
     found = pieces(part)
     if found and type(found[0]) is bytes and encoding == "utf-8":
         return _utf8(part, found)
