@@ -12,6 +12,7 @@ from typing import assert_never
 
 from palaver.grammar.fixpoints import (
     always_inside,
+    backwards,
     can_be_empty,
     cyclic_components,
     cyclic_symbols,
@@ -30,9 +31,9 @@ from palaver.spec.ast import Bit, Choice, Expr, Literal, Pattern, Permutation, R
 from palaver.spec.traversal import computed_bounds, last_symbol, refs, selectors_of, symbols_in, walk
 
 __all__ = [
-    "Analysis", "BoundDependence", "can_be_empty", "cyclic_components", "cyclic_symbols", "generator_arguments",
-    "leading_to", "least_size", "least_sizes", "nullable_symbols", "reachable", "strongly_connected_components",
-    "users_of",
+    "Analysis", "BoundDependence", "backwards", "can_be_empty", "cyclic_components", "cyclic_symbols",
+    "generator_arguments", "leading_to", "least_size", "least_sizes", "nullable_symbols", "reachable",
+    "strongly_connected_components", "users_of",
 ]  # fmt: skip
 
 
@@ -154,11 +155,7 @@ class Analysis:
 
 
 def _above(symbols: Iterable[str], *edges: Mapping[str, Iterable[str]]) -> frozenset[str]:
-    parents: dict[str, list[str]] = {}
-    for edge in edges:
-        for name, children in edge.items():
-            for child in children:
-                parents.setdefault(child, []).append(name)
+    parents = backwards(*edges)
     return leading_to([parent for symbol in symbols for parent in parents.get(symbol, ())], parents)
 
 

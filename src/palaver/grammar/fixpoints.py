@@ -22,13 +22,9 @@ Name = TypeVar("Name", bound=str)
 Value = TypeVar("Value")
 
 
-def users_of(rules: Mapping[str, Rule]) -> dict[str, list[str]]:
-    """The symbols whose rules refer to each symbol."""
-    found: dict[str, list[str]] = {}
-    for name, rule in rules.items():
-        for symbol in symbols_in(rule.body):
-            found.setdefault(symbol, []).append(name)
-    return found
+def users_of(rules: Mapping[str, Rule], *edges: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:
+    """The symbols whose rules refer to each symbol, or that further edges lead from."""
+    return backwards({name: symbols_in(rule.body) for name, rule in rules.items()}, *edges)
 
 
 def generator_arguments(rule: Rule) -> tuple[str, ...]:
@@ -95,17 +91,13 @@ def least_size(expr: Expr, sizes: Mapping[str, int]) -> int:
 
 def most_occurrences(target: str, rules: Mapping[str, Rule]) -> dict[str, int]:
     """The number of nodes named `target` that a tree of each symbol can hold, sources included: 0, 1, or 2 for more."""
-    users = users_of(rules)
     arguments = {name: generator_arguments(rule) for name, rule in rules.items()}
-    for name, symbols in arguments.items():
-        for symbol in symbols:
-            users.setdefault(symbol, []).append(name)
 
     def count(name: str, counts: Mapping[str, int]) -> int:
         inside = _most_in(rules[name].body, counts) + sum(counts.get(symbol, 0) for symbol in arguments[name])
         return min(2, (name == target) + inside)
 
-    return _fixpoint(rules, 0, count, users)
+    return _fixpoint(rules, 0, count, users_of(rules, arguments))
 
 
 def _most_in(expr: Expr, counts: Mapping[str, int]) -> int:
@@ -221,6 +213,16 @@ def reachable(start: str, *edges: Mapping[str, Iterable[str]]) -> dict[str, None
             found[symbol] = None
             following = [name for edge in edges for name in edge.get(symbol, ())]
             todo.extend(reversed(following))
+    return found
+
+
+def backwards(*edges: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:
+    """The edges turned round."""
+    found: dict[str, list[str]] = {}
+    for edge in edges:
+        for name, following in edge.items():
+            for other in following:
+                found.setdefault(other, []).append(name)
     return found
 
 

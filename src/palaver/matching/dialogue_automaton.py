@@ -30,17 +30,8 @@ from palaver.matching.matching_limits import MAX_ENDINGS_COMPARED, MAX_HYPOTHESE
 from palaver.matching.open_tree import AddAction, CloseAction, OpenAction, TreeAction, WrapAction
 
 __all__ = [
-    "AddAction",
-    "AnyFields",
-    "CloseAction",
-    "DialogueAutomaton",
-    "DialogueRules",
-    "DialogueState",
-    "DottedRule",
-    "LoopFields",
-    "OpenAction",
-    "TreeAction",
-    "WrapAction",
+    "AddAction", "AnyFields", "CloseAction", "DialogueAutomaton", "DialogueRules", "DialogueState", "DottedRule",
+    "LoopFields", "OpenAction", "TreeAction", "WrapAction",
 ]  # fmt: skip
 
 

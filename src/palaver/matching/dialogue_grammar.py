@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeAlias, assert_never
 
-from palaver.grammar.analysis import cyclic_components, leading_to, reachable
+from palaver.grammar.analysis import backwards, cyclic_components, leading_to, reachable
 from palaver.grammar.printing import show_expr
 from palaver.spec.ast import Bit, Bound, Choice, Expr, Literal, Pattern, Permutation, Ref, Repeat, Sequence
 from palaver.spec.traversal import refs, walk
@@ -50,10 +50,7 @@ def cut_at_messages(rules: Mapping[str, Expr], start: str) -> DialogueGrammar:
     }
     order = list(reachable(start, unprefixed))
     says = [name for name in order if any(ref.sender is not None for ref in refs(rules[name]))]
-    users: dict[str, list[str]] = {}
-    for name in order:
-        for symbol in unprefixed[name]:
-            users.setdefault(symbol, []).append(name)
+    users = backwards({name: unprefixed[name] for name in order})
     talking = leading_to(says, users)
     sounding = leading_to([name for name in order if any(map(_is_text, walk(rules[name])))], users)
     cutter = _Cutter(talking, {name for name in order if name not in talking and name not in sounding})

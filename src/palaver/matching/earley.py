@@ -1,7 +1,5 @@
 """Incremental Earley parser (Earley 1970) with one character of lookahead, and links for a parse forest (Scott 2008).
 
-How it works
-------------
 ParseGoal       a nonterminal predicted at a position. It keeps its *waiters*, the items that go on when it is complete.
 EarleyItem      a dotted rule at a position, within the goal whose rule it is.
 CompletedGoal   a goal completed at a position.

@@ -1,11 +1,9 @@
 """Fast path: a deterministic recursive-descent machine with lookahead (LL) that reads what has only one derivation.
 
-How it works
-------------
-The machine runs the instructions of a `FastPathProgram` over the buffer. It has a position, the parts of the current
-node, and the calls to return to. At every choice it looks ahead (`lookahead`) until one option is left; it never
-guesses, so what it reads has exactly one tree. When it cannot decide, its status is FALL_BACK: the Earley parser reads
-the input from the beginning.
+How it works. The machine runs the instructions of a `FastPathProgram` over the buffer. It has a position, the parts of
+the current node, and the calls to return to. At every choice it looks ahead (`lookahead`) until one option is left; it
+never guesses, so what it reads has exactly one tree. When it cannot decide, its status is FALL_BACK: the Earley parser
+reads the input from the beginning.
 
 Where a rule is regular, one regex reads all of it (`regex_rules`), and its node is *lazy*: it knows its text, and its
 children are made by another machine when someone asks. If the regex does not see the end because the rest has not come

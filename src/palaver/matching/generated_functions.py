@@ -1,10 +1,8 @@
 """Code generation: rules as Python functions, the fast path for messages that have come completely.
 
-How it works
-------------
-The machine pays for every instruction, because it must be able to stop anywhere. Most messages come in one piece. So
-the instructions of a rule that is read often are written as Python source, with the rules it calls inlined as far as
-they are not recursive, and compiled. The function
+How it works. The machine pays for every instruction, because it must be able to stop anywhere. Most messages come in
+one piece. So the instructions of a rule that is read often are written as Python source, with the rules it calls
+inlined as far as they are not recursive, and compiled. The function
 
     read(text, at, size, fields) -> (end, children)
 

@@ -27,17 +27,7 @@ class OpenPlace:
     """The place of an open node, shared by all edges that end in it."""
 
     __slots__ = (
-        "goal",
-        "height",
-        "is_last",
-        "level",
-        "names",
-        "parent",
-        "path_state",
-        "shape",
-        "survivor",
-        "symbol",
-        "tail"
+        "goal", "height", "is_last", "level", "names", "parent", "path_state", "shape", "survivor", "symbol", "tail",
     )  # fmt: skip
 
     def __init__(

@@ -37,10 +37,6 @@ class Reporter:
     def errors(self) -> tuple[Diagnostic, ...]:
         return tuple(each for each in self.diagnostics if each.severity == "error")
 
-    @property
-    def warnings(self) -> tuple[Diagnostic, ...]:
-        return tuple(each for each in self.diagnostics if each.severity == "warning")
-
     def error(self, source: Source, span: Span, message: str, hint: str = "") -> None:
         self._add("error", source, span, message, hint)
 

@@ -1,12 +1,9 @@
 """Derivation trees as spec authors and users of the API see them: views of nodes in their place.
 
-How it works
-============
-
-A `Tree` is a thin view. It holds a part (`node`), the tree above it and the step that leads from there to here; views
-of children are made at first access, and kept, so `tree.children[0] is tree.children[0]`. The parts below never change:
-an edit returns a new tree that shares everything but the nodes above the change. So a message that was sent stays as it
-is, a copy is the tree itself, and `read_only` is always true.
+How it works. A `Tree` is a thin view. It holds a part (`node`), the tree above it and the step that leads from there to
+here; views of children are made at first access, and kept, so `tree.children[0] is tree.children[0]`. The parts below
+never change: an edit returns a new tree that shares everything but the nodes above the change. So a message that was
+sent stays as it is, a copy is the tree itself, and `read_only` is always true.
 
 The names are those of FANDANGO's derivation trees. Where its manual calls something that its code has as a property,
 both work here: `children` is a list that can be called, `is_terminal` a truth value that can be called.
@@ -17,11 +14,10 @@ Operators and the methods of str, bytes and int come from `Forwarding`.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, KeysView, Sequence
+from collections.abc import Callable, Iterable, Iterator, KeysView, Sequence
 from typing import NamedTuple, NoReturn, Self, overload
 
 from palaver.trees import rendering, values
-from palaver.trees.callable_values import CallableList, Flag
 from palaver.trees.forwarding import Forwarding
 from palaver.trees.lazy import LazyNode
 from palaver.trees.node import (
@@ -36,6 +32,7 @@ from palaver.trees.node import (
     parts_below,
     replace_at,
 )
+from palaver.trees.terminal import CallableList, Flag
 from palaver.trees.terminal import Terminal as Terminal
 from palaver.trees.values import ANONYMOUS, PlainValue, TreeValue
 
@@ -65,6 +62,13 @@ class FoundNodes(NamedTuple):
 
     every: list[Tree]
     complete: list[Tree]
+
+
+def _no_edit(name: str) -> Callable[..., NoReturn]:
+    def refuse(*_: object) -> NoReturn:
+        raise TypeError(f"{name}() is not possible: trees are values; replaced(where, new) returns an edited tree")
+
+    return refuse
 
 
 class Tree(Forwarding):
@@ -425,14 +429,7 @@ class Tree(Forwarding):
     def set_all_read_only(self, read_only: bool = True) -> None:
         """Do nothing: every tree is read-only."""
 
-    def set_children(self, *_: object) -> NoReturn:
-        raise _no_edit("set_children")
-
-    def add_child(self, *_: object) -> NoReturn:
-        raise _no_edit("add_child")
-
-    def remove_child(self, *_: object) -> NoReturn:
-        raise _no_edit("remove_child")
+    set_children, add_child, remove_child = map(_no_edit, ("set_children", "add_child", "remove_child"))
 
     def _path_to(self, below: Tree) -> TreePath:
         steps: list[int] = []
@@ -461,7 +458,3 @@ DerivationTree = Tree
 
 def _with_brackets(symbol: str) -> str:
     return symbol if symbol.startswith("<") else f"<{symbol}>"
-
-
-def _no_edit(method: str) -> TypeError:
-    return TypeError(f"{method}() is not possible: trees are values; replaced(where, new) returns an edited tree")

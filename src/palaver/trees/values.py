@@ -1,8 +1,5 @@
 """The value of a part, which is text, bytes, bits or empty, and its conversion to other types.
 
-How values work
-===============
-
 The value of a part is the sequence of its leaves. If all are text, it is text; if all are bits, it is bits, a number of
 any width; without leaves it is *empty*; everything else is bytes. In bytes, text counts as UTF-8, and a run of bits is
 packed most significant bit first as soon as other data follows it or the part ends. A run that does not fill its last
