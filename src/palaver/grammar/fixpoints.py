@@ -7,7 +7,7 @@ generation apply them no more often than needed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Set
 from itertools import chain
 from typing import TypeVar, assert_never
 
@@ -18,7 +18,7 @@ from palaver.spec.traversal import symbols_in
 # More nodes than any tree has: the size of a symbol that has no finite tree.
 ENDLESS = 1 << 60
 
-Name = TypeVar("Name", bound=str)
+Name = TypeVar("Name", bound=Hashable)
 Value = TypeVar("Value")
 
 
@@ -216,9 +216,9 @@ def reachable(start: str, *edges: Mapping[str, Iterable[str]]) -> dict[str, None
     return found
 
 
-def backwards(*edges: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:
+def backwards(*edges: Mapping[Name, Iterable[Name]]) -> dict[Name, list[Name]]:
     """The edges turned round."""
-    found: dict[str, list[str]] = {}
+    found: dict[Name, list[Name]] = {}
     for edge in edges:
         for name, following in edge.items():
             for other in following:
@@ -232,7 +232,7 @@ def leading_to(targets: Iterable[str], users: Mapping[str, Iterable[str]]) -> fr
     return frozenset(reachable(everywhere, {**users, everywhere: targets})) - {everywhere}
 
 
-def cyclic_components(names: Iterable[Name], edges: Mapping[str, Iterable[Name]]) -> dict[Name, tuple[Name, ...]]:
+def cyclic_components(names: Iterable[Name], edges: Mapping[Name, Iterable[Name]]) -> dict[Name, tuple[Name, ...]]:
     """The component of each name that leads back to itself, in the order of `names`."""
     order = list(names)
     found: dict[Name, tuple[Name, ...]] = {}
@@ -242,7 +242,7 @@ def cyclic_components(names: Iterable[Name], edges: Mapping[str, Iterable[Name]]
     return {name: found[name] for name in order if name in found}
 
 
-def strongly_connected_components(names: Iterable[Name], edges: Mapping[str, Iterable[Name]]) -> Iterator[list[Name]]:
+def strongly_connected_components(names: Iterable[Name], edges: Mapping[Name, Iterable[Name]]) -> Iterator[list[Name]]:
     """The components among `names` (Tarjan 1972), those that others lead to first; members in the order of `names`."""
     order = {name: number for number, name in enumerate(names)}
     index: dict[Name, int] = {}  # in the order in which the search meets them

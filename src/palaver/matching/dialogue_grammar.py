@@ -323,9 +323,7 @@ def left_recursive_groups(
     def is_empty(item: DialogueTerm) -> bool:
         return nothing(item, can_be_empty, lambda _: (0, None)) is not None
 
-    edges: dict[str, tuple[NonTerminal, ...]] = {
-        name: tuple(dict.fromkeys(_beginnings(item, is_empty))) for name, item in rules.items()
-    }
+    edges = {name: tuple(dict.fromkeys(_beginnings(item, is_empty))) for name, item in rules.items()}
     return cyclic_components(rules, edges)
 
 
