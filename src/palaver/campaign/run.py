@@ -185,7 +185,7 @@ class Campaign:
             events.close()
             self._ended = self._clock.now()
             self._at_end()
-            last = CampaignEnded(self._ended, progress.ended, self.verdict, progress.sessions)
+            last = CampaignEnded(self._ended, 0, progress.ended, self.verdict, progress.sessions)
             if progress.ended:
                 self._emit(last)
         yield last
@@ -211,7 +211,7 @@ class Campaign:
             yield from self._run_session()
             progress.ended, note = self._stop_rule.check(progress, self.seconds)
             if note:
-                yield PhaseChanged(self._clock.now(), note)
+                yield PhaseChanged(self._clock.now(), 0, note)
 
     def _start_event(self) -> CampaignStarted:
         from importlib.metadata import PackageNotFoundError, version
@@ -221,7 +221,7 @@ class Campaign:
         except PackageNotFoundError:  # used from its source, not installed
             own = "unknown"
         versions = (("palaver", own), ("Python", platform.python_version()), ("platform", platform.platform()))
-        return CampaignStarted(self._clock.now(), self.seed, self._files, tuple(self._setup.ours), versions)
+        return CampaignStarted(self._clock.now(), 0, self.seed, self._files, tuple(self._setup.ours), versions)
 
     def _run_session(self) -> Iterator[Event]:
         progress = self.progress

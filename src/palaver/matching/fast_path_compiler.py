@@ -80,7 +80,7 @@ class FastPathProgram:
         return self._entries[nonterminal]
 
     def chain(self, slots: Sequence[GrammarSlot], following: ParseInstruction) -> ParseInstruction:
-        """The instructions of some slots. :raises Unsupported: there are none :raises NotRegular: bits fill no bytes"""
+        """The instructions of some slots. :raises Unsupported: there are none :raises NoRegex: bits fill no bytes"""
         if self.dialect is Dialect.BITS:
             for slot in reversed(slots):
                 following = self._slot(slot, following)

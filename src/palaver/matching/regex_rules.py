@@ -137,7 +137,7 @@ class RegexRules:
         return outline
 
     def runs(self, slots: Sequence[GrammarSlot]) -> list[list[GrammarSlot]]:
-        """Slots in groups that fill whole characters: one, or several with bits. :raises NotRegular: there are none"""
+        """Slots in groups that fill whole characters: one, or several with bits. :raises NoRegex: there are none"""
         groups: list[list[GrammarSlot]] = []
         width = 0
         for slot in slots:
