@@ -122,7 +122,9 @@ def test_the_command_line_sets_the_time_to_start_and_to_answer(
     palaver: Any, world: SocketNetwork, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given: dict[str, float] = {}
-    monkeypatch.setattr("palaver.cli.commands.talk.Loop", lambda **options: given.update(options) or world.loop())
+    monkeypatch.setattr(
+        "palaver.campaign.talk.SelectorEventLoop", lambda **options: given.update(options) or world.loop()
+    )
     world.add(ScriptedPeer(GOOD))
     palaver.write(talk_fan=SPEC)
     port = str(world.port_of("peer"))

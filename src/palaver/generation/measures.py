@@ -6,21 +6,21 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from math import log2
-from typing import TypeAlias
+from typing import TypeAlias, assert_never
 
 from palaver.generation.generation_limits import MAX_RICH_CLASS, MAX_RICH_SYMBOLS
 from palaver.grammar.analysis import (
+    cyclic_components,
     cyclic_symbols,
     generator_arguments,
     leading_to,
     nullable_symbols,
-    strongly_connected_components,
     users_of,
 )
 from palaver.regular.charset import BYTES, EVERY, CharSet
 from palaver.regular.language import Unit
 from palaver.regular.regex import character_sets, compile_pattern
-from palaver.spec.ast import Bit, Expr, Literal, Pattern, Rule
+from palaver.spec.ast import Bit, Choice, Expr, Literal, Pattern, Permutation, Ref, Repeat, Rule, Sequence
 from palaver.spec.traversal import computed_bounds, symbols_in, walk
 
 
@@ -49,7 +49,8 @@ class MeasuredRules:
         self.alphabet = BYTES if binary else EVERY
         self._below: dict[str, tuple[str, ...]] = {}
         self.nullable = nullable_symbols(rules)
-        self.cyclic = cyclic_symbols({name: rules[name] for name in self._recursive()}, self.nullable)
+        recursive = cyclic_components(rules, {name: self._children(name) for name in rules})
+        self.cyclic = cyclic_symbols({name: rules[name] for name in recursive}, self.nullable)
         self._expanded = self._find_expanded()
         self._with_bits = leading_to(self._symbols_with_bits(), users_of(rules)) if binary else frozenset()
         self.richness = Richness(rules, self._children, self.alphabet)
@@ -58,23 +59,13 @@ class MeasuredRules:
         if self.counted is None:
             return frozenset(self.rules)
         # A generator's arguments are nodes too, though they are not part of the text.
-        users = users_of(self.rules)
-        for name, rule in self.rules.items():
-            for argument in generator_arguments(rule):
-                users.setdefault(argument, []).append(name)
+        users = users_of(self.rules, {name: generator_arguments(rule) for name, rule in self.rules.items()})
         return leading_to(users.get(self.counted, ()), users)
 
     def _symbols_with_bits(self) -> Iterator[str]:
         for name, rule in self.rules.items():
             if any(isinstance(part, Bit) for part in walk(rule.body)):
                 yield name
-
-    def _recursive(self) -> Iterator[str]:
-        """The symbols that may contain themselves."""
-        below = {name: self._children(name) for name in self.rules}
-        for group in strongly_connected_components(list(self.rules), below):
-            if len(group) > 1 or group[0] in below[group[0]]:
-                yield from group
 
     def _children(self, symbol: str) -> tuple[str, ...]:
         if symbol not in self._below:
@@ -109,10 +100,7 @@ class MeasuredRules:
 
 
 class Richness:
-    """The richness of expressions: a heuristic of how many different texts they have, so that lengths go to the rich.
-
-    `children` are the symbols directly below each symbol.
-    """
+    """The richness of expressions: about how many different texts they have, so that lengths go to the rich."""
 
     def __init__(
         self, rules: Mapping[str, Rule], children: Callable[[str], tuple[str, ...]], alphabet: CharSet
@@ -147,12 +135,17 @@ class Richness:
         """The approximate number of different texts of an expression's terminals."""
         variety = 0
         for part in walk(expr):
-            if isinstance(part, Literal | Bit):
-                variety += 1
-            elif isinstance(part, Pattern):
-                expression = compile_pattern(part.source).expression(self._alphabet)
-                sets = () if expression is None else character_sets(expression)
-                variety += sum(min(chars.size(), MAX_RICH_CLASS) for chars in sets)
+            match part:
+                case Literal() | Bit():
+                    variety += 1
+                case Pattern(source):
+                    expression = compile_pattern(source).expression(self._alphabet)
+                    sets = () if expression is None else character_sets(expression)
+                    variety += sum(min(chars.size(), MAX_RICH_CLASS) for chars in sets)
+                case Ref() | Sequence() | Choice() | Repeat() | Permutation():
+                    pass
+                case _:
+                    assert_never(part)
         return variety
 
 

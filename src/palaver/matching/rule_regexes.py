@@ -10,6 +10,7 @@ a regex has at most one end from any start, and one derivation. Loops are posses
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -31,6 +32,8 @@ from palaver.regular.regex import (
     RegularExpression,
     Repetition,
     can_be_empty,
+    character_sets,
+    length_range,
 )
 
 # Stands for the end of the input in sets of characters. It is no character of any script; the fast path falls back on
@@ -40,8 +43,11 @@ END = CharSet.of(END_MARK)
 
 MatchText: TypeAlias = Callable[..., "re.Match[str] | None"]
 
+# Python before 3.11.5 misreads a possessive quantifier behind a group; an atomic group says the same, a little slower.
+_CAN_BE_POSSESSIVE = sys.version_info >= (3, 11, 5)
 
-class NotRegular(Exception):
+
+class NoRegex(Exception):
     """Raised for a rule that one deterministic regex cannot read."""
 
 
@@ -79,10 +85,10 @@ def fork(options: Sequence[RegularExpression]) -> RegularExpression:
 
 
 def rule_pattern(outline: RegularExpression, following: CharSet) -> RulePattern:
-    least, most = _lengths(outline)
+    least, most = length_range(outline)
     text = write_regex(outline, CharacterClass(following | END))
     if len(text) > MAX_REGEX_LENGTH:
-        raise NotRegular
+        raise NoRegex
     # What always has the same length is never the beginning of something longer.
     is_open = least != most and _is_open(outline)
     if is_open:
@@ -92,7 +98,7 @@ def rule_pattern(outline: RegularExpression, following: CharSet) -> RulePattern:
 
 
 def write_regex(outline: RegularExpression, rest: RegularExpression) -> str:
-    """The regex of an outline before `rest`. :raises NotRegular: there may be more than one way to match"""
+    """The regex of an outline before `rest`. :raises NoRegex: there may be more than one way to match"""
     match outline:
         case CharacterClass(chars):
             return write_chars(chars)
@@ -108,11 +114,10 @@ def write_regex(outline: RegularExpression, rest: RegularExpression) -> str:
             return _write_fork(options, rest)
         case Repetition(body, least, most):
             if least != most and _first(body) & _first(rest) and not _are_apart(body, rest):
-                raise NotRegular
+                raise NoRegex
             text = write_regex(body, series([Repetition(body, 0, None), rest]))
             limits = f"{{{least},{'' if most is None else most}}}" if (least, most) != (0, None) else "*"
-            # An atomic group, because Python before 3.11.5 misreads a possessive quantifier behind a group.
-            return f"(?>(?:{text}){limits})"
+            return f"(?:{text}){limits}+" if _CAN_BE_POSSESSIVE else f"(?>(?:{text}){limits})"
         case _:
             assert_never(outline)
 
@@ -130,31 +135,24 @@ def write_chars(chars: CharSet) -> str:
 
 def _write_fork(options: Sequence[RegularExpression], rest: RegularExpression) -> str:
     if len(options) > MAX_ALTERNATIVES_COMPARED:
-        raise NotRegular
+        raise NoRegex
     options = sorted(options, key=can_be_empty)  # an option that can be empty always matches, so it comes last
     texts = [write_regex(option, rest) for option in options]
     firsts = [_first(series([option, rest])) for option in options]
     if not any(one & two for one, two in combinations(firsts, 2)):
         if all(isinstance(option, CharacterClass) for option in options):
-            return write_chars(_union(firsts))
+            return write_chars(CharSet.union(firsts))
         return f"(?:{'|'.join(texts)})"
     following = _first(rest)
     if not all(
         _are_apart(*pair) for pair in combinations([series([o, CharacterClass(following)]) for o in options], 2)
     ):
-        raise NotRegular
+        raise NoRegex
     return f"(?:{'|'.join(text + _look(following) for text in texts)})"
 
 
 def _look(following: CharSet) -> str:
     return f"(?={write_chars(following)}|\\Z)" if following else "\\Z"
-
-
-def _union(sets: Sequence[CharSet]) -> CharSet:
-    chars = CharSet()
-    for one in sets:
-        chars |= one
-    return chars
 
 
 def _first(outline: RegularExpression) -> CharSet:
@@ -163,7 +161,7 @@ def _first(outline: RegularExpression) -> CharSet:
         case CharacterClass(chars):
             return chars
         case Alternation(options):
-            return _union([_first(option) for option in options])
+            return CharSet.union(_first(option) for option in options)
         case Repetition(body, _, _):
             return _first(body)
         case Concatenation(parts):
@@ -173,25 +171,6 @@ def _first(outline: RegularExpression) -> CharSet:
                 if not can_be_empty(part):
                     break
             return chars
-        case _:
-            assert_never(outline)
-
-
-def _lengths(outline: RegularExpression) -> tuple[int, int | None]:
-    match outline:
-        case CharacterClass():
-            return 1, 1
-        case Concatenation(parts):
-            lengths = [_lengths(part) for part in parts]
-            most = [high for _, high in lengths if high is not None]
-            return sum(low for low, _ in lengths), sum(most) if len(most) == len(lengths) else None
-        case Alternation(options):
-            lengths = [_lengths(option) for option in options]
-            most = [high for _, high in lengths if high is not None]
-            return min(low for low, _ in lengths), max(most) if len(most) == len(lengths) else None
-        case Repetition(body, least, limit):
-            low, high = _lengths(body)
-            return low * least, None if limit is None or high is None else high * limit
         case _:
             assert_never(outline)
 
@@ -222,26 +201,13 @@ def _has_an_end_mark(outline: RegularExpression) -> bool:
     match outline:
         case Concatenation((*parts, CharacterClass(mark))) if mark.size() == 1:
             char = chr(mark.bounds[0])
-            return not any(char in chars for part in parts for chars in _characters(part))
+            return not any(char in chars for part in parts for chars in character_sets(part))
     return False
-
-
-def _characters(outline: RegularExpression) -> Iterator[CharSet]:
-    match outline:
-        case CharacterClass(chars):
-            yield chars
-        case Concatenation(parts) | Alternation(parts):
-            for part in parts:
-                yield from _characters(part)
-        case Repetition(body):
-            yield from _characters(body)
-        case _:
-            assert_never(outline)
 
 
 def _heads(*outlines: RegularExpression) -> list[str]:
     """One character of each class: those between two of them are treated alike."""
-    bounds = sorted({bound for outline in outlines for chars in _characters(outline) for bound in chars.bounds})
+    bounds = sorted({bound for outline in outlines for chars in character_sets(outline) for bound in chars.bounds})
     return [chr(bound) for bound in bounds if bound < END_OF_UNICODE]
 
 

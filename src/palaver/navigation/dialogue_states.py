@@ -19,18 +19,16 @@ from functools import cached_property
 from typing import NamedTuple, assert_never
 from weakref import WeakKeyDictionary
 
-from palaver.matching.dialogue_automaton import (
-    AnyFields,
+from palaver.matching.dialogue_automaton import AnyFields, DialogueRules, DialogueState, DottedRule
+from palaver.matching.dialogue_grammar import (
     ChoiceTerm,
     ComputedLoopTerm,
-    DialogueRules,
-    DialogueState,
     DialogueTerm,
-    DottedRule,
     EmptyTextTerm,
     LeftCornerTerm,
     LoopTerm,
     MessageTerm,
+    MessageType,
     PermutationTerm,
     RoundEndTerm,
     RuleEndTerm,
@@ -38,7 +36,6 @@ from palaver.matching.dialogue_automaton import (
     StateTerm,
     computed_loops,
 )
-from palaver.matching.dialogue_grammar import MessageType
 from palaver.matching.forecaster import Forecaster
 from palaver.navigation.navigation_limits import MAX_FUTURES, MAX_FUTURES_OF_STATE, MAX_OPEN_RULES
 from palaver.trees.node import NonTerminal
@@ -82,8 +79,8 @@ class DialogueStateMachine:
         return _FutureClasses(self._forecaster.positions)
 
     @cached_property
-    def _reachable(self) -> _Reachability:
-        return _Reachability(self._forecaster, self._keys, self._most)
+    def _reachable(self) -> _ReachableStates:
+        return _ReachableStates(self._forecaster, self._keys, self._most)
 
     @property
     def is_complete(self) -> bool:
@@ -132,7 +129,7 @@ class DialogueStateMachine:
         """The states that a message may lead to from a state."""
         return self._targets.get((source, move), ())
 
-    def _named(self, reachable: _Reachability) -> Iterator[DiagramState]:
+    def _named(self, reachable: _ReachableStates) -> Iterator[DiagramState]:
         found = [self._keys.symbol(key) for key in reachable.can_end]
         # The plain name of a rule is that of its beginning; the other states of the rule are numbered.
         numbers: dict[int, int] = {}
@@ -145,7 +142,7 @@ class DialogueStateMachine:
             yield DiagramState(number, name, symbol, is_beginning, can_end)
 
 
-class _Reachability:
+class _ReachableStates:
     """Everything that is reachable from the beginning, found by breadth-first search."""
 
     def __init__(self, forecaster: Forecaster, keys: _FutureClasses, most: int) -> None:
