@@ -90,7 +90,7 @@ def answers(palaver: Any, sent: bytes) -> tuple[int, str]:
 def test_a_wrong_client_of_http_is_found_out(palaver: Any, bug: WrongMessage) -> None:
     code, said = answers(palaver, bug.sent)
     assert code == 1, said
-    assert f"1 {bug.finding}" in said
+    assert f"{bug.finding}: 1" in said
 
 
 def test_a_right_client_of_http_is_not_suspected(palaver: Any) -> None:
