@@ -64,9 +64,6 @@ def _names(expr: Expr) -> Names:
     return tuple(dict.fromkeys(names_in(expr)))
 
 
-# --- makers -----------------------------------------------------------------------------------------------------------
-
-
 def entered(name: str, steered: One, unsteered: One) -> One:
     """A symbol, with steering if something in it is worth more."""
 

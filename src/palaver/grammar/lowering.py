@@ -180,9 +180,6 @@ class _Resolver:
         return rule is not None
 
 
-# --- Slices -----------------------------------------------------------------------------------------------------------
-
-
 def slice_parties(grammar: Grammar, parties: Collection[str]) -> Grammar:
     """`grammar` without the messages that none of `parties` sends, and without the rules that become empty by that.
 

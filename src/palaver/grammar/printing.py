@@ -109,8 +109,6 @@ def _pairs(values: Iterable[tuple[str, object]]) -> str:
     return " ".join(f"{key} = {value!r}" for key, value in values)
 
 
-# --- State transitions ------------------------------------------------------------------------------------------------
-
 END = "[*]"
 
 

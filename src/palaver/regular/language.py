@@ -108,9 +108,6 @@ def packed(bits: str) -> tuple[bytes, int]:
     return int("0" + bits + "0" * missing, 2).to_bytes((len(bits) + missing) // 8, "big"), missing
 
 
-# --- composition ------------------------------------------------------------------------------------------------------
-
-
 class NotRegular(Exception):
     """The language is not regular, or too large to be worth knowing."""
 

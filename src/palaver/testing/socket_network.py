@@ -51,8 +51,6 @@ class SocketNetwork(Scheduler):
                 return loop.port_of(link)
         raise ValueError(f"nobody has opened a link {link!r}")
 
-    # --- Asked by the event loops -------------------------------------------------------------------------------------
-
     def _pass_time(self, until: float | None) -> None:
         self._share(self._loop.wait(min(self._deadlines(until), default=None)))
 
