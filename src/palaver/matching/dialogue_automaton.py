@@ -199,7 +199,7 @@ class DialogueAutomaton:
             later = () if level.following is None else level.following.steps.get(move, ())
             routes = self.positions.routes(level.position, None).get(move, [])
             level.steps[move] = self._merged(level, routes, level.position.ending, later)
-        return state.steps.get(move, ())
+        return state.steps.setdefault(move, ())
 
     def _levels(self, state: DialogueState, fields: LoopFields | None) -> Iterator[DialogueState]:
         """This state, and those it becomes when rules end, up to the first that is not asking."""

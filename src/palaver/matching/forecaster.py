@@ -278,11 +278,9 @@ class Forecast:
     def moves(self) -> tuple[MessageType, ...]:
         """The message types that may come next, each once, in the order of the spec."""
         if self._moves is None:
-            if len(self.hypotheses) == 1:
-                self._moves = self.hypotheses[0].moves
-            else:
-                moves = (move for each in self.hypotheses for move in each.moves)
-                self._moves = self._forecaster.compiled.in_order(moves)
+            found = dict.fromkeys(hypothesis.moves for hypothesis in self.hypotheses)
+            moves = (move for moves in found for move in moves)
+            self._moves = next(iter(found)) if len(found) == 1 else self._forecaster.compiled.in_order(moves)
         return self._moves
 
     @property
