@@ -17,6 +17,7 @@ import pytest
 from hypothesis import settings
 
 from palaver.cli.main import run
+from palaver.reporting import console, display
 from servers.common import ALL_SERVERS, missing, must_all_be_there
 
 # How long an example takes says more about what else runs on the machine. Nothing here takes longer than `timeout`.

@@ -21,16 +21,16 @@ def test_exports_are_sorted_and_complete() -> None:
 
 def test_other_names_do_not_exist() -> None:
     with pytest.raises(AttributeError, match="has no attribute 'speak'"):
-        palaver.speak  # type: ignore[attr-defined]  # noqa: B018
+        palaver.speak  # noqa: B018
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["talk", "--help"], ["fuzz", "--help"]])
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["talk", "--help"]])
 def test_help_imports_neither_the_solver_nor_the_parser(arguments: list[str]) -> None:
     script = (
         "import sys; from palaver.cli.main import run\n"
         f"try: run({arguments!r})\n"
         "except SystemExit: pass\n"
-        "heavy = ('palaver.solving.', 'palaver.matching.')\n"
+        "heavy = ('palaver.solving.solve', 'palaver.matching.')\n"
         "sys.exit(' '.join(name for name in sys.modules if name.startswith(heavy)))"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)

@@ -12,6 +12,7 @@ from collections import Counter
 from pathlib import Path
 from statistics import median_low
 from types import FrameType
+from unittest.mock import patch
 
 import palaver
 from palaver.campaign.run import Budget, Until
@@ -44,11 +45,8 @@ def crossed_modules(spec: str, sessions: int = 60) -> list[set[str]]:
             sys.setprofile(None)
             found.append({file[len(str(PACKAGE)) + 1 :] for file in files if file.startswith(str(PACKAGE))})
 
-    Session.handle = observed  # type: ignore[method-assign]  # only here
-    try:
+    with patch.object(Session, "handle", observed):
         campaign(spec, budget=Budget(Until.FOREVER, sessions)).run()
-    finally:
-        Session.handle = handle  # type: ignore[method-assign]
     return found
 
 

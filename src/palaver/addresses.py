@@ -139,7 +139,7 @@ def parse_party_address(text: str) -> PartyAddress:
             scheme, rest = SCHEMES[DEFAULT_SCHEME], found["text"]
         if parts := scheme.split(rest):
             return PartyAddress(found["name"], scheme, *parts)
-    raise PalaverError(f"{text!r} is no address of a party: write {_forms()}")
+    raise PalaverError(f"{text!r} is not a party address: write {_forms()}")
 
 
 def _forms() -> str:

@@ -6,8 +6,8 @@ changes a result when it is reached (a reading is dropped, a proof is not attemp
 
     with limits.recorded() as reached:
         ...
-    for limit, times in reached.items():
-        print(limit.told(times))
+    for line in limits.told(reached):
+        print(line)
 """
 
 from __future__ import annotations
@@ -51,6 +51,11 @@ class Limit(int):
         if isinstance(other, Limit):
             return self.what == other.what and int(self) == int(other)
         return int(self) == other
+
+
+def told(record: Counter[Limit]) -> list[str]:
+    """The limits of a record, in the order of their names: one line for each."""
+    return [limit.told(times) for limit, times in sorted(record.items(), key=lambda item: item[0].what)]
 
 
 @contextmanager

@@ -169,7 +169,7 @@ class _Absent(type):
 def _missing(kind: type) -> str:
     name = kind.__mro__[-2].__name__  # the one that a class of the spec is derived from
     instead = f"; use {_INSTEAD[name]}" if name in _INSTEAD else ""
-    return f"palaver has nothing that stands for {name} of the reference implementation{instead}"
+    return f"palaver has no equivalent of {name} of the reference implementation{instead}"
 
 
 def _absent(name: str) -> type:
@@ -262,7 +262,7 @@ class _ReferenceModule(ModuleType):
         return self if name.islower() else self._names.setdefault(name, _absent(name))
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
-        raise PalaverError("palaver has nothing that stands for this function of the reference implementation")
+        raise PalaverError("palaver has no equivalent of this function of the reference implementation")
 
 
 # --- functions that specs may call ------------------------------------------------------------------------------------

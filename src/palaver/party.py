@@ -91,7 +91,7 @@ class Party:
             return cls._registry[name]
         kinds = [kind for kind in _all_subclasses(cls) if kind.__name__ == name]
         if not kinds:
-            raise PalaverError(f"nobody is called {name}")
+            raise PalaverError(f"there is no party {name}")
         called_otherwise = [party for party in cls._registry.values() if type(party).__name__ == name]
         # A spec's party class takes no arguments; that is how the language makes instances.
         return called_otherwise[0] if called_otherwise else kinds[-1]()  # type: ignore[call-arg]
@@ -227,7 +227,9 @@ class PartyIo:
         self._base.instance(sender).send(message, recipient)
 
     def __getattr__(self, name: str) -> Any:
-        raise PalaverError(f"FandangoIO has no {name} here: use instance() of a party, and its send() and receive()")
+        raise PalaverError(
+            f"FandangoIO has no {name} in palaver: use instance() of a party, and its send() and receive()"
+        )
 
 
 class PartyReference:
@@ -241,7 +243,9 @@ class PartyReference:
         """Return the object that plays this party now, or the party of that name."""
         name = party_name or self._name
         if name not in self._base._registry:
-            raise PalaverError(f"nobody plays {name} now: give it a class, or use --client or --server of palaver talk")
+            raise PalaverError(
+                f"no session plays {name} now: give it a class, or use --client or --server of palaver talk"
+            )
         return self._base._registry[name]
 
 

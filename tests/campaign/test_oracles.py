@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
-from pathlib import Path
+
+from guided import campaign
 
 import palaver
 from palaver.campaign.events import Event, FindingReported, MessageReceived, SessionEnded, TargetOutput, TargetStarted
 from palaver.campaign.oracles import ForbiddenBytes, MaxLatency, Observation, SanitizerOutput
 from palaver.campaign.run import Budget, Campaign, Until
 from palaver.session.findings import Severity, Verdict
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "navigation"))
-from guided import campaign
 
 SPEC = """
 <start> ::= <Client:ask> <Server:answer> <start> | <Client:bye>
@@ -56,7 +53,7 @@ def test_an_oracle_may_end_the_session() -> None:
     assert len(ended) == 3
     assert all(sum(not message.is_ours for message in event.messages) <= 1 for event in ended)
     assert any(event.verdict is Verdict.FAIL for event in ended)
-    assert made.findings[0].conversation[-1].symbol == "<answer>"
+    assert made.findings[0].messages[-1].symbol == "<answer>"
 
 
 def test_oracles_see_every_event() -> None:
@@ -77,7 +74,7 @@ def test_oracles_see_every_event() -> None:
 
 def test_reports_of_sanitizers_are_found_also_in_pieces() -> None:
     oracle = SanitizerOutput()
-    events = [
+    events: list[Event] = [
         TargetStarted(0.0, 1, ("server",)),
         TargetOutput(0.1, 1, b"ready\n==7==ERROR: Address"),
         TargetOutput(0.2, 1, b"Sanitizer: heap-use-after-free\nmore\n"),

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from palaver.cli.bundled import bundled
+from palaver.compiled.bundled import bundled
 
 DIAGRAMS = Path(__file__).parent / "diagrams"
 

@@ -6,8 +6,8 @@ import pytest
 
 from palaver.addresses import Address
 from palaver.errors import PalaverError
-from palaver.session.connections import Connections
 from palaver.session.events import Close, Closed, Finish, Open, Role, Send, Tls
+from palaver.session.roles import Connections
 
 PLACE: tuple[Address, Role] = (Address("tcp", "127.0.0.1", 25), "connect")
 ELSEWHERE: tuple[Address, Role] = (Address("tcp", "127.0.0.1", 26), "connect")
@@ -55,7 +55,7 @@ def test_standard_output_is_always_open() -> None:
 
 
 def test_nothing_is_sent_without_a_connection() -> None:
-    with pytest.raises(PalaverError, match="nobody to say it to"):
+    with pytest.raises(PalaverError, match="cannot send without a connection"):
         Connections().send("Client", b"hello")
 
 

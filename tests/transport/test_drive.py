@@ -103,7 +103,7 @@ def test_a_session_is_driven_over_a_socket() -> None:
         loop.carry_out([Open("server", Address("tcp"), "listen")])
         address = Address("tcp", port=loop.port_of("server"))
         loop.carry_out([Close("server")])
-        driver(Chatterbox("client", "connect", address, [b"hello"]), loop)
+        drive(Chatterbox("client", "connect", address, [b"hello"]), loop)
         drive(server, loop)
     assert server.heard == b"hello"
 
@@ -171,7 +171,7 @@ def test_inputs_and_actions_are_observed_in_order() -> None:
     world = MemoryNetwork()
     seen: list[Input | Action] = []
     world.add(Chatterbox("server", "listen", HERE, []))
-    driver(Chatterbox("client", "connect", HERE, [b"hello"]), world.loop(), seen.append)
+    drive(Chatterbox("client", "connect", HERE, [b"hello"]), world.loop(), seen.append)
     kinds = [type(each).__name__ for each in seen]
     assert kinds == ["Passed", "Open", "Opened", "Send", "Close"]
 

@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Self, TypeAlias
 
+from palaver.campaign.campaign_limits import WAITING_EVENT_EVERY
 from palaver.campaign.events import (
     ActionTaken,
     CampaignEnded,
@@ -37,7 +38,7 @@ from palaver.campaign.events import (
 )
 from palaver.campaign.oracles import Observation, Oracle
 from palaver.campaign.stopping import Budget, Phase, Progress, StopRule, Until
-from palaver.campaign.target import Target, TargetError
+from palaver.campaign.system_under_test import SystemUnderTest, TargetError
 from palaver.limits import Limit, recorded
 from palaver.navigation.guidance import Guidance
 from palaver.random_source import RandomSource
@@ -53,16 +54,13 @@ __all__ = ["Budget", "Campaign", "CoverageFigures", "Phase", "Progress", "Reader
 # Findings that come about when a program is gone.
 _MAY_BE_A_CRASH = frozenset((FindingKind.CLOSED, FindingKind.RESET, FindingKind.SILENCE, FindingKind.REFUSED))
 
-# While nothing happens there is an event this often, in seconds.
-WAITING_EVENT_EVERY = 0.25
-
 # Sees every event, in order.
 Reader: TypeAlias = Callable[[Event], None]
 
 
 @dataclass(frozen=True, slots=True)
 class CoverageFigures:
-    """How much of a spec is covered."""
+    """The covered share of a spec."""
 
     covered: int  # k-paths of the goal
     total: int
@@ -75,15 +73,15 @@ class Campaign:
 
     def __init__(
         self,
-        play: SessionSetup,
+        setup: SessionSetup,
         guidance: Guidance,
         seed: int,
-        patience: Timeouts,
+        timeouts: Timeouts,
         budget: Budget,
         carrier: EventLoop,
         *,
         is_guided: bool = True,
-        target: Target | None = None,
+        target: SystemUnderTest | None = None,
         oracles: Sequence[Oracle] = (),
         plans: bool = False,
         trace: bool = False,
@@ -103,13 +101,13 @@ class Campaign:
         self._readers: list[Reader] = []
         self._plans: list[str] = []
         if plans:
-            guidance.guided_strategy.explain = self._plans.append
+            guidance.guided_strategy.explanations = self._plans
         self._has_trace = trace
         self._files = files
         self._at_end = at_end
-        self._play = play
+        self._setup = setup
         self._chance = RandomSource(seed)
-        self._patience = patience
+        self._timeouts = timeouts
         self._stop_rule = StopRule(budget, guidance)
         self._began = self._clock.now()
         self._ended: float | None = None
@@ -187,7 +185,7 @@ class Campaign:
             events.close()
             self._ended = self._clock.now()
             self._at_end()
-            last = CampaignEnded(self._ended, progress.ended, self.verdict, progress.sessions)
+            last = CampaignEnded(self._ended, 0, progress.ended, self.verdict, progress.sessions)
             if progress.ended:
                 self._emit(last)
         yield last
@@ -213,7 +211,7 @@ class Campaign:
             yield from self._run_session()
             progress.ended, note = self._stop_rule.check(progress, self.seconds)
             if note:
-                yield PhaseChanged(self._clock.now(), note)
+                yield PhaseChanged(self._clock.now(), 0, note)
 
     def _start_event(self) -> CampaignStarted:
         from importlib.metadata import PackageNotFoundError, version
@@ -223,13 +221,13 @@ class Campaign:
         except PackageNotFoundError:  # used from its source, not installed
             own = "unknown"
         versions = (("palaver", own), ("Python", platform.python_version()), ("platform", platform.platform()))
-        return CampaignStarted(self._clock.now(), self.seed, self._files, tuple(self._play.ours), versions)
+        return CampaignStarted(self._clock.now(), 0, self.seed, self._files, tuple(self._setup.ours), versions)
 
     def _run_session(self) -> Iterator[Event]:
         progress = self.progress
         stream = self._chance / "session" / progress.sessions
         number = progress.sessions + 1
-        session = self._session = Session(self._play, self._strategy, stream, self._patience)
+        session = self._session = Session(self._setup, self._strategy, stream, self._timeouts)
         self._found, self._seen = [], 0
         yield SessionStarted(self._clock.now(), number, progress.phase is Phase.GUIDED)
         if self._target is not None:
@@ -275,7 +273,7 @@ class Campaign:
         return True
 
     def _wait(self, until: float | None) -> list[Input]:
-        """What has happened; [] if nothing has for a while, and there is still time until then."""
+        """Return what has happened; [] if nothing has for a while, and there is still time."""
         began = self._clock.now()
         # Who waits without a limit waits in one piece: only so the transport can tell that nothing will ever happen.
         pause = began + WAITING_EVENT_EVERY
@@ -328,13 +326,13 @@ class Campaign:
         """An oracle's finding; it may end the session."""
         session, at = self._session, self._clock.now()
         said = () if session is None else tuple(session.said)
-        finding = Finding(FindingKind.ORACLE, at, seen.text, seen.party, conversation=said, severity=seen.severity)
+        finding = Finding(FindingKind.ORACLE, at, seen.text, seen.party, messages=said, severity=seen.severity)
         self._found.append(finding)
         if seen.ends_session and session is not None and not session.is_over:
             self._event_loop.carry_out(session.abandon())
         return self._report(finding, number)
 
-    def _look_for_crashes(self, target: Target, session: Session) -> None:
+    def _look_for_crashes(self, target: SystemUnderTest, session: Session) -> None:
         """If the system under test has crashed, that explains what else was found."""
         was_cut = any(finding.kind in _MAY_BE_A_CRASH for finding in session.findings)
         crashes = [death for death in target.after_session(was_cut=was_cut) if target.is_crash(death)]

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import TYPE_CHECKING
 
-from palaver.navigation.guidance import Guidance
+from palaver.campaign.campaign_limits import MAX_MESSAGES_WITHOUT_GAIN, MAX_RETRIES, MAX_SILENT_SESSIONS
 
-# Sessions in a row without a single message: there is no peer.
-MAX_SILENT_SESSIONS = 3
-# Messages in a row that cover nothing new: a plateau, whatever the plans say.
-MAX_MESSAGES_WITHOUT_GAIN = 2_000
-# With --until coverage: how often what was given up is tried again, each time with twice the patience.
-MAX_RETRIES = 3
+if TYPE_CHECKING:  # so that the command line can name the ways to stop without loading the rest
+    from palaver.navigation.guidance import Guidance
 
 
 class Until(Enum):
@@ -92,7 +89,7 @@ class StopRule:
             self._retries += 1
             self._covered_at = progress.messages
             self._guidance.retry_given_up()
-            return "", "nothing more seems within reach; retrying what was given up, with twice the attempts"
+            return "", "nothing more seems reachable; retrying the paths that were given up, with twice the attempts"
         progress.goal_after = (progress.messages, progress.sessions)
         reason = self._goal_reached(progress) if self._is_complete else self._plateau(progress, is_stalled)
         if self._budget.until is Until.FOREVER:
@@ -110,8 +107,8 @@ class StopRule:
     def _plateau(self, progress: Progress, is_stalled: bool) -> str:
         aim = self._guidance.goal_progress
         stalled = f"the last {MAX_MESSAGES_WITHOUT_GAIN} messages covered nothing new"
-        why = stalled if is_stalled else "nothing more is within reach"
-        return f"plateau after {_so_far(progress)}: {aim.reached} of {aim.total} paths are covered, and {why}"
+        why = stalled if is_stalled else "the others seem unreachable"
+        return f"plateau after {_so_far(progress)}: {aim.reached} of {aim.total} paths are covered, {why}"
 
 
 def _so_far(progress: Progress) -> str:

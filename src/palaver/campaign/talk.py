@@ -10,8 +10,9 @@ from typing import Literal
 from palaver.addresses import parse_party_address
 from palaver.campaign.oracles import Oracle
 from palaver.campaign.run import Budget, Campaign, Until
-from palaver.campaign.target import PORT, Target, TargetError, command_of
+from palaver.campaign.system_under_test import PORT, SystemUnderTest, TargetError, command_of
 from palaver.compiled import Spec, load
+from palaver.compiled.bundled import spec_files
 from palaver.errors import PalaverError
 from palaver.navigation.coverage_file import read as read_coverage
 from palaver.navigation.coverage_file import write as write_coverage
@@ -20,10 +21,12 @@ from palaver.navigation.guidance import Guidance
 from palaver.party import ConnectionMode
 from palaver.random_source import RandomSource
 from palaver.session.engine import Timeouts
-from palaver.session.setup import MESSAGE_STEP_BUDGET, RoleAssignment, SessionSetup
-from palaver.solving.solving_limits import MAX_NODES, MAX_REPETITIONS, SolvingLimits
+from palaver.session.setup import RoleAssignment, SessionSetup
+from palaver.solving.solving_limits import MAX_NODES, MAX_REPETITIONS, MESSAGE_STEP_BUDGET, SolvingLimits
 from palaver.transport.event_loop import SelectorEventLoop
 from palaver.transport.registry import free_port
+
+__all__ = ["SetupError", "TargetError", "talk"]
 
 
 class SetupError(PalaverError):
@@ -59,6 +62,7 @@ def talk(
 ) -> Campaign:
     """Make a campaign of sessions with a real peer; iterate over its events, or call its `run`.
 
+    The spec may be a path, or the name of a bundled one.
     `client` and `server` are addresses, `[NAME=]URI`, of the parties that palaver plays: it connects as a client, and
     listens as a server. `program` is talked to by its standard input and output. `target` is the command line of the
     system under test, started and watched; `{port}` in it, and in addresses, stands for a free port. The other options
@@ -68,7 +72,7 @@ def talk(
     :raises SetupError: the parties, addresses or options do not fit
     :raises SpecError: the spec is wrong
     """
-    files = () if isinstance(spec, Spec) else (str(spec),)
+    files = () if isinstance(spec, Spec) else tuple(spec_files([str(spec)]))
     loaded = spec if isinstance(spec, Spec) else load(*files)
     clients, servers = _as_tuple(client), _as_tuple(server)
     port = 0
@@ -77,18 +81,19 @@ def talk(
     budget = _budget(until, sessions, seconds, guided=guided)
     try:
         roles = _roles(loaded, clients, servers, tuple(program))
-        play = SessionSetup(loaded, roles, solving or SolvingLimits(MAX_NODES, MAX_REPETITIONS, MESSAGE_STEP_BUDGET))
+        setup = SessionSetup(loaded, roles, solving or SolvingLimits(MAX_NODES, MAX_REPETITIONS, MESSAGE_STEP_BUDGET))
     except SetupError:
         raise
     except PalaverError as error:
         raise SetupError(str(error)) from error
-    play.prepare()
+    setup.prepare()
     if seed is None:
         seed = RandomSource.fresh_seed()
-    guidance = Guidance(play, RandomSource(seed), k=k, goal=CoverageGoal(goal), follows_the_paper=schedule == "paper")
+    guidance = Guidance(setup, RandomSource(seed), k=k, goal=CoverageGoal(goal), follows_the_paper=schedule == "paper")
     file = None if coverage_file is None else Path(coverage_file)
     if file is not None and file.exists():
-        guidance.resume_from(read_coverage(file))
+        with read_coverage(file) as data:
+            guidance.resume_from(data)
     loop = SelectorEventLoop(connect_timeout=timeout, startup_patience=wait_for_server)
 
     def at_end() -> None:
@@ -100,7 +105,7 @@ def talk(
             loop.close()
 
     return Campaign(
-        play,
+        setup,
         guidance,
         seed,
         Timeouts(timeout, patience, quiet_interval, max_message_bytes, max_messages),
@@ -132,14 +137,14 @@ def _with_port(clients: tuple[str, ...], servers: tuple[str, ...]) -> tuple[tupl
 
 def _target(
     loop: SelectorEventLoop, command_line: str, clients: Sequence[str], servers: Sequence[str], port: int
-) -> Target:
+) -> SystemUnderTest:
     """The system under test: a server if we are the client, and the other way round."""
     address = parse_party_address((*clients, *servers)[0]).address
     try:
         command = command_of(command_line, port)
     except TargetError as error:
         raise SetupError(str(error)) from error
-    return Target(loop, command, address, role="server" if clients else "client")
+    return SystemUnderTest(loop, command, address, role="server" if clients else "client")
 
 
 def _budget(until: Until | str | None, sessions: int | None, seconds: float | None, *, guided: bool) -> Budget:
@@ -148,7 +153,7 @@ def _budget(until: Until | str | None, sessions: int | None, seconds: float | No
     if until is not None:
         return Budget(Until(until), sessions, seconds)
     if not guided and not is_limited:
-        raise SetupError("an unguided campaign has no end of its own: give -n, --time or --until")
+        raise SetupError("--unguided needs a limit: give -n, --time or --until")
     return Budget(Until.FOREVER if is_limited else Until.PLATEAU, sessions, seconds)
 
 

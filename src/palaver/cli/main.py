@@ -22,18 +22,18 @@ from palaver.errors import PalaverError, SpecCrash, SpecError
 FINDINGS, WRONG_USE, OUR_FAILURE, INTERRUPTED = 1, 2, 3, 130
 
 _COMMANDS = {
-    "check": "Find what is wrong with a spec, and tell its size.",
-    "convert": "Print a spec's grammar back as a spec, or as a state diagram.",
-    "demo": "Test a server that has defects, and find them.",
-    "fuzz": "Make inputs that satisfy a spec.",
-    "graph": "Draw the states of a spec, and what of them was covered.",
-    "parse": "Tell whether inputs conform to a spec.",
-    "specs": "List the specs that come with palaver.",
-    "talk": "Talk to a server, a client or a program as a spec says.",
+    "check": "Report the errors and warnings of a spec, and its size.",
+    "convert": "Print the grammar of a spec, or the states of its dialogue.",
+    "demo": "Test a mail server that has planted defects, and find them.",
+    "fuzz": "Generate inputs that satisfy a spec.",
+    "graph": "Draw the states of a protocol, and which of them were covered.",
+    "parse": "Check whether inputs conform to a spec.",
+    "specs": "List or print the specs that come with palaver.",
+    "talk": "Test a server, a client or a program in sessions.",
 }
 
 
-class _ReaderIsGone(Exception):
+class _OutputClosed(Exception):
     """Whoever read our output has seen enough."""
 
 
@@ -44,7 +44,7 @@ class _Commands(click.Group):
         try:
             return super().invoke(context)
         except BrokenPipeError as error:
-            raise _ReaderIsGone from error  # click would make an exit code of 1 of it
+            raise _OutputClosed from error  # click would make an exit code of 1 of it
 
     def list_commands(self, context: click.Context) -> list[str]:
         return list(_COMMANDS)
@@ -73,7 +73,7 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
     "--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Show the version."
 )
 def palaver() -> None:
-    """palaver tests protocol implementations from one executable spec."""
+    """palaver tests protocol implementations against an executable spec."""
 
 
 def run(arguments: list[str] | None = None) -> NoReturn:
@@ -102,17 +102,25 @@ def _exit_code(arguments: list[str] | None) -> int:
     except PalaverError as error:
         click.echo(f"palaver: {error}", err=True)
         return FINDINGS
-    except _ReaderIsGone:
-        # Nothing more may be written, not even when Python shuts down.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except _OutputClosed:
+        _drop_output()
         return 0
     except OSError as error:
         # A full disk, a file that is gone by now: nobody's mistake, but the user can do something about it.
         click.echo(f"palaver: {error}", err=True)
+        try:
+            sys.stdout.flush()
+        except OSError:
+            _drop_output()
         return WRONG_USE
     except Exception as error:
         if "PALAVER_DEBUG" in os.environ:
             traceback.print_exc()
         click.echo(f"palaver failed: {type(error).__name__}: {error}", err=True)
-        click.echo("This is a mistake in palaver. PALAVER_DEBUG=1 shows where.", err=True)
+        click.echo("This is a bug in palaver. Set PALAVER_DEBUG=1 to see where.", err=True)
         return OUR_FAILURE
+
+
+def _drop_output() -> None:
+    """Write nothing more, not even when Python shuts down: it would fail again, and exit with another code."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import fields
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from palaver.cli.bundled import spec_files
-from palaver.compiled import Spec, load
+from palaver import limits
 from palaver.solving.solving_limits import DEFAULT_RATES, MAX_NODES, MAX_REPETITIONS, EvolutionRates
+
+if TYPE_CHECKING:
+    from palaver.compiled import Spec
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 def count_option(*names: str, default: int, help: str) -> Callable[[F], F]:
-    """How many there may be of something: at least one."""
+    """An option that is a number of at least one."""
     return click.option(*names, type=click.IntRange(1), default=default, show_default=True, help=help, metavar="N")
 
 
 def seconds_option(name: str, *, default: float, help: str) -> Callable[[F], F]:
-    """How long something is waited for."""
+    """An option that is a number of seconds."""
     return click.option(
         name, type=click.FloatRange(0), default=default, show_default=True, help=help, metavar="SECONDS"
     )
@@ -34,43 +37,53 @@ def _rate_option(name: str, *, default: float, help: str) -> Callable[[F], F]:
 
 
 _GRAMMAR_OPTIONS = [
-    click.option("-S", "--start-symbol", default="<start>", metavar="SYMBOL", help="Start from SYMBOL."),
-    click.option("-c", "--constraint", "constraints", multiple=True, metavar="CONSTRAINT", help="Add a constraint."),
+    click.option(
+        "-S", "--start-symbol", default="<start>", metavar="SYMBOL", help="Start from SYMBOL.", show_default=True
+    ),
+    click.option(
+        "-c", "--constraint", "constraints", multiple=True, metavar="CONSTRAINT", help="Add a constraint to the spec."
+    ),
     click.option("--maximize", "--max", "maximize", multiple=True, metavar="EXPR", help="Prefer large values of EXPR."),
     click.option("--minimize", "--min", "minimize", multiple=True, metavar="EXPR", help="Prefer small values of EXPR."),
     click.option(
         "-I", "--include-dir", "include_dirs", multiple=True, metavar="DIR", help="Search DIR for included files, too."
     ),
-    click.option("--no-stdlib", is_flag=True, help="Leave out the library of symbols (<digit>, <byte>, …)."),
+    click.option("--no-stdlib", is_flag=True, help="Do not define the symbols of the library (<digit>, <byte>, …)."),
 ]
 
 
 def _files(*, required: bool) -> Callable[[Any], Any]:
     names = ("-f", "--fandango-file", "--file", "files")
-    return click.option(*names, multiple=True, required=required, metavar="SPEC", help="The spec; may be repeated.")
+    return click.option(
+        *names,
+        multiple=True,
+        required=required,
+        metavar="SPEC",
+        help="The spec: a file, or the name of a bundled one. Several are read as one spec.",
+    )
 
 
 _USE_OPTIONS = [
-    click.option("--warnings-are-errors", is_flag=True, help="Reject a spec that has warnings."),
+    click.option("--warnings-are-errors", is_flag=True, help="Stop if the spec has warnings."),
     click.option("--party", "parties", multiple=True, metavar="PARTY", help="Keep only the messages that PARTY sends."),
     click.option(
         "--file-mode", default="auto", type=click.Choice(["auto", "text", "binary"]),
-        help="Read and write text or bytes; auto: as the spec says.",
+        help="Read and write text or bytes; auto: bytes if the spec has any.",
     ),
-    click.option("-s", "--separator", default="\n", metavar="SEP", help="Print SEP between outputs (a newline)."),
+    click.option("-s", "--separator", default="\n", metavar="SEP", help="Print SEP between outputs; default: newline."),
     click.option(
-        "--format", "form", default="string", help="Show outputs in this form.",
+        "--format", "form", default="string", help="Show outputs in this form: as they are, as bits, a tree, …",
         type=click.Choice(["string", "bits", "tree", "grammar", "value", "repr", "none", "1"]),
     ),
-    click.option("--validate", is_flag=True, help="Parse every output again, and compare."),
+    click.option("--validate", is_flag=True, help="Parse each output again, and compare."),
 ]  # fmt: skip
 
 
 _SIZE_OPTIONS = [
-    count_option("--max-nodes", default=MAX_NODES, help="Let a tree grow up to N nodes, then finish it."),
+    count_option("--max-nodes", default=MAX_NODES, help="Begin to finish a tree when it has N nodes."),
     click.option(
         "--max-repetitions", type=click.IntRange(0), default=MAX_REPETITIONS, show_default=True,
-        metavar="N", help="Repeat * and + up to N times more than necessary.",
+        metavar="N", help="Repeat * and + at most N times more than necessary.",
     ),
 ]  # fmt: skip
 
@@ -78,58 +91,62 @@ _SEARCH_OPTIONS = [
     count_option(
         *("-N", "--max-generations"),
         default=DEFAULT_RATES.max_generations,
-        help="Search N generations for one output.",
+        help="Evolve at most N generations for one output.",
     ),
-    count_option("--population-size", default=DEFAULT_RATES.population_size, help="Keep N near misses."),
+    count_option("--population-size", default=DEFAULT_RATES.population_size, help="Keep the N best candidates."),
     _rate_option(
         "--elitism-rate",
         default=DEFAULT_RATES.elitism_rate,
-        help="Never replace the best of them: this share.",
+        help="Share of the best candidates that is never replaced.",
     ),
     _rate_option(
         "--crossover-rate",
         default=DEFAULT_RATES.crossover_rate,
-        help="Cross two near misses this often.",
+        help="Probability of combining two candidates.",
     ),
-    _rate_option("--mutation-rate", default=DEFAULT_RATES.mutation_rate, help="Mutate a crossover at once this often."),
     _rate_option(
-        "--destruction-rate", default=DEFAULT_RATES.destruction_rate, help="Start from a fresh tree this often."
+        "--mutation-rate", default=DEFAULT_RATES.mutation_rate, help="Probability of mutating a combination at once."
+    ),
+    _rate_option(
+        "--destruction-rate",
+        default=DEFAULT_RATES.destruction_rate,
+        help="Probability of starting from a new random tree.",
     ),
 ]
 
 
 def grammar_options(command: F) -> F:
-    """The options that say what the spec is, but for its files."""
+    """Add the options of a spec, except for its files."""
     return _with(_GRAMMAR_OPTIONS, command)
 
 
 def spec_options(command: F) -> F:
-    """All options that say what the spec is, and in which form its sentences come and go."""
+    """Add the options of a spec, of its files, and of the form of inputs and outputs."""
     return _with([_files(required=True), *_GRAMMAR_OPTIONS, *_USE_OPTIONS], command)
 
 
 def talk_options(command: F) -> F:
-    """The options that say what the spec is, for conversations."""
+    """Add the options of a spec that sessions are held by."""
     return _with([_files(required=False), *_GRAMMAR_OPTIONS, _USE_OPTIONS[0]], command)
 
 
 def size_options(command: F) -> F:
-    """How large trees may become."""
+    """Add the options that limit the size of trees."""
     return _with(_SIZE_OPTIONS, command)
 
 
 def budget_option(default: int, what: str) -> Callable[[F], F]:
-    """How long one of something is searched for."""
-    return count_option("--budget", default=default, help=f"Give up the search for one {what} after N steps.")
+    """Add the option that limits the search for one tree or message."""
+    return count_option("--budget", default=default, help=f"Give up searching for one {what} after N steps.")
 
 
 def search_options(command: F) -> F:
-    """How an evolution searches where nothing better is known."""
+    """Add the options of the evolutionary search."""
     return _with(_SEARCH_OPTIONS, command)
 
 
 def rates(options: dict[str, Any]) -> EvolutionRates:
-    """What the search options say."""
+    """Return the rates that the search options give."""
     names = [each.name for each in fields(EvolutionRates) if each.name in options]
     return EvolutionRates(**{name: options[name] for name in names})
 
@@ -141,7 +158,7 @@ def _with(options: list[Callable[[Any], Any]], command: F) -> F:
 
 
 def grammar_arguments(options: dict[str, Any]) -> dict[str, Any]:
-    """What `load` and `examine` want to know, taken from a command's options."""
+    """Return the arguments of `load` and `examine` that a command's options give."""
     constraints = list(options["constraints"])
     constraints += [f"maximizing {text}" for text in options["maximize"]]
     constraints += [f"minimizing {text}" for text in options["minimize"]]
@@ -154,21 +171,36 @@ def grammar_arguments(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def load_spec(options: dict[str, Any]) -> Spec:
-    """The spec that a command's options name; its warnings are counted on standard error."""
+    """Load the spec that a command's options name; its warnings are counted on standard error."""
+    # Only here: who asks for help does not wait for the rest.
+    from palaver.compiled import load
+    from palaver.compiled.bundled import spec_files
+
     files = spec_files("/dev/stdin" if name == "-" else name for name in options["files"])
     spec = load(*files, **grammar_arguments(options))
     if spec.warnings and options["warnings_are_errors"]:
         for warning in spec.warnings:
             click.echo(str(warning), err=True)
-        raise click.UsageError("the spec has warnings, and --warnings-are-errors was given")
+        raise click.UsageError("the spec has warnings, and --warnings-are-errors is given")
     if spec.warnings:
         count = len(spec.warnings)
         click.echo(f"palaver: {count} warning{'s' * (count > 1)}; see palaver check {' '.join(files)}", err=True)
     return only_parties(spec, options.get("parties", ()))
 
 
+@contextmanager
+def limits_told() -> Iterator[None]:
+    """Tell the limits that are reached in this context, on standard error."""
+    with limits.recorded() as reached:
+        try:
+            yield
+        finally:
+            for line in limits.told(reached):
+                click.echo(f"palaver: {line}", err=True)
+
+
 def is_binary(spec: Spec, options: dict[str, Any]) -> bool:
-    """Whether inputs and outputs are bytes rather than text, as the options or else the spec say."""
+    """True if inputs and outputs are bytes rather than text, by the options or else by the spec."""
     return spec.is_binary if options["file_mode"] == "auto" else bool(options["file_mode"] == "binary")
 
 
@@ -181,7 +213,5 @@ def only_parties(spec: Spec, parties: Sequence[str]) -> Spec:
     for name in parties:
         # What stands beside messages without a prefix is StdOut's, and is never left out.
         if name not in known and not (known and name == "StdOut"):
-            raise click.UsageError(
-                f"nobody is called {name}; the parties of this spec are: {', '.join(known) or 'none'}"
-            )
+            raise click.UsageError(f"the spec has no party {name}; its parties are: {', '.join(known) or 'none'}")
     return spec.for_parties(parties) if parties else spec

@@ -1,12 +1,12 @@
 """Compiled specs, as `palaver.load` returns them, and how they are made.
 
-Doors: this package itself, and `data`, which converts values to text and bytes.
+Doors: this package itself; `data`, which converts values to text and bytes; `bundled`, the specs of palaver itself.
 """
 
 from palaver.compiled.loader import examine, load, loads
 from palaver.compiled.reading import Reading
 from palaver.compiled.spec import Spec
 
-DOOR = ("__init__", "data")
+DOOR = ("__init__", "data", "bundled")
 
 __all__ = ["Reading", "Spec", "examine", "load", "loads"]

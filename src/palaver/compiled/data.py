@@ -33,14 +33,16 @@ def as_data(value: Any) -> str | bytes:
             return value.serialised()
         case (str(), list() | tuple()):
             return _spelled(value)
-    raise TypeError(f"{short_repr(value)} is neither text nor bytes nor a whole number")
+    raise TypeError(f"{short_repr(value)} is not text, bytes or a whole number")
 
 
 def _in_digits(number: int) -> str:
     try:
         return int.__repr__(number)
     except ValueError as error:  # Python refuses to do what would take it long
-        raise ConversionError(f"a number of {number.bit_length()} bits has too many digits to be written") from error
+        raise ConversionError(
+            f"a number of {number.bit_length()} bits is too large to be written in decimal"
+        ) from error
 
 
 def _spelled(value: tuple[Any, Any]) -> str | bytes:
@@ -63,4 +65,4 @@ def as_bytes(text: str) -> bytes:
     try:
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError as error:
-        raise ConversionError(f"{short_repr(text)} cannot be written as UTF-8: {error.reason}") from error
+        raise ConversionError(f"{short_repr(text)} cannot be encoded as UTF-8: {error.reason}") from error

@@ -47,7 +47,7 @@ def loads(
     """The spec in these texts, read one after the other. :raises SpecError: with the errors of the spec"""
     for each in (text, *more_texts):
         if not isinstance(each, str):
-            raise TypeError(f"a spec is text, not {type(each).__name__}; load() reads files")
+            raise TypeError(f"loads() takes text, not {type(each).__name__}; load() reads files")
     report = Reporter()
     files = load_texts([text, *more_texts], report, environ=os.environ)
     spec = _build(files, report, constraints=constraints, start=start, stdlib=stdlib)
@@ -78,7 +78,7 @@ def _build(
     files: Sequence[SpecFile], report: Reporter, *, constraints: Iterable[str], start: str, stdlib: bool
 ) -> Spec | None:
     if isinstance(constraints, str):
-        raise TypeError("constraints are a list of texts, not one text")
+        raise TypeError("constraints must be a list of strings, not one string")
     extra = [each for text in constraints if (each := parse_constraint(text, report)) is not None]
     could_be_read = not report.error_count
     assumed = None if report.text_is_missing else () if could_be_read else _names_in_broken_text(files)
@@ -131,7 +131,7 @@ def _run_python(files: Sequence[SpecFile], namespace: Namespace, report: Reporte
         except SPEC_CODE_RAISES as error:
             span = _crash_span(file.source, error)
             message = f"the spec's Python code {describe_error(error)}"
-            report.error(file.source, span, message, "the code of a spec runs once, when the spec is loaded")
+            report.error(file.source, span, message, "the Python code of a spec runs once, when the spec is loaded")
             return False
     return True
 
@@ -162,7 +162,7 @@ def _fold_bounds(grammar: Grammar, namespace: Namespace, report: Reporter) -> Gr
             except SPEC_CODE_RAISES as error:
                 known[bound] = 0
                 report.error(
-                    bound.source, bound.span, f"this bound {describe_error(error)}", "a bound is a whole number"
+                    bound.source, bound.span, f"this bound {describe_error(error)}", "a bound must be a whole number"
                 )
         return known[bound]
 

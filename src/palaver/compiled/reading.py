@@ -62,7 +62,9 @@ class Reading:
 
     def rejection(self) -> Rejected:
         """The error, once the iteration has ended without a tree."""
-        many = f" (and {int(MAX_REFUSED_DERIVATIONS)} further derivations are no better)" if self.has_given_up else ""
+        many = (
+            f" (all of the first {int(MAX_REFUSED_DERIVATIONS)} derivations are rejected)" if self.has_given_up else ""
+        )
         if self._failure is not None:
             return Rejected(self._failure.tell() + many, offset=self._offset_of(self._failure))
         if self._lost_source is not None:
@@ -73,12 +75,12 @@ class Reading:
         progress = self._progress
         offset = progress.failed_at if progress.failed_at is not None else len(self._data)
         ended = offset >= len(self._data)
-        what = "the input ends too soon" if ended else f"cannot go on at offset {offset}"
-        expected = f"expected {' or '.join(progress.expected)}" if progress.expected else "nothing could follow here"
-        if not ended:
-            expected += f", found {_found_at(self._data, offset)}"
+        found = "end of input" if ended else _found_at(self._data, offset)
+        expected = f"expected {' or '.join(progress.expected)}" if progress.expected else "no input can continue here"
         crashed = f" ({self._matcher.crashes[0]})" if self._matcher.crashes else ""
-        return Rejected(f"{what}: {expected}{crashed}", offset=offset, expected=progress.expected)
+        return Rejected(
+            f"unexpected {found} at offset {offset}: {expected}{crashed}", offset=offset, expected=progress.expected
+        )
 
     def _offset_of(self, failure: Failure) -> int:
         """The offset of the first node that a failing check looked at."""
@@ -93,7 +95,7 @@ class Reading:
 
 def _found_at(data: str | bytes, offset: int) -> str:
     if isinstance(data, str) and 0xDC80 <= ord(data[offset]) <= 0xDCFF:
-        return f"byte 0x{ord(data[offset]) - 0xDC00:02x}, which is no UTF-8"
+        return f"byte 0x{ord(data[offset]) - 0xDC00:02x} (not UTF-8)"
     return repr(data[offset : offset + 1])
 
 

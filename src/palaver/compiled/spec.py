@@ -156,7 +156,9 @@ class Spec:
         except (TypeError, ConversionError) as error:
             raise SpecCrash(crash_diagnostic(f"the generator of {rule.symbol}", generator, error)) from error
         if node is None:
-            raise Discarded(f"the generator of {rule.symbol} gave {short_repr(value)}, which its rule does not match")
+            raise Discarded(
+                f"the generator of {rule.symbol} returned {short_repr(value)}, which does not match its rule"
+            )
         return node
 
     def _generate_again(self, symbol: str, sources: tuple[Node, ...]) -> Node:

@@ -59,7 +59,7 @@ class Failure:
 
     def diagnose(self) -> Diagnostic:
         """The failure, shown at its place in the spec."""
-        hint = "the spec's own Python code failed here" if self.error is not None else ""
+        hint = "this is an error in the spec's Python code" if self.error is not None else ""
         return Diagnostic("error", self.describe(), self.leaf.source, self.leaf.span, hint)
 
     def tell(self) -> str:
@@ -67,8 +67,8 @@ class Failure:
         line, column = self.leaf.source.place(self.leaf.span.start)
         place = f"{self.leaf.source.name}:{line}:{column}"
         if self.error is not None:
-            return f"{self.describe()}, at {place}: this is a failure of the spec, not of the input"
-        return f"{self.describe()}, as demanded at {place}"
+            return f"{self.describe()}, at {place}: this is an error in the spec, not in the input"
+        return f"{self.describe()}, required by {place}"
 
 
 Evaluate: TypeAlias = Callable[[Tree, Bindings], Failure | None]

@@ -381,9 +381,9 @@ class MakerCompiler:
             high = low + spread if highest is None else low if highest is lowest else highest(run)
             if low > MAX_COMPUTED_COUNT:
                 MAX_COMPUTED_COUNT.reached()
-                raise Discarded(f"a repetition of more than {MAX_COMPUTED_COUNT} times was asked for")
+                raise Discarded(f"a bound asks for more than {MAX_COMPUTED_COUNT} repetitions")
             if low > high:
-                raise Discarded(f"a repetition of {low} to {high} times was asked for")
+                raise Discarded(f"a bound asks for {low} to {high} repetitions")
             high = min(high, low + spread)
             for _ in range(low + int(run.random() * (high - low + 1))):
                 once(run, out)

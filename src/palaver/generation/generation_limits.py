@@ -5,8 +5,8 @@ from __future__ import annotations
 from palaver.limits import Limit
 
 # `"x"{10**9}` would take an hour and all the memory.
-MAX_NODES = Limit(1_000_000, "nodes of a tree", "the tree is not made")
-MAX_COMPUTED_COUNT = Limit(2_000, "items of a computed repetition", "the tree is discarded, and another one made")
+MAX_NODES = Limit(1_000_000, "nodes in one tree", "the tree is not made")
+MAX_COMPUTED_COUNT = Limit(2_000, "items in a computed repetition", "the tree is discarded, and another one is made")
 # Frames that makers may use. A tree of the default budget needs some thousand at most.
 MAX_FRAMES = 1_000_000
 # Frames that the code of a spec may use beyond those around it.
@@ -24,7 +24,7 @@ MAX_UNSTEERED_ROUNDS = 3
 MAX_STEERED_ATTEMPTS = 3
 
 # The length fields that people fill have two bytes.
-MAX_AMOUNT = Limit(1 << 17, "as an exact length or count", "larger ones are not made")
+MAX_AMOUNT = Limit(1 << 17, "characters or items as an exact length", "longer ones are not made")
 # Bits of masks that are shifted for a table or a draw (some seconds), and kept for a table (64 MB).
 MAX_SHIFTED_BITS = 1 << 35
 MAX_KEPT_BITS = 1 << 29

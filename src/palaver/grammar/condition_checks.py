@@ -42,9 +42,9 @@ def check_constraint(constraint: Constraint, analysis: Analysis, report: Reporte
         report.warning(
             expression.source,
             mention.path.span,
-            f"{symbol} is mentioned twice, and each mention stands for every {symbol} by itself"
-            + ("" if also is expression else ": all of them satisfy the one side, or all of them the other"),
-            f"to speak of one {symbol} at a time, bind it: {_bound_form(constraint, mention.path, analysis)}",
+            f"{symbol} occurs twice in this condition, and each occurrence stands for every {symbol} independently"
+            + ("" if also is expression else ": either all of them satisfy one side, or all of them the other"),
+            f"for one {symbol} at a time, bind it: {_bound_form(constraint, mention.path, analysis)}",
         )
 
 
@@ -103,16 +103,16 @@ def _check_length(expression: Expression, mention: Mention, analysis: Analysis, 
     symbol = last_symbol(mention.path)
     if mention.kind == "each" and _is_one_leaf(symbol, analysis):
         text = expression.source.text[mention.path.span.start : mention.path.span.end]
-        message = f"len({text}) counts children, and {symbol} always has one"
-        hint = f"for the number of characters write len(str({text}))"
+        message = f"len({text}) counts children, and {symbol} always has exactly one"
+        hint = f"for the number of characters, write len(str({text}))"
         report.warning(expression.source, mention.path.span, message, hint)
 
 
 def _check_index(expression: Expression, mention: Mention, analysis: Analysis, report: Reporter) -> None:
     symbol = last_symbol(mention.path)
     if mention.path.steps and isinstance(mention.path.steps[-1], Index) and _is_one_leaf(symbol, analysis):
-        message = f"an index counts children, and {symbol} always has one"
-        report.warning(expression.source, mention.path.span, message, f"for a character write str({symbol})[…]")
+        message = f"an index selects a child, and {symbol} always has exactly one"
+        report.warning(expression.source, mention.path.span, message, f"for a character, write str({symbol})[…]")
 
 
 def _is_one_leaf(symbol: str, analysis: Analysis) -> bool:
@@ -156,7 +156,7 @@ def _check_path(
                 symbols = frozenset((symbol,))
             case Descendant(symbol):
                 if symbols and not any(symbol == name or symbol in analysis.below(name) for name in symbols):
-                    report.error(source, path.span, f"{_names(symbols)} can contain no {symbol}", "check the path")
+                    report.error(source, path.span, f"{_names(symbols)} never contains {symbol}", "check the path")
                 symbols = frozenset((symbol,))
             case Index(tuple()):
                 pass  # a slice has the children of what it was cut from
@@ -175,7 +175,7 @@ def _check_child(
         return
     hidden = [name for name in children if name.startswith("<_") and child in analysis.below(name)]
     if hidden:
-        message = f"{child} is no direct child of {_names(symbols)}, so this is always satisfied"
+        message = f"{child} is not a direct child of {_names(symbols)}, so this is always satisfied"
         report.warning(source, path.span, message, f"write ..{child} to look deeper")
         return
     deeper = any(child in analysis.below(symbol) for symbol in symbols)

@@ -60,7 +60,7 @@ def _check_patterns(rule: Rule, report: Reporter) -> None:
             try:
                 compile_pattern(part.source)
             except PatternError as error:
-                message = f"this regular expression does not compile: {error}"
+                message = f"invalid regular expression: {error}"
                 hint = "r'…' is a regular expression; write '…' for plain text"
                 report.error(source_of(rule), part.span, message, hint)
 
@@ -78,8 +78,8 @@ def _check_ends(rule: Rule, analysis: Analysis, report: Reporter) -> None:
         return
     others = [child for child in stuck[rule.symbol] if child != rule.symbol]
     again = [f"{rule.symbol} again"] if rule.symbol in stuck[rule.symbol] else []
-    also = f", which never end{'s' * (len(others) == 1)} either" if others else ""
-    message = f"{rule.symbol} never ends: every alternative contains {' or '.join(again + others)}{also}"
+    also = f", which never terminate{'s' * (len(others) == 1)} either" if others else ""
+    message = f"{rule.symbol} never terminates: every alternative contains {' or '.join(again + others)}{also}"
     report.error(source_of(rule), rule.span, message, f"add an alternative without {' and '.join(stuck[rule.symbol])}")
 
 
@@ -96,12 +96,10 @@ def _check_used(rules: list[Rule], analysis: Analysis, report: Reporter) -> None
             continue
         if rule.symbol in mentioned:
             message = f"{rule.symbol} cannot be reached from {grammar.start}"
-            hint = f"use it below {grammar.start}, or start from it with -S"
+            hint = f"use it in a rule that {grammar.start} leads to, or start from it with -S"
             report.warning(source_of(rule), rule.span, message, hint)
         else:
-            report.warning(
-                source_of(rule), rule.span, f"{rule.symbol} is never used", "remove it, or refer to it in a rule"
-            )
+            report.warning(source_of(rule), rule.span, f"{rule.symbol} is never used", "use it in a rule, or remove it")
 
 
 def _check_generator(rule: Rule, analysis: Analysis, report: Reporter) -> None:
@@ -109,8 +107,8 @@ def _check_generator(rule: Rule, analysis: Analysis, report: Reporter) -> None:
         return
     for mention in rule.generator.mentions:
         if mention.path.steps or mention.kind != "each":
-            message = "a generator's argument is a plain symbol; paths and lists have no meaning here"
-            hint = f"write {mention.path.base} and take it apart in Python"
+            message = "a generator's argument must be a plain symbol, not a path or a list"
+            hint = f"write {mention.path.base}, and take its parts in Python"
             report.error(rule.generator.source, mention.path.span, message, hint)
     for symbol in generator_arguments(rule):
         argument = analysis.grammar.rules[symbol]
@@ -118,8 +116,7 @@ def _check_generator(rule: Rule, analysis: Analysis, report: Reporter) -> None:
             report.warning(
                 rule.generator.source,
                 rule.generator.span,
-                f"{rule.symbol} is made from {symbol}, but nothing makes {symbol} from {rule.symbol}: "
-                "inputs that contain it cannot be parsed",
+                f"{rule.symbol} is generated from {symbol}, but has no inverse: inputs with it cannot be parsed",
                 f"add the inverse: {symbol} ::= … := f({rule.symbol})",
             )
 
@@ -128,13 +125,15 @@ def _check_bound(bound: Expression, report: Reporter) -> None:
     """A bound must be computable while the input is being read: from one symbol, by its steps down."""
     for mention in bound.mentions:
         if mention.kind != "each":
-            message = "a bound looks at the last symbol before it; lists and counts have no meaning here"
+            message = "a bound can select only a single symbol, not a list or a count"
             report.error(bound.source, mention.path.span, message, f"write {mention.path.base}")
         elif any(
             isinstance(one, Index) and not isinstance(next_, Index) for one, next_ in pairwise(mention.path.steps)
         ):
-            message = "in a bound, an index may only stand at the end of a path"
-            report.error(bound.source, mention.path.span, message, f"name the way down: {mention.path.base}.<…>")
+            message = "in a bound, an index is allowed only at the end of a path"
+            report.error(
+                bound.source, mention.path.span, message, f"name the children instead: {mention.path.base}.<…>"
+            )
 
 
 # --- messages and parties ---------------------------------------------------------------------------------------------
@@ -152,8 +151,8 @@ def _check_messages(analysis: Analysis, report: Reporter) -> None:
         roots = (rule.symbol, *generator_arguments(rule))
         inner = next(_messages_below(roots, analysis), None)
         if inner is not None:
-            message = f"{rule.symbol} has a generator, but leads to a message: {inner}"
-            hint = "generators make parts of messages, not conversations"
+            message = f"{rule.symbol} has a generator, but contains a message: {inner}"
+            hint = "a generator can make only parts of messages"
             report.error(rule.generator.source, rule.generator.span, message, hint)
 
 
@@ -161,7 +160,9 @@ def _check_message(rule: Rule, symbol: str, span: Span, analysis: Analysis, repo
     inner = next(_messages_below((symbol,), analysis), None)
     if inner is not None:
         message = f"the message {symbol} contains another message: {inner}"
-        report.error(source_of(rule), span, message, "a message is sent as a whole; take the party off one of the two")
+        report.error(
+            source_of(rule), span, message, "a message is sent as a whole; remove the party from one of the two"
+        )
 
 
 def _messages_below(symbols: Iterable[str], analysis: Analysis) -> Iterator[str]:
@@ -183,9 +184,9 @@ def _check_parties(analysis: Analysis, report: Reporter, party_classes: Collecti
     reported: set[str] = set()
     for rule, ref in messages:
         if ref.recipient is not None and ref.recipient not in known and ref.recipient not in senders:
-            message = f"nobody is called {ref.recipient}: no class of that name, and it sends nothing"
+            message = f"unknown recipient {ref.recipient}: no class has that name, and no message comes from it"
             report.error(source_of(rule), ref.span, message, f"add class {ref.recipient}(FandangoParty)")
         if ref.sender is not None and ref.sender not in known and ref.sender not in reported:
             reported.add(ref.sender)
-            message = f"no class is called {ref.sender}: in a session its messages go to standard output"
+            message = f"unknown sender {ref.sender}: no class has that name, so its messages go to standard output"
             report.warning(source_of(rule), ref.span, message, f"add class {ref.sender}(FandangoParty)")

@@ -34,7 +34,7 @@ from palaver.matching.matching_limits import (
     MAX_SHARED_NODES,
     MAX_SHARED_TEXT,
 )
-from palaver.matching.rule_regexes import NotRegular, RulePattern, write_chars
+from palaver.matching.rule_regexes import NoRegex, RulePattern, write_chars
 from palaver.trees.node import NonTerminal, Parties
 
 if TYPE_CHECKING:
@@ -79,12 +79,12 @@ class FastPathProgram:
         if nonterminal not in self._entries:
             try:
                 self._entries[nonterminal] = self._alternatives(nonterminal, self._end)
-            except NotRegular:
+            except NoRegex:
                 raise Unsupported from None
         return self._entries[nonterminal]
 
     def chain(self, slots: Sequence[GrammarSlot], following: ParseInstruction) -> ParseInstruction:
-        """The instructions of some slots. :raises Unsupported: there are none :raises NotRegular: bits fill no bytes"""
+        """The instructions of some slots. :raises Unsupported: there are none :raises NoRegex: bits fill no bytes"""
         if self.dialect is Dialect.BITS:
             for slot in reversed(slots):
                 following = self._slot(slot, following)

@@ -6,12 +6,12 @@ from palaver.limits import Limit
 
 # --- Limits that change a result ---
 # Explanations of one history that are followed at a time. An ambiguous dialogue grammar may have more.
-MAX_HYPOTHESES = Limit(64, "hypotheses", "the least preferred are dropped")
+MAX_HYPOTHESES = Limit(64, "hypotheses about the state of a session", "the least preferred are dropped")
 # Places looked at on the way to the next message. Only rules that begin with each other in thousands of ways have more,
 # and such a dialogue grammar has more hypotheses than are kept anyway.
-MAX_CLOSURE_PLACES = Limit(20_000, "places on the way to the next message", "messages behind others are not forecast")
+MAX_CLOSURE_PLACES = Limit(20_000, "grammar positions before the next message", "messages beyond are not forecast")
 # Dialogue states looked at to find the messages that may still come. Those of most protocols are fewer.
-MAX_STATES_AHEAD = Limit(300, "dialogue states ahead", "every message counts as still possible")
+MAX_STATES_AHEAD = Limit(300, "dialogue states ahead", "every message counts as possible")
 
 # --- Earley parser ---
 # Waiters in tail position that are looked at one by one; more are compared as sets.

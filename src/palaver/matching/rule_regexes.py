@@ -10,6 +10,7 @@ a regex has at most one end from any start, and one derivation. Loops are posses
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -42,8 +43,11 @@ END = CharSet.of(END_MARK)
 
 MatchText: TypeAlias = Callable[..., "re.Match[str] | None"]
 
+# Python before 3.11.5 misreads a possessive quantifier behind a group; an atomic group says the same, a little slower.
+_CAN_BE_POSSESSIVE = sys.version_info >= (3, 11, 5)
 
-class NotRegular(Exception):
+
+class NoRegex(Exception):
     """Raised for a rule that one deterministic regex cannot read."""
 
 
@@ -84,7 +88,7 @@ def rule_pattern(outline: RegularExpression, following: CharSet) -> RulePattern:
     least, most = length_range(outline)
     text = write_regex(outline, CharacterClass(following | END))
     if len(text) > MAX_REGEX_LENGTH:
-        raise NotRegular
+        raise NoRegex
     # What always has the same length is never the beginning of something longer.
     is_open = least != most and _is_open(outline)
     if is_open:
@@ -94,7 +98,7 @@ def rule_pattern(outline: RegularExpression, following: CharSet) -> RulePattern:
 
 
 def write_regex(outline: RegularExpression, rest: RegularExpression) -> str:
-    """The regex of an outline before `rest`. :raises NotRegular: there may be more than one way to match"""
+    """The regex of an outline before `rest`. :raises NoRegex: there may be more than one way to match"""
     match outline:
         case CharacterClass(chars):
             return write_chars(chars)
@@ -110,10 +114,10 @@ def write_regex(outline: RegularExpression, rest: RegularExpression) -> str:
             return _write_fork(options, rest)
         case Repetition(body, least, most):
             if least != most and _first(body) & _first(rest) and not _are_apart(body, rest):
-                raise NotRegular
+                raise NoRegex
             text = write_regex(body, series([Repetition(body, 0, None), rest]))
             limits = f"{{{least},{'' if most is None else most}}}" if (least, most) != (0, None) else "*"
-            return f"(?:{text}){limits}+"
+            return f"(?:{text}){limits}+" if _CAN_BE_POSSESSIVE else f"(?>(?:{text}){limits})"
         case _:
             assert_never(outline)
 
@@ -131,7 +135,7 @@ def write_chars(chars: CharSet) -> str:
 
 def _write_fork(options: Sequence[RegularExpression], rest: RegularExpression) -> str:
     if len(options) > MAX_ALTERNATIVES_COMPARED:
-        raise NotRegular
+        raise NoRegex
     options = sorted(options, key=can_be_empty)  # an option that can be empty always matches, so it comes last
     texts = [write_regex(option, rest) for option in options]
     firsts = [_first(series([option, rest])) for option in options]
@@ -143,7 +147,7 @@ def _write_fork(options: Sequence[RegularExpression], rest: RegularExpression) -
     if not all(
         _are_apart(*pair) for pair in combinations([series([o, CharacterClass(following)]) for o in options], 2)
     ):
-        raise NotRegular
+        raise NoRegex
     return f"(?:{'|'.join(text + _look(following) for text in texts)})"
 
 

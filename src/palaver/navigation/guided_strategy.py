@@ -7,18 +7,17 @@ plan for, the strategy takes the shortest way to the end of the session, and set
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from palaver.matching.forecaster import Forecast, MessageType
-from palaver.navigation.a_star import PlanningContext, PlanStep
 from palaver.navigation.belief_state import BeliefState
 from palaver.navigation.dialogue_map import HANG_UP, SILENCE, Edge, MapNode
 from palaver.navigation.navigation_limits import MAX_NODES_TO_END, MAX_PLANS_PER_MESSAGE
 from palaver.navigation.navigator import TargetNavigator
-from palaver.navigation.route_planner import RoutePlan, RoutePlanner
+from palaver.navigation.route_planner import PlanningContext, PlanStep, RoutePlan, RoutePlanner
 from palaver.navigation.steering import PayloadSteering
 from palaver.random_source import RandomSource
-from palaver.session.strategy import WAIT, StrategyChoice
+from palaver.session.strategy import WAIT, RandomStrategy, StrategyChoice
 from palaver.trees.node import Node
 
 
@@ -37,7 +36,7 @@ class GuidedStrategy:
         self.belief = belief
         self.is_done = False  # nothing is left to plan for
         self.plan: RoutePlan | None = None
-        self.explain: Callable[[str], None] | None = None  # called with each plan and its reason
+        self.explanations: list[str] | None = None  # gets each plan and its reason
         self._planner = planner
         self._scheme = scheme
         self._map = planner.dialogue_map
@@ -58,7 +57,7 @@ class GuidedStrategy:
         self._possible = ()
         self._refused = {}
         if self._steps and isinstance(self._steps[0], Edge) and self._steps[0].source is not self._map.beginning:
-            self._drop("the conversation has ended before")
+            self._drop("the previous session ended early")
 
     def choose(self, moves: Sequence[MessageType], forecast: Forecast, can_end: bool) -> StrategyChoice:
         """Choose our next message by the plan."""
@@ -70,9 +69,9 @@ class GuidedStrategy:
             if not isinstance(step, Edge):
                 if can_end:
                     return None
-                self._drop("the conversation may not end here")
+                self._drop("the session cannot end here")
             elif not self._is_here(step):
-                self._drop("the conversation is elsewhere")
+                self._drop("the session is in another state")
             elif not step.is_ours:
                 return WAIT
             elif step.move in moves and step.move.symbol not in self._refused:
@@ -84,7 +83,7 @@ class GuidedStrategy:
     def waited(self, forecast: Forecast) -> None:
         """Note that nothing came while we waited."""
         self._peer.note_answer(self._last, self._answers(forecast), SILENCE)
-        self._diverge("nothing came")
+        self._diverge("the peer sent nothing")
 
     def refused(self, move: MessageType) -> None:
         """Note that a message could not be made so that all constraints hold."""
@@ -112,16 +111,16 @@ class GuidedStrategy:
         if planned is not None and edges and edges[0].is_like(planned):
             del self._steps[0]
         elif step is not None:
-            self._diverge(f"{move.symbol} came")
+            self._diverge(f"{'we' if is_ours else 'the peer'} sent {move.symbol}")
 
     def ended(self, can_end: bool) -> None:
         """Note that the session is over, and whether the grammar allows it to end there."""
         self._planner.note_lost(self.belief.end(can_end))
         if not can_end:
-            self._diverge("the conversation broke off")
+            self._diverge("the session was cut off")
         elif HANG_UP in self._possible and len(self._possible) > 1:
             self._peer.note_answer(self._last, self._possible, HANG_UP)
-            self._diverge("the end came")
+            self._diverge("the session ended")
         if self._steps and not isinstance(self._steps[0], Edge):
             del self._steps[0]
 
@@ -138,24 +137,24 @@ class GuidedStrategy:
             self.plan = self._scheme.plan(nodes, context)
         if self.plan is None:
             if not self.is_done:
-                self._tell("nothing is left that can be planned for")
+                self._tell("no reachable target is left")
             self.is_done = self.is_done or not self._refused
             return False
         self._steps = list(self.plan.steps)
-        if self.explain is not None:
+        if self.explanations is not None:
             self._tell(self._shown(self.plan))
         return True
 
     def _shown(self, plan: RoutePlan) -> str:
         target = " > ".join(self._map.coverage.walks[plan.target])
         steps = ", ".join(step.move.symbol if isinstance(step, Edge) else "end" for step in plan.steps)
-        return f"target {target}; plan {steps} (gain {plan.gain:.1f}, cost {plan.cost:.1f})"
+        return f"target {target}; plan: {steps} (gain {plan.gain:.1f}, cost {plan.cost:.1f})"
 
     def _is_here(self, edge: Edge) -> bool:
         return any(each.map_node is edge.source for each in self.belief.hypotheses)
 
     def _drop(self, why: str) -> None:
-        self._tell(f"planned anew: {why}")
+        self._tell(f"plan dropped: {why}")
         self._steps = []
 
     def _diverge(self, why: str) -> None:
@@ -163,13 +162,13 @@ class GuidedStrategy:
         step = self._steps[0] if self._steps else None
         if isinstance(step, Edge):
             self._planner.note_missed(step)
-            why += f" instead of {step.move.symbol}"
+            why += f"; {step.move.symbol} was planned"
         self._drop(why)
 
     def _refuse(self, edge: Edge) -> None:
         self._refused[edge.move.symbol] = None
         self._planner.note_missed(edge)
-        self._drop(f"{edge.move.symbol} cannot be said")
+        self._drop(f"no valid {edge.move.symbol} could be generated")
 
     def _send(self, edge: Edge) -> MessageType:
         if self.plan is not None and self._steps:
@@ -183,8 +182,8 @@ class GuidedStrategy:
         return self._map.answers(forecast.moves, can_end=forecast.can_end)
 
     def _tell(self, what: str) -> None:
-        if self.explain is not None:
-            self.explain(what)
+        if self.explanations is not None:
+            self.explanations.append(what)
 
     # --- The end ------------------------------------------------------------------------------------------------------
 
@@ -218,3 +217,24 @@ class GuidedStrategy:
                     found[edge.to] = first
                     todo.append(edge.to)
         return None
+
+
+class RandomWalk(RandomStrategy):
+    """Random walk that counts what it covers: the paper's baseline, and its exploitation phase."""
+
+    def __init__(self, belief: BeliefState, chance: RandomSource) -> None:
+        super().__init__(chance)
+        self._belief = belief
+        self._chances = chance
+        self._sessions = 0
+
+    def begin(self) -> None:
+        self._belief.begin()
+        self._chance = self._chances / self._sessions
+        self._sessions += 1
+
+    def said(self, move: MessageType, node: Node, before: Forecast, after: Forecast, is_ours: bool) -> None:
+        self._belief.advance(move, node, before, after, None)
+
+    def ended(self, can_end: bool) -> None:
+        self._belief.end(can_end)

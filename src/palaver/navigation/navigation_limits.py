@@ -6,7 +6,7 @@ from palaver.limits import Limit
 
 MAX_EDGES_OF_NODE = Limit(1_000, "edges from one node of the dialogue map", "the others are not planned for")
 MAX_LEFT_RECURSIVE_CHAINS = Limit(200, "chains of left-recursive symbols", "the others are not on the dialogue map")
-MAX_PATHS_BELOW_MESSAGE = Limit(4_000, "missing k-paths below one message", "the others are not planned for")
+MAX_PATHS_BELOW_MESSAGE = Limit(4_000, "uncovered k-paths below one message", "the others are not planned for")
 MAX_NODES_OF_TARGET_SEARCH = Limit(20_000, "map nodes searched for one target", "the target counts as unreachable")
 MAX_NODES_OF_FAR_SEARCH = Limit(100_000, "map nodes searched for one plan", "no plan is made")
 MAX_NODES_EXPLAINED = Limit(20_000, "map nodes searched for reasons", "paths beyond count as unreachable")

@@ -10,21 +10,20 @@ from collections import deque
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from palaver.navigation.a_star import PlanningContext
 from palaver.navigation.dialogue_map import HANG_UP, SILENCE, Edge, MapNode
 from palaver.navigation.navigation_limits import MAX_NAMES_IN_REASON, MAX_NODES_EXPLAINED
-from palaver.navigation.route_planner import RoutePlanner
+from palaver.navigation.route_planner import PlanningContext, RoutePlanner
 
 
 class Need(NamedTuple):
-    """Something that paths need in order to be covered."""
+    """Something that paths lack in order to be covered."""
 
     what: str
     attempts: int = 0
     got: tuple[str, ...] = ()
 
 
-_UNREACHABLE = Need("what the dialogue never leads to")
+_UNREACHABLE = Need("no session can reach them")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +35,12 @@ class Reason:
 
     def __str__(self) -> str:
         what, attempts, got = self.need
-        text = f"{self.paths} path{'s' * (self.paths != 1)} need{'s' * (self.paths == 1)} {what}"
-        if attempts:
-            text += f"; {attempts} attempt{'s' * (attempts != 1)}"
+        details = [f"{attempts} attempt{'s' * (attempts != 1)}"] if attempts else []
         if got:
             more = f" and {len(got) - MAX_NAMES_IN_REASON} more" if len(got) > MAX_NAMES_IN_REASON else ""
-            text += f"; got {', '.join(got[:MAX_NAMES_IN_REASON])}{more}"
-        return text
+            details.append(f"got {', '.join(got[:MAX_NAMES_IN_REASON])}{more}")
+        shown = f" ({'; '.join(details)})" if details else ""
+        return f"{self.paths} path{'s' * (self.paths != 1)}; {what}{shown}"
 
 
 class ReasonFinder:
@@ -95,19 +93,19 @@ class ReasonFinder:
         """The need of an edge that is given up."""
         name = edge.move.symbol
         if edge.is_ours:
-            return Need(f"{name} where the constraints allow none")
+            return Need(f"the constraints allow no {name} in that state")
         situations = [each for each in self._peer.situations if name in each[1] and each[0] == last]
         if not situations or any(self._peer.answers[each, name] for each in situations):
-            return Need(f"{name} in a place where it did not come", self._planner.times_missed(edge))
+            return Need(_never_sent(edge), self._planner.times_missed(edge))
         attempts = sum(self._peer.situations[each] for each in situations)
         came = (other for each in situations for other in each[1] if self._peer.answers[each, other])
-        after = f" after {last}" if last else ""
-        return Need(f"{_article(name)} {name} answer{after}", attempts, tuple(dict.fromkeys(map(_named, came))))
+        what = f"the peer never answered {last} with {name}" if last else f"the peer never began with {name}"
+        return Need(what, attempts, tuple(dict.fromkeys(map(_named, came))))
 
     def _note(self, edge: Edge, need: Need | None) -> None:
         for state in edge.states:
             if self._goal.is_missing(state):
-                self._set(state, need or Need(f"{edge.move.symbol} in a place where it did not come"))
+                self._set(state, need or Need(_never_sent(edge)))
         if not self._missing_paths.has_missing(edge.state):
             return
         for target, (_, steps) in self._missing_paths.missing(edge.state).items():
@@ -115,13 +113,13 @@ class ReasonFinder:
 
     def _need_inside(self, edge: Edge, steps: tuple[tuple[str, str], ...]) -> Need:
         """The need of a path inside of a message that does come."""
-        model, whose = (self._planner.ours, "of ours") if edge.is_ours else (self._peer, "of the peer")
+        model, who = (self._planner.ours, "we") if edge.is_ours else (self._peer, "the peer")
         for above, below in steps:
             count = model.symbols[above]
             if count and not model.pairs[above, below]:
                 got = tuple(name for symbol, name in model.pairs if symbol == above)
-                return Need(f"{below} in {above} {whose}", count, got)
-        return Need(f"{edge.move.symbol} in a place where it did not come")
+                return Need(f"{who} never sent {below} in {above}", count, got)
+        return Need(_never_sent(edge))
 
     def _set(self, state: int, need: Need) -> None:
         """Note the need of a path and its suffixes, unless it is known."""
@@ -131,8 +129,8 @@ class ReasonFinder:
 
 
 def _named(name: str) -> str:
-    return {SILENCE: "nothing", HANG_UP: "the end"}.get(name, name)
+    return {SILENCE: "no answer", HANG_UP: "end of session"}.get(name, name)
 
 
-def _article(name: str) -> str:
-    return "an" if name[1:2].lower() in "aeiou" else "a"
+def _never_sent(edge: Edge) -> str:
+    return f"{'we' if edge.is_ours else 'the peer'} never sent {edge.move.symbol} in that state"

@@ -5,17 +5,17 @@ from __future__ import annotations
 from palaver.limits import Limit
 
 _NOT_REGULAR = "the symbol is not treated as a regular language"
-MAX_EXPRESSION_SIZE = Limit(10_000, "nodes of a regular expression", _NOT_REGULAR)
+MAX_EXPRESSION_SIZE = Limit(10_000, "nodes in one regular expression", _NOT_REGULAR)
 # Functions recurse over expressions.
-MAX_EXPRESSION_DEPTH = Limit(100, "levels of a regular expression", _NOT_REGULAR)
+MAX_EXPRESSION_DEPTH = Limit(100, "levels in one regular expression", _NOT_REGULAR)
 MAX_PERMUTED_PARTS = Limit(5, "parts of a permutation in a regular language", _NOT_REGULAR)  # 120 orders
 
-MAX_WORD_LENGTH = Limit(1 << 17, "characters of a word", "longer words are not looked for")
+MAX_WORD_LENGTH = Limit(1 << 17, "characters in one word", "longer words are not searched for")
 # About half a second.
-MAX_PRODUCT_STATES = Limit(30_000, "states of a product automaton", "the words beyond are not found or counted")
+MAX_PRODUCT_STATES = Limit(30_000, "states in one product automaton", "words beyond are not found or counted")
 # The automaton of remainders has as many states.
-MAX_MODULUS = Limit(64, "as a modulus of a number's digits", "the remainder is left to the search")
-MAX_PATTERN_TRIES = Limit(1000, "tries to draw a string with look-around", "the tree is discarded")
+MAX_MODULUS = Limit(64, "as the modulus of a number", "the remainder is left to the search")
+MAX_PATTERN_TRIES = Limit(1000, "attempts to draw a string with look-around", "the tree is discarded")
 
 # The counts of longer words alone would fill the memory; such words are drawn by a random walk.
 MAX_COUNTED_LENGTH = 1_000

@@ -15,6 +15,7 @@ from palaver.campaign.events import (
     PortBound,
 )
 from palaver.campaign.run import Campaign
+from palaver.limits import recorded, told
 from palaver.reporting.display import LINE_EVERY_S, LiveDisplay, display_for
 from palaver.reporting.status import Status, counted, paths_of
 from palaver.session.findings import Finding, SessionMessage, show_data
@@ -44,18 +45,18 @@ class ConsoleReport:
         self._status(event)
         self._display(event)
         match event:
-            case PortBound(_, _, party, port):
-                self._display.show(f"{party} listens at port {port}")
-            case PhaseChanged(_, text):
+            case PortBound(party=party, port=port):
+                self._display.show(f"{party} listens on port {port}")
+            case PhaseChanged(text=text):
                 self._display.show(text)
-            case FindingReported(_, _, finding):
+            case FindingReported(finding=finding):
                 self._show_finding(finding)
-            case MessageSent(_, _, message) | MessageReceived(_, _, message):
+            case MessageSent(message=message) | MessageReceived(message=message):
                 if self._verbose:
                     self._show_message(message)
-            case PlanMade(_, _, text):
+            case PlanMade(text=text):
                 click.echo(click.style(f"# {text}", dim=True))
-            case CampaignEnded(_, reason):
+            case CampaignEnded(reason=reason):
                 self._display.close()
                 self._summarise(reason)
             case _:
@@ -83,8 +84,10 @@ class ConsoleReport:
     def _summarise(self, reason: str) -> None:
         campaign = self._campaign
         progress = campaign.progress
-        said = f"{counted(progress.sent, 'message')} sent, {progress.received} received"
-        click.echo(f"{counted(progress.sessions, 'session')}, {said}, {self._status.kinds}")
+        sent = f"{counted(progress.sent, 'message')} sent, {progress.received} received"
+        count = self._status.findings.total()
+        found = f"{counted(count, 'finding')} ({self._status.kinds})" if count else "no findings"
+        click.echo(f"{counted(progress.sessions, 'session')}, {sent}, {found}")
         for first, *others in self._alike.values():
             if others:
                 click.echo(f"{counted(len(others), 'more finding')} like {first.headline}")
@@ -92,6 +95,8 @@ class ConsoleReport:
         self._show_coverage()
         click.echo(f"stopped: {reason}")
         self._show_reasons()
+        for line in told(campaign.limits):
+            click.echo(line)
         self._show_time()
 
     def _show_coverage(self) -> None:
@@ -105,7 +110,8 @@ class ConsoleReport:
         aim = self._campaign.guidance.goal_progress
         if aim.reached == aim.total or not self._campaign.progress.goal_after:
             return  # nothing is missing, or there was no time to find out why
-        reasons = self._campaign.guidance.reasons()
+        with recorded(self._campaign.limits):
+            reasons = self._campaign.guidance.reasons()
         for reason in reasons[:_MAX_REASONS]:
             click.echo(f"not covered: {reason}")
         if len(reasons) > _MAX_REASONS:
@@ -117,4 +123,4 @@ class ConsoleReport:
         is_short = seconds < LINE_EVERY_S and self._console != "plain" and not isinstance(self._display, LiveDisplay)
         if self._console != "none" and not is_short:
             share = self._campaign.waited / seconds if seconds else 0.0
-            click.echo(f"waited for the peer {share:.0%} of {seconds:.1f} s".replace("%", " %"), err=True)
+            click.echo(f"{share:.0%} of {seconds:.1f} s was spent waiting for the peer".replace("%", " %"), err=True)

@@ -34,7 +34,7 @@ class PlantedDefect:
         return self.defect.__doc__ or self.name
 
     def explains(self, finding: Finding) -> bool:
-        return finding.conversation[-1].symbol in self.answers if finding.conversation else False
+        return finding.messages[-1].symbol in self.answers if finding.messages else False
 
 
 PLANTED = (
@@ -86,7 +86,9 @@ class DefectReport:
         click.echo(f"{said}, {campaign.seconds:.1f} s, seed {campaign.seed}")
         click.echo(f"covered {aim.reached} of {aim.total} {paths_of(aim.goal, campaign.guidance.paths.k)} of the spec")
         if progress.goal_after is not None and aim.reached == aim.total:
-            click.echo(f"all of them after {progress.goal_after[0]} messages; after that the client walked at random")
+            click.echo(
+                f"all were covered after {progress.goal_after[0]} messages; after that, messages were chosen at random"
+            )
 
     def _tell_defects(self) -> None:
         click.echo(f"\nfound {len(self.found)} of {counted(len(PLANTED), 'planted defect')}")
@@ -94,18 +96,18 @@ class DefectReport:
             click.echo(f"\n{number}. {click.style(planted.description, bold=True)}")
             if planted in self.found:
                 finding = self.found[planted]
-                click.echo(f"   finding {finding.number}, in session {finding.session}, {finding.label}:")
+                click.echo(f"   finding {finding.number} in session {finding.session}, {finding.label}:")
                 click.echo(_shortened(finding))
             else:
                 click.echo("   not found")
         for other in self.others:
-            click.echo(f"\nno planted defect explains this: {other.show()}")
+            click.echo(f"\nnot explained by a planted defect: {other.show()}")
 
 
 def _shortened(finding: Finding) -> str:
     """The end of the session, and what was wrong there."""
-    said = finding.conversation[-_MAX_SHOWN:]
-    lines = ["…"] if len(said) < len(finding.conversation) else []
+    said = finding.messages[-_MAX_SHOWN:]
+    lines = ["…"] if len(said) < len(finding.messages) else []
     lines += [show_message(each) for each in said]
     lines.append(click.style(f"{finding.party}: {show_data(finding.got)}", fg="red"))
     lines.append(f"expected {' or '.join(finding.expected)}" if finding.expected else finding.message)

@@ -25,7 +25,7 @@ class Status:
                 self._sessions += 1
             case MessageSent() | MessageReceived():
                 self.messages += 1
-            case FindingReported(_, _, finding):
+            case FindingReported(finding=finding):
                 self.findings[finding.label] += 1
                 self.latest = finding.headline
             case _:
@@ -38,7 +38,7 @@ class Status:
     @property
     def kinds(self) -> str:
         """The findings, by kind."""
-        return ", ".join(f"{count} {label}" for label, count in sorted(self.findings.items())) or "no findings"
+        return ", ".join(f"{label}: {count}" for label, count in sorted(self.findings.items()))
 
     @property
     def target(self) -> str:

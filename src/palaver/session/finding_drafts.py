@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from palaver.matching.forecaster import MessageType
 from palaver.session.events import Closed, Failed, FailureCause
-from palaver.session.findings import Finding, FindingKind, SessionMessage
-from palaver.session.session_limits import MAX_CAUSES
+from palaver.session.findings import Finding, FindingKind, SessionMessage, show_data
+from palaver.session.session_limits import MAX_BYTES_IN_HEADLINE, MAX_CAUSES, MAX_EXPECTED_IN_HEADLINE
 from palaver.spec.ast import Constraint, Expression
 from palaver.spec.traversal import expressions_of
 
@@ -62,7 +62,10 @@ def unreadable(name: str, inbox: Inbox, *, is_reset: bool) -> FindingDraft:
     offset, expected = inbox.expected()
     got = inbox.peek()
     if not inbox.has_ended or offset < len(got):
-        what = f"what {name} said cannot go on at offset {offset}"
+        wanted = f"expected {_short(expected)}, " if expected else ""
+        found = show_data(got[offset : offset + MAX_BYTES_IN_HEADLINE]) if offset < len(got) else "end of message"
+        more = " …" if offset + MAX_BYTES_IN_HEADLINE < len(got) else ""
+        what = f"unexpected response from {name} at byte {offset}: {wanted}got {found}{more}"
         return FindingDraft(FindingKind.UNPARSEABLE, what, name, expected, got)
     kind, ended = (FindingKind.RESET, "reset") if is_reset else (FindingKind.CLOSED, "closed")
     return FindingDraft(kind, f"{name} {ended} the connection in the middle of a message", name, expected, got)
@@ -72,34 +75,35 @@ def refused(name: str, symbol: str, refusal: Refusal, got: bytes) -> FindingDraf
     """The data is a message that violates a constraint."""
     reason, leaf, is_crash = refusal
     kind = FindingKind.SPEC_CRASH if is_crash else FindingKind.CONSTRAINT
-    return FindingDraft(kind, f"{symbol}: {reason}", name, got=got, broken=leaf)
+    return FindingDraft(kind, f"{symbol} from {name}: {reason}", name, got=got, broken=leaf)
 
 
 def out_of_turn(name: str, inbox: Inbox, moves: Sequence[MessageType]) -> FindingDraft:
     """A party has sent although no message of it was expected."""
-    return FindingDraft(FindingKind.UNEXPECTED, f"{name} spoke out of turn", name, _symbols(moves), inbox.peek())
+    what = f"{name} sent data when {f'only {_names(moves)} may send' if moves else 'the session must end'}"
+    return FindingDraft(FindingKind.UNEXPECTED, what, name, _symbols(moves), inbox.peek())
 
 
 def too_long(name: str, inbox: Inbox, moves: Sequence[MessageType], most: int) -> FindingDraft:
     """A message is longer than `most` bytes."""
-    what = f"{name} has said more than {most} bytes without an end of the message"
+    what = f"{name} sent more than {most} bytes without completing a message (--max-message-bytes {most})"
     expected = _symbols([move for move in moves if move.sender == name])
     return FindingDraft(FindingKind.LIMIT, what, name, expected, inbox.peek())
 
 
 def too_many(name: str, moves: Sequence[MessageType], most: int) -> FindingDraft:
     """A party has sent more than `most` messages in a row."""
-    what = f"{name} has said more than {most} messages, and nobody else anything"
+    what = f"{name} sent more than {most} messages in a row (--max-messages {most})"
     return FindingDraft(FindingKind.LIMIT, what, name, _symbols([move for move in moves if move.sender != name]))
 
 
 # --- silence ----------------------------------------------------------------------------------------------------------
 
 
-def stopped_short(name: str, inbox: Inbox, seconds: float) -> FindingDraft:
+def stopped_short(name: str, inbox: Inbox, seconds: float, patience: float) -> FindingDraft:
     """A party has begun a message and not ended it in time."""
     inbox.end()  # only then the missing part is known
-    what = f"{name} stopped in the middle of a message for {seconds:.1f} s"
+    what = f"{name} stopped in the middle of a message for {seconds:.1f} s (--patience {patience:g})"
     return FindingDraft(FindingKind.SILENCE, what, name, inbox.expected()[1], inbox.peek())
 
 
@@ -107,17 +111,18 @@ def cut_off(moves: Sequence[MessageType], others: Sequence[MessageType]) -> Find
     """No party can send the next message any more. `others` are the messages that are not ours."""
     names = _names(others or moves)
     if names == "TimerEvent":
-        return FindingDraft(FindingKind.SPEC_CRASH, "TimerEvent is waited for, but no timer runs", names)
-    what = "the connection was closed before the conversation was over"
+        return FindingDraft(FindingKind.SPEC_CRASH, "the spec expects a TimerEvent, but no timer is running", names)
+    what = "connection closed before the session was complete"
     return FindingDraft(FindingKind.CLOSED, what, names, _symbols(moves))
 
 
-def silent(moves: Sequence[MessageType], others: Sequence[MessageType], seconds: float) -> FindingDraft:
-    """No party has sent the next message in time. `others` are the messages that are not ours."""
+def silent(moves: Sequence[MessageType], others: Sequence[MessageType], seconds: float, option: str) -> FindingDraft:
+    """No party has sent in time, by this option of the command line. `others` are the messages that are not ours."""
+    how_long = f"for {seconds:.1f} s ({option})"
     names = _names(others or moves)
     if not others:
-        return FindingDraft(FindingKind.UNREACHABLE, f"{names} had no link for {seconds:.1f} s", names)
-    return FindingDraft(FindingKind.SILENCE, f"{names} said nothing for {seconds:.1f} s", names, _symbols(others))
+        return FindingDraft(FindingKind.UNREACHABLE, f"{names} had no connection {how_long}", names)
+    return FindingDraft(FindingKind.SILENCE, f"{names} sent nothing {how_long}", names, _symbols(others))
 
 
 # --- connections, and the code of the spec ----------------------------------------------------------------------------
@@ -131,9 +136,11 @@ def failed(event: Failed) -> FindingDraft:
 def broken_off(event: Closed, moves: Sequence[MessageType]) -> FindingDraft:
     """A connection was reset, or a program has failed."""
     if event.cause == "reset":
-        return FindingDraft(FindingKind.RESET, "the connection was reset", event.link, _symbols(moves))
+        return FindingDraft(
+            FindingKind.RESET, "connection reset before the session was complete", event.link, _symbols(moves)
+        )
     code = event.exit_code or 0
-    how = f"was ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
+    how = f"was killed by signal {-code}" if code < 0 else f"exited with code {code}"
     return FindingDraft(FindingKind.CRASH, f"the program {how}", "Out", _symbols(moves))
 
 
@@ -156,6 +163,12 @@ def raised(error: BaseException, told: str) -> FindingDraft:
     if cause is not None:
         MAX_CAUSES.reached()
     return FindingDraft(FindingKind.SPEC_CRASH, told)
+
+
+def _short(expected: Sequence[str]) -> str:
+    """The first of the expected texts."""
+    more = f" or {len(expected) - MAX_EXPECTED_IN_HEADLINE} more" if len(expected) > MAX_EXPECTED_IN_HEADLINE else ""
+    return " or ".join(expected[:MAX_EXPECTED_IN_HEADLINE]) + more
 
 
 def _symbols(moves: Sequence[MessageType]) -> tuple[str, ...]:

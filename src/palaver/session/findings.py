@@ -31,21 +31,21 @@ class Severity(Enum):
 class FindingKind(Enum):
     """A kind of problem, with its label and its verdict on the peer."""
 
-    UNPARSEABLE = ("unparseable", Verdict.FAIL)
-    UNEXPECTED = ("unexpected message", Verdict.FAIL)
-    CONSTRAINT = ("constraint broken", Verdict.FAIL)
-    SILENCE = ("silence", Verdict.FAIL)
-    CLOSED = ("closed early", Verdict.FAIL)
-    RESET = ("reset", Verdict.FAIL)
+    UNPARSEABLE = ("unexpected response", Verdict.FAIL)
+    UNEXPECTED = ("out of turn", Verdict.FAIL)
+    CONSTRAINT = ("constraint violated", Verdict.FAIL)
+    SILENCE = ("no response", Verdict.FAIL)
+    CLOSED = ("connection closed", Verdict.FAIL)
+    RESET = ("connection reset", Verdict.FAIL)
     CRASH = ("crash", Verdict.FAIL)
-    LIMIT = ("limit", Verdict.FAIL)
-    TLS = ("tls failure", Verdict.FAIL)
+    LIMIT = ("limit exceeded", Verdict.FAIL)
+    TLS = ("TLS failure", Verdict.FAIL)
     ORACLE = ("oracle", Verdict.FAIL)
-    REFUSED = ("refused", Verdict.INCONCLUSIVE)
+    REFUSED = ("connection refused", Verdict.INCONCLUSIVE)
     UNREACHABLE = ("unreachable", Verdict.INCONCLUSIVE)
-    UNSOLVED = ("nothing to say", Verdict.INCONCLUSIVE)
+    UNSOLVED = ("no valid message", Verdict.INCONCLUSIVE)
     IN_USE = ("address in use", Verdict.ERROR)
-    SPEC_CRASH = ("spec crash", Verdict.ERROR)
+    SPEC_CRASH = ("error in spec", Verdict.ERROR)
 
     def __init__(self, label: str, verdict: Verdict) -> None:
         self.label = label
@@ -76,7 +76,7 @@ class Finding:
     expected: tuple[str, ...] = ()
     got: bytes = b""  # what came and was not understood, or not accepted
     constraint: str = ""  # the text of the violated constraint, as in the spec
-    conversation: tuple[SessionMessage, ...] = field(default=(), repr=False)
+    messages: tuple[SessionMessage, ...] = field(default=(), repr=False)
     severity: Severity = Severity.VIOLATION
     number: int = 0  # of the finding in its campaign, from 1
     session: int = 0  # of the session in its campaign, from 1
@@ -88,7 +88,7 @@ class Finding:
     @property
     def signature(self) -> tuple[str, ...]:
         """The part that is equal for findings of the same problem: neither their times nor the values in them."""
-        last = self.conversation[-1].symbol if self.conversation else ""
+        last = self.messages[-1].symbol if self.messages else ""
         return (self.kind.label, self.party, last, self.constraint, *self.expected)
 
     @property
@@ -100,12 +100,13 @@ class Finding:
     def headline(self) -> str:
         """The finding in one line: its number and session, if it has one, its kind, and the reason."""
         where = f"finding {self.number} in session {self.session}, " if self.number else ""
-        return f"{where}{self.label}: {self.message.partition(chr(10))[0]}"
+        reason = self.message.partition("\n")[0]
+        return where + (reason if reason.startswith(self.label) else f"{self.label}: {reason}")
 
     def show(self) -> str:
         """The finding with the messages of its session, for people."""
         lines = [self.headline, *self.message.splitlines()[1:]]
-        said = [f"  {show_message(each)}" for each in self.conversation]
+        said = [f"  {show_message(each)}" for each in self.messages]
         if len(said) > 2 * MAX_SHOWN_MESSAGES:
             left_out = len(said) - 2 * MAX_SHOWN_MESSAGES
             said[MAX_SHOWN_MESSAGES:-MAX_SHOWN_MESSAGES] = [f"  … {left_out} messages …"]

@@ -247,7 +247,7 @@ class SessionHistory:
 
     def _note_reason(self, move: MessageType, failure: Failure | None) -> None:
         """Note why there is no message."""
-        self.reason = f"no {move.symbol} was found that satisfies the constraints"
+        self.reason = f"no valid message could be generated: no {move.symbol} was found that satisfies the constraints"
         if failure is not None:
             self.reason += f": {failure.describe()}"
         elif self._solver.discarded:

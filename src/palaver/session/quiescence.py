@@ -10,11 +10,10 @@ import re
 from dataclasses import dataclass
 
 from palaver.matching.forecaster import MessageType
-from palaver.session.connections import Connections
 from palaver.session.finding_drafts import FindingDraft, cut_off, silent
 from palaver.session.history import SessionHistory
 from palaver.session.receiver import Receiver
-from palaver.session.roles import Roles
+from palaver.session.roles import Connections, Roles
 from palaver.session.session_limits import MAX_TIMER_SECONDS
 
 _FIRST_QUIET_SECONDS = 0.15  # before any pause was seen
@@ -31,14 +30,14 @@ class Timeouts:
     patience: float = 5.0  # for the next byte of a message that has begun
     quiet: float | None = None  # until a message that could go on counts as complete; None: it follows the peer
     max_message_bytes: int = 1 << 20  # in bytes
-    most_messages: int = 1_000
+    max_messages: int = 1_000
 
 
 class SessionClock:
     """The clock of one session. It advances only when it is told the time."""
 
     def __init__(self, timeouts: Timeouts) -> None:
-        self._timeouts = timeouts
+        self.timeouts = timeouts
         self._longest_pause = 0.0  # inside a message
         self._buffered = 0  # bytes received since a party has last forwarded anything
         self.now = 0.0
@@ -61,7 +60,7 @@ class SessionClock:
 
     def mark_buffering(self) -> None:
         """Mark activity if a party collects a message, unless it drops data without end."""
-        if 0 < self._buffered <= self._timeouts.max_message_bytes:
+        if 0 < self._buffered <= self.timeouts.max_message_bytes:
             self.active_at = self.now
 
     def note_forwarded(self, *, is_more: bool) -> None:
@@ -95,12 +94,17 @@ class SessionClock:
     @property
     def broken_off_at(self) -> float:
         """The time when an incomplete message counts as broken off."""
-        return self.active_at + self._timeouts.patience
+        return self.active_at + self.timeouts.patience
 
     @property
     def silent_at(self) -> float:
         """The time when a peer that has sent nothing counts as silent."""
-        return self.active_at + self._timeouts.timeout
+        return self.active_at + self.timeouts.timeout
+
+    @property
+    def silence_option(self) -> str:
+        """The option of the command line that limits how long a peer that sends nothing is waited for."""
+        return f"--patience {self.timeouts.patience:g}" if self.is_buffering else f"--timeout {self.timeouts.timeout:g}"
 
     @property
     def idle_seconds(self) -> float:
@@ -110,8 +114,8 @@ class SessionClock:
     @property
     def quiet_seconds(self) -> float:
         """The quiet interval."""
-        if self._timeouts.quiet is not None:
-            return self._timeouts.quiet
+        if self.timeouts.quiet is not None:
+            return self.timeouts.quiet
         seconds = _QUIET_PAUSES * self._longest_pause
         return min(max(seconds, _LEAST_QUIET_SECONDS if seconds else _FIRST_QUIET_SECONDS), _MOST_QUIET_SECONDS)
 
@@ -196,12 +200,14 @@ class PeerWait:
     def finding(self) -> FindingDraft | None:
         """The finding after a timeout; None if the session may end here."""
         if self.receiver.has_unread():
-            return self.receiver.interruption(self.clock.idle_seconds)
+            return self.receiver.interruption(self.clock.idle_seconds, self.clock.timeouts.patience)
         if self.history.can_end:
             return None
         moves = self.history.forecast.moves
         others = [move for move in moves if not self.roles.is_ours(move.sender)]
-        return cut_off(moves, others) if self._is_cut_off() else silent(moves, others, self.clock.idle_seconds)
+        if self._is_cut_off():
+            return cut_off(moves, others)
+        return silent(moves, others, self.clock.idle_seconds, self.clock.silence_option)
 
     def _is_cut_off(self) -> bool:
         """Return True if no party can send a message that may come next."""

@@ -64,7 +64,9 @@ class Receiver:
         sender = self.only_sender_to(party)
         if sender is None:
             known = ", ".join(self._roles.senders_to(party)) or "none"
-            raise PalaverError(f"who speaks to {party.party_name}? Name the sender in receive(); possible are: {known}")
+            raise PalaverError(
+                f"unknown sender to {party.party_name}: name it in receive(); possible senders are: {known}"
+            )
         return sender
 
     def only_sender_to(self, party: Party) -> str | None:
@@ -115,13 +117,13 @@ class Receiver:
                 return inbox
         return None
 
-    def interruption(self, seconds: float) -> FindingDraft:
+    def interruption(self, seconds: float, patience: float) -> FindingDraft:
         """The finding if unread data was not completed for so long, or came from a party that was not waited for."""
         senders = self._senders()
         name = min(filter(self._is_unread, self._inboxes), key=lambda each: each not in senders)
         inbox = self._inboxes[name]
         if name in senders:
-            return stopped_short(name, inbox, seconds)
+            return stopped_short(name, inbox, seconds, patience)
         return out_of_turn(name, inbox, self._history.forecast.moves)
 
     def _senders(self) -> set[str]:
@@ -186,7 +188,7 @@ class Receiver:
             elif not looks_ahead or self._can_follow(name, inbox.behind(length), extension):
                 self._history.add(extension)
                 return AcceptedMessage(move, inbox.take(length))
-        return refusal or ("what came", Refusal("it has no tree"))
+        return refusal or ("the data", Refusal("it has no parse tree"))
 
     def _may_be_shorter(self, name: str, inbox: Inbox) -> bool:
         """Return True if a message that cannot go on may also be a shorter one and the beginning of the next."""

@@ -6,14 +6,12 @@ from palaver.limits import Limit
 
 # --- Limits that change a result --------------------------------------------------------------------------------------
 
-MAX_MESSAGE_ENDS = Limit(256, "possible ends of a message", "ends further back are not tried")
+MAX_MESSAGE_ENDS = Limit(256, "possible ends of a message", "shorter messages are not tried")
 # Libraries wrap an error three or four times; an error that is its own cause would be followed without end.
-MAX_CAUSES = Limit(10, "causes of an error raised by a spec", "deeper causes are not looked at")
+MAX_CAUSES = Limit(10, "nested causes of an error in a spec", "deeper causes are ignored")
 
 # --- Limits of time and memory ----------------------------------------------------------------------------------------
 
-# Steps of search per message. A session cannot wait as long as a user who asked for one input.
-MESSAGE_STEP_BUDGET = 1_000
 # Only messages up to this length, in bytes, are kept in the reading cache.
 MAX_CACHED_BYTES = 512
 # Beyond so many messages the reading cache is emptied.
@@ -25,3 +23,6 @@ MAX_TIMER_SECONDS = 1e9
 # Findings show at most so many bytes of a message, and so many messages at the session's beginning and at its end.
 MAX_SHOWN_BYTES = 200
 MAX_SHOWN_MESSAGES = 20
+# The first line of a finding shows so many bytes of what came, and so many of the texts that were expected.
+MAX_BYTES_IN_HEADLINE = 40
+MAX_EXPECTED_IN_HEADLINE = 3

@@ -15,12 +15,11 @@ from palaver.session.history import References
 from palaver.session.monitor import ConstraintMonitor
 from palaver.session.receiver import ReadingCache
 from palaver.session.roles import RoleAssignment, Roles
-from palaver.session.session_limits import MESSAGE_STEP_BUDGET
-from palaver.solving.solving_limits import SolvingLimits
+from palaver.solving.solving_limits import MESSAGE_STEP_BUDGET, SolvingLimits
 from palaver.spec.ast import Rule
 from palaver.trees.node import Parties
 
-__all__ = ["MESSAGE_STEP_BUDGET", "ConstraintMonitor", "RoleAssignment", "SessionSetup"]
+__all__ = ["ConstraintMonitor", "RoleAssignment", "SessionSetup"]
 
 
 class SessionSetup:

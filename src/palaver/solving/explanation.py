@@ -38,25 +38,25 @@ class Explainer:
         """The reason why a run ended before it had as many trees as were wanted."""
         solver = fuzz.solver
         of_all = "" if fuzz.wanted is None else f" of {fuzz.wanted}"
-        found = f"only {fuzz.made}{of_all} found" if fuzz.made else "no tree found"
+        found = f"found only {fuzz.made}{of_all} inputs" if fuzz.made else "no input found"
         proof = contradiction(self.factory, self.constraints)
         if proof is not None:
             return f"{found}: {_proved(proof)}"
-        within = f"{found} within {self.limits.budget} steps"
+        within = f"{found} within {self.limits.budget} steps (--budget)"
         if fuzz.always_crashes and solver.failure is not None:
             last = solver.failure.diagnose()
-            return f"{found}: the spec's own code raised each time, at last here:\n{last}"
+            return f"{found}: the spec's Python code raised an error each time; the last one was:\n{last}"
         if fuzz.made and fuzz.repeated:
-            return f"{found}: {self._no_others}"
+            return f"{found}: {self._none_left} no more"
         conflict = "" if fuzz.made else self._conflict(solver)
         if solver.failure is not None:
             return f"{within}{self._near(solver)}{conflict}"
         discarded = fuzz.discarded or solver.discarded
-        return f"{within}: {discarded}{conflict}" if discarded else f"{found}: {self._no_others}"
+        return f"{within}: {discarded}{conflict}" if discarded else f"{found}: {self._none_left} none"
 
     @property
-    def _no_others(self) -> str:
-        return f"{'with these constraints ' if self.constraints else ''}the grammar seems to have no others"
+    def _none_left(self) -> str:
+        return f"{'with these constraints ' if self.constraints else ''}the grammar seems to have"
 
     # --- trees that were not found ------------------------------------------------------------------------------------
 
@@ -67,7 +67,7 @@ class Explainer:
             return f"; the last attempt failed here:\n{solver.failure.diagnose()}"
         shown = "\n".join(str(failure.diagnose()) for _, failure in self._failing(solver.nearest.tree))
         near = f"{_brief(solver.nearest)}, {_off(solver.nearest.distance)}"
-        return f"; the nearest was {near}, where this does not hold:\n{shown}"
+        return f"; the closest attempt was {near}, which violates:\n{shown}"
 
     def _failing(self, tree: Tree) -> list[tuple[Constraint, Failure]]:
         outcomes = [(each, self.factory.check(each).failure(tree)) for each in self.constraints]
@@ -84,9 +84,9 @@ class Explainer:
         order = sorted(self.constraints, key=lambda constraint: constraint in failing)
         core = _minimal_conflict(order, self._is_solvable, MAX_RELAXATIONS)
         if len(core) == 1:
-            return f"\nwithout the other constraints this one was not satisfied either:\n{_listed(core)}"
+            return f"\nthis constraint was not satisfied even without the others:\n{_listed(core)}"
         core = [constraint for constraint in self.constraints if constraint in core]  # in the order of the spec
-        return f"\nthese could not be satisfied together, but without any one of them they could:\n{_listed(core)}"
+        return f"\nthese constraints were not satisfied together, but were without any one of them:\n{_listed(core)}"
 
     def _is_solvable(self, constraints: Sequence[Constraint]) -> bool:
         if self.factory.plan(constraints).proof is not None:
@@ -118,8 +118,8 @@ def _proved(proof: Proof) -> str:
     if len(proof.constraints) == 1:
         what = "this constraint cannot be satisfied"
     else:
-        what = "these constraints exclude each other"
-    return f"it is proved that {what}, {proof.why}\n{_listed(proof.constraints)}"
+        what = "these constraints contradict each other"
+    return f"it is proved that {what}: {proof.why}\n{_listed(proof.constraints)}"
 
 
 def _minimal_conflict(

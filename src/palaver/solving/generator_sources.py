@@ -76,15 +76,15 @@ class Sources:
     def _source(self, node: Node, rule: Rule, above: tuple[str, ...]) -> Node:
         inverse = rule.generator
         if inverse is None:
-            raise NoSource(f"nothing makes {rule.symbol} from {node.symbol}: its rule has no generator")
+            raise NoSource(f"{rule.symbol} cannot be computed from {node.symbol}: its rule has no generator")
         others = [mention.path.base for mention in inverse.mentions if mention.path.base != node.symbol]
         if others:
-            raise NoSource(f"the inverse that makes {rule.symbol} also needs {others[0]}, which is not in the input")
+            raise NoSource(f"the inverse for {rule.symbol} also needs {others[0]}, which is not in the input")
         try:
             value = self._functions[rule.symbol](*(Tree(node) for _ in inverse.mentions))
             source = self._read(rule.symbol, value)
         except SPEC_CODE_RAISES as error:
             raise NoSource(f"the inverse {inverse.text} {describe_error(error)}") from error
         if source is None:
-            raise NoSource(f"the inverse {inverse.text} gives {short_repr(value)}, which is no {rule.symbol}")
+            raise NoSource(f"the inverse {inverse.text} returned {short_repr(value)}, which is not a {rule.symbol}")
         return self.recover(source, above)

@@ -11,6 +11,8 @@ from palaver.limits import Limit
 MAX_NODES = 200  # nodes of a tree; beyond it, every choice takes its shortest alternative
 MAX_REPETITIONS = 20  # rounds of `*` and `+` beyond their minimum
 BUDGET = 5_000  # steps per tree: fresh trees and changes of one; beyond it, the search for a tree ends
+# Steps of search per message. A session cannot wait as long as a user who asked for one input.
+MESSAGE_STEP_BUDGET = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +43,8 @@ class SolvingLimits:
 
 # --- analysis ---------------------------------------------------------------------------------------------------------
 
-MAX_LISTED_VALUES = Limit(
-    4096, "values in the collection of an `in`", "the condition is checked, but no domain or proof comes from it"
-)
-MAX_MODULUS = Limit(100_000, "as a modulus", "the condition is checked, but no domain or proof comes from it")
+MAX_LISTED_VALUES = Limit(4096, "values in the collection of an `in`", "the condition is only checked, not solved")
+MAX_MODULUS = Limit(100_000, "as the modulus in a condition", "the condition is only checked, not solved")
 MAX_PROPAGATION_PASSES = Limit(
     8, "passes of bounds propagation", "domains stay wider, and a contradiction may not be proved"
 )
@@ -55,8 +55,8 @@ MAX_SPELLER_DEPTH = 20  # rules inside each other; beyond it, words are read by 
 # --- construction -----------------------------------------------------------------------------------------------------
 
 MAX_INSTANCES = Limit(10_000, "instances of one equation in one tree", "the others are left to the search")
-MAX_AMOUNT = Limit(10_000, "as a length or count that an equation asks for", "no such part is built")
-MAX_DOMAIN_DRAWS = Limit(60, "draws from one domain", "no value is taken to exist")
+MAX_AMOUNT = Limit(10_000, "as a length or count required by an equation", "no such part is built")
+MAX_DOMAIN_DRAWS = Limit(60, "draws from one domain", "the domain counts as empty")
 MAX_CONSTRUCTION_ROUNDS = 8  # of solving and repairing one tree; equations in a cycle need several
 MAX_DISTINCT_DRAWS = 20  # of a node that has to differ from others; beyond it, none is taken to exist
 MAX_AFFIX_LENGTH = 64  # of a text that a field must contain: two that must begin with each other would grow for ever
@@ -79,7 +79,7 @@ MIN_RENEWED_NODES = 20  # nodes a renewed part may have even in a full tree; wit
 
 MAX_REPEATED_TREES = Limit(
     # A language with a hundred equally likely sentences is exhausted by then, but for one time in twenty thousand.
-    1_000, "trees in a row that were found before", "the grammar is taken to have no others"
+    1_000, "inputs in a row that were found before", "the grammar counts as exhausted"
 )  # fmt: skip
 MAX_RELAXATIONS = Limit(
     12, "constraints left out in turn to find a conflict", "the conflict may name more constraints than necessary"

@@ -183,7 +183,7 @@ class ConstraintPlanner:
             return False
         value = self._reader.constant(expression.python)
         if value is not None and not value[0] and not clause.quantifiers:
-            self._proof = Proof((clause.constraint,), "it is false whatever the tree is")
+            self._proof = Proof((clause.constraint,), "it is false for every input")
         for relation in self._reader.relations(expression, clause.variables):
             constant = self._reader.constant(relation.other)
             symbol = self._only_symbol(clause, relation.view)
@@ -354,7 +354,7 @@ class ConstraintPlanner:
     def _prove(self) -> None:
         for symbol, domain in self._domains.items():
             if self._proof is None and symbol in self._analysis.always and domain.is_empty:
-                all_of_them = "them all" if len(domain.reasons) > 1 else "it"
+                all_of_them = "all of them" if len(domain.reasons) > 1 else "it"
                 self._proof = Proof(domain.reasons, f"no {symbol} satisfies {all_of_them}")
 
 

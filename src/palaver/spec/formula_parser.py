@@ -55,7 +55,7 @@ def _split_at_arrows(tokens: Sequence[Token]) -> list[Sequence[Token]]:
         depth += token.nesting
         if token.text == "->" and depth == 0:
             if number == start or number == len(tokens) - 1:
-                raise ParseError(token.span, "-> needs a condition on each side")
+                raise ParseError(token.span, "`->` needs a condition on each side")
             parts.append(tokens[start:number])
             start = number + 1
     return [*parts, tokens[start:]]
@@ -79,15 +79,15 @@ def _quantified(source: Source, tokens: Sequence[Token], report: Reporter, quant
         after = tokens[1].span if len(tokens) > 1 else Span(head.end, head.end)
         starred = len(tokens) > 1 and tokens[1].text == "*"
         hint = "leave out the *" if starred else f"write {word} <{name}> in <path>: …"
-        raise ParseError(after, f"{word} ranges over a path", hint)
+        raise ParseError(after, f"{word} needs a path after `in`", hint)
     path, colon = found
     if colon >= len(tokens) or tokens[colon].text != ":":
         at = tokens[colon].span if colon < len(tokens) else Span(tokens[-1].end, tokens[-1].end)
-        raise ParseError(at, f"a `:` and a condition must follow the path of {word}")
+        raise ParseError(at, f"expected `:` and a condition after the path of {word}")
     if colon + 1 == len(tokens):
         raise ParseError(
             tokens[colon].span,
-            f"{word} needs a condition behind its `:`",
+            f"expected a condition after the `:` of {word}",
             "write it on the same line, or on the next one with more indentation",
         )
     body = read_formula(source, tokens[colon + 1 :], report, quantifiers + 1)
@@ -113,7 +113,7 @@ def _refuse_bare_tuple(tokens: Sequence[Token]) -> None:
         depth += token.nesting
         if token.text == "," and depth == 0:
             raise ParseError(
-                token.span, "a condition with a comma is a tuple, which always holds", "write `and` instead"
+                token.span, "a condition with a comma is a tuple, which is always true", "write `and` instead"
             )
 
 

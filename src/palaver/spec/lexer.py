@@ -112,7 +112,7 @@ def bare_symbol(token: Token, text: str) -> str:
     """The symbol of a token where parties make no sense. :raises ParseError: it has parties, or is no symbol"""
     *parties, name = names_in_symbol(token.text, token.start, text)
     if parties:
-        raise ParseError(token.span, "parties are named in rules only", f"write <{name}>")
+        raise ParseError(token.span, "a party can be named only in a rule", f"write <{name}>")
     return f"<{name}>"
 
 
@@ -120,16 +120,16 @@ def symbol_error(text: str, at: int) -> tuple[Span, str, str]:
     """The place, message and hint of the error that the `<` at `at` opens no symbol."""
     angles = _ANGLES.match(text, at)
     if angles is None:
-        return Span(at, at + 1), "this < opens no symbol", "a symbol is written <name>"
+        return Span(at, at + 1), "this `<` does not begin a symbol", "a symbol is written <name>"
     span = Span(*angles.span())
     name = angles.group(1).strip()
     if not name:
-        return span, "there is no name between the angle brackets", "a symbol is written <name>"
+        return span, "expected a name between the angle brackets", "a symbol is written <name>"
     tidy = re.sub(r"\W+", "_", name)
     if tidy[0].isdecimal():
-        return span, f"<{name}> is no symbol: its name starts with a digit", f"write <_{tidy}>"
+        return span, f"<{name}> is not a symbol: a name cannot start with a digit", f"write <_{tidy}>"
     hint = f"write <{tidy}>" if tidy.isidentifier() else ""
-    return span, f"<{name}> is no symbol: a name has letters, digits and _ only", hint
+    return span, f"<{name}> is not a symbol: a name contains only letters, digits and _", hint
 
 
 # --- Rules -----------------------------------------------------------------------------------------------------------

@@ -108,5 +108,5 @@ def crash_diagnostic(what: str, expression: Expression, error: BaseException) ->
         f"{what} {describe_error(error)}",
         expression.source,
         expression.span,
-        "the spec's own Python code failed here",
+        "this is an error in the spec's Python code",
     )

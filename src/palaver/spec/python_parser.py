@@ -84,7 +84,7 @@ def parse_between(lifted: LiftedPython, report: Reporter, before: str, behind: s
     except (RecursionError, MemoryError):
         raise ParseError(Span(lifted.start, lifted.end), _TOO_DEEP) from None
     except ValueError as error:
-        raise ParseError(Span(lifted.start, lifted.end), f"Python cannot read this: {error}") from None
+        raise ParseError(Span(lifted.start, lifted.end), f"Python cannot parse this: {error}") from None
     assert isinstance(tree, ast.Expression), "that is what mode eval gives"
     _move_to_spec(tree, text, lifted, len(before))
     _restore_debug_fields(tree, lifted)
@@ -134,7 +134,7 @@ def _parse_reporting_warnings(
 def _explain(error: SyntaxError, lifted: LiftedPython, before: str) -> ParseError:
     if error.offset == 0:
         # CPython reports an unexpected end of the text this way.
-        return ParseError(Span(lifted.end, lifted.end), error.msg, "something is missing here")
+        return ParseError(Span(lifted.end, lifted.end), error.msg, "the expression is incomplete here")
     start, end = _place_of(error, before + lifted.text)
     shift = lifted.start - len(before)
     start = min(max(start + shift, lifted.start), lifted.end)
@@ -169,13 +169,13 @@ def _renumbered(message: str, lines: int) -> str:
 def _syntax_hint(text: str, at: int) -> str:
     line = text[text.rfind("\n", 0, at) + 1 : at]
     if misplaced := _INDENTED_KEYWORD.match(line):
-        return f"this {misplaced.group(1)} is inside the Python block above; give it less indentation"
+        return f"this {misplaced.group(1)} belongs to the Python block above; indent it less"
     for operator, word in (("&&", "and"), ("||", "or")):
         if operator in text[max(at - 1, 0) : at + 2]:
-            return f"Python writes `{word}` for {operator}"
+            return f"write `{word}` instead of {operator}"
     if text.startswith("=", at):
-        return "Python writes == to compare"
-    return "Python writes `not` for !" if text.startswith("!", at) else ""
+        return "write == to compare"
+    return "write `not` instead of !" if text.startswith("!", at) else ""
 
 
 def _move_to_spec(tree: ast.AST, text: str, lifted: LiftedPython, shift: int) -> None:
@@ -264,6 +264,6 @@ def _report_statement_error(error: Exception, source: Source, masked: str, start
         at, end = (offset + start for offset in _place_of(error, masked[start:]))
         report.error(source, Span(at, end), _renumbered(error.msg, line - 1), _syntax_hint(source.text, at))
         return
-    message = f"Python cannot read this: {error}" if isinstance(error, ValueError) else _TOO_DEEP
+    message = f"Python cannot parse this: {error}" if isinstance(error, ValueError) else _TOO_DEEP
     end = source.text.find("\n", start)
     report.error(source, Span(start, end if end >= 0 else len(source.text)), message)

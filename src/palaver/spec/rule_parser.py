@@ -43,8 +43,8 @@ class RuleParser:
         if first.kind == "end":
             raise ParseError(
                 Span(self._start - 3, self._start),
-                f"{symbol} has nothing behind its ::=",
-                'write "" if it shall be empty; a rule goes on in the next line in brackets or behind |',
+                f"expected a definition after `{symbol} ::=`",
+                'write "" for an empty string; to continue on the next line, use parentheses or end the line with |',
             )
         if first.text == "|" and "\n" in self.source.text[self._start : first.start]:
             # One alternative per line, each with its bar, the first one too.
@@ -90,8 +90,8 @@ class RuleParser:
         if repeated is not unit and self._operator_follows():
             raise ParseError(
                 self._token.span,
-                "there is one operator too many",
-                "put what the first one repeats into parentheses: (…)",
+                "an operator cannot follow another one",
+                "put the first repetition into parentheses: (…)",
             )
         return [*before, repeated]
 
@@ -143,26 +143,34 @@ class RuleParser:
         parts: list[Expr] = []
         while not self._ends_sequence(self._token):
             if self._is_double("["):
-                raise ParseError(self._token.span, "a permutation cannot hold another", "put it into parentheses")
+                raise ParseError(
+                    self._token.span, "a permutation cannot contain another permutation", "put it into parentheses"
+                )
             parts += self._units()
             if self._operator_follows():
                 raise ParseError(
-                    self._token.span, "a member of a permutation takes no operator", "put both into parentheses: (…)"
+                    self._token.span,
+                    "a part of a permutation cannot have an operator",
+                    "put both into parentheses: (…)",
                 )
         if not parts and self._token.text == "]":
-            raise ParseError(Span(opening.start, self._token.end), "there is nothing in this permutation")
+            raise ParseError(Span(opening.start, self._token.end), "this permutation is empty")
         if self._token.text == "]" and not self._is_double("]"):
-            raise ParseError(self._token.span, "a permutation ends with ]]")
+            raise ParseError(self._token.span, "expected `]]` at the end of the permutation")
         if self._token.text == "]":
             self._at += 1
         closing = self._leave("]")
         if self._operator_follows():
-            raise ParseError(self._token.span, "a permutation takes no operator", "put it into parentheses: ([[…]])")
+            raise ParseError(
+                self._token.span, "a permutation cannot have an operator", "put it into parentheses: ([[…]])"
+            )
         return Permutation(tuple(parts), Span(opening.start, closing.end))
 
     def _enter(self, opening: Token) -> None:
         if len(self._open) >= MAX_OPEN_BRACKETS:
-            raise ParseError(opening.span, f"more than {MAX_OPEN_BRACKETS} brackets are open here", "split the rule")
+            raise ParseError(
+                opening.span, f"brackets are nested more than {MAX_OPEN_BRACKETS} deep here", "split the rule"
+            )
         self._open.append(opening)
         self._at += 1
 
@@ -170,7 +178,7 @@ class RuleParser:
         token = self._token
         opening = self._open[-1]
         if token.kind == "end":
-            raise ParseError(opening.span, f"this {opening.text} is never closed")
+            raise ParseError(opening.span, f"this `{opening.text}` is never closed")
         if token.text != closing:
             raise self._unexpected(token)
         self._open.pop()
@@ -187,7 +195,9 @@ class RuleParser:
         *parties, name = names_in_symbol(token.text, token.start, self.source.text)
         if len(parties) > 2:
             raise ParseError(
-                token.span, "a message has one sender and one recipient", f"write <{parties[0]}:{parties[1]}:{name}>"
+                token.span,
+                "a message has one sender and at most one recipient",
+                f"write <{parties[0]}:{parties[1]}:{name}>",
             )
         sender, recipient = (*parties, None, None)[:2]
         return Ref(f"<{name}>", sender, recipient, token.span)
@@ -202,7 +212,7 @@ class RuleParser:
         hint = f'write "{token.text}" for text'
         if digits and set(digits) <= {"0", "1"}:
             hint = f"write {' '.join(digits)} for bits, {hint[6:]}"
-        raise ParseError(token.span, f"{token.text} is no bit: a bit is 0 or 1", hint)
+        raise ParseError(token.span, f"{token.text} is not a bit: a bit is 0 or 1", hint)
 
     def _terminal(self, token: Token) -> Expr:
         quotes = _QUOTES.match(token.text)
@@ -216,7 +226,7 @@ class RuleParser:
             return Pattern(pattern, token.span)
         if not pattern.isascii():
             raise ParseError(
-                token.span, "a regular expression over bytes can hold ASCII characters only", r"write \xNN"
+                token.span, "a regular expression over bytes can contain only ASCII characters", r"write \xNN"
             )
         return Pattern(pattern.encode(), token.span)
 
@@ -225,7 +235,7 @@ class RuleParser:
     def _bounds(self, token: Token) -> tuple[Bound, Bound | None]:
         parts = _split_at_commas(token.inner)
         if len(parts) > 2:
-            raise ParseError(token.span, "a repetition has two bounds at most", "write {least, most}")
+            raise ParseError(token.span, "a repetition has at most two bounds", "write {least, most}")
         bounds = [self._bound(part) if part else None for part in parts]
         least, most = bounds[0], bounds[-1]
         if not any(parts) and len(parts) == 1:
@@ -234,7 +244,9 @@ class RuleParser:
             least = 0
         if isinstance(least, int) and isinstance(most, int) and least > most:
             raise ParseError(
-                token.span, f"no number is at least {least} and at most {most}", f"write {{{most},{least}}}"
+                token.span,
+                f"the lower bound {least} is larger than the upper bound {most}",
+                f"write {{{most},{least}}}",
             )
         return least, most
 
@@ -246,8 +258,8 @@ class RuleParser:
         if len(expression.mentions) > 1:
             raise ParseError(
                 expression.mentions[1].path.span,
-                "a bound can hold one selector only",
-                "put a common parent into it, and let a function do the rest",
+                "a bound can contain only one selector",
+                "select a common parent, and compute the number in a Python function",
             )
         match expression.python:
             case ast.Constant(value=bool()):
@@ -255,19 +267,19 @@ class RuleParser:
             case ast.Constant(value=int() as number):
                 return number
             case ast.Constant():
-                raise ParseError(expression.span, f"{expression.text} is no number of repetitions")
+                raise ParseError(expression.span, f"{expression.text} is not a number of repetitions")
             case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() as number)) if number:
-                raise ParseError(expression.span, "nothing can be repeated less than 0 times")
+                raise ParseError(expression.span, "a bound cannot be negative")
         return expression
 
     def _generator(self) -> Expression:
         token = self._token
         operator = Span(token.start, token.start + len(token.text))
         if not token.inner:
-            raise ParseError(operator, f"a Python expression must follow {token.text}")
+            raise ParseError(operator, f"expected a Python expression after `{token.text}`")
         if token.text != ":=":
             self.report.warning(
-                self.source, operator, f"{token.text} is an old way to write a generator", "write := instead"
+                self.source, operator, f"`{token.text}` is the old way to write a generator", "write := instead"
             )
         self._at += 1
         return read_expression(self.source, token.inner, self.report)
@@ -278,14 +290,14 @@ class RuleParser:
         token = self._token
         before = self._tokens[self._at - 1] if self._at else None
         if token.kind == "end" and self._open and (before is None or before.text != "|"):
-            return ParseError(self._open[-1].span, f"this {self._open[-1].text} is never closed")
+            return ParseError(self._open[-1].span, f"this `{self._open[-1].text}` is never closed")
         if before is not None and before.text == "(" and token.text == ")":
             return ParseError(
-                Span(before.start, token.end), "there is nothing in these parentheses", 'write "" for nothing'
+                Span(before.start, token.end), "these parentheses are empty", 'write "" for an empty string'
             )
         bar = before if before is not None and before.text == "|" else token
         if bar.text == "|":
-            return ParseError(bar.span, "there is an alternative missing at this |", 'write "" for nothing')
+            return ParseError(bar.span, "expected an alternative on each side of `|`", 'write "" for an empty string')
         return self._unexpected(token)
 
     def _unexpected(self, token: Token) -> ParseError:
@@ -294,7 +306,7 @@ class RuleParser:
             case "broken":
                 return ParseError(Span(start, start + 1), "this string is never closed")
             case "generator":
-                return ParseError(Span(start, start + len(text)), "a generator needs something to generate before it")
+                return ParseError(Span(start, start + len(text)), "expected an expression before the generator")
         if text[0] == "<":
             return ParseError(*symbol_error(self.source.text, start))
         return ParseError(token.span, *self._unexpected_message(token))
@@ -304,24 +316,24 @@ class RuleParser:
         text = token.text
         match token.kind, text:
             case "fstring", _:
-                return "an f-string is no terminal", 'compute the value in a generator: := f"…"'
+                return "an f-string cannot be a terminal", 'compute the value in a generator: := f"…"'
             case "name", _:
-                return f"{text} is no part of a rule", f'write <{text}> for a symbol, "{text}" for text'
+                return f"unexpected `{text}` in a rule", f'write <{text}> for a symbol, "{text}" for text'
             case (_, "?" | "*" | "+" | "**") | ("bounds", _):
-                return f"there is nothing before this {text[0]} that it could repeat", ""
+                return f"expected something to repeat before `{text[0]}`", ""
             case _, "{":
-                return "this { is never closed", ""
+                return "this `{` is never closed", ""
             case _, "[":
-                return "there are no character sets in rules", 'write r"[…]", or [[ … ]] for a permutation'
+                return "a rule cannot contain a character set", 'write r"[…]", or [[ … ]] for a permutation'
             case _, ")" | "]" if self._open:
-                return f"this {text} does not close the {self._open[-1].text} before it", ""
+                return f"this `{text}` does not match the `{self._open[-1].text}` before it", ""
             case _, ")" | "]":
-                return f"this {text} closes nothing", ""
+                return f"this `{text}` has no opening bracket", ""
             case _, ":=" | "=" | "::":
-                return "a generator stands at the end of the rule, outside of brackets", ""
+                return "a generator must stand at the end of the rule, outside of brackets", ""
             case _, "::=":
-                return "there is a second ::= in this rule", "start each rule on a line of its own"
-        return f"{text} is no part of a rule", ""
+                return "unexpected second `::=` in this rule", "start each rule on a line of its own"
+        return f"unexpected `{text}` in a rule", ""
 
 
 def _split_at_commas(tokens: Sequence[Token]) -> list[Sequence[Token]]:

@@ -70,7 +70,7 @@ def refuse_unused(lifted: LiftedPython, used: set[str]) -> None:
     """Check that every selector is used as a value. :raises ParseError: one is used as a parameter or a keyword"""
     for name, mention in lifted.mentions.items():
         if name not in used:
-            raise ParseError(mention.path.span, "a selector cannot stand here: it is a value, not a name")
+            raise ParseError(mention.path.span, "a selector is a value, and cannot be used as a name here")
 
 
 def _misplaced_binding(mention: Mention, lifted: LiftedPython) -> ParseError:
@@ -78,7 +78,7 @@ def _misplaced_binding(mention: Mention, lifted: LiftedPython) -> ParseError:
     return ParseError(
         mention.path.span,
         f"{lifted.original_text(mention.name)} cannot be bound here",
-        f"only all(… for {symbol} in *<path>) and any(…), without `if` and as conditions of their own, bind a symbol; "
+        f"only all(… for {symbol} in *<path>) or any(…) without `if`, as a condition of its own, can bind a symbol; "
         "elsewhere use a Python name",
     )
 
@@ -116,14 +116,16 @@ class _Lifter:
             word = token.quantifier
             raise ParseError(
                 token.span,
-                f"{word} can only begin a condition",
-                f"write {'all' if word == 'forall' else 'any'}(… for <x> in *<path>) inside of one",
+                f"{word} is allowed only at the start of a condition",
+                f"write {'all' if word == 'forall' else 'any'}(… for <x> in *<path>) inside a condition",
             )
         elif token.text == "<>":
             self.changes.append((token.start, token.end, "!="))
         elif token.text == "->":
             raise ParseError(
-                token.span, "-> cannot stand in brackets or in an expression", "write `not A or B` for `A -> B` here"
+                token.span,
+                "`->` is not allowed in brackets or inside an expression",
+                "write `not A or B` for `A -> B` here",
             )
         elif token.text in (".", "..") and at + 1 < len(tokens) and tokens[at + 1].kind == "symbol":
             raise self._step_after_python(tokens, at)
@@ -140,15 +142,17 @@ class _Lifter:
             return self._mention(tokens, at, at + 1, "list", partners) or at + 1
         if token.text == "**" and at + 1 < len(tokens) and tokens[at + 1].kind == "symbol":
             raise ParseError(
-                token.span, "** is no selector", f"write *{tokens[at + 1].text} for the list of all of them"
+                token.span,
+                "`**` is not a selector",
+                f"write *{tokens[at + 1].text} for the list of all {tokens[at + 1].text}",
             )
         if token.text == "|":
             counted = self._mention(tokens, at, at + 1, "count", partners)
             if counted is None:
                 raise ParseError(
                     token.span,
-                    "a | that follows no operand counts nodes, and needs a path: |<path>|",
-                    "Python writes `or` for ||" if at and tokens[at - 1].text == "|" else "",
+                    "expected a path after `|`, as in |<path>|, which counts nodes",
+                    "write `or` instead of ||" if at and tokens[at - 1].text == "|" else "",
                 )
             return counted
         if token.text == "<":
@@ -174,7 +178,9 @@ class _Lifter:
             behind += 1
         if behind < len(tokens) and tokens[behind].text == "{":
             raise ParseError(
-                tokens[behind].span, "a selector cannot be followed by {…}", "write .<name> or ..<name> to go down"
+                tokens[behind].span,
+                "a selector cannot be followed by {…}",
+                "write .<name> for a child or ..<name> for a descendant",
             )
         start, end = tokens[first].start, tokens[behind - 1].end
         name, replacement = _placeholder(next(self._letters), self.source.text[start:end])
@@ -221,7 +227,7 @@ class _Lifter:
                 at = partners[at] + 1
                 static = None if computed else _static_index(index)
                 if not index:
-                    raise ParseError(Span(token.start, tokens[at - 1].end), "there is no index between the brackets")
+                    raise ParseError(Span(token.start, tokens[at - 1].end), "expected an index between the brackets")
                 if static is None:
                     computed.append(index)
                 else:
@@ -236,7 +242,7 @@ class _Lifter:
         for mention in lifted.mentions.values():
             raise ParseError(
                 mention.path.span,
-                "an index inside a path cannot hold a selector",
+                "an index inside a path cannot contain a selector",
                 "bind the node with a quantifier first, and use the index at the end of the path",
             )
         node = parse_between(lifted, Reporter(), "_[", "]")
@@ -255,12 +261,10 @@ class _Lifter:
         if before is not None and before.kind == "name":
             return ParseError(
                 Span(before.start, span.end),
-                f"{before.text} is a Python name, and only a selector can be followed by {step}",
+                f"`{step}` can follow only a selector, and {before.text} is a Python name",
                 f"bind a symbol instead: for <{before.text}> in …, then write <{before.text}>{step}",
             )
-        return ParseError(
-            span, f"only a selector can be followed by {step}", "bind a symbol with all(… for <x> in *<path>)"
-        )
+        return ParseError(span, f"`{step}` can follow only a selector", "bind a symbol with all(… for <x> in *<path>)")
 
 
 def _static_index(tokens: Sequence[Token]) -> StaticIndex | None:

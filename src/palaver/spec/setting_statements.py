@@ -23,7 +23,9 @@ NODE_TYPES = (
 def read_setting(source: Source, keyword: Span, tokens: Sequence[Token], report: Reporter) -> Setting:
     """The setting that `tokens`, behind the keyword, make up. :raises ParseError: they make up none"""
     if not tokens:
-        raise ParseError(keyword, "setting needs a selector", "write setting <symbol>, setting * or all_with_type(…)")
+        raise ParseError(
+            keyword, "setting needs a selector", "write setting <symbol>, setting * or setting all_with_type(…)"
+        )
     selector, at = _selector(tokens, source)
     values = []
     while at < len(tokens):
@@ -46,24 +48,24 @@ def _selector(tokens: Sequence[Token], source: Source) -> tuple[str, int]:
     if words[:2] == ["all_with_type", "("] and words[3:] == [")"]:
         if words[2] not in NODE_TYPES:
             hint = did_you_mean(words[2], NODE_TYPES) or f"the types are {', '.join(NODE_TYPES)}"
-            raise ParseError(tokens[2].span, f"{words[2]} is no type of node", hint)
+            raise ParseError(tokens[2].span, f"{words[2]} is not a type of node", hint)
         return words[2], 4
-    raise ParseError(first.span, "this selects nothing to set", "write <symbol>, * or all_with_type(…) behind setting")
+    raise ParseError(first.span, "expected a selector after `setting`", "write <symbol>, * or all_with_type(…)")
 
 
 def _pair(tokens: Sequence[Token], source: Source, report: Reporter) -> tuple[str, object]:
     key = tokens[0]
     if not _starts_pair(tokens, 0) or len(tokens) < 3:
-        raise ParseError(key.span, "a setting is written key = value")
+        raise ParseError(key.span, "expected `key = value`")
     if key.text not in SETTING_KEYS:
         hint = did_you_mean(key.text, SETTING_KEYS)
-        report.warning(source, key.span, f"there is no setting {key.text}; it has no effect", hint)
+        report.warning(source, key.span, f"there is no setting {key.text}; this line has no effect", hint)
     span = Span(tokens[2].start, tokens[-1].end)
     try:
         return key.text, ast.literal_eval(source.text[span.start : span.end])
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         raise ParseError(
-            span, f"the value of {key.text} is no Python literal", "write a number, True or False"
+            span, f"the value of {key.text} is not a Python literal", "write a number, True or False"
         ) from None
 
 

@@ -24,7 +24,7 @@ from palaver.spec.spec_parser import parse_spec as parse_spec
 
 _UTF8_MARK = b"\xef\xbb\xbf"
 _CONTROL = re.compile(rb"[\x01-\x08\x0b\x0e-\x1a\x1c-\x1f\x7f]")
-_NO_SPEC = "a spec is a text file; this seems to be something else"
+_NO_SPEC = "check that this is the right file"
 _EMPTY: Mapping[str, str] = MappingProxyType({})
 
 
@@ -124,10 +124,11 @@ class _Loader:
 
     def _refuse_too_many(self, includers: tuple[Path, ...]) -> None:
         if len(includers) > MAX_INCLUDE_DEPTH:
-            raise _Unreadable(f"more than {MAX_INCLUDE_DEPTH} files include each other here")
+            raise _Unreadable(f"includes are nested more than {MAX_INCLUDE_DEPTH} deep here")
         if self._count >= MAX_FILES:
             raise _Unreadable(
-                f"this is file number {MAX_FILES + 1}", "include a file that many others need only once, at the top"
+                f"the spec has more than {MAX_FILES} files",
+                "include a file that many others need only once, at the top",
             )
 
     def _find(self, include: Include, includers: tuple[Path, ...]) -> tuple[Path, str]:
@@ -145,7 +146,7 @@ class _Loader:
         if problem is not None:
             raise problem
         places = ", ".join(dict.fromkeys(str(directory) for directory in (here, *self._dirs)))
-        raise _FileMissing(f"there is no {include.path} to include", f"looked in {places}")
+        raise _FileMissing(f"the included file {include.path} does not exist", f"looked in {places}")
 
 
 def _path_list(environ: Mapping[str, str], variable: str) -> list[Path]:
@@ -157,7 +158,7 @@ def _refuse_loop(path: Path, includers: tuple[Path, ...]) -> None:
     if os.path.realpath(path) in real:
         loop = includers[real.index(os.path.realpath(path)) :]
         raise _Unreadable(
-            "this include leads back to itself: " + " → ".join(str(member) for member in (*loop, path)),
+            "this include is circular: " + " → ".join(str(member) for member in (*loop, path)),
             "move what both need into a file of its own",
         )
 
@@ -173,7 +174,7 @@ def _read_text(path: Path) -> str:
     except OSError as error:
         raise _Unreadable(f"{path} cannot be read: {error.strerror}") from None
     except ValueError:
-        raise _FileMissing(f"{str(path)!r} is no name of a file") from None
+        raise _FileMissing(f"{str(path)!r} is not a file name") from None
     return normalise_line_ends(_decoded(data, path))
 
 
@@ -182,9 +183,9 @@ def _decoded(data: bytes, path: Path) -> str:
         raise _Unreadable(f"{path} is not UTF-8 but UTF-16", "save it as UTF-8")
     null = data.find(b"\0")
     if null >= 0:
-        raise _Unreadable(f"{path} is no text: there is a NUL byte at offset {null}", _NO_SPEC)
+        raise _Unreadable(f"{path} is not a text file: it has a NUL byte at offset {null}", _NO_SPEC)
     if len(_CONTROL.findall(data)) * 20 > len(data):
-        raise _Unreadable(f"{path} is no text: it is full of control characters", _NO_SPEC)
+        raise _Unreadable(f"{path} is not a text file: it is full of control characters", _NO_SPEC)
     start = len(_UTF8_MARK) if data.startswith(_UTF8_MARK) else 0
     try:
         return data[start:].decode()

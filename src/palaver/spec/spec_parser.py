@@ -72,13 +72,13 @@ def parse_constraint(text: str, report: Reporter, name: str = "<constraint>") ->
         if keyword is None:
             statement, end = reader.constraint("where", Span(at, at))
         elif keyword.group() == "setting":
-            raise ParseError(Span(*keyword.span()), "a setting is no constraint", "write it into a spec file")
+            raise ParseError(Span(*keyword.span()), "a setting is not a constraint", "put it into a spec file")
         else:
             statement, end = reader.constraint(keyword.group(), Span(*keyword.span()))
         rest = _behind_gap(source.text, end)
         if rest < len(source.text):
             raise ParseError(
-                Span(rest, len(source.text)), "one constraint at a time, please", "join conditions with `and`"
+                Span(rest, len(source.text)), "expected one constraint, but there is more", "join conditions with `and`"
             )
     except ParseError as wrong:
         report.error(source, wrong.span, wrong.message, wrong.hint)
@@ -118,7 +118,7 @@ class _SpecReader:
             end = statement.end = max(self._statement(statement), at + 1)
             at = _behind_gap(text, end)
             if self.report.error_count >= MAX_ERRORS_PER_FILE:
-                self.report.error(self.source, Span(at, at), f"reading stopped here after {MAX_ERRORS_PER_FILE} errors")
+                self.report.error(self.source, Span(at, at), f"stopped here after {MAX_ERRORS_PER_FILE} errors")
                 break
         return self._spec_file()
 
@@ -142,11 +142,13 @@ class _SpecReader:
         if self.text[at] == "<":
             return self._headless_rule(at)
         if self.text[at] == "|":
-            return self._skip(at, ParseError(Span(at, at + 1), "this line starts with | but continues no rule"))
+            return self._skip(
+                at, ParseError(Span(at, at + 1), "this line starts with `|`, but there is no rule to continue")
+            )
         if naked := _NAKED_HEAD.match(self.text, at):
             name = naked.group(1)
             wrong = ParseError(
-                Span(*naked.span(1)), "a rule defines a symbol in angle brackets", f"write <{name}> ::= …"
+                Span(*naked.span(1)), "expected a symbol in angle brackets before `::=`", f"write <{name}> ::= …"
             )
             return self._skip(at, wrong, rule_tokens(self.text, naked.end())[1])
         if not in_block and (keyword := _KEYWORD.match(self.text, at)):
@@ -187,7 +189,7 @@ class _SpecReader:
     def _defined_symbol(self, text: str, span: Span) -> str:
         *parties, name = names_in_symbol(text, span.start, self.text)
         if parties:
-            raise ParseError(span, "a rule defines a symbol, whoever says it", f"write <{name}> ::= …")
+            raise ParseError(span, "the left side of a rule cannot name a party", f"write <{name}> ::= …")
         return f"<{name}>"
 
     def _headless_rule(self, at: int) -> int:
@@ -201,10 +203,10 @@ class _SpecReader:
         span = Span(at, at + len(symbol))
         line = self.text[span.end :].split("\n", 1)[0]
         if _CONDITION.search(" " + line):
-            hint = f"a condition starts with where: where {symbol}{line.rstrip()}"
+            hint = f"for a condition write where {symbol}{line.rstrip()}"
         else:
-            hint = f"a rule is written {symbol} ::= …"
-        return self._skip(at, ParseError(span, f"{symbol} starts no statement: there is no ::= behind it", hint))
+            hint = f"for a rule write {symbol} ::= …"
+        return self._skip(at, ParseError(span, f"expected `::=` after `{symbol}`", hint))
 
     def _constraint(self, keyword: re.Match[str]) -> int:
         span = Span(*keyword.span())
@@ -225,7 +227,7 @@ class _SpecReader:
             what = "a condition" if keyword == "where" else "an expression"
             raise ParseError(span, f"{keyword} needs {what}")
         if tokens[0].text == "=":
-            raise ParseError(span, f"{keyword} starts a constraint and cannot be a variable", "choose another name")
+            raise ParseError(span, f"{keyword} is a keyword and cannot be a variable", "choose another name")
         whole = Span(tokens[0].start, tokens[-1].end)
         if keyword == "where":
             try:
@@ -294,12 +296,12 @@ class _SpecReader:
         strays = [token for token in _with_fields(tokens) if token.kind == "symbol"]
         if not strays:
             return
-        hint = "selectors work in where, minimizing, maximizing, generators and bounds"
+        hint = "selectors are allowed in where, minimizing, maximizing, generators and bounds"
         if self._block_indent is not None and _KEYWORD.match(tokens[0].text):
-            hint = f"this {tokens[0].text} is inside the Python block above; give it less indentation"
+            hint = f"this {tokens[0].text} belongs to the Python block above; indent it less"
         elif tokens[0].text == "assert":
             hint = "write where instead of assert"
-        self.report.error(self.source, strays[0].span, "a Python statement cannot hold a selector", hint)
+        self.report.error(self.source, strays[0].span, "a Python statement cannot contain a selector", hint)
         self._strays.extend(token.span for token in strays)
 
     def _close_block(self, at: int) -> None:

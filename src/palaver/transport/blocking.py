@@ -60,7 +60,7 @@ class BlockingSocket(socket.socket):
                     case Closed():
                         self._has_ended = True
                     case TimePassed():
-                        raise TimeoutError("nothing came in time")
+                        raise TimeoutError("no data came in time")
                     case Listening() | Opened() | Secured():
                         pass
                     case _:

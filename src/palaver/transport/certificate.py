@@ -36,7 +36,9 @@ def make_certificate(server_name: str = "") -> Iterator[str]:
     """
     program = shutil.which("openssl")
     if program is None:
-        raise ChannelError("tls", "no certificate was given, and the program openssl is missing, which would make one")
+        raise ChannelError(
+            "tls", "no certificate was given, and the program openssl, which would make one, is not installed"
+        )
     with tempfile.TemporaryDirectory(prefix="palaver-") as folder:
         yield _made(program, Path(folder), server_name or "localhost")
 
@@ -50,9 +52,9 @@ def _made(program: str, folder: Path, name: str) -> str:
     try:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=CERTIFICATE_SECONDS)
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise ChannelError("tls", f"no certificate could be made: {error}") from None
+        raise ChannelError("tls", f"cannot make a certificate: {error}") from None
     if done.returncode:
-        raise ChannelError("tls", f"no certificate could be made: {done.stderr.decode(errors='replace').strip()}")
+        raise ChannelError("tls", f"cannot make a certificate: {done.stderr.decode(errors='replace').strip()}")
     path.write_bytes(path.read_bytes() + (folder / "public").read_bytes())
     return str(path)
 

@@ -165,7 +165,7 @@ class Transport(ABC):
 
     def listen(self, address: Address) -> Listener:
         """Begin to listen. :raises ChannelError: that is impossible"""
-        raise ChannelError("other", f"{address}: nobody can listen there")
+        raise ChannelError("other", f"cannot listen at {address}")
 
     def accept(self, address: Address, listener: Listener) -> PendingChannel:
         """Wait for a peer to come to a listener of `listen`. :raises ChannelError: another connection waits there"""

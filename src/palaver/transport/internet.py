@@ -47,11 +47,11 @@ def _rows(table: Path) -> list[tuple[str, str]]:
 def socket_addresses(address: Address, kind: socket.SocketKind) -> list[SocketAddress]:
     """Look up an address, however long the resolver takes. :raises ChannelError: there is no such host or port"""
     if not 0 <= address.port <= 65535:
-        raise ChannelError("other", f"there is no port {address.port}")
+        raise ChannelError("other", f"{address.port} is not a port: ports are 0 to 65535")
     try:
         found = socket.getaddrinfo(address.host or DEFAULT_HOST, address.port, type=kind)
     except (OSError, UnicodeError) as error:
-        reason = (error.strerror or error) if isinstance(error, OSError) else "not a name"
+        reason = (error.strerror or error) if isinstance(error, OSError) else "not a valid host name"
         raise ChannelError("not found", f"{address}: {reason}") from None
     return [(family, place) for family, _, _, _, place in found]
 

@@ -175,7 +175,7 @@ TARGET = TargetTransport()
 
 def _started(address: Address, stdin: int, stderr: int | None, grace: float) -> ReadyChannel:
     if not address.command:
-        raise ChannelError("not found", "no program was named")
+        raise ChannelError("not found", "the command is empty")
     output, theirs = _output()
     try:
         # In a session of its own: a Ctrl-C is meant for us, and our session has to end first.

@@ -115,7 +115,7 @@ class Connecting(PendingChannel):
                 return SocketChannel(self._socket)
             if now >= self._give_up_at:
                 self.abandon()
-                raise ChannelError("timed out", f"{self._name} does not answer")
+                raise ChannelError("timed out", f"{self._name}: no connection in time (--timeout)")
             return None
 
     def abandon(self) -> None:
@@ -203,7 +203,7 @@ class Accepting(PendingChannel):
     def __init__(self, listener: Listener) -> None:
         assert isinstance(listener, SocketListener), "made by the same transport"
         if listener.is_taken:
-            raise ChannelError("in use", "another link waits there already")
+            raise ChannelError("in use", "another party of this session listens there already")
         listener.is_taken = True
         self._listener = listener
         self.port = listener.port

@@ -90,11 +90,11 @@ class Handshake(PendingChannel):
         while not self._shake_hands():
             received = self._engine.channel.receive(now, TLS_CHUNK_BYTES)
             if isinstance(received, EndOfStream):
-                raise self._broken("the peer hung up")
+                raise self._broken("the peer closed the connection during the TLS handshake")
             if received is not None:
                 self._engine.incoming.write(received)
             elif self.deadline is not None and now >= self.deadline:
-                raise self._broken("the peer does not answer")
+                raise self._broken("the TLS handshake did not complete in time (--timeout)")
             else:
                 return None
         return TlsChannel(self._engine)

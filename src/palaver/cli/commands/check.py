@@ -6,10 +6,10 @@ from typing import Any
 
 import click
 
-from palaver.cli.bundled import spec_files
 from palaver.cli.main import FINDINGS, WRONG_USE
 from palaver.cli.options import grammar_arguments, grammar_options
 from palaver.compiled import Spec, examine
+from palaver.compiled.bundled import spec_files
 from palaver.navigation.coverage import KPaths
 from palaver.solving.explanation import contradiction
 from palaver.spec.diagnostics import Reporter
@@ -17,16 +17,15 @@ from palaver.spec.diagnostics import Reporter
 
 @click.command("check")
 @click.argument("specs", nargs=-1, required=True, metavar="SPEC…")
-@click.option(
-    "--together", is_flag=True, help="Read all the files as one spec, later ones replacing rules of earlier ones."
-)
-@click.option("--k", "k", type=click.IntRange(1), help="Tell how many k-paths the grammar has, for this k.")
-@click.option("--strict", is_flag=True, help="Exit with 1 if there are warnings.")
+@click.option("--together", is_flag=True, help="Read all files as one spec; a later rule replaces an earlier one.")
+@click.option("--k", "k", type=click.IntRange(1), help="Count the k-paths of the grammar, for this k.")
+@click.option("--strict", is_flag=True, help="Exit with code 1 if there are warnings.")
 @grammar_options
 def command(specs: tuple[str, ...], together: bool, strict: bool, k: int | None, **options: Any) -> int:
-    """Find what is wrong with each SPEC, and tell its size.
+    """Report the errors and warnings of each SPEC, and its size.
 
-    Every mistake is shown with its place and a hint. Exit code 0: no errors; 2: errors; with --strict, 1: warnings.
+    Each is shown with its place and a hint. The exit code is 0 if there are no errors, 2 if there are errors, and with
+    --strict 1 if there are only warnings.
     """
     outcomes = [_check(group, options, strict, k) for group in ([specs] if together else [(spec,) for spec in specs])]
     return max(outcomes)
@@ -57,7 +56,9 @@ def _report_contradiction(spec: Spec, report: Reporter) -> None:
     last, *others = reversed(proof.constraints)
     places = (f"{other.text} in line {other.source.place(other.span.start)[0]}" for other in reversed(others))
     against = f"together with {' and '.join(places)}, " if others else ""
-    report.warning(last.source, last.span, f"{against}this cannot be satisfied: {proof.why}", "no input is possible")
+    report.warning(
+        last.source, last.span, f"{against}this cannot be satisfied: {proof.why}", "no input satisfies the spec"
+    )
 
 
 def summary(spec: Spec) -> str:

@@ -8,8 +8,8 @@ import sys
 import click
 
 from palaver.campaign.talk import talk
-from palaver.cli.bundled import bundled
 from palaver.cli.main import FINDINGS
+from palaver.compiled.bundled import bundled
 from palaver.reporting.planted_defects import PLANTED, DefectReport
 
 SERVER = "palaver.demo.server"
@@ -21,14 +21,14 @@ SESSIONS = 60
 
 @click.command("demo")
 def command() -> int:
-    """Test a server that has defects, and find them.
+    """Test a mail server that has planted defects, and find them.
 
-    The server is small, part of palaver, and speaks SMTP. All of it happens on this machine, in a few seconds. The exit
-    code is 0 if all that was planted was found, and nothing else, and all of the spec was covered.
+    The server is part of palaver and runs on this machine; the demo takes a few seconds. The exit code is 0 if exactly
+    the planted defects were found, and the whole spec was covered.
     """
     server = (sys.executable, "-m", SERVER, "{port}", *(each.name for each in PLANTED))
     click.echo(f"Starting a mail server with {len(PLANTED)} planted defects, and testing it:")
-    click.echo(f"a client that follows the spec of SMTP talks to it in {SESSIONS} sessions.")
+    click.echo(f"palaver plays an SMTP client in {SESSIONS} sessions with it.")
     campaign = talk(bundled()["smtp"], target=shlex.join(server), seed=SEED, sessions=SESSIONS)
     report = DefectReport(campaign)
     try:
@@ -42,7 +42,7 @@ def command() -> int:
 def _tell_what_next() -> None:
     server = f"{shlex.quote(sys.executable)} -m {SERVER} {{port}}"
     click.echo("\nTry next:")
-    click.echo("  palaver specs smtp                            the spec that all of this came from")
-    click.echo("  palaver graph smtp --format svg -o smtp.svg   the states that are in it, as a picture")
+    click.echo("  palaver specs smtp                            print the spec that was used")
+    click.echo("  palaver graph smtp --format svg -o smtp.svg   draw the states of the spec")
     click.echo(f"  palaver talk smtp --client '{{port}}' --target {shlex.quote(server)}")
-    click.echo("                                                the same server without defects")
+    click.echo("                                                test the same server without defects")

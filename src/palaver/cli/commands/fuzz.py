@@ -15,6 +15,7 @@ from palaver.cli.main import FINDINGS
 from palaver.cli.options import (
     budget_option,
     is_binary,
+    limits_told,
     load_spec,
     rates,
     search_options,
@@ -22,8 +23,8 @@ from palaver.cli.options import (
     spec_options,
 )
 from palaver.cli.output import Folder, Nowhere, OneFile, Sink, Stdout, formatter
-from palaver.cli.program import Program, start_with
-from palaver.cli.progress import Progress
+from palaver.cli.program import OutputProgram, start_with
+from palaver.cli.progress import ProgressBar
 from palaver.cli.timeout import until
 from palaver.compiled import Spec
 from palaver.compiled.data import as_bytes
@@ -35,21 +36,39 @@ from palaver.trees.tree import Tree
 
 def _no_nan(_context: click.Context, _parameter: click.Parameter, seconds: float | None) -> float | None:
     if seconds is not None and math.isnan(seconds):
-        raise click.BadParameter("nan is no number.")
+        raise click.BadParameter("nan is not a number of seconds.")
     return seconds
 
 
 @click.command("fuzz", context_settings={"allow_interspersed_args": False})
 @spec_options
-@click.option("-n", "--num-outputs", "count", type=click.IntRange(0), default=10, show_default=True, help="How many.")
-@click.option("--infinite", is_flag=True, help="Go on until stopped.")
-@click.option("--seed", "--random-seed", "seed", type=int, help="The same seed gives the same outputs.")
-@click.option("-o", "--output", metavar="FILE", help="Write all outputs to FILE.")
-@click.option("-d", "--directory", metavar="DIR", help="Write each output to a file of its own in DIR.")
 @click.option(
-    "-x", "--filename-extension", "extension", default=".txt", show_default=True, help="The ending of files in DIR."
+    "-n",
+    "--num-outputs",
+    "count",
+    type=click.IntRange(0),
+    default=10,
+    show_default=True,
+    help="Stop after N inputs.",
+    metavar="N",
 )
-@click.option("-i", "--initial-population", "initial", metavar="SEEDS", help="A folder or ZIP of inputs to start from.")
+@click.option("--infinite", is_flag=True, help="Go on without a limit, until Ctrl-C.")
+@click.option(
+    "--seed",
+    "--random-seed",
+    "seed",
+    type=int,
+    help="Repeat a run: the same seed gives the same inputs.",
+    metavar="SEED",
+)
+@click.option("-o", "--output", metavar="FILE", help="Write all inputs to FILE.")
+@click.option("-d", "--directory", metavar="DIR", help="Write each input to a file of its own in DIR.")
+@click.option(
+    "-x", "--filename-extension", "extension", default=".txt", show_default=True, help="Extension of the files in DIR."
+)
+@click.option(
+    "-i", "--initial-population", "initial", metavar="SEEDS", help="Start from the inputs in a folder or ZIP file."
+)
 @size_options
 @budget_option(BUDGET, "output")
 @search_options
@@ -58,18 +77,27 @@ def _no_nan(_context: click.Context, _parameter: click.Parameter, seconds: float
     type=click.FloatRange(0, 1e9),
     callback=_no_nan,
     metavar="N",
-    help="Stop after that much time.",
+    help="Stop after N seconds.",
 )
 @click.option("-v", "--verbose", is_flag=True, help="Show how each constraint is solved.")
-@click.option("--progress-bar", type=click.Choice(["auto", "on", "off"]), default="auto", help="Show progress.")
 @click.option(
-    "--input-method", type=click.Choice(["filename", "stdin"]), default="filename", help="How COMMAND gets outputs."
+    "--progress-bar",
+    type=click.Choice(["auto", "on", "off"]),
+    default="auto",
+    help="Show a progress bar; auto: on a terminal.",
+)
+@click.option(
+    "--input-method",
+    type=click.Choice(["filename", "stdin"]),
+    default="filename",
+    help="Pass each input to COMMAND in a file or on standard input.",
 )
 @click.argument("program", nargs=-1, metavar="[COMMAND ARGS…]")
 def command(**options: Any) -> int:
-    """Make inputs that satisfy a spec, all different.
+    """Generate inputs that satisfy a spec, all different.
 
-    They go to standard output, or where -o or -d say, or each to a run of COMMAND.
+    They go to standard output, to FILE or DIR, or each to one run of COMMAND. The exit code is 0 if all were found, 1
+    if there are fewer or COMMAND crashed, and 2 if the command line or the spec is wrong.
     """
     spec = load_spec(options)
     show = formatter(options["form"], binary=is_binary(spec, options))
@@ -89,7 +117,7 @@ def command(**options: Any) -> int:
     )
     if options["verbose"]:
         _show_plan(trees.solver.plan)
-    with _sink(options) as sink, Progress(wanted, options["progress_bar"]) as progress:
+    with limits_told(), _sink(options) as sink, ProgressBar(wanted, options["progress_bar"]) as progress:
         try:
             for tree in until(trees, options["stop_after_seconds"]):
                 _validate(spec, tree, options["validate"])
@@ -101,15 +129,15 @@ def command(**options: Any) -> int:
             pass  # said below, as `shortfall`
     if options["verbose"]:
         searched = trees.solver.found_by_search
-        click.echo(f"palaver: {trees.made - searched} by construction, {searched} by search", err=True)
+        click.echo(f"palaver: {trees.made - searched} inputs made by construction, {searched} by search", err=True)
     return _conclude(trees.shortfall or _out_of_time(trees.made, wanted), program, refused)
 
 
 # How a clause is used, in words.
 _USES = {
-    "domain": "drawn so that it holds",
-    "filter": "searched for on its own",
-    "equation": "solved",
+    "domain": "solved by drawing only values that satisfy it",
+    "filter": "searched for by itself",
+    "equation": "solved as an equation",
     "search": "searched for",
 }
 
@@ -125,7 +153,7 @@ def _show_plan(plan: SolvingPlan) -> None:
 def _sink(options: dict[str, Any]) -> Sink:
     separator = as_bytes(options["separator"])
     if options["directory"] is not None and options["output"] is not None:
-        raise click.UsageError("-o and -d exclude each other")
+        raise click.UsageError("-o and -d cannot be used together")
     if options["directory"] is not None:
         return Folder(options["directory"], options["extension"])
     if options["output"] is not None:
@@ -138,7 +166,9 @@ def _validate(spec: Spec, tree: Tree, wanted: bool) -> None:
         try:
             spec.validate(tree)
         except Rejected as error:
-            raise Rejected(f"an output does not parse: {tree.serialised()!r}: {error}", offset=error.offset) from error
+            raise Rejected(
+                f"a generated input does not parse: {tree.serialised()!r}: {error}", offset=error.offset
+            ) from error
 
 
 def _initial(spec: Spec, place: str | None) -> tuple[list[Tree], int]:
@@ -147,13 +177,13 @@ def _initial(spec: Spec, place: str | None) -> tuple[list[Tree], int]:
         return [], 0
     seeds, refused = [], 0
     if not Path(place).exists():
-        raise click.UsageError(f"{place} is neither a folder nor a ZIP file")
+        raise click.UsageError(f"{place} is not a folder or a ZIP file")
     for name, data in _unzipped(place) if zipfile.is_zipfile(place) else _files_below(Path(place)):
         try:
             seeds.append(spec.parse(data if spec.is_binary else data.decode("utf-8", "surrogateescape")))
         except Rejected as error:
             refused += 1
-            click.echo(f"palaver: {name} does not conform and is left out: {error}", err=True)
+            click.echo(f"palaver: {name} does not conform to the spec and is skipped: {error}", err=True)
     return seeds, refused
 
 
@@ -173,13 +203,13 @@ def _files_below(place: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def _out_of_time(made: int, wanted: int | None) -> str | None:
-    """What to say if only the clock can have ended the search, and too soon."""
+    """Return the remark for a search that only the clock can have ended, too soon."""
     if wanted is None:
-        return None if made else "no tree found in time"
-    return None if made >= wanted else f"only {made} of {wanted} found in time"
+        return None if made else "no input found in time (--stop-after-seconds)"
+    return None if made >= wanted else f"found only {made} of {wanted} inputs in time (--stop-after-seconds)"
 
 
-def _conclude(shortfall: str | None, program: Program | None, refused_seeds: int) -> int:
+def _conclude(shortfall: str | None, program: OutputProgram | None, refused_seeds: int) -> int:
     if shortfall is not None:
         click.echo(f"palaver: {shortfall}", err=True)
     crashed = program is not None and program.report()

@@ -4,27 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import click
 
-from palaver.cli.bundled import spec_files
 from palaver.cli.options import grammar_arguments, grammar_options
 from palaver.cli.output import write_text
 from palaver.compiled import Spec, load
+from palaver.compiled.bundled import spec_files
 from palaver.errors import PalaverError
 from palaver.grammar.analysis import Analysis
 from palaver.grammar.lowering import slice_messages
 from palaver.grammar.printing import show_expr
-from palaver.navigation.state_diagram import (
-    CoverageViews,
-    DialogueStateMachine,
-    as_dot,
-    as_mermaid,
-    as_svg,
-    diagram,
-    read_views,
-)
+from palaver.navigation.coverage_file import read as read_coverage
+from palaver.navigation.state_diagram import CoverageViews, DialogueStateMachine, as_dot, as_mermaid, as_svg, diagram
 from palaver.session.setup import ConstraintMonitor
 
 _FORMS = {"mermaid": as_mermaid, "dot": as_dot, "svg": as_svg}
@@ -33,11 +27,16 @@ _FORMS = {"mermaid": as_mermaid, "dot": as_dot, "svg": as_svg}
 @click.command("graph")
 @click.argument("specs", nargs=-1, required=True, metavar="SPEC…")
 @click.option(
-    "--format", "form", type=click.Choice(list(_FORMS)), default="mermaid", show_default=True, help="What to print."
+    "--format",
+    "form",
+    type=click.Choice(list(_FORMS)),
+    default="mermaid",
+    show_default=True,
+    help="Format of the drawing.",
 )
-@click.option("--coverage-file", metavar="FILE", help="Show in colour what is covered in FILE, which talk has written.")
-@click.option("--all-messages", is_flag=True, help="Show every state between two messages, instead of whole exchanges.")
-@click.option("-o", "--output", metavar="FILE", help="Write to FILE.")
+@click.option("--coverage-file", metavar="FILE", help="Colour what is covered in FILE, which palaver talk wrote.")
+@click.option("--all-messages", is_flag=True, help="Show the states between the messages of an exchange, too.")
+@click.option("-o", "--output", metavar="FILE", help="Write to FILE instead of standard output.")
 @grammar_options
 def command(
     specs: tuple[str, ...],
@@ -47,14 +46,14 @@ def command(
     output: str | None,
     **options: Any,
 ) -> None:
-    """Read the SPEC files as one spec, and draw the states of its dialogue: what can be said from where.
+    """Read the SPEC files as one spec, and draw the states of its dialogue, and the messages between them.
 
-    A state is called after the rule that is open there. With --coverage-file, green was covered, red was not, and
-    yellow is an exchange of which only the beginning was.
+    A state is named after the rule that is open there. With --coverage-file, green is covered, red is not, and yellow
+    is covered in part.
     """
     spec = load(*spec_files(specs), **grammar_arguments(options))
     if not spec.analysis.messages:
-        raise click.UsageError("the spec has no messages: nobody says anything in it, as in <Client:Server:request>")
+        raise click.UsageError("the spec has no messages between parties, such as <Client:Server:request>")
     try:
         states, views = _covered(spec, coverage_file)
     except PalaverError as error:
@@ -69,13 +68,12 @@ def _covered(spec: Spec, coverage_file: str | None) -> tuple[DialogueStateMachin
     """The states, and what was covered of them if there is a file that tells."""
     if coverage_file is None:
         return _states(spec), None
-    data = read_views(coverage_file)
-    spec = _with_messages(spec, data["messages"])
-    states = _states(spec)
-    try:
-        return states, CoverageViews.from_data(data, spec.analysis, states)
-    except PalaverError as error:
-        raise PalaverError(f"{coverage_file}: {error}") from error
+    with read_coverage(Path(coverage_file)) as data:
+        spec = _with_messages(spec, data["views"]["messages"])
+        states = _states(spec)
+        views = CoverageViews(spec.analysis, states)
+        views.add_data(data["views"])
+    return states, views
 
 
 def _states(spec: Spec) -> DialogueStateMachine:

@@ -8,10 +8,10 @@ from typing import Any
 
 import click
 
-from palaver.cli.explain import explain
 from palaver.cli.main import FINDINGS, WRONG_USE
-from palaver.cli.options import is_binary, load_spec, spec_options
+from palaver.cli.options import is_binary, limits_told, load_spec, spec_options
 from palaver.cli.output import Nowhere, OneFile, Sink, Stdout, formatter
+from palaver.cli.rejection import explain
 from palaver.compiled import Reading, Spec
 from palaver.compiled.data import as_bytes
 from palaver.trees.tree import Tree
@@ -19,21 +19,21 @@ from palaver.trees.tree import Tree
 
 @click.command("parse")
 @spec_options
-@click.option("--prefix", is_flag=True, help="Accept what could still become an input, too.")
-@click.option("--reference", is_flag=True, help="Read by the general matcher alone: slower, with the same answers.")
-@click.option("-o", "--output", metavar="FILE", help="Write what was parsed to FILE (-: standard output).")
+@click.option("--prefix", is_flag=True, help="Accept the beginning of an input, too.")
+@click.option("--reference", is_flag=True, help="Use only the general parser: slower, with the same results.")
+@click.option("-o", "--output", metavar="FILE", help="Write the parsed inputs to FILE (-: standard output).")
 @click.argument("inputs", nargs=-1, metavar="[FILE…]")
 def command(inputs: tuple[str, ...], **options: Any) -> int:
-    """Tell whether each FILE (standard input if there is none) conforms to a spec.
+    """Check whether each FILE conforms to a spec; without FILE, standard input.
 
-    Nothing is stripped: if a file ends with a newline, the grammar must say so. Exit code 0: all conform; 1: some do
-    not.
+    A newline at the end of a file is part of the input. The exit code is 0 if all conform, 1 if some do not, and 2 if
+    the command line or the spec is wrong.
     """
     spec = load_spec(options)
     binary = is_binary(spec, options)
     show = formatter(options["form"], binary=binary)
     outcomes = []
-    with _sink(options) as sink:
+    with limits_told(), _sink(options) as sink:
         for name in inputs or ("-",):
             data = _read(name, binary)
             if data is None:
@@ -77,6 +77,6 @@ def _parse(spec: Spec, name: str, data: str | bytes, options: dict[str, Any]) ->
     elif (
         options["validate"] and (str(tree) if isinstance(data, str) else bytes(tree)) != data and not options["prefix"]
     ):
-        click.echo(f"{shown}: the tree does not give the input back", err=True)
+        click.echo(f"{shown}: the parse tree does not reproduce the input", err=True)
         return None
     return tree

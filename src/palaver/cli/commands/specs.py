@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import click
 
-from palaver.cli.bundled import bundled, headline
+from palaver.compiled.bundled import bundled, headline
 
 
 @click.command("specs")
 @click.argument("name", required=False)
 def command(name: str | None) -> None:
-    """List the specs that come with palaver, or print the one called NAME.
+    """List the specs that come with palaver, or print the spec NAME.
 
-    They can be used by their names wherever a spec is wanted. To make one your own, print it to a file and change that.
+    Every command takes these names in place of a file. To change a spec, print it to a file of your own.
     """
     specs = bundled()
     if name is None:
@@ -21,5 +21,5 @@ def command(name: str | None) -> None:
             click.echo(f"{known:{width}}  {headline(path)}")
         return
     if name not in specs:
-        raise click.UsageError(f"no spec is called {name}; there are: {', '.join(specs)}")
+        raise click.UsageError(f"there is no bundled spec {name}; there are: {', '.join(specs)}")
     click.echo(specs[name].read_text(encoding="utf-8"), nl=False)

@@ -7,9 +7,7 @@ from typing import Any, ClassVar
 
 import click
 
-from palaver.campaign.run import Until
-from palaver.campaign.talk import SetupError, talk
-from palaver.campaign.target import TargetError
+from palaver.campaign.stopping import Until
 from palaver.cli.grouped_help import GroupedCommand
 from palaver.cli.main import FINDINGS, INTERRUPTED, WRONG_USE
 from palaver.cli.options import (
@@ -22,11 +20,10 @@ from palaver.cli.options import (
     size_options,
     talk_options,
 )
-from palaver.navigation.goals import CoverageGoal
-from palaver.reporting.console import ConsoleReport
-from palaver.session.findings import Verdict
-from palaver.session.setup import MESSAGE_STEP_BUDGET
-from palaver.solving.solving_limits import SolvingLimits
+from palaver.solving.solving_limits import MESSAGE_STEP_BUDGET, SolvingLimits
+
+# The values of `CoverageGoal`, which is not imported before a campaign is.
+_GOALS = ("inputs", "states", "all")
 
 # Options that are handed on to `palaver.talk` under the same name.
 _AS_THEY_ARE = (
@@ -57,10 +54,10 @@ class _Talk(GroupedCommand):
     examples: ClassVar = (
         ("test the mail server at port 2525 until nothing more can be covered", "palaver talk smtp --client 2525"),
         (
-            "start the server, too, and hold 20 sessions that can be repeated",
+            "start the server, and run 20 sessions that can be repeated",
             "palaver talk my.fan --target 'myserver --port {port}' -n 20 --seed 1",
         ),
-        ("test a client: be the server that it is told to connect to", "palaver talk smtp --server 2525 -v"),
+        ("test a client: play the server that it connects to", "palaver talk smtp --server 2525 -v"),
     )
 
     def parse_args(self, context: click.Context, arguments: list[str]) -> list[str]:
@@ -89,13 +86,17 @@ class _Talk(GroupedCommand):
     help="Play the client: connect to URI, such as tcp://localhost:2525, udp://localhost:53, unix:PATH or 2525.",
 )
 @click.option(
-    "--server", "servers", multiple=True, metavar="[NAME=]URI", help="Play the server: listen at URI; port 0 is any."
+    "--server",
+    "servers",
+    multiple=True,
+    metavar="[NAME=]URI",
+    help="Play the server: listen at URI; port 0 is any free port.",
 )
 @click.option(
     "--target",
     "command_line",
     metavar="COMMAND",
-    help="Start the system under test, and watch it; {port} stands for a free port, here and in --client or --server.",
+    help="Start and watch the system under test; {port} stands for a free port, here and in --client or --server.",
 )
 @click.option("-n", "--num-sessions", "count", type=click.IntRange(1), help="Stop after N sessions.", metavar="N")
 @click.option(
@@ -108,14 +109,14 @@ class _Talk(GroupedCommand):
 @click.option(
     "--until",
     type=click.Choice([each.value for each in Until]),
-    help="Stop when everything is covered, when nothing more is within reach (the default), "
+    help="Stop when everything is covered; when nothing more seems reachable (plateau, the default); "
     "or only at the limit of -n or --time.",
 )
-@count_option("-k", default=5, help="Cover k-paths: sequences of up to K symbols, each inside the one before.")
+@count_option("-k", default=5, help="Cover k-paths: sequences of up to N symbols, each inside the one before.")
 @click.option(
     "--goal",
-    type=click.Choice([each.value for each in CoverageGoal]),
-    default=CoverageGoal.ALL.value,
+    type=click.Choice(_GOALS),
+    default="all",
     show_default=True,
     help="Cover our own messages (inputs), states as well, or the peer's answers, too (all).",
 )
@@ -124,9 +125,9 @@ class _Talk(GroupedCommand):
     type=click.Choice(["gain", "paper"]),
     default="gain",
     show_default=True,
-    help="Choose targets by gain for cost, or at random as in the paper.",
+    help="Choose coverage targets by gain per cost, or at random as in the paper.",
 )
-@click.option("--unguided", is_flag=True, help="Choose messages at random.")
+@click.option("--unguided", is_flag=True, help="Choose messages at random, without coverage targets.")
 @click.option(
     "--coverage-file",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -139,7 +140,7 @@ class _Talk(GroupedCommand):
     "seed",
     type=int,
     metavar="SEED",
-    help="Repeat a run: the same seed and answers give the same messages.",
+    help="Repeat a run: the same seed and the same answers give the same messages.",
 )
 @seconds_option("--wait-for-server", default=1.0, help="Start of the server: retry a refused connection for SECONDS.")
 @seconds_option("--timeout", default=5.0, help="Connection, and first byte of a reply: wait SECONDS.")
@@ -150,12 +151,14 @@ class _Talk(GroupedCommand):
     metavar="SECONDS",
     help="End of a reply: after SECONDS of silence, one that could go on is complete; adapts to the peer unless given.",
 )
-@count_option("--max-messages", default=1000, help="End a session after N messages.")
+@count_option(
+    "--max-messages", default=1000, help="End a session after N messages; report a peer that sends more in a row."
+)
 @count_option("--max-message-bytes", default=1 << 20, help="Report a message of the peer that is longer than N bytes.")
 @size_options
 @budget_option(MESSAGE_STEP_BUDGET, "message")
 @search_options
-@click.option("-v", "--verbose", is_flag=True, help="Show every message and every plan.")
+@click.option("-v", "--verbose", is_flag=True, help="Show every message, plan and finding.")
 @click.option(
     "--console",
     type=click.Choice(["auto", "live", "plain", "none"]),
@@ -165,14 +168,20 @@ class _Talk(GroupedCommand):
 )
 @click.argument("program", nargs=-1, metavar="[COMMAND ARGS…]")
 def command(**options: Any) -> int:
-    """Test a server, a client or a program: hold sessions with it as SPEC says.
+    """Test a server, a client or a program: run sessions with it that follow SPEC.
 
     With --client palaver connects and plays the client, with --server it listens and plays the server; a COMMAND is
-    talked to through its standard input and output. SPEC is a file, or the name of a bundled spec (palaver specs).
+    started, and tested through its standard input and output. SPEC is a file, or the name of a bundled spec (see
+    palaver specs).
 
     Findings and a summary go to standard output. The exit code is 0 if every session passed, 1 if there are findings,
     and 2 if the command line or the spec is wrong.
     """
+    # Only here: who asks for help does not wait for the rest.
+    from palaver.campaign.talk import SetupError, TargetError, talk
+    from palaver.reporting.console import ConsoleReport
+    from palaver.session.findings import Verdict
+
     spec = load_spec(options)
     limits = SolvingLimits(options["max_nodes"], options["max_repetitions"], options["budget"], rates(options))
     try:

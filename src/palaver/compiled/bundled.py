@@ -11,17 +11,17 @@ _FOLDER = Path(palaver.__file__).parent / "specs"
 
 
 def bundled() -> Mapping[str, Path]:
-    """All of them, by name."""
+    """The bundled specs, by name."""
     return {path.stem: path for path in sorted(_FOLDER.glob("*.fan"))}
 
 
 def headline(path: Path) -> str:
-    """What a spec is about: its first line, which is a comment."""
+    """The first line of a spec, a comment that says what it is about."""
     with path.open(encoding="utf-8") as file:
         return file.readline().lstrip("# ").rstrip().rstrip(".")
 
 
 def spec_files(names: Iterable[str]) -> list[str]:
-    """The files that names stand for: a file of that name, or else the spec that comes with palaver."""
+    """Replace names of bundled specs by their files, unless there is a file of that name."""
     known = bundled()
     return [str(known[name]) if name in known and not Path(name).exists() else name for name in names]
