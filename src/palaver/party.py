@@ -262,11 +262,6 @@ class PartyNames(dict[str, type[Party]]):
         for name, mode in _BUILT_IN_PARTIES.items():
             self[name] = type(name, (BuiltInParty, base), {"mode": mode})
 
-    @property
-    def instances(self) -> dict[str, Party]:
-        """The objects that play parties of this spec now, by name."""
-        return self["FandangoParty"]._registry
-
     def play(self, instances: dict[str, Party], stage: PartyHost | None) -> None:
         """Let `instance` find these objects from now on, and add new ones to them. Sessions of a spec take turns so."""
         base = self._base

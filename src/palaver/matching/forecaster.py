@@ -68,6 +68,8 @@ class Forecaster:
     ) -> None:
         self.start = NonTerminal(start)
         self.dialogue = cut_at_messages(rules, start)
+        self.messages = self.dialogue.messages  # all message types, in the order of the spec
+        self.texts = self.dialogue.texts  # expressions of symbols made up for terminals between messages, of `StdOut`
         self.compiled = DialogueAutomaton(self.dialogue, bound, distinguish)
         self.positions = self.compiled.positions
         # The messages in which a bound may find its field; True if a state may be one.
@@ -76,16 +78,6 @@ class Forecaster:
         said = (move.symbol for move in self.messages)
         self.field_messages = frozenset(symbol for symbol in said if counted & reachable(symbol, children).keys())
         self.counts_states = any(symbol in self.positions.rules for symbol in counted)
-
-    @property
-    def messages(self) -> tuple[MessageType, ...]:
-        """All message types, in the order of the spec."""
-        return self.dialogue.messages
-
-    @property
-    def texts(self) -> Mapping[str, Expr]:
-        """The expressions of symbols made up for terminals between messages, which `StdOut` sends."""
-        return self.dialogue.texts
 
     def begin(self) -> Forecast:
         """The forecast before the first message."""

@@ -182,21 +182,13 @@ class Matcher:
         self._history = history
         self._prune = prune
         self._whole = compiled.whole
+        self.binary = compiled.tables.binary  # True if leaves are bytes
+        self._unit = compiled.tables.unit  # the number of parser positions per character
         self.source = source
         self._lengths: list[int] = []
         self._fast_path = compiled if is_fast and compiled.is_tried else None  # None: the Earley parser reads
         if not is_lazy and self._fast_path is not None:
             self._fast_path.forget()
-
-    @property
-    def binary(self) -> bool:
-        """True if leaves are bytes."""
-        return self._compiled.tables.binary
-
-    @property
-    def _unit(self) -> int:
-        """The number of parser positions per character."""
-        return self._compiled.tables.unit
 
     def prepare(self) -> None:
         """Compile now what would be compiled with the first message, for all matchers of this grammar."""
