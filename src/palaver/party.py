@@ -177,14 +177,9 @@ def _port_of(party: NetworkParty) -> int:
 
 
 def split_party_spec(uri: str) -> tuple[str | None, Protocol | str, str, int]:
-    """Split a party's address into name, protocol, host (or path) and port (0 if there is none).
-
-    A scheme without a name in the language stands for itself.
-
-    :raises PalaverError: it is not an address
-    """
+    """Split a party's address into name, protocol, host or path, and port or 0. :raises PalaverError: it is none"""
     name, scheme, place, port = parse_party_address(uri)
-    known = {protocol.value: protocol for protocol in Protocol}
+    known = {protocol.value: protocol for protocol in Protocol}  # other schemes stand for themselves
     return name, known.get(scheme.name, scheme.name), place, port
 
 

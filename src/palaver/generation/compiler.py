@@ -43,18 +43,14 @@ from palaver.trees.values import leaves_of
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """The input of a compiler.
-
-    `binary` makes all leaves bytes or bits; `most` limits unbounded repetition. `fields` are the symbols that may get
-    makers of their own in a run.
-    """
+    """The input of a compiler."""
 
     grammar: Grammar
     sizes: Mapping[str, int]
     code: SpecCode
-    binary: bool
-    most: int
-    fields: frozenset[str]
+    binary: bool  # all leaves are bytes or bits
+    most: int  # limits unbounded repetition
+    fields: frozenset[str]  # symbols that may get makers of their own in a run
 
 
 class MakerCompiler:

@@ -213,11 +213,7 @@ class Matcher:
         return self.source.length
 
     def feed(self, data: str | bytes) -> MatchProgress:
-        """Read a further piece.
-
-        :raises ValueError: the input has been told to be finished
-        :raises TypeError: a text is fed partly as str and partly as bytes
-        """
+        """Read a further piece. :raises ValueError: the end was told :raises TypeError: str and bytes are mixed"""
         if self._has_ended:
             raise ValueError("the end of the input has been told already")
         return self._read(self.source.take(data))

@@ -67,10 +67,6 @@ class Language:
         """The length of the longest word; None if there is no limit."""
         return self._lengths[1]
 
-    @property
-    def is_finite(self) -> bool:
-        return self.longest is not None
-
     @cached_property
     def automaton(self) -> Automaton:
         return Automaton(self.expression)

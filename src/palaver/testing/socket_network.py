@@ -12,10 +12,7 @@ from palaver.transport.event_loop import SelectorEventLoop
 
 
 class SocketNetwork(Scheduler):
-    """Sessions on one event loop. Each goes on whenever another one waits.
-
-    Who connects waits `connect_patience` seconds for somebody to listen, so it does not matter who starts first.
-    """
+    """Sessions on one event loop, in turns. Who connects waits `connect_patience` seconds for somebody to listen."""
 
     def __init__(self, *, connect_patience: float = 10.0) -> None:
         super().__init__()
