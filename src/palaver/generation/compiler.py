@@ -227,7 +227,7 @@ class MakerCompiler:
                 return [(self._leaf(expr),)]
             case Pattern(source):
                 chars = drawn_from(compile_pattern(source), binary=self._binary)
-                return None if not chars else [(self._text(char),) for char in chars]
+                return None if not chars else [(char.encode("latin-1") if self._binary else char,) for char in chars]
             case Ref(symbol, None):
                 pool = self._pool(symbol)
                 return None if pool is None else [(node,) for node in pool]
@@ -321,9 +321,6 @@ class MakerCompiler:
         if isinstance(expr, Bit) or isinstance(expr.value, bytes):
             return expr.value
         return expr.value.encode() if self._binary else expr.value
-
-    def _text(self, text: str) -> Leaf:
-        return text.encode("latin-1") if self._binary else text
 
     def _mutated_terminal(self, expr: Literal | Bit | Pattern, rule: str) -> Many:
         """A terminal with the mutations of the settings."""

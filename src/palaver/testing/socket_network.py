@@ -51,9 +51,6 @@ class SocketNetwork(Scheduler):
     def _pass_time(self, until: float | None) -> None:
         self._share(self._loop.wait(min(self._deadlines(until), default=None)))
 
-    def _poll(self) -> None:
-        self._share(self._loop.poll())
-
     def _share(self, inputs: Iterable[Input]) -> None:
         """Give every event loop the inputs of its links."""
         for event in inputs:
@@ -83,7 +80,7 @@ class SocketEventLoop:
             self._world._loop.carry_out([replace(action, link=self.prefix + action.link)])
 
     def poll(self) -> list[Input]:
-        self._world._poll()
+        self._world._share(self._world._loop.poll())
         taken, self.unseen = self.unseen, []
         return taken
 
