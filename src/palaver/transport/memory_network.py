@@ -59,10 +59,6 @@ def in_pieces(size: int, every: float = 0.0) -> Wire:
     return wire
 
 
-def _hold_nothing(link: str) -> bool:
-    return False
-
-
 @dataclass(eq=False, slots=True)
 class _Endpoint:
     """One end of a link."""
@@ -113,7 +109,7 @@ class MemoryNetwork(Scheduler):
         clock: ManualClock | None = None,
         *,
         wire: Wire = in_one_piece,
-        hold: Hold = _hold_nothing,
+        hold: Hold = lambda link: False,
         connect_patience: float = 10.0,
     ) -> None:
         super().__init__()

@@ -129,16 +129,13 @@ def _guide(argument: object) -> str | bytes | None:
     return argument if isinstance(argument, str | bytes) else None
 
 
-def _text_only(name: str) -> Method:
-    return _named(lambda self, *arguments, **named: getattr(self.to_string(), name)(*arguments, **named), name)
+def _only_in(conversion: str, name: str) -> Method:
+    """A method that only one type has; `conversion` reads a value as that type."""
 
+    def method(self: Forwarding, *arguments: Any, **named: Any) -> Any:
+        return getattr(getattr(self, conversion)(), name)(*arguments, **named)
 
-def _bytes_only(name: str) -> Method:
-    return _named(lambda self, *arguments, **named: getattr(self.to_bytes(), name)(*arguments, **named), name)
-
-
-def _int_only(name: str) -> Method:
-    return _named(lambda self, *arguments, **named: getattr(self.to_int(), name)(*arguments, **named), name)
+    return _named(method, name)
 
 
 def _named(method: Method, name: str) -> Method:
@@ -284,18 +281,18 @@ class Forwarding:
 
     # Methods that only one type has
 
-    casefold = _text_only("casefold")
-    format = _text_only("format")
-    format_map = _text_only("format_map")
-    isdecimal = _text_only("isdecimal")
-    isidentifier = _text_only("isidentifier")
-    isnumeric = _text_only("isnumeric")
-    isprintable = _text_only("isprintable")
-    hex = _bytes_only("hex")
-    as_integer_ratio = _int_only("as_integer_ratio")
-    bit_count = _int_only("bit_count")
-    bit_length = _int_only("bit_length")
-    conjugate = _int_only("conjugate")
+    casefold = _only_in("to_string", "casefold")
+    format = _only_in("to_string", "format")
+    format_map = _only_in("to_string", "format_map")
+    isdecimal = _only_in("to_string", "isdecimal")
+    isidentifier = _only_in("to_string", "isidentifier")
+    isnumeric = _only_in("to_string", "isnumeric")
+    isprintable = _only_in("to_string", "isprintable")
+    hex = _only_in("to_bytes", "hex")
+    as_integer_ratio = _only_in("to_int", "as_integer_ratio")
+    bit_count = _only_in("to_int", "bit_count")
+    bit_length = _only_in("to_int", "bit_length")
+    conjugate = _only_in("to_int", "conjugate")
 
     def __getattr__(self, name: str) -> NoReturn:
         """Raise for a name that does not exist, with a hint at a similar one."""
