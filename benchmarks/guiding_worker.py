@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import guiding_specs
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "navigation"))
-from guided import campaign, play
+from guided import campaign, setup_of
 
 from palaver.campaign.events import Event, PlanMade, SessionEnded, SessionStarted
 from palaver.campaign.run import Budget, Campaign, Until
@@ -187,7 +187,7 @@ def conversation(spec: str, messages: int, never: Sequence[str]) -> tuple[Sessio
 
     made.guidance.guided_strategy.belief.advance = advance  # type: ignore[method-assign]  # to see what is said
     made.run()
-    ours = play(SPECS[spec]())
+    ours = setup_of(SPECS[spec]())
     chance = random.Random(0)
     forecast = ours.forecaster.begin()
     moments: list[Moment] = []
@@ -206,7 +206,7 @@ def forecast(spec: str, never: Sequence[str]) -> dict[str, Any]:
     """What it costs to go on by a message and to know what may come next: in all, and around early and late ones."""
     _, moments = conversation(spec, LATE + AROUND, never)
     stopwatch = Stopwatch()
-    here = play(SPECS[spec]()).forecaster.begin()  # one that has prepared nothing yet
+    here = setup_of(SPECS[spec]()).forecaster.begin()  # one that has prepared nothing yet
     for some in _pieces(moments):
         stopwatch.calibrate()
         with stopwatch:

@@ -32,23 +32,23 @@ def palaver() -> dict[str, Callable[..., Any]]:
     from palaver.transport.driver import drive
     from palaver.transport.event_loop import SelectorEventLoop
 
-    patience = Timeouts(most_messages=MOST_MESSAGES)
-    plays: dict[tuple[str, int], SessionSetup] = {}
+    timeouts = Timeouts(max_messages=MOST_MESSAGES)
+    setups: dict[tuple[str, int], SessionSetup] = {}
 
-    def play_of(spec: str, port: int) -> SessionSetup:
-        if (spec, port) not in plays:
+    def setup_of(spec: str, port: int) -> SessionSetup:
+        if (spec, port) not in setups:
             uri = f"tcp://127.0.0.1:{port}"
             networks = {"Client": (uri, ConnectionMode.CONNECT), "Server": (uri, ConnectionMode.EXTERNAL)}
-            plays[spec, port] = SessionSetup(load(Path(spec)), RoleAssignment(networks))
-        return plays[spec, port]
+            setups[spec, port] = SessionSetup(load(Path(spec)), RoleAssignment(networks))
+        return setups[spec, port]
 
     def new_session(spec: str, port: int, seed: int, number: int) -> Session:
         stream = RandomSource(seed) / "session" / number
-        return Session(play_of(spec, port), RandomStrategy(stream / "player"), stream, patience)
+        return Session(setup_of(spec, port), RandomStrategy(stream / "player"), stream, timeouts)
 
     def talk(spec: str, port: int, sessions: int, seed: int) -> dict[str, Any]:
         """Have conversations with a server; how long they took, and what was said."""
-        play_of(spec, port)
+        setup_of(spec, port)
         gc.freeze()  # as the command does
         with SelectorEventLoop() as loop:
             finished: list[Session] = []

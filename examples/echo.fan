@@ -1,6 +1,6 @@
-# The smallest conversation: whatever is said comes back. `palaver talk -f echo.fan -v cat` has it with a program.
+# The smallest protocol: whatever is sent comes back. `palaver talk -f echo.fan -v cat` runs it with a program.
 #
-# In and Out are the standard input and output of the program, as it sees them: palaver says <ask>, the program <answer>.
+# In and Out are the standard input and output of the program, as it sees them: palaver sends <ask>, the program <answer>.
 
 <start>    ::= <exchange>{3}
 <exchange> ::= <In:ask> <Out:answer>

@@ -1,6 +1,6 @@
-# A mail drop, as a conversation: the client hands in letters, the server answers.
+# A mail drop, as a protocol: the client hands in letters, the server answers.
 #
-# <Client:hello> is a message that the client sends. The rules above the messages say who speaks when; a session is
+# <Client:hello> is a message that the client sends. The rules above the messages say who sends what when; a session is
 # one derivation of <start>. Constraints may span messages. `palaver fuzz -f mail.fan --party Client` makes one side only.
 
 <start>    ::= <Server:greeting> <Client:hello> <Server:welcome> <letters> <Client:quit> <Server:bye>
@@ -37,7 +37,7 @@ class Client(NetworkParty):
 
 
 class Server(NetworkParty):
-    """The program under test."""
+    """The system under test."""
 
     def __init__(self):
         super().__init__("tcp://localhost:8025", connection_mode=ConnectionMode.EXTERNAL)

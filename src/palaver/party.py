@@ -160,10 +160,7 @@ class NetworkParty(Party):
 
 
 def address_of(party: NetworkParty) -> Address:
-    """Return the address by `protocol_type`, `ip` and `port`, to which code of the spec may have assigned anything.
-
-    :raises PalaverError: the port is not a port
-    """
+    """Return the address; code of the spec may have assigned anything to its parts. :raises PalaverError: no port"""
     protocol = party.protocol_type
     scheme = scheme_named(protocol.value if isinstance(protocol, Protocol) else protocol)
     return scheme.address(party.ip, _port_of(party) if scheme.has_port else 0)
@@ -191,50 +188,25 @@ def split_party_spec(uri: str) -> tuple[str | None, Protocol | str, str, int]:
     return name, known.get(scheme.name, scheme.name), place, port
 
 
-class _BuiltInParty(Party):
-    """A party that palaver itself plays."""
+# The parties that palaver itself plays: standard input and output of the program under test, our own, and timers.
+_BUILT_IN_PARTIES = {
+    "In": ConnectionMode.CONNECT,
+    "Out": ConnectionMode.EXTERNAL,
+    "StdIn": ConnectionMode.EXTERNAL,
+    "StdOut": ConnectionMode.CONNECT,
+    "TimerControl": ConnectionMode.CONNECT,
+    "TimerEvent": ConnectionMode.EXTERNAL,
+}
+
+
+class BuiltInParty(Party):
+    """A party that palaver itself plays. `close_post_transmit` of `In` closes the input after a message."""
 
     mode: ClassVar[ConnectionMode]
+    close_post_transmit = False
 
     def __init__(self) -> None:
         super().__init__(connection_mode=self.mode)
-
-
-class In(_BuiltInParty):
-    """Writes to the standard input of the program under test."""
-
-    mode = ConnectionMode.CONNECT
-    close_post_transmit = False
-
-
-class Out(_BuiltInParty):
-    """Speaks by the standard output of the program under test."""
-
-    mode = ConnectionMode.EXTERNAL
-
-
-class StdIn(_BuiltInParty):
-    """Speaks by our own standard input."""
-
-    mode = ConnectionMode.EXTERNAL
-
-
-class StdOut(_BuiltInParty):
-    """Receives by our own standard output."""
-
-    mode = ConnectionMode.CONNECT
-
-
-class TimerControl(_BuiltInParty):
-    """Starts and cancels timers."""
-
-    mode = ConnectionMode.CONNECT
-
-
-class TimerEvent(_BuiltInParty):
-    """Tells that a timer has expired."""
-
-    mode = ConnectionMode.EXTERNAL
 
 
 class PartyIo:
@@ -286,8 +258,9 @@ class PartyNames(dict[str, type[Party]]):
         super().__init__(FandangoParty=base, Party=base)
         self.io = type("FandangoIO", (PartyIo,), {"_base": base})
         base.io_instance = self.io()
-        for kind in (NetworkParty, In, Out, StdIn, StdOut, TimerControl, TimerEvent):
-            self[kind.__name__] = type(kind.__name__, (kind, base), {})
+        self["NetworkParty"] = type("NetworkParty", (NetworkParty, base), {})
+        for name, mode in _BUILT_IN_PARTIES.items():
+            self[name] = type(name, (BuiltInParty, base), {"mode": mode})
 
     @property
     def instances(self) -> dict[str, Party]:

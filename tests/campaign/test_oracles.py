@@ -53,7 +53,7 @@ def test_an_oracle_may_end_the_session() -> None:
     assert len(ended) == 3
     assert all(sum(not message.is_ours for message in event.messages) <= 1 for event in ended)
     assert any(event.verdict is Verdict.FAIL for event in ended)
-    assert made.findings[0].conversation[-1].symbol == "<answer>"
+    assert made.findings[0].messages[-1].symbol == "<answer>"
 
 
 def test_oracles_see_every_event() -> None:

@@ -37,9 +37,10 @@ def coverage_of(spec: library.Spec, *messages: str) -> dict[str, Any]:
         node = spec.read_as(move.symbol, text)
         assert node is not None
         after = forecast.after(move, node)
-        views.note(forecast.hypotheses[0].future, move, node, after.hypotheses[0].future)
+        views.note_message(move, node)
+        views.note_transition(forecast.hypotheses[0].future, move, after.hypotheses[0].future)
         forecast = after
-    return {"views": views.as_data()}
+    return {"format": "palaver coverage 1", "views": views.as_data()}
 
 
 def test_an_example_is_drawn_as_one_would_draw_it(palaver: Any) -> None:
@@ -157,9 +158,9 @@ def test_what_others_said_to_each_other_is_left_out_where_nobody_could_have_hear
 @pytest.mark.parametrize(
     "content, complaint",
     [
-        ("{", "coverage.json is not a coverage file, or only a part of one"),
-        ("[]", "coverage.json is not a coverage file: palaver talk --coverage-file writes one"),
-        ('{"views": {}}', "coverage.json: the coverage file is damaged: it is not in the form that palaver writes"),
+        ("{", "coverage.json is not a coverage file: it is not JSON"),
+        ("[]", "coverage.json is not a coverage file of this version of palaver"),
+        ('{"format": "palaver coverage 1", "views": {}}', "the coverage file coverage.json is damaged"),
     ],
 )
 def test_what_is_no_coverage_file_is_refused(palaver: Any, content: str, complaint: str) -> None:
@@ -172,7 +173,7 @@ def test_what_is_no_coverage_file_is_refused(palaver: Any, content: str, complai
 def test_a_coverage_file_that_is_missing_is_named(palaver: Any) -> None:
     outcome = palaver("graph", MAIL, "--coverage-file", "missing.json")
     assert outcome.code == 2
-    assert "cannot read missing.json: No such file or directory" in outcome.said
+    assert "cannot read the coverage file missing.json: No such file or directory" in outcome.said
 
 
 def test_the_coverage_of_another_spec_is_refused(palaver: Any) -> None:

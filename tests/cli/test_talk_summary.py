@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from guided import campaign, play
+from guided import campaign, setup_of
 
 import golden
 from palaver.campaign.campaign_limits import WAITING_EVENT_EVERY
@@ -95,7 +95,7 @@ def test_every_line_about_a_plan(capsys: Any) -> None:
 def test_there_is_a_line_for_each_goal_and_one_for_plain_views(concluded: Any) -> None:
     run = campaign(SPEC, 1, k=3)
     lines, _ = concluded(run)
-    goals = GoalMembership(KPaths(play(SPEC).spec.grammar, 3), run.guidance.dialogue, ["Client"])
+    goals = GoalMembership(KPaths(setup_of(SPEC).spec.grammar, 3), run.guidance.dialogue, ["Client"])
     inputs, states, everything = (goals.count(goal) for goal in CoverageGoal)
     progress = run.progress
     assert lines == [
@@ -171,7 +171,7 @@ def test_a_coverage_file_of_an_earlier_version_of_the_spec_still_counts(palaver:
 @pytest.mark.parametrize("ours", [["Client"], ["Server"]])
 def test_goals_are_counted_without_making_their_paths(k: int, ours: list[str]) -> None:
     nested = SPEC.replace('"ask " <what>', '"ask " <what> <more>?') + '<more> ::= "," <what> <more>?\n'
-    client = play(nested)
+    client = setup_of(nested)
     paths = KPaths(client.spec.grammar, k)
     goals = GoalMembership(paths, client.forecaster.dialogue, ours)
     for goal in CoverageGoal:

@@ -14,7 +14,7 @@ from palaver.namespace import _reference_names
 from palaver.party import PartyNames
 from palaver.spec.setting_statements import NODE_TYPES, SETTING_KEYS
 
-COMMANDS = ["check", "fuzz", "parse", "convert"]
+COMMANDS = ["check", "fuzz", "parse", "convert", "graph", "talk"]
 LANGUAGE = (ROOT / "docs" / "language.md").read_text(encoding="utf-8")
 
 
@@ -101,3 +101,23 @@ def test_every_exported_name_is_described() -> None:
     text = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
     for name in palaver.__all__:
         assert re.search(rf"`(palaver\.)?{name}\b", text), name
+
+
+def test_new_names_exist() -> None:
+    """Every new module and name in the tables of `docs/renames.md` is where the page says."""
+    text = (ROOT / "docs" / "renames.md").read_text(encoding="utf-8").partition("\n## Attributes")[0]
+    rows = re.findall(r"^\| `\S+` \| (.+) \|$", text, re.MULTILINE)
+    assert rows
+    for name in re.findall(r"`([^`]+)`", " ".join(rows)):
+        module, *names = name.split(".")
+        found: object = import_module(f"palaver.{module.replace('/', '.')}")
+        for each in names:
+            found = getattr(found, each)
+
+
+def test_modules_and_types_of_the_glossary_exist() -> None:
+    rows = [line.split("|") for line in (ROOT / "docs" / "glossary.md").read_text().splitlines() if "| **" in line]
+    assert rows
+    for module, name in re.findall(r"`([a-z_]+(?:/[a-z_]+)?)`(?:: `(\w+)`)?", " ".join(row[-2] for row in rows)):
+        found = import_module(f"palaver.{module.replace('/', '.')}")
+        assert not name or hasattr(found, name), f"{module}: {name}"

@@ -13,7 +13,7 @@ from naive_dialogue import NUMBER, NUMBERS, History, NaiveDialogue, all_trees, i
 from random_dialogues import STATES, RandomDialogue, number_in
 
 from cost import lines_run
-from palaver.matching.forecaster import MAX_HYPOTHESES, Forecast, Forecaster, MessageType, Prediction
+from palaver.matching.forecaster import MAX_HYPOTHESES, Forecast, Forecaster, MessageType
 from palaver.source import Source
 from palaver.spec.ast import (
     Expr,
@@ -157,23 +157,6 @@ def test_partial_trees_are_beginnings_of_derivations(seed: int) -> None:
     for _, forecast in all_forecasts(Forecaster(rules, "<start>", bound=number_in).begin(), 3):
         for hypothesis in forecast.hypotheses:
             assert is_derivation(hypothesis.tree(), rules), outline(hypothesis.tree())
-            for prediction in hypothesis.predictions():
-                message = Node(NonTerminal(prediction.symbol), ("?",), (), Parties(prediction.sender, None))
-                tree = added(prediction.tree, prediction.hook, message)
-                assert is_derivation(tree, rules), outline(tree)
-
-
-def added(tree: Node, hook: tuple[int, ...], message: Node) -> Node:
-    """The tree with a message at the hook, which is the next child of the innermost open node."""
-    spine = [tree]
-    for step in hook[:-1]:
-        below = spine[-1].children[step]
-        assert isinstance(below, OpenNode)
-        spine.append(below)
-    assert len(spine[-1].children) == hook[-1]
-    for node, step in zip(reversed(spine), reversed(hook), strict=True):
-        message = node._replace(children=(*node.children[:step], message))
-    return message
 
 
 @given(SEEDS)
@@ -356,17 +339,6 @@ def test_an_earlier_alternative_is_preferred() -> None:
 
 
 # --- Trees ------------------------------------------------------------------------------------------------------------
-
-
-def test_a_prediction_has_a_tree_and_a_place_in_it() -> None:
-    forecast = after("<start> ::= <s> <S:C:c>\n<s> ::= <C:a> <t>? \n<t> ::= <C:S:b>", "a")
-    (hypothesis,) = forecast.hypotheses
-    found = [(outline(tree), *rest) for tree, *rest in hypothesis.predictions()]
-    assert found == [
-        ("start(s(a)", (1,), "S", "C", "<c>"),
-        ("start(s(a t(", (0, 1, 0), "C", "S", "<b>"),
-    ]
-    assert isinstance(hypothesis.predictions()[0], Prediction)
 
 
 def test_a_hypothesis_has_the_nodes_that_the_latest_message_completed() -> None:

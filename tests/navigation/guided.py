@@ -19,7 +19,7 @@ from palaver.transport.memory_network import MemoryNetwork, Wire, in_one_piece
 ADDRESS = "tcp://127.0.0.1:2525"
 
 
-def play(spec: str, *, as_client: bool = True) -> SessionSetup:
+def setup_of(spec: str, *, as_client: bool = True) -> SessionSetup:
     """One side of a spec whose parties are Client and Server."""
     sides = {"Client": ConnectionMode.CONNECT, "Server": ConnectionMode.OPEN}
     ours = "Client" if as_client else "Server"
@@ -28,7 +28,7 @@ def play(spec: str, *, as_client: bool = True) -> SessionSetup:
 
 
 def guidance(spec: str, seed: int = 0, **options: object) -> Guidance:
-    return Guidance(play(spec), RandomSource(seed), **options)  # type: ignore[arg-type]  # as the test has it
+    return Guidance(setup_of(spec), RandomSource(seed), **options)  # type: ignore[arg-type]  # as the test has it
 
 
 def campaign(
@@ -47,12 +47,12 @@ def campaign(
 ) -> Campaign:
     """A run that was not begun. The other side is played by the same spec, or an `other` one, which knows less."""
     world = MemoryNetwork(wire=wire)
-    ours, theirs = play(spec), play(other or spec, as_client=False)
+    ours, theirs = setup_of(spec), setup_of(other or spec, as_client=False)
     chance = RandomSource(seed)
     guided = Guidance(ours, chance, k=k, goal=goal, follows_the_paper=follows_the_paper)
-    patience = Timeouts()
+    timeouts = Timeouts()
     limits = budget or Budget()
-    run = Campaign(ours, guided, seed, patience, limits, world.loop(), is_guided=is_guided, plans=plans)
+    run = Campaign(ours, guided, seed, timeouts, limits, world.loop(), is_guided=is_guided, plans=plans)
     count = 0
 
     def appear(event: Event) -> None:
@@ -61,7 +61,7 @@ def campaign(
             return
         count += 1
         stream = chance / "other" / count
-        world.add(Session(theirs, answering(stream / "player"), stream, patience)).step()
+        world.add(Session(theirs, answering(stream / "player"), stream, timeouts)).step()
 
     return run.attach(appear)
 

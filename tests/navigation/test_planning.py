@@ -8,14 +8,12 @@ import pytest
 from guided import guidance
 from test_guided_strategy import LADDER, LOGIN, QUESTIONS, RUNGS
 
-from palaver.navigation.a_star import SESSION_END, PlanningContext
-from palaver.navigation.coverage_targets import CoverageTarget, TargetSelector
 from palaver.navigation.dialogue_map import Edge, MapNode
 from palaver.navigation.guidance import Guidance
 from palaver.navigation.navigation_limits import MAX_DRAWS_OF_TARGET, PATIENCE
-from palaver.navigation.navigator import TargetNavigator
+from palaver.navigation.navigator import CoverageTarget, TargetNavigator, TargetSelector
 from palaver.navigation.peer_model import PeerModel
-from palaver.navigation.route_planner import RoutePlan
+from palaver.navigation.route_planner import SESSION_END, PlanningContext, RoutePlan
 from palaver.random_source import RandomSource
 
 

@@ -34,13 +34,18 @@ class DrivenSession:
     """A session with the world played by the test."""
 
     def __init__(
-        self, text: str = ECHO, casting: RoleAssignment = CLIENT, link: str = "Client", seed: int = 1, **patience: float
+        self,
+        text: str = ECHO,
+        assignment: RoleAssignment = CLIENT,
+        link: str = "Client",
+        seed: int = 1,
+        **timeouts: float,
     ) -> None:
         self.link = link
         self.spec = palaver.loads(text)
         chance = RandomSource(seed)
-        settings = Timeouts(**patience)  # type: ignore[arg-type]
-        self.session = Session(SessionSetup(self.spec, casting), RandomStrategy(chance / "player"), chance, settings)
+        settings = Timeouts(**timeouts)  # type: ignore[arg-type]
+        self.session = Session(SessionSetup(self.spec, assignment), RandomStrategy(chance / "player"), chance, settings)
         self.now = 0.0
         self.actions: list[Action] = []
         self.do(TimePassed(0.0))

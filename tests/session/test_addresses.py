@@ -55,19 +55,19 @@ class Server(NetworkParty):
 """
 
 
-def cast(**networks: tuple[str, ConnectionMode]) -> Roles:
+def roles_of(**networks: tuple[str, ConnectionMode]) -> Roles:
     return Roles(palaver.loads(SPEC), RoleAssignment(networks))
 
 
 def test_the_command_line_moves_a_party_that_stays_what_the_spec_made_it() -> None:
-    client: Any = cast(Client=("Client=unix:/a=b", ConnectionMode.CONNECT)).parties["Client"]
+    client: Any = roles_of(Client=("Client=unix:/a=b", ConnectionMode.CONNECT)).parties["Client"]
     assert client.has_been_made_by_the_spec
     assert client.is_started
     assert (client.party_name, client.ip) == ("Client", "/a=b")
 
 
 def test_a_party_played_by_the_peer_has_no_link() -> None:
-    chosen = cast(Client=("5", ConnectionMode.EXTERNAL), Server=("tls:5", ConnectionMode.OPEN))
+    chosen = roles_of(Client=("5", ConnectionMode.EXTERNAL), Server=("tls:5", ConnectionMode.OPEN))
     client, server = chosen.parties["Client"], chosen.parties["Server"]
     assert not client.is_started
     assert chosen.link(client) is None

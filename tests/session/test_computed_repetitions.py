@@ -103,10 +103,10 @@ def test_a_repetition_can_come_together_with_the_message_it_counts_by() -> None:
     assert driven.session.verdict is Verdict.PASS
 
 
-@pytest.mark.parametrize("casting, link", [(CLIENT, "Client"), (SERVER, "Server")])
-def test_messages_of_other_sessions_do_not_count(casting: object, link: str) -> None:
+@pytest.mark.parametrize("assignment, link", [(CLIENT, "Client"), (SERVER, "Server")])
+def test_messages_of_other_sessions_do_not_count(assignment: object, link: str) -> None:
     text = order().replace("<round>{3}", "<Client:items> <round>")
-    driven = DrivenSession(text, casting, link).open()  # type: ignore[arg-type]
+    driven = DrivenSession(text, assignment, link).open()  # type: ignore[arg-type]
     driven.talk()
     if link == "Server":
         driven.hear(b"HAVE x\n")

@@ -25,9 +25,9 @@ def hear_and_answer(driven: DrivenSession) -> None:
 @pytest.mark.parametrize("side", ["client", "server"])
 def test_message_1000_costs_what_message_10_costs(side: str) -> None:
     if side == "client":
-        driven, exchange = DrivenSession(LONG, most_messages=2000).open(), ask_and_hear
+        driven, exchange = DrivenSession(LONG, max_messages=2000).open(), ask_and_hear
     else:
-        driven, exchange = DrivenSession(LONG, SERVER, link="Server", most_messages=2000).open(), hear_and_answer
+        driven, exchange = DrivenSession(LONG, SERVER, link="Server", max_messages=2000).open(), hear_and_answer
     costs = {EARLY: 0, LATE: 0}
     while not driven.session.is_over:
         said = len(driven.session.said)

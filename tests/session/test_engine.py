@@ -30,7 +30,7 @@ def test_a_session_goes_to_its_end() -> None:
 
 
 def test_the_server_of_the_same_spec_answers_as_the_constraint_requires() -> None:
-    driven = DrivenSession(casting=SERVER, link="Server").open()
+    driven = DrivenSession(assignment=SERVER, link="Server").open()
     driven.hear(b"ASK hello\n")
     assert driven.talk() == b"SAY hello\n"
     driven.hear(b"QUIT\n")
@@ -181,7 +181,7 @@ def test_a_reset_in_the_middle_of_a_message_is_one_finding() -> None:
 
 
 def test_a_peer_that_sends_no_more_may_still_be_answered() -> None:
-    driven = DrivenSession(casting=SERVER, link="Server").open()
+    driven = DrivenSession(assignment=SERVER, link="Server").open()
     driven.hear(b"ASK hello\n")
     assert driven.talk() == b"SAY hello\n"
     driven.hear(b"QUIT\n")
@@ -193,7 +193,7 @@ def test_a_peer_that_sends_no_more_may_still_be_answered() -> None:
 def test_a_peer_that_never_lets_us_send_is_a_finding() -> None:
     text = "<start> ::= <Client:go> <Server:line>* <Server:end>\n"
     text += "<go> ::= 'GO\\n'\n<line> ::= 'x\\n'\n<end> ::= '.\\n'\n"
-    driven = DrivenSession(text, most_messages=100).open()
+    driven = DrivenSession(text, max_messages=100).open()
     driven.talk()
     driven.hear(b"x\n" * 1000)
     assert driven.kinds == [FindingKind.LIMIT]

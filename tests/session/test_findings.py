@@ -30,8 +30,8 @@ where str(<word>) != "nonsense"
 PROGRAM = TALK.replace("Client:", "In:").replace("Server:", "Out:") + "set_program_command('echo')\n"
 
 
-def asked(text: str = TALK, **patience: Any) -> DrivenSession:
-    driven = DrivenSession(text, **patience).open()
+def asked(text: str = TALK, **timeouts: Any) -> DrivenSession:
+    driven = DrivenSession(text, **timeouts).open()
     assert driven.talk() == b"ASK\n"
     return driven
 
@@ -184,7 +184,7 @@ def test_each_kind_of_finding_is_shown_here() -> None:
 def test_a_finding_of_an_oracle_is_shown_alike(title: str, severity: Severity) -> None:
     (finding,) = silent().session.findings
     text = "Server took 1.500 s to send <answer>, more than 1 s"
-    finding = Finding(FindingKind.ORACLE, 1.5, text, "Server", conversation=finding.conversation, severity=severity)
+    finding = Finding(FindingKind.ORACLE, 1.5, text, "Server", messages=finding.messages, severity=severity)
     golden.check_case(FINDINGS, title, replace(finding, number=2, session=7).show())
 
 
@@ -222,7 +222,7 @@ def test_the_middle_of_a_long_session_is_left_out() -> None:
     lines = finding.show().splitlines()
     assert lines[21] == "  … 10 messages …"
     assert len(lines) == 1 + 20 + 1 + 20 + 2
-    assert len(finding.conversation) == 50
+    assert len(finding.messages) == 50
 
 
 def test_findings_are_the_same_whatever_the_values_in_them_are() -> None:

@@ -77,7 +77,7 @@ def test_a_program_that_is_ended_by_a_signal_has_crashed(when: str) -> None:
     (finding,) = session.findings
     assert (finding.kind, finding.party) == (FindingKind.CRASH, "Out")
     assert "killed by signal 9" in finding.message
-    assert len(finding.conversation) == (5 if when == "quit" else 1)
+    assert len(finding.messages) == (5 if when == "quit" else 1)
 
 
 def test_a_program_that_fails_too_early_is_reported_with_its_exit_code() -> None:

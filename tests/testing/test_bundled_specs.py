@@ -46,7 +46,7 @@ def loaded(name: str) -> Spec:
     return palaver.load(ROOT / name)
 
 
-def talked(name: str, world: MemoryNetwork | SocketNetwork, seed: int, patience: Timeouts | None = None) -> SessionPair:
+def talked(name: str, world: MemoryNetwork | SocketNetwork, seed: int, timeouts: Timeouts | None = None) -> SessionPair:
     """Parties beside these two have classes that know which side they are on."""
     spec = loaded(name)
     pairs = {"Client": "Server"} if {"Client", "Server"} <= {*spec.analysis.parties} else None
@@ -54,7 +54,7 @@ def talked(name: str, world: MemoryNetwork | SocketNetwork, seed: int, patience:
     other = loaded(name) if name in LIBRARIES else None
     with patch_sockets(world) if name in LIBRARIES else nullcontext():
         address = f"{scheme}://127.0.0.1:0"
-        return run_pair(spec, other, pairs=pairs, world=world, address=address, seed=seed, patience=patience)
+        return run_pair(spec, other, pairs=pairs, world=world, address=address, seed=seed, timeouts=timeouts)
 
 
 def check(pair: SessionPair) -> None:

@@ -67,7 +67,7 @@ def check(pair: SessionPair) -> None:
 @given(wire=wires(), seed=st.integers(0, 1000))
 @settings(max_examples=12, deadline=None)
 def test_two_sessions_of_one_spec_talk_to_the_end(name: str, wire: Wire, seed: int) -> None:
-    check(run_pair(palaver.loads(SPECS[name]), world=MemoryNetwork(wire=wire), seed=seed, patience=CALM))
+    check(run_pair(palaver.loads(SPECS[name]), world=MemoryNetwork(wire=wire), seed=seed, timeouts=CALM))
 
 
 @given(text=dialogues(), wire=wires(), seed=st.integers(0, 1000))
@@ -77,14 +77,14 @@ def test_two_sessions_of_any_clear_spec_talk_to_the_end(text: str, wire: Wire, s
     pairs = {"Client": "Server"}
     if len(spec.analysis.parties) < 2:
         return
-    check(run_pair(spec, world=MemoryNetwork(wire=wire), seed=seed, patience=CALM, pairs=pairs))
+    check(run_pair(spec, world=MemoryNetwork(wire=wire), seed=seed, timeouts=CALM, pairs=pairs))
 
 
 @given(wire=wires(), seed=st.integers(0, 1000))
 @settings(max_examples=15, deadline=None)
 def test_one_connection_overtakes_another(wire: Wire, seed: int) -> None:
     pairs = {"Control": "Commands", "Drain": "Store"}
-    check(run_pair(palaver.loads(FILES), pairs=pairs, world=MemoryNetwork(wire=wire), seed=seed, patience=CALM))
+    check(run_pair(palaver.loads(FILES), pairs=pairs, world=MemoryNetwork(wire=wire), seed=seed, timeouts=CALM))
 
 
 def test_the_same_seed_gives_the_same_session() -> None:
@@ -132,7 +132,7 @@ def test_a_race_has_only_legal_outcomes(race: str, caller: str) -> None:
     for client, server in product(moments(4), repeat=2):
         looks = {"Client": iter(client), "Server": iter(server)}
         world = MemoryNetwork(hold=lambda link, looks=looks: next(looks[link], False))  # type: ignore[misc]
-        pair = run_pair(spec, pairs=pairs, world=world, patience=CALM)
+        pair = run_pair(spec, pairs=pairs, world=world, timeouts=CALM)
         check(pair)
         outcomes.add(tuple(said.symbol for said in pair.caller.said))
     assert len(outcomes) >= 2
@@ -173,7 +173,7 @@ def test_two_connections_over_sockets() -> None:
 
 
 def test_a_slow_wire_is_no_finding() -> None:
-    patience = Timeouts(timeout=30.0, patience=0.3)
+    timeouts = Timeouts(timeout=30.0, patience=0.3)
     check(
-        run_pair(palaver.loads(SPECS["mail"]), world=MemoryNetwork(wire=in_pieces(1, 0.2)), seed=1, patience=patience)
+        run_pair(palaver.loads(SPECS["mail"]), world=MemoryNetwork(wire=in_pieces(1, 0.2)), seed=1, timeouts=timeouts)
     )

@@ -14,155 +14,134 @@ from palaver.session.findings import Finding, SessionMessage, Verdict
 
 
 @dataclass(frozen=True, slots=True)
-class CampaignStarted:
+class _Event:
+    at: float
+    session: int
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignStarted(_Event):
     """The first event: everything that is needed to repeat the campaign."""
 
-    at: float
     seed: int
     files: tuple[str, ...]  # the spec's
     parties: tuple[str, ...]  # those that palaver plays
     versions: tuple[tuple[str, str], ...]  # of palaver, Python and the platform
-    session: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class SessionStarted:
-    at: float
-    session: int
+class SessionStarted(_Event):
+    """A session begins."""
+
     is_guided: bool
 
 
 @dataclass(frozen=True, slots=True)
-class PortBound:
+class PortBound(_Event):
     """A party listens at a port that was left to the system."""
 
-    at: float
-    session: int
     party: str
     port: int
 
 
 @dataclass(frozen=True, slots=True)
-class MessageSent:
-    at: float
-    session: int
+class MessageSent(_Event):
+    """A message of a party that palaver plays."""
+
     message: SessionMessage
 
 
 @dataclass(frozen=True, slots=True)
-class MessageReceived:
-    at: float
-    session: int
+class MessageReceived(_Event):
+    """A message of the peer."""
+
     message: SessionMessage
 
 
 @dataclass(frozen=True, slots=True)
-class PlanMade:
+class PlanMade(_Event):
     """A step of the guidance: a plan, its next message, or the reason for a new plan. Only if plans are asked for."""
 
-    at: float
-    session: int
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class CoverageChanged:
+class CoverageChanged(_Event):
     """More k-paths of the goal are covered."""
 
-    at: float
-    session: int
     covered: int
     total: int
 
 
 @dataclass(frozen=True, slots=True)
-class InputHandled:
+class InputHandled(_Event):
     """The transport reported something to the session. Only if the campaign is traced."""
 
-    at: float
-    session: int
     input: Input
 
 
 @dataclass(frozen=True, slots=True)
-class ActionTaken:
+class ActionTaken(_Event):
     """The session asked the transport for something. Only if the campaign is traced."""
 
-    at: float
-    session: int
     action: Action
 
 
 @dataclass(frozen=True, slots=True)
-class FindingReported:
+class FindingReported(_Event):
     """Something was wrong; `finding` has its number and the number of its session."""
 
-    at: float
-    session: int
     finding: Finding
 
 
 @dataclass(frozen=True, slots=True)
-class SessionEnded:
-    at: float
-    session: int
+class SessionEnded(_Event):
+    """A session has ended."""
+
     verdict: Verdict
     messages: tuple[SessionMessage, ...] = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
-class TargetStarted:
+class TargetStarted(_Event):
     """The system under test was started, for the first time or again."""
 
-    at: float
-    session: int
     command: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class TargetOutput:
+class TargetOutput(_Event):
     """The system under test wrote to its standard output or standard error."""
 
-    at: float
-    session: int
     data: bytes
 
 
 @dataclass(frozen=True, slots=True)
-class TargetEnded:
+class TargetEnded(_Event):
     """The system under test ended by itself; a negative exit code is the number of a signal."""
 
-    at: float
-    session: int
     exit_code: int
 
 
 @dataclass(frozen=True, slots=True)
-class PhaseChanged:
+class PhaseChanged(_Event):
     """The campaign goes on in another way: with more patience, or unguided."""
 
-    at: float
     text: str
-    session: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class StillWaiting:
+class StillWaiting(_Event):
     """Nothing has happened for a while."""
 
-    at: float
-    session: int
-
 
 @dataclass(frozen=True, slots=True)
-class CampaignEnded:
+class CampaignEnded(_Event):
     """The last event."""
 
-    at: float
     reason: str
     verdict: Verdict
     sessions: int
-    session: int = 0
 
 
 Event: TypeAlias = (

@@ -73,10 +73,10 @@ class Campaign:
 
     def __init__(
         self,
-        play: SessionSetup,
+        setup: SessionSetup,
         guidance: Guidance,
         seed: int,
-        patience: Timeouts,
+        timeouts: Timeouts,
         budget: Budget,
         carrier: EventLoop,
         *,
@@ -101,13 +101,13 @@ class Campaign:
         self._readers: list[Reader] = []
         self._plans: list[str] = []
         if plans:
-            guidance.guided_strategy.explain = self._plans.append
+            guidance.guided_strategy.explanations = self._plans
         self._has_trace = trace
         self._files = files
         self._at_end = at_end
-        self._play = play
+        self._setup = setup
         self._chance = RandomSource(seed)
-        self._patience = patience
+        self._timeouts = timeouts
         self._stop_rule = StopRule(budget, guidance)
         self._began = self._clock.now()
         self._ended: float | None = None
@@ -185,7 +185,7 @@ class Campaign:
             events.close()
             self._ended = self._clock.now()
             self._at_end()
-            last = CampaignEnded(self._ended, progress.ended, self.verdict, progress.sessions)
+            last = CampaignEnded(self._ended, 0, progress.ended, self.verdict, progress.sessions)
             if progress.ended:
                 self._emit(last)
         yield last
@@ -211,7 +211,7 @@ class Campaign:
             yield from self._run_session()
             progress.ended, note = self._stop_rule.check(progress, self.seconds)
             if note:
-                yield PhaseChanged(self._clock.now(), note)
+                yield PhaseChanged(self._clock.now(), 0, note)
 
     def _start_event(self) -> CampaignStarted:
         from importlib.metadata import PackageNotFoundError, version
@@ -221,13 +221,13 @@ class Campaign:
         except PackageNotFoundError:  # used from its source, not installed
             own = "unknown"
         versions = (("palaver", own), ("Python", platform.python_version()), ("platform", platform.platform()))
-        return CampaignStarted(self._clock.now(), self.seed, self._files, tuple(self._play.ours), versions)
+        return CampaignStarted(self._clock.now(), 0, self.seed, self._files, tuple(self._setup.ours), versions)
 
     def _run_session(self) -> Iterator[Event]:
         progress = self.progress
         stream = self._chance / "session" / progress.sessions
         number = progress.sessions + 1
-        session = self._session = Session(self._play, self._strategy, stream, self._patience)
+        session = self._session = Session(self._setup, self._strategy, stream, self._timeouts)
         self._found, self._seen = [], 0
         yield SessionStarted(self._clock.now(), number, progress.phase is Phase.GUIDED)
         if self._target is not None:
@@ -326,7 +326,7 @@ class Campaign:
         """An oracle's finding; it may end the session."""
         session, at = self._session, self._clock.now()
         said = () if session is None else tuple(session.said)
-        finding = Finding(FindingKind.ORACLE, at, seen.text, seen.party, conversation=said, severity=seen.severity)
+        finding = Finding(FindingKind.ORACLE, at, seen.text, seen.party, messages=said, severity=seen.severity)
         self._found.append(finding)
         if seen.ends_session and session is not None and not session.is_over:
             self._event_loop.carry_out(session.abandon())

@@ -65,12 +65,12 @@ class TargetExit:
         lines = self.output.decode("utf-8", "replace").splitlines()
         return "\n".join(lines[-MAX_OUTPUT_LINES_SHOWN:])
 
-    def finding(self, party: str, conversation: Sequence[SessionMessage]) -> Finding:
+    def finding(self, party: str, messages: Sequence[SessionMessage]) -> Finding:
         """The crash, after what was said before."""
         message = f"the system under test {self.how}"
         if self.last_output:
             message += "; its last output:\n" + "\n".join(f"  | {line}" for line in self.last_output.splitlines())
-        return Finding(FindingKind.CRASH, self.at, message, party=party, conversation=tuple(conversation))
+        return Finding(FindingKind.CRASH, self.at, message, party=party, messages=tuple(messages))
 
 
 def command_of(text: str, port: int) -> tuple[str, ...]:

@@ -81,18 +81,19 @@ def talk(
     budget = _budget(until, sessions, seconds, guided=guided)
     try:
         roles = _roles(loaded, clients, servers, tuple(program))
-        play = SessionSetup(loaded, roles, solving or SolvingLimits(MAX_NODES, MAX_REPETITIONS, MESSAGE_STEP_BUDGET))
+        setup = SessionSetup(loaded, roles, solving or SolvingLimits(MAX_NODES, MAX_REPETITIONS, MESSAGE_STEP_BUDGET))
     except SetupError:
         raise
     except PalaverError as error:
         raise SetupError(str(error)) from error
-    play.prepare()
+    setup.prepare()
     if seed is None:
         seed = RandomSource.fresh_seed()
-    guidance = Guidance(play, RandomSource(seed), k=k, goal=CoverageGoal(goal), follows_the_paper=schedule == "paper")
+    guidance = Guidance(setup, RandomSource(seed), k=k, goal=CoverageGoal(goal), follows_the_paper=schedule == "paper")
     file = None if coverage_file is None else Path(coverage_file)
     if file is not None and file.exists():
-        guidance.resume_from(read_coverage(file))
+        with read_coverage(file) as data:
+            guidance.resume_from(data)
     loop = SelectorEventLoop(connect_timeout=timeout, startup_patience=wait_for_server)
 
     def at_end() -> None:
@@ -104,7 +105,7 @@ def talk(
             loop.close()
 
     return Campaign(
-        play,
+        setup,
         guidance,
         seed,
         Timeouts(timeout, patience, quiet_interval, max_message_bytes, max_messages),

@@ -46,10 +46,7 @@ def _in_digits(number: int) -> str:
 
 
 def _spelled(value: tuple[Any, Any]) -> str | bytes:
-    """The concatenated leaves of a tree written as `(name, [children])`; a leaf is a value, alone or with no children.
-
-    :raises TypeError: it is not such a tree
-    """
+    """The leaves of a tree written as `(name, [children])`, put together. :raises TypeError: it is not such a tree"""
     found: list[str | bytes] = []
     pending: list[Any] = [value]
     while pending:
@@ -64,10 +61,7 @@ def _spelled(value: tuple[Any, Any]) -> str | bytes:
 
 
 def as_bytes(text: str) -> bytes:
-    """A text as bytes; lone surrogates stand for bytes that are no UTF-8.
-
-    :raises ConversionError: a surrogate stands for no byte
-    """
+    """A text as bytes; lone surrogates are bytes that are no UTF-8. :raises ConversionError: one stands for no byte"""
     try:
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError as error:

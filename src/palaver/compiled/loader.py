@@ -33,10 +33,7 @@ def load(
     stdlib: bool = True,
     include_dirs: Sequence[str | Path] = (),
 ) -> Spec:
-    """The spec in these files, read one after the other.
-
-    :raises SpecError: the spec has errors, which are in `diagnostics`
-    """
+    """The spec in these files, read one after the other. :raises SpecError: with the errors of the spec"""
     report = Reporter()
     spec = examine(
         *paths, report=report, constraints=constraints, start=start, stdlib=stdlib, include_dirs=include_dirs
@@ -47,10 +44,7 @@ def load(
 def loads(
     text: str, *more_texts: str, constraints: Iterable[str] = (), start: str = "<start>", stdlib: bool = True
 ) -> Spec:
-    """The spec in these texts, read one after the other.
-
-    :raises SpecError: the spec has errors, which are in `diagnostics`
-    """
+    """The spec in these texts, read one after the other. :raises SpecError: with the errors of the spec"""
     for each in (text, *more_texts):
         if not isinstance(each, str):
             raise TypeError(f"loads() takes text, not {type(each).__name__}; load() reads files")

@@ -54,11 +54,7 @@ from palaver.trees.tree import Tree
 
 
 def count(value: Any) -> int:
-    """A bound's value as a number of repetitions, which is at least 0.
-
-    :raises TypeError: it is not a number
-    :raises ValueError: it is a text that is not a number
-    """
+    """A bound's value as a number of repetitions, at least 0. :raises TypeError, ValueError: it is not a number"""
     return max(0, int(value))
 
 
@@ -252,10 +248,7 @@ class Spec:
         lazy: bool = True,
         reference: bool = False,
     ) -> Matcher:
-        """A matcher for one symbol (the start symbol if None), without constraints.
-
-        The options are those of `CompiledMatcher.matcher`.
-        """
+        """A matcher for one symbol (None: the start symbol), without constraints; see `CompiledMatcher.matcher`."""
         shape = self.shape(self.start if symbol is None else symbol)
         return shape.matcher(binary=binary, whole=whole, history=history, lazy=lazy, reference=reference)
 

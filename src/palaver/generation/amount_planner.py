@@ -34,7 +34,7 @@ from palaver.regular.regex import (
 )
 from palaver.regular.words import compile_draw
 from palaver.spec.ast import Bit, Choice, Expr, Literal, Pattern, Permutation, Ref, Repeat, Sequence
-from palaver.trees.node import Leaf, Node, Part, Parties
+from palaver.trees.node import Leaf, Node, Part
 from palaver.trees.values import leaves_of
 
 
@@ -98,8 +98,7 @@ class AmountPlanner:
         return plans
 
     def _child(self, ref: Ref) -> AmountPlan:
-        name = ref.symbol
-        parties = None if ref.sender is None else Parties(ref.sender, ref.recipient)
+        name, parties = ref.symbol, ref.parties
         if self._rules.is_expanded(name):
             is_cyclic = self._rules.counted is None and name in self._rules.cyclic
             return SymbolPlan(self._symbols[name], parties, is_cyclic)

@@ -37,7 +37,7 @@ from palaver.regular.words import compile_draw, drawn_from
 from palaver.spec import ast
 from palaver.spec.ast import Bit, Bound, Choice, Expr, Literal, Pattern, Permutation, Ref, Repeat, Sequence
 from palaver.spec.traversal import last_symbol, refs
-from palaver.trees.node import Leaf, Node, NonTerminal, Part, Parties, new
+from palaver.trees.node import Leaf, Node, NonTerminal, Part, new
 from palaver.trees.values import leaves_of
 
 
@@ -109,7 +109,7 @@ class MakerCompiler:
 
     def expanded(self, ref: Ref) -> One:
         """A maker that expands the rule."""
-        symbol, parties, bodies = NonTerminal(ref.symbol), _parties(ref), self._bodies
+        symbol, parties, bodies = NonTerminal(ref.symbol), ref.parties, self._bodies
 
         def expand(run: Derivation) -> Node:
             run.left -= 1
@@ -128,7 +128,7 @@ class MakerCompiler:
         rule = self._rules[ref.symbol]
         if rule.generator is None:
             return None
-        arguments, parties = generator_arguments(rule), _parties(ref)
+        arguments, parties = generator_arguments(rule), ref.parties
         expand, generate, makers = self.expanded(ref), self._code.generate, self._argument_makers
 
         def run_generator(run: Derivation) -> Part:
@@ -152,7 +152,7 @@ class MakerCompiler:
         """A maker that calls the run's maker of this field, if there is one."""
         if ref.symbol not in self._fields:
             return None
-        symbol, parties, expand, attempts = ref.symbol, _parties(ref), self.expanded(ref), self._attempts(ref)
+        symbol, parties, expand, attempts = ref.symbol, ref.parties, self.expanded(ref), self._attempts(ref)
 
         def give(run: Derivation) -> Part:
             field = run.fields.get(symbol)
@@ -172,7 +172,7 @@ class MakerCompiler:
         return plain.by_the_rule(self.expanded(ref))
 
     def _other_rule(self, ref: Ref) -> One:
-        symbol, parties = NonTerminal(ref.symbol), _parties(ref)
+        symbol, parties = NonTerminal(ref.symbol), ref.parties
         names, bodies = list(self._rules), self._bodies
 
         def expand_another(run: Derivation) -> Part:
@@ -405,10 +405,6 @@ class MakerCompiler:
             return evaluate(bound, node)
 
         return from_field
-
-
-def _parties(ref: Ref) -> Parties | None:
-    return None if ref.sender is None else Parties(ref.sender, ref.recipient)
 
 
 def remember(node: Node, paths: tuple[ast.Selector, ...], run: Derivation) -> None:

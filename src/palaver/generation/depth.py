@@ -16,10 +16,7 @@ Result = TypeVar("Result")
 
 @contextmanager
 def deep_calls() -> Iterator[None]:
-    """Let makers call makers as deep as a tree goes.
-
-    These calls are plain Python frames, which live on the heap and not on the C stack, so depth is no danger.
-    """
+    """Let makers call makers as deep as a tree goes: Python frames live on the heap, so that is no danger."""
     before = sys.getrecursionlimit()
     sys.setrecursionlimit(MAX_FRAMES)
     try:

@@ -26,7 +26,7 @@ from palaver.generation.depth import deep_calls
 from palaver.generation.generation_limits import MAX_AMOUNT, MAX_DERIVATIONS, MAX_KEPT_BITS, MAX_SHIFTED_BITS
 from palaver.generation.makers import Discarded, extent
 from palaver.generation.measures import Count, Length, Measure, MeasuredRules
-from palaver.grammar.analysis import strongly_connected_components
+from palaver.grammar.analysis import backwards, strongly_connected_components
 from palaver.random_source import RandomSource
 from palaver.regular.bitsets import BoundedSums, TooExpensive
 from palaver.regular.language import Unit
@@ -143,7 +143,7 @@ class _Table:
         """Find all possible amounts; groups of mutually recursive symbols after all others that they contain."""
         time = 0
         for group in strongly_connected_components(list(self._symbols), below):
-            users = _users_within(group, below)
+            users = backwards({name: below[name] for name in group})
             # First come, first served: an amount that is known earlier takes fewer levels.
             todo = dict.fromkeys(group)
             while todo:
@@ -156,7 +156,7 @@ class _Table:
                     if time * self.limit > MAX_KEPT_BITS:
                         raise TooExpensive
                     symbol.add(fresh, time)
-                    todo.update(dict.fromkeys(users[name]))
+                    todo.update(dict.fromkeys(users.get(name, ())))
 
     def draw(self, amount: int, chance: RandomSource, nodes: int, kept: Sequence[Node]) -> Node | None:
         self._sums.begin()
@@ -180,16 +180,6 @@ class _Table:
         (node,) = out
         assert isinstance(node, Node), "the plan of a symbol makes a node"
         return node
-
-
-def _users_within(group: list[str], below: Mapping[str, tuple[str, ...]]) -> dict[str, list[str]]:
-    """For each symbol of a group, those of the group that have it directly below them."""
-    users: dict[str, list[str]] = {name: [] for name in group}
-    for name in group:
-        for child in below[name]:
-            if child in users:
-                users[child].append(name)
-    return users
 
 
 def _goes_round(node: Node) -> bool:

@@ -10,11 +10,11 @@ from typing import TypeAlias, assert_never
 
 from palaver.generation.generation_limits import MAX_RICH_CLASS, MAX_RICH_SYMBOLS
 from palaver.grammar.analysis import (
+    cyclic_components,
     cyclic_symbols,
     generator_arguments,
     leading_to,
     nullable_symbols,
-    strongly_connected_components,
     users_of,
 )
 from palaver.regular.charset import BYTES, EVERY, CharSet
@@ -49,7 +49,8 @@ class MeasuredRules:
         self.alphabet = BYTES if binary else EVERY
         self._below: dict[str, tuple[str, ...]] = {}
         self.nullable = nullable_symbols(rules)
-        self.cyclic = cyclic_symbols({name: rules[name] for name in self._recursive()}, self.nullable)
+        recursive = cyclic_components(rules, {name: self._children(name) for name in rules})
+        self.cyclic = cyclic_symbols({name: rules[name] for name in recursive}, self.nullable)
         self._expanded = self._find_expanded()
         self._with_bits = leading_to(self._symbols_with_bits(), users_of(rules)) if binary else frozenset()
         self.richness = Richness(rules, self._children, self.alphabet)
@@ -58,23 +59,13 @@ class MeasuredRules:
         if self.counted is None:
             return frozenset(self.rules)
         # A generator's arguments are nodes too, though they are not part of the text.
-        users = users_of(self.rules)
-        for name, rule in self.rules.items():
-            for argument in generator_arguments(rule):
-                users.setdefault(argument, []).append(name)
+        users = users_of(self.rules, {name: generator_arguments(rule) for name, rule in self.rules.items()})
         return leading_to(users.get(self.counted, ()), users)
 
     def _symbols_with_bits(self) -> Iterator[str]:
         for name, rule in self.rules.items():
             if any(isinstance(part, Bit) for part in walk(rule.body)):
                 yield name
-
-    def _recursive(self) -> Iterator[str]:
-        """The symbols that may contain themselves."""
-        below = {name: self._children(name) for name in self.rules}
-        for group in strongly_connected_components(list(self.rules), below):
-            if len(group) > 1 or group[0] in below[group[0]]:
-                yield from group
 
     def _children(self, symbol: str) -> tuple[str, ...]:
         if symbol not in self._below:
@@ -109,10 +100,7 @@ class MeasuredRules:
 
 
 class Richness:
-    """The richness of expressions: a heuristic of how many different texts they have, so that lengths go to the rich.
-
-    `children` are the symbols directly below each symbol.
-    """
+    """The richness of expressions: about how many different texts they have, so that lengths go to the rich."""
 
     def __init__(
         self, rules: Mapping[str, Rule], children: Callable[[str], tuple[str, ...]], alphabet: CharSet

@@ -67,10 +67,7 @@ def node_type(expr: Expr) -> str:
 
 
 def mutated(rate: float, wrong: Many, right: Many, *, grows: bool = False) -> Many:
-    """`wrong` with probability `rate`, else `right`.
-
-    Mutations that grow are no longer made once a tree is large enough, or it might never end.
-    """
+    """`wrong` with probability `rate`, else `right`; what `grows` stops once a tree is large, or it might never end."""
 
     def either(run: Derivation, out: list[Part]) -> None:
         (wrong if run.random() < rate and (run.left >= 0 or not grows) else right)(run, out)

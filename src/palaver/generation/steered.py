@@ -125,10 +125,7 @@ def choice_of_many(makers: list[Many], costs: list[int], names: list[Names]) -> 
 
 
 def best(run: Derivation, costs: list[int], names: list[Names]) -> int:
-    """The option that is worth most of those that the nodes left suffice for; by chance if there are several.
-
-    If none is worth anything, any of them.
-    """
+    """The best option that the nodes left suffice for; by chance if several are, or none is worth anything."""
     worth, state = run.steering.worth, run.state
     allowed = max(run.left, min(costs))
     most, found = 0.0, list[int]()

@@ -10,16 +10,20 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import assert_never
 
-from palaver.grammar.components import cyclic_components, leading_to, reachable, strongly_connected_components
 from palaver.grammar.fixpoints import (
     always_inside,
+    backwards,
     can_be_empty,
+    cyclic_components,
     cyclic_symbols,
     generator_arguments,
+    leading_to,
     least_size,
     least_sizes,
     most_occurrences,
     nullable_symbols,
+    reachable,
+    strongly_connected_components,
     users_of,
 )
 from palaver.grammar.ir import Grammar, uses_binary
@@ -27,9 +31,9 @@ from palaver.spec.ast import Bit, Choice, Expr, Literal, Pattern, Permutation, R
 from palaver.spec.traversal import computed_bounds, last_symbol, refs, selectors_of, symbols_in, walk
 
 __all__ = [
-    "Analysis", "BoundDependence", "can_be_empty", "cyclic_components", "cyclic_symbols", "generator_arguments",
-    "leading_to", "least_size", "least_sizes", "nullable_symbols", "reachable", "strongly_connected_components",
-    "users_of",
+    "Analysis", "BoundDependence", "backwards", "can_be_empty", "cyclic_components", "cyclic_symbols",
+    "generator_arguments", "leading_to", "least_size", "least_sizes", "nullable_symbols", "reachable",
+    "strongly_connected_components", "users_of",
 ]  # fmt: skip
 
 
@@ -66,10 +70,7 @@ class Analysis:
 
     @cached_property
     def used(self) -> frozenset[str]:
-        """The symbols that the start symbol or `<start>` leads to.
-
-        A user who starts from another symbol for once did not forget the rest.
-        """
+        """The symbols that the start symbol or `<start>` leads to: another start does not make the rest useless."""
         return self.reachable | frozenset(reachable("<start>", self.children, self.arguments))
 
     def below(self, symbol: str) -> frozenset[str]:
@@ -154,11 +155,7 @@ class Analysis:
 
 
 def _above(symbols: Iterable[str], *edges: Mapping[str, Iterable[str]]) -> frozenset[str]:
-    parents: dict[str, list[str]] = {}
-    for edge in edges:
-        for name, children in edge.items():
-            for child in children:
-                parents.setdefault(child, []).append(name)
+    parents = backwards(*edges)
     return leading_to([parent for symbol in symbols for parent in parents.get(symbol, ())], parents)
 
 

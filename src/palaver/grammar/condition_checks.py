@@ -87,10 +87,7 @@ def _check_formula(formula: Formula, bound: dict[str, frozenset[str]], analysis:
 def check_expression(
     expression: Expression, bound: dict[str, frozenset[str]], analysis: Analysis, report: Reporter
 ) -> None:
-    """Report every error and warning about Python with selectors in it.
-
-    `bound` holds the symbols that each name bound by a quantifier can stand for.
-    """
+    """Report errors and warnings about Python with selectors. `bound`: the symbols that bound names can stand for."""
     for mention in expression.mentions:
         _check_path(mention.path, expression.source, bound, analysis, report)
         _check_index(expression, mention, analysis, report)

@@ -1,4 +1,4 @@
-"""Properties of symbols as fixpoints over the rules (worklist algorithm; Kildall 1973).
+"""Graphs of symbols, and properties of symbols as fixpoints over the rules (worklist algorithm; Kildall 1973).
 
 An item that can be empty, and a symbol that can contain nothing but itself, make inputs infinitely ambiguous: an empty
 item can be repeated any number of times, and `<a> ::= <a> | "x"` can be applied any number of times. Parsing and
@@ -7,11 +7,10 @@ generation apply them no more often than needed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Set
 from itertools import chain
 from typing import TypeVar, assert_never
 
-from palaver.grammar.components import cyclic_components
 from palaver.regular.regex import compile_pattern
 from palaver.spec.ast import Bit, Choice, Expr, Literal, Pattern, Permutation, Ref, Repeat, Rule, Sequence
 from palaver.spec.traversal import symbols_in
@@ -19,16 +18,13 @@ from palaver.spec.traversal import symbols_in
 # More nodes than any tree has: the size of a symbol that has no finite tree.
 ENDLESS = 1 << 60
 
+Name = TypeVar("Name", bound=Hashable)
 Value = TypeVar("Value")
 
 
-def users_of(rules: Mapping[str, Rule]) -> dict[str, list[str]]:
-    """The symbols whose rules refer to each symbol."""
-    found: dict[str, list[str]] = {}
-    for name, rule in rules.items():
-        for symbol in symbols_in(rule.body):
-            found.setdefault(symbol, []).append(name)
-    return found
+def users_of(rules: Mapping[str, Rule], *edges: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:
+    """The symbols whose rules refer to each symbol, or that further edges lead from."""
+    return backwards({name: symbols_in(rule.body) for name, rule in rules.items()}, *edges)
 
 
 def generator_arguments(rule: Rule) -> tuple[str, ...]:
@@ -95,17 +91,13 @@ def least_size(expr: Expr, sizes: Mapping[str, int]) -> int:
 
 def most_occurrences(target: str, rules: Mapping[str, Rule]) -> dict[str, int]:
     """The number of nodes named `target` that a tree of each symbol can hold, sources included: 0, 1, or 2 for more."""
-    users = users_of(rules)
     arguments = {name: generator_arguments(rule) for name, rule in rules.items()}
-    for name, symbols in arguments.items():
-        for symbol in symbols:
-            users.setdefault(symbol, []).append(name)
 
     def count(name: str, counts: Mapping[str, int]) -> int:
         inside = _most_in(rules[name].body, counts) + sum(counts.get(symbol, 0) for symbol in arguments[name])
         return min(2, (name == target) + inside)
 
-    return _fixpoint(rules, 0, count, users)
+    return _fixpoint(rules, 0, count, users_of(rules, arguments))
 
 
 def _most_in(expr: Expr, counts: Mapping[str, int]) -> int:
@@ -206,3 +198,83 @@ def _alone(expr: Expr, nullable: Set[str]) -> Iterator[str]:
             pass
         case _:
             assert_never(expr)
+
+
+# --- Graphs -----------------------------------------------------------------------------------------------------------
+
+
+def reachable(start: str, *edges: Mapping[str, Iterable[str]]) -> dict[str, None]:
+    """`start` and all that the edges lead to, in the order in which it is first met."""
+    found: dict[str, None] = {}
+    todo = [start]
+    while todo:
+        symbol = todo.pop()
+        if symbol not in found:
+            found[symbol] = None
+            following = [name for edge in edges for name in edge.get(symbol, ())]
+            todo.extend(reversed(following))
+    return found
+
+
+def backwards(*edges: Mapping[Name, Iterable[Name]]) -> dict[Name, list[Name]]:
+    """The edges turned round."""
+    found: dict[Name, list[Name]] = {}
+    for edge in edges:
+        for name, following in edge.items():
+            for other in following:
+                found.setdefault(other, []).append(name)
+    return found
+
+
+def leading_to(targets: Iterable[str], users: Mapping[str, Iterable[str]]) -> frozenset[str]:
+    """The targets and all that lead to one, given the edges backwards."""
+    everywhere = ""  # a name of its own, from which all targets are reached at once
+    return frozenset(reachable(everywhere, {**users, everywhere: targets})) - {everywhere}
+
+
+def cyclic_components(names: Iterable[Name], edges: Mapping[Name, Iterable[Name]]) -> dict[Name, tuple[Name, ...]]:
+    """The component of each name that leads back to itself, in the order of `names`."""
+    order = list(names)
+    found: dict[Name, tuple[Name, ...]] = {}
+    for component in strongly_connected_components(order, edges):
+        if len(component) > 1 or component[0] in edges.get(component[0], ()):
+            found.update(dict.fromkeys(component, tuple(component)))
+    return {name: found[name] for name in order if name in found}
+
+
+def strongly_connected_components(names: Iterable[Name], edges: Mapping[Name, Iterable[Name]]) -> Iterator[list[Name]]:
+    """The components among `names` (Tarjan 1972), those that others lead to first; members in the order of `names`."""
+    order = {name: number for number, name in enumerate(names)}
+    index: dict[Name, int] = {}  # in the order in which the search meets them
+    lowest: dict[Name, int] = {}  # the smallest index on the search path that each leads back to
+    pending: list[Name] = []  # met, and not yet in a complete component
+    is_pending: set[Name] = set()
+    for start in order:
+        path: list[tuple[Name, Iterator[Name]]] = []
+        following = None if start in index else start
+        while path or following is not None:
+            if following is not None:
+                index[following] = lowest[following] = len(index)
+                pending.append(following)
+                is_pending.add(following)
+                path.append((following, iter([name for name in edges.get(following, ()) if name in order])))
+            here, rest = path[-1]
+            following = None
+            for name in rest:
+                if name not in index:
+                    following = name
+                    break
+                if name in is_pending:
+                    lowest[here] = min(lowest[here], index[name])
+            if following is not None:
+                continue
+            path.pop()
+            if path:
+                above = path[-1][0]
+                lowest[above] = min(lowest[above], lowest[here])
+            if lowest[here] == index[here]:
+                component = [pending.pop()]
+                while component[-1] != here:
+                    component.append(pending.pop())
+                is_pending.difference_update(component)
+                yield sorted(component, key=order.__getitem__)

@@ -53,10 +53,7 @@ class BoundPaths:
         self._steps: dict[tuple[PathState, str], tuple[PathState, tuple[int, ...]]] = {}
 
     def track(self, expression: Expression) -> int | None:
-        """The number of the path in `expression`, None if it has none.
-
-        :raises UnsupportedBound: the path cannot be followed
-        """
+        """The number of the path in `expression`, if it has one. :raises UnsupportedBound: it cannot be followed"""
         if not expression.mentions:
             return None
         if len(expression.mentions) > 1:
@@ -91,9 +88,9 @@ class BoundPaths:
             below |= {PathPrefix(number, matched, anywhere[matched]) for matched in found if matched < len(names)}
         return tuple(sorted(below)), tuple(selected)
 
-    def selected_in(self, node: Node) -> Iterator[tuple[int, Node]]:
-        """Every (path, selected node) in a whole tree, in the order in which the nodes end."""
-        stack: list[tuple[Node, PathState, tuple[int, ...] | None]] = [(node, NO_PATH_STATE, None)]
+    def selected_in(self, node: Node, path_state: PathState = NO_PATH_STATE) -> Iterator[tuple[int, Node]]:
+        """Every (path, selected node) in a tree at `path_state`, in the order in which the nodes end."""
+        stack: list[tuple[Node, PathState, tuple[int, ...] | None]] = [(node, path_state, None)]
         while stack:
             here, path_state, selected = stack.pop()
             if selected is not None:

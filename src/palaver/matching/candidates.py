@@ -5,19 +5,97 @@ The input is decoded once and kept once; each candidate has its own parser over 
 
 from __future__ import annotations
 
+from codecs import IncrementalDecoder, getincrementaldecoder
 from collections.abc import Mapping
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
-from palaver.matching.matcher import Matcher, MatchProgress
+if TYPE_CHECKING:
+    from palaver.matching.matcher import Matcher, MatchProgress
 
 Name = TypeVar("Name")
 
 
-class Candidates(Generic[Name]):
-    """Fresh matchers, by name, that read the same data.
+class DecodedInput:
+    """The input, and how its units relate to the characters in the buffer.
 
-    :raises ValueError: one of them has read something already
+    Text that comes as bytes is decoded as UTF-8 (invalid bytes become lone surrogates, as with `surrogateescape`), and
+    then units are bytes while the buffer holds characters.
     """
+
+    length = 0
+    _kind: type | None = None
+    _decoder: IncrementalDecoder | None = None  # only for what is not ASCII
+    _decoded = 0  # characters
+    _known = (0, 0)  # a number of characters, and their size in bytes
+
+    def __init__(self, binary: bool) -> None:
+        self._binary = binary
+        self._pieces: list[str] = []  # of what has been decoded
+
+    def take(self, data: str | bytes, *, is_last: bool = False) -> str:
+        """The characters that a further piece adds to the buffer; if it is the last, `finish` adds none."""
+        if self._binary:
+            raw = data.encode("utf-8", "surrogateescape") if isinstance(data, str) else data
+            self.length += len(raw)
+            return str(raw, "latin-1")
+        if data:
+            kind = str if isinstance(data, str) else bytes
+            if self._kind is not kind and self._kind is not None:
+                raise TypeError("a text is fed as str or as bytes, not as both")
+            self._kind = kind
+        self.length += len(data)
+        return data if isinstance(data, str) else self._decode(data, is_last)
+
+    def finish(self) -> str:
+        """The characters that are left when no more comes."""
+        return "" if self._decoder is None else self._decode(b"", True)
+
+    def _decode(self, data: bytes, is_last: bool) -> str:
+        if self._decoder is None and not data.isascii():
+            self._decoder = getincrementaldecoder("utf-8")(errors="surrogateescape")
+        text = str(data, "ascii") if self._decoder is None else self._decoder.decode(data, is_last)
+        self._pieces.append(text)
+        self._decoded += len(text)
+        return text
+
+    @property
+    def _text(self) -> str:
+        if len(self._pieces) != 1:
+            self._pieces = ["".join(self._pieces)]
+        return self._pieces[0]
+
+    @property
+    def _pending(self) -> int:
+        """The number of bytes of an incomplete character at the end."""
+        return 0 if self._decoder is None else len(self._decoder.getstate()[0])
+
+    def offset(self, characters: int) -> int:
+        """The number of units of the first `characters` characters."""
+        if self._decoder is None:  # a unit is a character
+            return characters
+        if characters == self._decoded:
+            return self.length - self._pending
+        # Offsets are mostly asked for in rising order.
+        known, size = self._known if self._known[0] <= characters else (0, 0)
+        size += len(self._text[known:characters].encode("utf-8", "surrogateescape"))
+        if characters <= self._decoded:  # an answer about more than there is must not be kept
+            self._known = characters, size
+        return size
+
+    def characters(self, length: int) -> int | None:
+        """The number of characters in `length` units; None if they end inside a character, or have not been decoded."""
+        if self._decoder is None:  # a unit is a character
+            return length
+        head = self._text.encode("utf-8", "surrogateescape")[:length].decode("utf-8", "surrogateescape")
+        return len(head) if self.offset(len(head)) == length and self._text.startswith(head) else None
+
+    def is_read_by(self, characters: int) -> bool:
+        """Return True if `characters` characters are all the input."""
+        return self.offset(characters) == self.length
+
+
+class Candidates(Generic[Name]):
+    """Fresh matchers, by name, that read the same data. :raises ValueError: one of them has read something already"""
 
     def __init__(self, matchers: Mapping[Name, Matcher]) -> None:
         self._matchers = dict(matchers)
@@ -29,10 +107,7 @@ class Candidates(Generic[Name]):
         self._progress: dict[Name, MatchProgress] = {}  # empty before the first piece, which may be the only one
 
     def feed(self, data: str | bytes) -> dict[Name, MatchProgress]:
-        """Read a further piece; return the progress of each candidate.
-
-        :raises TypeError: a text is fed partly as str and partly as bytes
-        """
+        """Read a further piece; return the progress of each. :raises TypeError: a text is fed as str and as bytes"""
         texts = {binary: source.take(data) for binary, source in self._sources.items()}
         return self._read(texts, ended=False)
 
@@ -47,10 +122,3 @@ class Candidates(Generic[Name]):
             if progress is None or progress.may_go_on or progress.complete_here:
                 self._progress[name] = matcher.read_text(texts[matcher.binary], ended=ended)
         return dict(self._progress)
-
-    @property
-    def possible(self) -> list[Name]:
-        """The names of the candidates that can go on, or are complete."""
-        if not self._progress:
-            self._progress = {name: matcher.progress for name, matcher in self._matchers.items()}
-        return [name for name, progress in self._progress.items() if progress.may_go_on or progress.complete]

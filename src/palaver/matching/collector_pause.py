@@ -6,10 +6,7 @@ import gc
 
 
 class CollectorPaused:
-    """Pauses the cyclic garbage collector inside a `with` block.
-
-    A parse makes many objects and drops few. Searching them again and again takes longer than making them.
-    """
+    """Pauses the collector in a `with` block: to search the many objects of a parse takes longer than to make them."""
 
     __slots__ = ("_was_on",)
 

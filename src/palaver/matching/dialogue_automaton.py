@@ -12,7 +12,7 @@ message, is looked at anew for each history, with those that it can become when 
 A transition is dropped if another one leads to a state that can become its own by ending: whatever may follow the one
 may follow the other. Where symbols are distinguished, the difference may matter, and all transitions are kept.
 
-This module is a door of the room: it also exports the dotted rules, terms and tree actions of the automaton.
+This module is a door of the room: it also exports the dotted rules and tree actions of the automaton.
 """
 
 from __future__ import annotations
@@ -24,51 +24,14 @@ from weakref import WeakKeyDictionary, WeakValueDictionary, ref
 
 from palaver.matching.dialogue_grammar import DialogueGrammar, MessageType
 from palaver.matching.dialogue_rules import AnyFields, DialogueRules, LoopFields
-from palaver.matching.dialogue_terms import (
-    ChoiceTerm,
-    ComputedLoopTerm,
-    DialogueTerm,
-    EmptyTextTerm,
-    LeftCornerTerm,
-    LoopTerm,
-    MessageTerm,
-    PermutationTerm,
-    RoundEndTerm,
-    RuleEndTerm,
-    SequenceTerm,
-    StateTerm,
-    computed_loops,
-)  # fmt: skip
 from palaver.matching.dotted_rules import DottedRule, Route
 from palaver.matching.grammar_tables import BoundEvaluator
 from palaver.matching.matching_limits import MAX_ENDINGS_COMPARED, MAX_HYPOTHESES, MAX_KEPT_STATES, MAX_STATES_AHEAD
 from palaver.matching.open_tree import AddAction, CloseAction, OpenAction, TreeAction, WrapAction
 
 __all__ = [
-    "AddAction",
-    "AnyFields",
-    "ChoiceTerm",
-    "CloseAction",
-    "ComputedLoopTerm",
-    "DialogueAutomaton",
-    "DialogueRules",
-    "DialogueState",
-    "DialogueTerm",
-    "DottedRule",
-    "EmptyTextTerm",
-    "LeftCornerTerm",
-    "LoopFields",
-    "LoopTerm",
-    "MessageTerm",
-    "OpenAction",
-    "PermutationTerm",
-    "RoundEndTerm",
-    "RuleEndTerm",
-    "SequenceTerm",
-    "StateTerm",
-    "TreeAction",
-    "WrapAction",
-    "computed_loops",
+    "AddAction", "AnyFields", "CloseAction", "DialogueAutomaton", "DialogueRules", "DialogueState", "DottedRule",
+    "LoopFields", "OpenAction", "TreeAction", "WrapAction",
 ]  # fmt: skip
 
 

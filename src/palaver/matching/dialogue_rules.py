@@ -26,13 +26,14 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import assert_never
 
 from palaver.matching.bound_paths import BoundPaths
-from palaver.matching.dialogue_grammar import DialogueGrammar, MessageType
-from palaver.matching.dialogue_terms import (
+from palaver.matching.dialogue_grammar import (
     ComputedLoopTerm,
+    DialogueGrammar,
     DialogueTerm,
     LeftCornerTerm,
     LoopBounds,
     LoopTerm,
+    MessageType,
     PermutationTerm,
     RecursiveGroup,
     RuleEndTerm,

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, assert_never
 
 from palaver.grammar.analysis import reachable
-from palaver.matching.dialogue_grammar import MessageType
-from palaver.matching.dialogue_terms import (
+from palaver.matching.dialogue_grammar import (
     ChoiceTerm,
     ComputedLoopTerm,
     DialogueTerm,
@@ -17,6 +16,7 @@ from palaver.matching.dialogue_terms import (
     LoopBounds,
     LoopTerm,
     MessageTerm,
+    MessageType,
     PermutationTerm,
     RecursiveGroup,
     RoundEndTerm,

@@ -1,7 +1,5 @@
 """Incremental Earley parser (Earley 1970) with one character of lookahead, and links for a parse forest (Scott 2008).
 
-How it works
-------------
 ParseGoal       a nonterminal predicted at a position. It keeps its *waiters*, the items that go on when it is complete.
 EarleyItem      a dotted rule at a position, within the goal whose rule it is.
 CompletedGoal   a goal completed at a position.
@@ -170,10 +168,7 @@ class EarleyParser(EarleyScanner):
         return self._tails
 
     def release(self) -> None:
-        """Drop all that only more input, or a message about a bad one, could ask for.
-
-        Goals and their waiters refer to each other. Without these cycles Python frees a parser at once.
-        """
+        """Drop what only more input, or a message about it, needs: without the cycles Python frees a parser at once."""
         for goal in self._goals:
             goal.waiters.clear()
             goal.empty_results.clear()

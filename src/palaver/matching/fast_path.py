@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from palaver.matching.fast_path_compiler import FastPathParts, FastPathProgram
-from palaver.matching.fast_path_machine import FastPathMachine
+from palaver.matching.fast_path_compiler import FastPathProgram
+from palaver.matching.fast_path_machine import FastPathMachine, token_node
 from palaver.matching.fast_path_scanner import DONE, FAILED, FALL_BACK
 from palaver.matching.generated_functions import FunctionLibrary
 from palaver.matching.generated_lookups import GaveUp
@@ -28,12 +28,11 @@ from palaver.matching.instructions import (
     Unsupported,
 )
 from palaver.matching.lookahead import Lookahead
-from palaver.matching.matching_limits import CALLS_BEFORE_GENERATING, MAX_KEPT_TEXT, MIN_CHARACTERS_TO_PAUSE_COLLECTOR
+from palaver.matching.matching_limits import CALLS_BEFORE_GENERATING, MIN_CHARACTERS_TO_PAUSE_COLLECTOR
 from palaver.matching.regex_rules import RegexRules
 from palaver.matching.rule_regexes import END_MARK
-from palaver.spec.ast import Expression
 from palaver.spec.python_code import SPEC_CODE_RAISES
-from palaver.trees.lazy import LazyNode, with_serialised
+from palaver.trees.lazy import with_serialised
 from palaver.trees.node import Node, Part, new
 
 _STOP: Final = ParseInstruction(STOP)
@@ -47,7 +46,6 @@ class FastPath:
         self,
         tables: GrammarTables,
         bound: BoundEvaluator,
-        is_pure: Callable[[Expression], bool],
         by_earley: Callable[[Nonterminal, str], Node],
         *,
         whole: bool,
@@ -58,42 +56,38 @@ class FastPath:
         self.whole = whole
         self._by_earley = by_earley
         self.regex_rules = RegexRules(tables)
-        self._parts = FastPathParts(
-            tables, self.regex_rules, Lookahead(tables), Lookahead(tables, in_bits=True), whole, is_pure
-        )
-        self._programs = {dialect: FastPathProgram(self._parts, dialect, self) for dialect in Dialect}
+        lookahead, bit_lookahead = Lookahead(tables), Lookahead(tables, in_bits=True)
+        self._programs = {
+            dialect: FastPathProgram(self, dialect, bit_lookahead if dialect is Dialect.BITS else lookahead)
+            for dialect in Dialect
+        }
         self._libraries: dict[tuple[FastPathProgram, bool], FunctionLibrary] = {}
-        self._starts: dict[bool, tuple[FastPathProgram, ParseInstruction]] = {}
+        # The programs for messages, with lazy nodes and without, and their first instructions.
+        self.starts: dict[bool, tuple[FastPathProgram, ParseInstruction]] = {}
+        for is_lazy, dialect in ((True, Dialect.SKETCH), (False, Dialect.FULL)):
+            program = self._programs[dialect]
+            self.starts[is_lazy] = program, program.call(tables.start, None, _STOP)
 
-    def machine(self, *, lazy: bool) -> FastPathMachine:
-        """A machine for a message."""
-        return FastPathMachine(self, *self._begin(lazy))
-
-    def _begin(self, lazy: bool) -> tuple[FastPathProgram, ParseInstruction]:
-        """The program for a message, and its first instruction."""
-        begin = self._starts.get(lazy)
-        if begin is None:
-            program = self._programs[Dialect.SKETCH if lazy else Dialect.FULL]
-            begin = self._starts[lazy] = program, program.call(self.tables.start, None, _STOP)
-        if not lazy:
-            begin[0].forget()
-        return begin
+    def forget(self) -> None:
+        """Empty the caches of the message before."""
+        self._programs[Dialect.FULL].forget()
 
     def prepare(self) -> None:
         """Compile now what would be compiled with the first message, and with the first look into its tree."""
-        program, op = self._begin(True)
+        program, op = self.starts[True]
         program.prepare(op)
         detail = self._programs[Dialect.DETAIL]
         detail.prepare(detail.call(self.tables.start, None, _STOP))
 
     def read_whole(self, text: str, lazy: bool) -> Node | None:
         """The tree of a complete message, if a regex or function can read it; None says nothing."""
-        _, op = self._begin(lazy)
+        _, op = self.starts[lazy]
         if END_MARK in text:
             return None
         if op.kind == TOKEN:
             match = op.match(text, 0)
-            return self.node(op, text) if match is not None and match.end() == len(text) else None
+            is_read = match is not None and match.end() == len(text)
+            return token_node(op, text, binary=self.tables.binary) if is_read else None
         if op.kind != CALL or len(text) >= MIN_CHARACTERS_TO_PAUSE_COLLECTOR:
             return None
         read = op.reads[True]
@@ -106,28 +100,17 @@ class FastPath:
         if end < len(text):
             return None
         node = new(Node, (op.symbol, children, (), op.parties))
-        return self.known(node, text) if text else node
+        return with_serialised(node, text.encode("latin-1") if self.tables.binary else text) if text else node
 
-    def node(self, op: ParseInstruction, text: str) -> Node:
-        """The node of a token."""
-        said = text.encode("latin-1") if self.tables.binary else text
-        if op.is_leaf:
-            return new(Node, (op.symbol, (said,), (), op.parties))
-        if op.is_lazy and text:
-            return new(LazyNode, (op.symbol, (said, op.expand), (), op.parties))
-        if op.kept is not None and len(text) <= MAX_KEPT_TEXT:
-            return op.kept[text]
-        return new(Node, (op.symbol, op.expand.children(text), (), op.parties))
-
-    def known(self, node: Node, text: str) -> Node:
-        """The same node, with its text cached."""
-        return with_serialised(node, text.encode("latin-1") if self.tables.binary else text)
-
-    def rule(self, nonterminal: Nonterminal, dialect: Dialect, *, unpacked: bool) -> Expansion:
-        program = self._programs[dialect]
+    def rule(self, nonterminal: Nonterminal, within: Dialect | None = None) -> Expansion:
+        """The expansion of a rule for instructions of a dialect; for tokens of the Earley parser if that is None."""
+        is_bits = self.regex_rules.width(nonterminal) is not None
+        program = self._programs[Dialect.BITS if is_bits else Dialect.DETAIL]
+        unpacked = is_bits and within is not Dialect.BITS
         return _RuleExpansion(self, program, lambda: program.entry(nonterminal), nonterminal, unpacked=unpacked)
 
     def slots(self, slots: Sequence[GrammarSlot]) -> Expansion:
+        """The expansion of slots over bits in bytes."""
         program = self._programs[Dialect.BITS]
         return _RuleExpansion(self, program, lambda: program.chain(slots, _STOP), None, unpacked=True)
 
@@ -185,7 +168,7 @@ class FastPath:
 
 
 class _RuleExpansion:
-    """Makes the children of a rule, or the parts of bits, by a function or a machine of its own."""
+    """Makes the children of a rule, or the parts of bits. `unpacked`: from bytes, by instructions for bits."""
 
     __slots__ = ("_entry", "_fast_path", "_first", "_nonterminal", "_patience", "_program", "_read", "_unpacked")
 

@@ -14,57 +14,46 @@ A rule is compiled when it is first called: a message pays for what it has, not 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from palaver.matching import instructions as ops
 from palaver.matching.bound_paths import NO_PATH_STATE
 from palaver.matching.grammar_slots import BIT, Computed, FollowTest, GrammarSlot, Nonterminal, chain
-from palaver.matching.grammar_tables import GrammarTables
 from palaver.matching.instructions import (
     Dialect,
-    Expander,
-    Expansion,
-    MessageNodeCache,
     NodeCache,
     ParseInstruction,
     Unsupported,
 )
 from palaver.matching.lookahead import Lookahead, LookaheadState
-from palaver.matching.matching_limits import CALLS_BEFORE_GENERATING, MAX_SHARED_BITS, MAX_SHARED_TEXT
-from palaver.matching.regex_rules import RegexRules
+from palaver.matching.matching_limits import (
+    CALLS_BEFORE_GENERATING,
+    MAX_KEPT_NODES,
+    MAX_SHARED_BITS,
+    MAX_SHARED_NODES,
+    MAX_SHARED_TEXT,
+)
 from palaver.matching.rule_regexes import NoRegex, RulePattern, write_chars
-from palaver.regular.charset import CharSet
-from palaver.spec.ast import Expression
 from palaver.trees.node import NonTerminal, Parties
 
-
-@dataclass(frozen=True, slots=True)
-class FastPathParts:
-    """The analyses that all dialects of a grammar share."""
-
-    tables: GrammarTables
-    regex_rules: RegexRules
-    lookahead: Lookahead
-    bit_lookahead: Lookahead
-    whole: bool
-    is_pure: Callable[[Expression], bool]
+if TYPE_CHECKING:
+    from palaver.matching.fast_path import FastPath
 
 
 class FastPathProgram:
     """The instructions of one grammar in one dialect."""
 
-    def __init__(self, parts: FastPathParts, dialect: Dialect, expander: Expander) -> None:
+    def __init__(self, fast_path: FastPath, dialect: Dialect, lookahead: Lookahead) -> None:
         self.dialect = dialect
-        self._tables = parts.tables
-        self._regex_rules = parts.regex_rules
-        self._lookahead = parts.bit_lookahead if dialect is Dialect.BITS else parts.lookahead
-        self.is_whole = parts.whole
-        self._is_pure = parts.is_pure
-        self._expander = expander
+        self._tables = fast_path.tables
+        self._regex_rules = fast_path.regex_rules
+        self._lookahead = lookahead
+        self.is_whole = fast_path.whole
+        self._expander = fast_path
         self._entries: dict[Nonterminal, ParseInstruction] = {}
         self._known: dict[Nonterminal, NodeCache] = {}
-        self._kept: dict[Nonterminal, MessageNodeCache] = {}
+        self._kept: dict[Nonterminal, NodeCache] = {}
         self._end = ParseInstruction(ops.END)
 
     def call(self, target: Nonterminal, parties: Parties | None, following: ParseInstruction) -> ParseInstruction:
@@ -91,11 +80,7 @@ class FastPathProgram:
         return self._entries[nonterminal]
 
     def chain(self, slots: Sequence[GrammarSlot], following: ParseInstruction) -> ParseInstruction:
-        """The instructions of some slots.
-
-        :raises Unsupported: there are none
-        :raises Irregular: bits that do not fill bytes
-        """
+        """The instructions of some slots. :raises Unsupported: there are none :raises NoRegex: bits fill no bytes"""
         if self.dialect is Dialect.BITS:
             for slot in reversed(slots):
                 following = self._slot(slot, following)
@@ -132,7 +117,7 @@ class FastPathProgram:
         width = self._regex_rules.width(target)
         op.is_lazy = self.dialect is Dialect.SKETCH
         op.call = op.kept = None
-        op.expand = self._expansion(target)
+        op.expand = self._expander.rule(target, self.dialect)
         if self.dialect is Dialect.BITS:
             assert width is not None  # there is nothing else among bits
             if width > MAX_SHARED_BITS:
@@ -144,15 +129,11 @@ class FastPathProgram:
                 op.match = re.compile(f"[01]{{{width}}}").match
                 op.known = self._known_of(op, re.compile(f"[01]{{{width}}}"))
             return
-        rule_pattern = self._pattern_of(target)
+        rule_pattern = self._regex_rules.pattern_of(target)
         op.is_leaf = _is_leaf(target)
         # In DETAIL, a regex only serves to find cached nodes. Inside itself a rule would only be read twice.
-        is_known = (
-            rule_pattern is not None
-            and rule_pattern.most is not None
-            and rule_pattern.most <= MAX_SHARED_TEXT
-            and op.parties is None
-        )
+        longest = None if rule_pattern is None else rule_pattern.most
+        is_known = longest is not None and longest <= MAX_SHARED_TEXT and op.parties is None
         op.is_spelled_out = self.dialect is Dialect.DETAIL and width is None and not op.is_leaf and not is_known
         is_in_itself = any(slot.target is target for slot in target.slots())
         if rule_pattern is None or (op.is_spelled_out and (rule_pattern.least > MAX_SHARED_TEXT or is_in_itself)):
@@ -176,31 +157,20 @@ class FastPathProgram:
         op.body = self.entry(op.target)
         op.kind = ops.CALL
 
-    def _pattern_of(self, target: Nonterminal) -> RulePattern | None:
-        return self._regex_rules.pattern_of(target, self._lookahead.chars_after(target, whole=self.is_whole))
-
-    def _expansion(self, target: Nonterminal) -> Expansion:
-        is_bits = self._regex_rules.width(target) is not None
-        dialect = Dialect.BITS if is_bits else Dialect.DETAIL
-        return self._expander.rule(target, dialect, unpacked=is_bits and self.dialect is not Dialect.BITS)
-
     def _known_of(self, op: ParseInstruction, pattern: re.Pattern[str]) -> NodeCache:
         if op.target not in self._known:
-            self._known[op.target] = NodeCache(op.symbol, op.expand, pattern)
+            self._known[op.target] = NodeCache(op.symbol, op.expand, most=MAX_SHARED_NODES, pattern=pattern)
         return self._known[op.target]
 
-    def _kept_of(self, op: ParseInstruction) -> MessageNodeCache | None:
+    def _kept_of(self, op: ParseInstruction) -> NodeCache | None:
         if op.is_lazy or op.is_leaf or op.parties is not None:
             return None
         if op.target not in self._kept:
-            self._kept[op.target] = MessageNodeCache(op.symbol, op.expand)
+            self._kept[op.target] = NodeCache(op.symbol, op.expand, most=MAX_KEPT_NODES)
         return self._kept[op.target]
 
     def selected(self, symbol: NonTerminal) -> tuple[int, ...]:
-        """The paths of computed bounds that select every node with this name.
-
-        :raises Unsupported: the place of the node matters
-        """
+        """The paths of computed bounds that select every node of this name. :raises Unsupported: its place matters"""
         bound_paths = self._tables.bound_paths
         if any(len(path.names) > 1 for path in bound_paths.paths):
             raise Unsupported
@@ -269,7 +239,7 @@ class FastPathProgram:
         op.least, op.most = repetition.least, repetition.most
         computed = [bound for bound in (op.least, op.most) if isinstance(bound, Computed)]
         op.path = computed[0].path if len({bound.path for bound in computed}) == 1 else None
-        op.is_pure = all(self._is_pure(bound.expression) for bound in computed)
+        op.is_pure = all(bound.is_pure for bound in computed)
         op.limits = {}
 
     def _sweep(self, repetition: Nonterminal, loop: ParseInstruction) -> ParseInstruction | None:
@@ -278,49 +248,37 @@ class FastPathProgram:
         target = slot.target
         if self.dialect is Dialect.BITS or target is None or target.symbol is None or slot.parties or target.is_tracked:
             return None
-        following = self._lookahead.chars_after(repetition, whole=self.is_whole)
-        one = self._pattern_of(target)
-        many = self._regex_rules.pattern_of_rounds(repetition, following)
+        one = self._regex_rules.pattern_of(target)
+        many = self._regex_rules.pattern_of_rounds(repetition)
         if one is None or many is None or one.least == 0:
             return None
         op = ParseInstruction(ops.SWEEP, loop)
-        op.target, op.symbol, op.expand, op.parties = target, target.symbol, self._expansion(target), None
+        op.target, op.symbol, op.expand, op.parties = (
+            target,
+            target.symbol,
+            self._expander.rule(target, self.dialect),
+            None,
+        )
         self._take(op, one)
         op.match, op.items, op.is_leaf = many, one.pattern.findall, _is_leaf(target)
-        op.goes_on = FollowTest(one.chars | following)
-        op.known, op.short, op.is_lazy = (
-            self._known_of(op, one.pattern),
-            MAX_SHARED_TEXT,
-            self.dialect is Dialect.SKETCH,
-        )
+        op.goes_on = FollowTest(one.chars | self._tables.first_follow.chars_after(repetition))
+        op.known, op.short = self._known_of(op, one.pattern), MAX_SHARED_TEXT
+        op.is_lazy = self.dialect is Dialect.SKETCH
         op.kept = self._kept_of(op)
         return op
 
     def _run(self, repetition: Nonterminal, following: ParseInstruction) -> ParseInstruction | None:
         """A repetition of a rule over single characters, if it is one and its end is certain."""
+        chars = self._regex_rules.chars_of_run(repetition, in_bits=self.dialect is Dialect.BITS)
         target = repetition.alternatives[0].target
-        if target is None or target.symbol is None or target.is_tracked or repetition.alternatives[0].parties:
-            return None
-        if self.dialect is Dialect.BITS:
-            chars = CharSet.of("01") if self._regex_rules.width(target) == 1 else CharSet()
-        else:
-            rule_pattern = self._pattern_of(target)
-            chars = (
-                rule_pattern.chars
-                if rule_pattern is not None and rule_pattern.least == rule_pattern.most == 1
-                else CharSet()
-            )
-        if not chars:
-            return None
-        is_exact = repetition.least == repetition.most
-        if not is_exact and chars & self._lookahead.chars_after(repetition, whole=self.is_whole):
+        if not chars or target is None or target.symbol is None:
             return None
         op = ParseInstruction(ops.RUN, following)
         self._limit(op, repetition)
         op.match = re.compile(f"{write_chars(chars)}*+").match
         op.takes_all = chars == self._regex_rules.alphabet
         one = re.compile(write_chars(chars))
-        op.target, op.symbol, op.expand = target, target.symbol, self._expansion(target)
+        op.target, op.symbol, op.expand = target, target.symbol, self._expander.rule(target, self.dialect)
         op.known = self._known_of(op, one)
         return op
 

@@ -1,11 +1,9 @@
 """Fast path: a deterministic recursive-descent machine with lookahead (LL) that reads what has only one derivation.
 
-How it works
-------------
-The machine runs the instructions of a `FastPathProgram` over the buffer. It has a position, the parts of the current
-node, and the calls to return to. At every choice it looks ahead (`lookahead`) until one option is left; it never
-guesses, so what it reads has exactly one tree. When it cannot decide, its status is FALL_BACK: the Earley parser reads
-the input from the beginning.
+How it works. The machine runs the instructions of a `FastPathProgram` over the buffer. It has a position, the parts of
+the current node, and the calls to return to. At every choice it looks ahead (`lookahead`) until one option is left; it
+never guesses, so what it reads has exactly one tree. When it cannot decide, its status is FALL_BACK: the Earley parser
+reads the input from the beginning.
 
 Where a rule is regular, one regex reads all of it (`regex_rules`), and its node is *lazy*: it knows its text, and its
 children are made by another machine when someone asks. If the regex does not see the end because the rest has not come
@@ -43,9 +41,14 @@ from palaver.matching.instructions import (
     Unsupported,
 )
 from palaver.matching.lookahead import NO_ALTERNATIVE, UNDECIDABLE, UNDECIDED
-from palaver.matching.matching_limits import MAX_NESTED_TRIALS, MAX_SHARED_TEXT, MIN_CHARACTERS_TO_PAUSE_COLLECTOR
+from palaver.matching.matching_limits import (
+    MAX_KEPT_TEXT,
+    MAX_NESTED_TRIALS,
+    MAX_SHARED_TEXT,
+    MIN_CHARACTERS_TO_PAUSE_COLLECTOR,
+)
 from palaver.matching.rule_regexes import END_MARK
-from palaver.trees.lazy import LazyNode
+from palaver.trees.lazy import LazyNode, with_serialised
 from palaver.trees.node import Node, Part, new
 
 if TYPE_CHECKING:
@@ -137,9 +140,10 @@ class FastPathMachine(FastPathScanner):
         """The tree of the message."""
         (node,) = self.parts
         assert isinstance(node, Node)  # the start symbol is a rule
-        return (
-            node if self.at == 0 or isinstance(node, LazyNode) else self.fast_path.known(node, self.buffer[: self.at])
-        )
+        if self.at == 0 or isinstance(node, LazyNode):
+            return node
+        text = self.buffer[: self.at]
+        return with_serialised(node, text.encode("latin-1") if self.fast_path.tables.binary else text)
 
     def would_be_done(self) -> bool:
         """Return True if a waiting machine has read a whole message; the status may become FALL_BACK."""
@@ -208,7 +212,7 @@ class FastPathMachine(FastPathScanner):
                     op = op.call
                     continue
                 else:
-                    node = self.fast_path.node(op, text)
+                    node = token_node(op, text, binary=binary)
                 parts.append(node)
                 if op.is_tracked:
                     self._select(descend(path_state, op.symbol)[1], node, text if end - at <= MAX_SHARED_TEXT else None)
@@ -287,7 +291,9 @@ class FastPathMachine(FastPathScanner):
                 end = match.end()
                 is_sure = ended or op.is_closed or (end < size and op.goes_on[buffer[end]])
                 if is_sure and end > at:
-                    parts += self._sweep(op, op.items(buffer, at, end))
+                    for text in op.items(buffer, at, end):
+                        is_short = len(text) <= MAX_SHARED_TEXT
+                        parts.append(op.known[text] if is_short else token_node(op, text, binary=binary))
                     at = end
                 op = op.next
             elif kind == PATTERN:
@@ -454,10 +460,19 @@ class FastPathMachine(FastPathScanner):
         if length not in self.lengths[-1:] and self._can_end(op, "", frame, counters, path_state):
             self.lengths.append(length)
 
-    def _sweep(self, op: ParseInstruction, texts: list[str]) -> list[Node]:
-        """The nodes of many rounds."""
-        return [op.known[text] if len(text) <= MAX_SHARED_TEXT else self.fast_path.node(op, text) for text in texts]
-
     def _select(self, paths: tuple[int, ...], node: Node, text: str | None) -> None:
         for path in paths:
             self._env[path] = node, text
+
+
+def token_node(op: ParseInstruction, text: str, *, binary: bool) -> Node:
+    """The node of a token."""
+    said = text.encode("latin-1") if binary else text
+    if op.is_leaf:
+        return new(Node, (op.symbol, (said,), (), op.parties))
+    if op.is_lazy and text:
+        return new(LazyNode, (op.symbol, (said, op.expand), (), op.parties))
+    if op.kept is not None and len(text) <= MAX_KEPT_TEXT:
+        known: Node = op.kept[text]
+        return known
+    return new(Node, (op.symbol, op.expand.children(text), (), op.parties))

@@ -5,11 +5,12 @@ Sets of terminals are bit sets. They may be too large, never too small.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial, reduce
 from operator import or_
 from typing import TypeVar
 
+from palaver.grammar.analysis import cyclic_components
 from palaver.matching.grammar_slots import (
     BIT,
     HEAD,
@@ -60,9 +61,9 @@ class FirstFollow:
             for slot, following in self._steps_and_rests(nonterminal):
                 if slot.target is None:
                     slot.follow = FollowTest(self._chars(following))
-        reach = reach_of(self._nonterminals, self._possibly_alone)
-        for number, nonterminal in enumerate(self._nonterminals):
-            nonterminal.is_cyclic = bool(reach[number] >> number & 1)
+        alone = {nonterminal: list(self._possibly_alone(nonterminal)) for nonterminal in self._nonterminals}
+        for nonterminal in cyclic_components(self._nonterminals, alone):
+            nonterminal.is_cyclic = True
 
     def members(self, mask: int) -> Iterator[GrammarSlot]:
         """The terminals of a bit set, in the order of the spec."""
@@ -143,8 +144,8 @@ class FirstFollow:
     @cached_property
     def is_left_recursive(self) -> bool:
         """True if some nonterminal can begin with itself."""
-        reach = reach_of(self._nonterminals, self._possibly_first)
-        return any(row >> number & 1 for number, row in enumerate(reach))
+        first = {nonterminal: list(self._possibly_first(nonterminal)) for nonterminal in self._nonterminals}
+        return bool(cyclic_components(self._nonterminals, first))
 
     def _until_stable(self, refine: Callable[[Nonterminal], bool]) -> None:
         """Iterate to the fixed point, forwards and backwards in turn: then a long chain of rules takes few rounds."""
@@ -225,23 +226,6 @@ class FirstFollow:
             for slot in slots:
                 if slot.target is not None and all(other is slot for other in solid):
                     yield slot.target
-
-
-def reach_of(
-    nonterminals: Sequence[Nonterminal], leads_to: Callable[[Nonterminal], Iterable[Nonterminal]]
-) -> list[int]:
-    """The transitive closure (Warshall 1962) of `leads_to`: for each nonterminal a bit set of numbers."""
-    numbers = {nonterminal: number for number, nonterminal in enumerate(nonterminals)}
-    reach = [0] * len(numbers)
-    for nonterminal, number in numbers.items():
-        for other in leads_to(nonterminal):
-            reach[number] |= 1 << numbers[other]
-    for middle in range(len(reach)):
-        bit, row = 1 << middle, reach[middle]
-        for number, known in enumerate(reach):
-            if known & bit:
-                reach[number] = known | row
-    return reach
 
 
 class _ByNextInput(dict[NextInput, Answer]):

@@ -16,10 +16,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from palaver.grammar.analysis import reachable
-from palaver.matching.bound_paths import NO_PATH_STATE, BoundPaths, PathState
+from palaver.matching.bound_paths import NO_PATH_STATE
 from palaver.matching.dialogue_automaton import DialogueAutomaton, DialogueState, MessageTransition
 from palaver.matching.dialogue_grammar import MessageType, cut_at_messages
 from palaver.matching.dialogue_rules import LoopFields
@@ -37,25 +36,15 @@ from palaver.matching.open_tree import (
     next_path,
     partial_tree,
     parts_of,
+    recent_tree,
     root,
     symbols_around,
 )
-from palaver.matching.recent_tree import recent_tree
 from palaver.spec.ast import Expr
 from palaver.spec.traversal import refs
 from palaver.trees.node import Node, NonTerminal, Part, Parties, TreePath
 
-__all__ = ["MAX_HYPOTHESES", "Forecast", "Forecaster", "Hypothesis", "MessageType", "Prediction"]
-
-
-class Prediction(NamedTuple):
-    """A message that may come next: the tree so far, its path in that tree, sender, recipient and symbol."""
-
-    tree: Node
-    hook: TreePath
-    sender: str
-    recipient: str | None
-    symbol: str
+__all__ = ["MAX_HYPOTHESES", "Forecast", "Forecaster", "Hypothesis", "MessageType"]
 
 
 class Forecaster:
@@ -112,8 +101,9 @@ class Hypothesis:
     """One derivation of the messages so far."""
 
     _forecaster: Forecaster
-    _state: DialogueState
-    _fields: LoopFields | None
+    # Equal for hypotheses that can go on in the same ways; where computed repetitions are ahead, `fields` decide too.
+    future: DialogueState
+    fields: LoopFields | None  # the fields of computed repetitions, if there are such
     _edge: OpenEdge
     _said: OpenEdge  # the edge with the latest message, before anything was closed by it
     _done: ClosedNodes
@@ -124,38 +114,27 @@ class Hypothesis:
     @property
     def moves(self) -> tuple[MessageType, ...]:
         """The message types that may come next, in the order of the spec."""
-        return self._forecaster.compiled.moves(self._state, self._fields)
+        known = self.future.moves
+        return self._forecaster.compiled.moves(self.future, self.fields) if known is None else known
 
     @property
     def can_end(self) -> bool:
         """True if the session may end here."""
-        return self._forecaster.compiled.can_end(self._state, self._fields)
-
-    @property
-    def future(self) -> DialogueState:
-        """The state of the dialogue automaton, equal for hypotheses that can go on in the same ways.
-
-        Where computed repetitions are ahead, the fields of earlier messages decide as well.
-        """
-        return self._state
+        state = self.future
+        return state.can_end if state.moves is not None else self._forecaster.compiled.can_end(state, self.fields)
 
     @property
     def ahead(self) -> frozenset[str]:
         """The symbols of the messages that may still come, now or later."""
-        return self._forecaster.compiled.ahead(self._state)
-
-    @property
-    def fields(self) -> LoopFields | None:
-        """The fields of computed repetitions, if there are such."""
-        return self._fields
+        return self._forecaster.compiled.ahead(self.future)
 
     @property
     def crashes(self) -> tuple[str, ...]:
         """The errors that bounds raised when the next messages were computed."""
-        if self._fields is None:
+        if self.fields is None:
             return ()
-        self._forecaster.compiled.moves(self._state, self._fields)
-        return tuple(self._fields.crashes)
+        self._forecaster.compiled.moves(self.future, self.fields)
+        return tuple(self.fields.crashes)
 
     # --- The tree -----------------------------------------------------------------------------------------------------
 
@@ -203,9 +182,9 @@ class Hypothesis:
             raise ValueError("the dialogue cannot end here")
         done: ClosedNodes = []
         edge = self._edge
-        level = self._state
+        level = self.future
         while True:
-            edge = grown(edge, self._forecaster.positions.ending(level.position, self._fields) or (), done)
+            edge = grown(edge, self._forecaster.positions.ending(level.position, self.fields) or (), done)
             if level.following is None:
                 break
             edge, _ = closed(edge)
@@ -214,20 +193,11 @@ class Hypothesis:
         assert isinstance(tree, Node), "the start symbol is one"
         return tree
 
-    def predictions(self) -> tuple[Prediction, ...]:
-        """The messages that may come next, each with the tree to which it would be added."""
-        found: list[Prediction] = []
-        for move in self.moves:
-            for step in self._steps(move):
-                edge = grown(_left(self._edge, step, []), step.route.growth, [])
-                tree = partial_tree(edge)
-                found.append(Prediction(tree, next_path(edge), move.sender, move.recipient, move.symbol))
-        return tuple(found)
-
     # --- Steps --------------------------------------------------------------------------------------------------------
 
     def _steps(self, move: MessageType) -> tuple[MessageTransition, ...]:
-        return self._forecaster.compiled.steps(self._state, move, self._fields)
+        known = self.future.steps.get(move)
+        return self._forecaster.compiled.steps(self.future, move, self.fields) if known is None else known
 
     def _after(
         self, step: MessageTransition, state: DialogueState, node: Node, groups: dict[object, int]
@@ -241,7 +211,7 @@ class Hypothesis:
         if closing is not None:
             edge, finished = closed(grown(edge, closing, done))
             done.append(finished)
-        fields = None if self._fields is None else self._next_fields(self._fields, said, node, done)
+        fields = None if self.fields is None else self._next_fields(self.fields, said, node, done)
         return Hypothesis(self._forecaster, state, fields, edge, said, done, group, closing)
 
     def _next_group(self, edge: OpenEdge, step: MessageTransition, groups: dict[object, int]) -> int:
@@ -260,7 +230,7 @@ class Hypothesis:
             for state in _nodes_of(done):
                 found |= dict.fromkeys(bound_paths.descend(NO_PATH_STATE, state.symbol)[1], state)
         if node.symbol in self._forecaster.field_messages:
-            found |= _selected(node, said.place.path_state, bound_paths)
+            found |= dict(bound_paths.selected_in(node, said.place.path_state))
         if not found:
             return fields
         nodes = tuple(found.get(path, known) for path, known in enumerate(fields.nodes))
@@ -292,20 +262,6 @@ def _endings(step: MessageTransition) -> Iterator[tuple[TreeAction, ...]]:
     while step.then is not None:
         yield step.ending
         step = step.then
-
-
-def _selected(node: Node, path_state: PathState, bound_paths: BoundPaths) -> dict[int, Node]:
-    """The last node that each path selects in a message, by the number of the path."""
-    found: dict[int, Node] = {}
-    todo = [(node, path_state)]
-    while todo:
-        # From the end to the beginning, so the first node found is the last one.
-        here, path_state = todo.pop()
-        below, selected = bound_paths.descend(path_state, here.symbol)
-        for path in selected:
-            found.setdefault(path, here)
-        todo += [(child, below) for child in here.children if isinstance(child, Node)]
-    return found
 
 
 class Forecast:
@@ -347,10 +303,7 @@ class Forecast:
         return frozenset.intersection(*ahead) if ahead else frozenset()
 
     def after(self, move: MessageType, node: Node) -> Forecast:
-        """The forecast after a message. `node` is all of it; its parties are set if they are missing.
-
-        :raises ValueError: this message may not come here
-        """
+        """The forecast after a message; missing parties are set. :raises ValueError: it may not come here"""
         if node.symbol != move.symbol:
             raise ValueError(f"{node.symbol} is not the message {move.symbol}")
         if node.parties is None:
@@ -367,7 +320,7 @@ class Forecast:
         groups: dict[object, int] = {}
         for origin, hypothesis in enumerate(self.hypotheses):
             for step in hypothesis._steps(move):
-                state = compiled.state_after(step)
+                state = step.future() or compiled.state_after(step)
                 if is_merging and found and any(compiled.covers(other, state) for *_, other in found):
                     continue
                 following = hypothesis._after(step, state, node, groups)

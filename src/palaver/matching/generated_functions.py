@@ -1,10 +1,8 @@
 """Code generation: rules as Python functions, the fast path for messages that have come completely.
 
-How it works
-------------
-The machine pays for every instruction, because it must be able to stop anywhere. Most messages come in one piece. So
-the instructions of a rule that is read often are written as Python source, with the rules it calls inlined as far as
-they are not recursive, and compiled. The function
+How it works. The machine pays for every instruction, because it must be able to stop anywhere. Most messages come in
+one piece. So the instructions of a rule that is read often are written as Python source, with the rules it calls
+inlined as far as they are not recursive, and compiled. The function
 
     read(text, at, size, fields) -> (end, children)
 
@@ -28,9 +26,7 @@ from palaver.matching.generated_lookups import (
     NextCharacterTable,
     RunCache,
     TokenPeeks,
-    settle_in_stream,
-    settle_or_wait,
-    settle_to_end,
+    settle,
 )
 from palaver.matching.grammar_slots import Computed, Nonterminal
 from palaver.matching.instructions import FieldValue, ParseInstruction, ReadFunction, Unsupported
@@ -98,7 +94,6 @@ class _FunctionWriter:
         self._indent = 1
         self._variables = 0
         self._calls: list[Nonterminal] = []
-        settle = settle_in_stream if not self._program.is_whole else settle_to_end if library.ended else settle_or_wait
         self._names: dict[str, Any] = {
             "GaveUp": GaveUp, "settle": settle, "limits": self._limits_now, "run_end": self._run_end, "new": new,
             "Node": Node, "LazyNode": LazyNode, "MAX_SHARED_TEXT": MAX_SHARED_TEXT,
@@ -205,15 +200,12 @@ class _FunctionWriter:
     def _decide(self, lookahead_state: LookaheadState) -> str:
         if lookahead_state.may_be_last and not self._program.is_whole:
             raise Unsupported  # every end has to be noted
-        way, look, ways = (
-            self._fresh("w"),
-            self._name(lookahead_state),
-            self._name(NextCharacterTable(lookahead_state)),
-        )
+        way, look = self._fresh("w"), self._name(lookahead_state)
+        ways = self._name(NextCharacterTable(lookahead_state))
         self._line("if at < size:")
         self._line(f" {way} = {ways}[text[at]]")
         self._line(f" if {way} < 0:")
-        self._line(f"  {way} = settle({look}, text, at, size)")
+        self._line(f"  {way} = settle({look}, text, at, size, {self._program.is_whole}, {self._ended})")
         self._line(f"  if {way} < 0: raise GaveUp")
         at_end = lookahead_state.way_at_end if self._ended else UNDECIDED
         self._line(f"else: {f'{way} = {at_end}' if at_end >= 0 else 'raise GaveUp'}")

@@ -14,32 +14,17 @@ class GaveUp(Exception):
     """Raised by a generated function: the machine has to read the rule."""
 
 
-def settle_or_wait(lookahead_state: LookaheadState, text: str, at: int, size: int) -> int:
-    """The option to take from `lookahead_state`, before the character number `at`, in a text that may go on."""
-    while lookahead_state.way == UNDECIDED and at < size:
-        lookahead_state = lookahead_state[text[at]]
+def settle(state: LookaheadState, text: str, at: int, size: int, is_whole: bool, has_ended: bool) -> int:
+    """The option to take from `state`, before the character number `at`; negative if that is not decided.
+
+    If the text is not a whole message, anything may follow an option that has come to its end.
+    """
+    while state.way == UNDECIDED and at < size:
+        state = state[text[at]]
         at += 1
-    return lookahead_state.way
-
-
-def settle_to_end(lookahead_state: LookaheadState, text: str, at: int, size: int) -> int:
-    """The same in a text that has ended."""
-    while lookahead_state.way == UNDECIDED:
-        if at == size:
-            return lookahead_state.way_at_end
-        lookahead_state = lookahead_state[text[at]]
-        at += 1
-    return lookahead_state.way
-
-
-def settle_in_stream(lookahead_state: LookaheadState, text: str, at: int, size: int) -> int:
-    """The same where anything may follow an option that has come to its end."""
-    while lookahead_state.way == UNDECIDED and at < size:
-        lookahead_state = lookahead_state[text[at]]
-        at += 1
-        if lookahead_state.may_be_last:
+        if state.may_be_last and not is_whole:
             return UNDECIDED
-    return lookahead_state.way
+    return state.way_at_end if state.way == UNDECIDED and is_whole and has_ended else state.way
 
 
 class NextCharacterTable(dict[str, int]):
@@ -54,10 +39,7 @@ class NextCharacterTable(dict[str, int]):
 
 
 class TokenPeeks(dict[str, tuple[Node | None, int]]):
-    """The node and the length of a token that begins with these two characters, or with all that are left.
-
-    The node is None if they do not tell where the token ends.
-    """
+    """The node and length of a token that begins with two characters, or all that are left; None if unclear."""
 
     def __init__(self, op: ParseInstruction, *, ended: bool) -> None:
         self._op = op

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 from typing import TypeAlias, assert_never
 
+from palaver.grammar.analysis import backwards
 from palaver.grammar.ir import bodies_below
 from palaver.grammar.printing import show_pattern
 from palaver.matching.bound_paths import BoundPaths
-from palaver.matching.first_follow import FirstFollow, reach_of
+from palaver.matching.first_follow import FirstFollow
 from palaver.matching.grammar_slots import (
     BIT,
     CALL,
@@ -26,7 +27,7 @@ from palaver.regular.charset import BYTES, EVERY
 from palaver.regular.regex import compile_pattern
 from palaver.spec.ast import Bit, Choice, Expr, Expression, Literal, Pattern, Permutation, Ref, Repeat, Sequence
 from palaver.spec.traversal import computed_bounds
-from palaver.trees.node import Node, NonTerminal, Parties
+from palaver.trees.node import Node, NonTerminal
 
 # Computes a bound from the node that the path in it selects, its trailing indices not yet applied.
 BoundEvaluator: TypeAlias = Callable[[Expression, Node | None], int]
@@ -87,9 +88,9 @@ class GrammarTables:
     def _slot(self, part: Expr, owner: Nonterminal) -> GrammarSlot:
         slot = self._new_slot(CALL, owner)
         match part:
-            case Ref(symbol, sender, recipient):
+            case Ref(symbol):
                 slot.target = self._named[symbol]
-                slot.parties = Parties(sender, recipient) if sender is not None else None
+                slot.parties = part.parties
             case Literal() | Bit() | Pattern():
                 self._fill_terminal(slot, part)
                 self.terminals.append(slot)
@@ -161,13 +162,13 @@ class GrammarTables:
 
     def _mark_tracked(self) -> None:
         last_names = {path.names[-1] for path in self.bound_paths.paths}
-        matters = 0
-        for number, nonterminal in enumerate(self.nonterminals):
-            if _looks_back(nonterminal) or nonterminal.symbol in last_names:
-                matters |= 1 << number
-        reach = reach_of(self.nonterminals, _called_by)
-        for number, nonterminal in enumerate(self.nonterminals):
-            nonterminal.is_tracked = bool((reach[number] | 1 << number) & matters)
+        callers = backwards({nonterminal: list(_called_by(nonterminal)) for nonterminal in self.nonterminals})
+        todo = [each for each in self.nonterminals if _looks_back(each) or each.symbol in last_names]
+        while todo:
+            nonterminal = todo.pop()
+            if not nonterminal.is_tracked:
+                nonterminal.is_tracked = True
+                todo += callers.get(nonterminal, ())
 
     def _mark_shapes(self) -> None:
         for nonterminal in self.nonterminals:

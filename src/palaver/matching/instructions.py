@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from enum import Enum
 from typing import Any, Protocol, TypeAlias
 
 from palaver.matching.grammar_slots import Computed, FollowTest, GrammarSlot, Nonterminal
 from palaver.matching.lookahead import LookaheadState
-from palaver.matching.matching_limits import MAX_KEPT_NODES, MAX_SHARED_NODES
 from palaver.matching.rule_regexes import MatchText, RulePattern
 from palaver.trees.node import Leaf, Node, NonTerminal, Part, Parties, new
 
@@ -55,7 +54,9 @@ class ParseInstruction:
     rule_pattern: RulePattern
     known: NodeCache  # nodes over texts that are not longer than `short`
     short: int
-    kept: MessageNodeCache | None  # nodes over longer texts, where those take long to make
+    # Nodes over longer texts, where those take long to make. Kept for one message: they are of little use to the next,
+    # and its time would depend on those before it.
+    kept: NodeCache | None
     is_lazy: bool
     is_leaf: bool  # True if its only child is the text itself
     is_spelled_out: bool  # True if it has to be called unless its node is cached
@@ -97,35 +98,21 @@ class Unsupported(Exception):
 
 
 class NodeCache(dict[str, Any]):
-    """The nodes of one rule over short texts, made when first asked for; None for texts that do not match."""
+    """The nodes of one rule over texts, made when first asked for; None for texts that the pattern does not match."""
 
-    def __init__(self, symbol: NonTerminal, expand: Expansion, pattern: re.Pattern[str]) -> None:
+    def __init__(
+        self, symbol: NonTerminal, expand: Expansion, *, most: int, pattern: re.Pattern[str] | None = None
+    ) -> None:
         self._symbol = symbol
         self._expand = expand
+        self._most = most
         self._pattern = pattern
 
     def __missing__(self, text: str) -> Node | None:
-        if self._pattern.fullmatch(text) is None:
+        if self._pattern is not None and self._pattern.fullmatch(text) is None:
             return None
-        if len(self) >= MAX_SHARED_NODES:
-            self.clear()
-        node = self[text] = new(Node, (self._symbol, self._expand.children(text), (), None))
-        return node
-
-
-class MessageNodeCache(dict[str, Node]):
-    """The nodes of one rule over matched texts, made when first asked for, and kept for one message.
-
-    They are of little use to the next message, and its time would depend on those before it.
-    """
-
-    def __init__(self, symbol: NonTerminal, expand: Expansion) -> None:
-        self._symbol = symbol
-        self._expand = expand
-
-    def __missing__(self, text: str) -> Node:
         node = new(Node, (self._symbol, self._expand.children(text), (), None))
-        if len(self) >= MAX_KEPT_NODES:
+        if len(self) >= self._most:
             self.clear()
         self[text] = node
         return node
@@ -139,12 +126,3 @@ class Expansion(Protocol):
 
     def children(self, text: str) -> tuple[Part, ...]:
         """The children for a text in the buffer of the machine."""
-
-
-class Expander(Protocol):
-    """Makes expansions. `unpacked`: the dialect is BITS, but the buffer holds bytes."""
-
-    def rule(self, nonterminal: Nonterminal, dialect: Dialect, *, unpacked: bool) -> Expansion: ...
-
-    def slots(self, slots: Sequence[GrammarSlot]) -> Expansion:
-        """The expansion of slots over bits in bytes."""

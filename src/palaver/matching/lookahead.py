@@ -16,10 +16,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, NamedTuple, TypeAlias
 
-from palaver.matching.grammar_slots import BIT, CALL, HEAD, LITERAL, REPETITION, GrammarSlot, Nonterminal, next_chars
+from palaver.matching.grammar_slots import BIT, CALL, HEAD, LITERAL, REPETITION, GrammarSlot, Nonterminal
 from palaver.matching.grammar_tables import GrammarTables
 from palaver.matching.matching_limits import MAX_LOOKAHEAD_CALLS, MAX_LOOKAHEAD_CHARACTERS, MAX_LOOKAHEAD_MOVES
-from palaver.regular.charset import EVERY, CharSet
 from palaver.regular.language import AutomatonState
 
 # In place of the number of an option.
@@ -101,20 +100,6 @@ class Lookahead:
     def another_round(self, repetition: Nonterminal) -> LookaheadState:
         """The decision between another round (0) and the end (1) of a repetition, where its limits allow for both."""
         return self._lookahead_state([(_INTO, 0, repetition.alternatives[0], None), (_DONE, 1, repetition, None)], 0)
-
-    def chars_after(self, nonterminal: Nonterminal, *, whole: bool) -> CharSet:
-        """The characters that can follow a nonterminal; all, if it can be the last of an input that may go on."""
-        try:
-            items = self._closure([(_DONE, 0, nonterminal, None)])
-        except _TooComplex:
-            return EVERY
-        chars = CharSet()
-        for item in items:
-            if item.slot is not None:
-                chars |= next_chars(item.slot, item.state)
-            elif item.state and not whole:
-                return EVERY
-        return chars
 
     def _lookahead_state(
         self, moves: list[_ClosureStep], depth: int, items: Iterable[LookaheadItem] = ()

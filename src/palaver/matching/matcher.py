@@ -20,30 +20,22 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from palaver.grammar.ir import bodies_below, uses_binary
-from palaver.matching.bound_paths import BoundPaths, UnsupportedBound
-from palaver.matching.decoded_input import DecodedInput
+from palaver.matching.bound_paths import BoundPaths as BoundPaths
+from palaver.matching.bound_paths import UnsupportedBound as UnsupportedBound
+from palaver.matching.candidates import DecodedInput
 from palaver.matching.earley import EarleyParser
 from palaver.matching.fast_path import FastPath
 from palaver.matching.fast_path_machine import FastPathMachine
 from palaver.matching.fast_path_scanner import DONE, FALL_BACK, WAITING
 from palaver.matching.grammar_slots import Nonterminal
-from palaver.matching.grammar_tables import BoundEvaluator, GrammarTables
+from palaver.matching.grammar_tables import BoundEvaluator as BoundEvaluator
+from palaver.matching.grammar_tables import GrammarTables
 from palaver.matching.matching_limits import MAX_FALLBACKS
 from palaver.matching.parse_forest import first_tree, partial_trees, trees
 from palaver.matching.token_rules import TokenTable
 from palaver.spec.ast import Expr, Expression
 from palaver.spec.traversal import computed_bounds
 from palaver.trees.node import Node
-
-__all__ = [
-    "BoundEvaluator",
-    "BoundPaths",
-    "CompiledMatcher",
-    "MatchProgress",
-    "Matcher",
-    "UnsupportedBound",
-    "compile_matcher",
-]
 
 
 class MatchProgress:
@@ -157,7 +149,6 @@ class CompiledInput:
         self.tables = GrammarTables(rules, start, binary=binary, whole=whole, is_pure=is_pure)
         self.bound = bound
         self.whole = whole
-        self._is_pure = is_pure
         self._rules = rules
         self._fallbacks = 0
         self._rest: dict[Nonterminal, GrammarTables] = {}
@@ -170,11 +161,11 @@ class CompiledInput:
     @cached_property
     def tokens(self) -> TokenTable:
         """The tokens of the Earley parser."""
-        return TokenTable(self.tables, self._built_fast_path.regex_rules, self._built_fast_path)
+        return TokenTable(self._built_fast_path)
 
     @cached_property
     def _built_fast_path(self) -> FastPath:
-        return FastPath(self.tables, self.bound, self._is_pure, self._read_by_earley, whole=self.whole)
+        return FastPath(self.tables, self.bound, self._read_by_earley, whole=self.whole)
 
     def note_fallback(self) -> None:
         """Count a fall back of the fast path. If that happens often, it is not tried again."""
@@ -248,6 +239,8 @@ class Matcher:
         self.source = source
         self._lengths: list[int] = []
         self._fast_path = compiled.fast_path if is_fast else None  # None: the Earley parser reads
+        if not is_lazy and self._fast_path is not None:
+            self._fast_path.forget()
 
     @property
     def binary(self) -> bool:
@@ -372,7 +365,7 @@ class Matcher:
         return MatchProgress((self.source.length,), True, False)
 
     def _new_machine(self, fast_path: FastPath) -> FastPathMachine:
-        machine = self._machine = fast_path.machine(lazy=self._is_lazy)
+        machine = self._machine = FastPathMachine(fast_path, *fast_path.starts[self._is_lazy])
         if self._history:
             machine.remember(self._history)
         return machine

@@ -1,11 +1,9 @@
 """Shared packed parse forest (Scott 2008): all trees of an Earley parse, one at a time, in a stated order.
 
-How it works
-------------
-Of two trees that differ, look at the outermost, leftmost place where they differ. If they chose different alternatives
-there, the one declared first comes first; if they divide the text differently, the one whose earlier part is longer
-comes first. In partial trees an open part is longer than any other, and a derivation that leaves something open comes
-before the one that leaves it out.
+How it works. Of two trees that differ, look at the outermost, leftmost place where they differ. If they chose different
+alternatives there, the one declared first comes first; if they divide the text differently, the one whose earlier part
+is longer comes first. In partial trees an open part is longer than any other, and a derivation that leaves something
+open comes before the one that leaves it out.
 
 Where the parser's links leave one way only, they are followed from the end to the beginning. Where there are several
 ways, they are turned round (`forest_graph`). Where no alternative has more than two slots, a way is known by its last

@@ -34,15 +34,33 @@ class RegexRules:
 
     def __init__(self, tables: GrammarTables) -> None:
         self.alphabet = tables.alphabet - END
+        self._chars_after = tables.first_follow.chars_after
+        self._patterns: dict[Nonterminal, RulePattern | None] = {}
         self._outlines: dict[Nonterminal, RegularExpression | None] = {}
         self._bits: dict[Nonterminal, tuple[RegularExpression, int] | None] = {}
 
-    def pattern_of(self, nonterminal: Nonterminal, following: CharSet) -> RulePattern | None:
-        """The regex of a nonterminal that is followed by one of these characters or the end; None if it has none."""
-        try:
-            return rule_pattern(self._outline_of(nonterminal), following)
-        except (NoRegex, RecursionError):
+    def pattern_of(self, nonterminal: Nonterminal) -> RulePattern | None:
+        """The regex of a nonterminal; None if it has none."""
+        if nonterminal not in self._patterns:
+            self._patterns[nonterminal] = None
+            with suppress(NoRegex, RecursionError):
+                following = self._chars_after(nonterminal)
+                self._patterns[nonterminal] = rule_pattern(self._outline_of(nonterminal), following)
+        return self._patterns[nonterminal]
+
+    def chars_of_run(self, repetition: Nonterminal, *, in_bits: bool = False) -> CharSet | None:
+        """The characters of a repetition of a rule over single ones, if it is that and its end is certain."""
+        slot = repetition.alternatives[0]
+        rule = slot.target
+        if not repetition.is_repetition or rule is None or rule.symbol is None or rule.is_tracked or slot.parties:
             return None
+        if in_bits:  # every repetition has a fixed number of rounds there
+            return CharSet.of("01") if self.width(rule) == 1 else None
+        one = self.pattern_of(rule)
+        if one is None or not one.least == one.most == 1:
+            return None
+        is_certain = repetition.least == repetition.most or not one.chars & self._chars_after(repetition)
+        return one.chars if is_certain else None
 
     def pattern_of_slots(self, slots: Sequence[GrammarSlot]) -> RulePattern | None:
         """The same for a fixed number of bits in a row."""
@@ -58,13 +76,14 @@ class RegexRules:
         except (NoRegex, RecursionError):
             return None
 
-    def pattern_of_rounds(self, repetition: Nonterminal, following: CharSet) -> MatchText | None:
+    def pattern_of_rounds(self, repetition: Nonterminal) -> MatchText | None:
         """A match function for as many rounds of a repetition as there are; the input may end inside the last."""
         try:
             body = self._series([repetition.alternatives[0]])
             if can_be_empty(body):
                 return None
-            return re.compile(write_regex(Repetition(body, 0, None), CharacterClass(following | END))).match
+            following = self._chars_after(repetition) | END
+            return re.compile(write_regex(Repetition(body, 0, None), CharacterClass(following))).match
         except (NoRegex, RecursionError):
             return None
 
@@ -118,10 +137,7 @@ class RegexRules:
         return outline
 
     def runs(self, slots: Sequence[GrammarSlot]) -> list[list[GrammarSlot]]:
-        """Slots grouped so that each group fills whole characters: one slot, or several with bits.
-
-        :raises Irregular: they cannot be grouped so
-        """
+        """Slots in groups that fill whole characters: one, or several with bits. :raises NoRegex: there are none"""
         groups: list[list[GrammarSlot]] = []
         width = 0
         for slot in slots:

@@ -10,6 +10,7 @@ a regex has at most one end from any start, and one derivation. Loops are posses
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -31,6 +32,8 @@ from palaver.regular.regex import (
     RegularExpression,
     Repetition,
     can_be_empty,
+    character_sets,
+    length_range,
 )
 
 # Stands for the end of the input in sets of characters. It is no character of any script; the fast path falls back on
@@ -39,6 +42,9 @@ END_MARK = chr(END_OF_UNICODE - 1)
 END = CharSet.of(END_MARK)
 
 MatchText: TypeAlias = Callable[..., "re.Match[str] | None"]
+
+# Python before 3.11.5 misreads a possessive quantifier behind a group; an atomic group says the same, a little slower.
+_CAN_BE_POSSESSIVE = sys.version_info >= (3, 11, 5)
 
 
 class NoRegex(Exception):
@@ -79,7 +85,7 @@ def fork(options: Sequence[RegularExpression]) -> RegularExpression:
 
 
 def rule_pattern(outline: RegularExpression, following: CharSet) -> RulePattern:
-    least, most = _lengths(outline)
+    least, most = length_range(outline)
     text = write_regex(outline, CharacterClass(following | END))
     if len(text) > MAX_REGEX_LENGTH:
         raise NoRegex
@@ -111,8 +117,7 @@ def write_regex(outline: RegularExpression, rest: RegularExpression) -> str:
                 raise NoRegex
             text = write_regex(body, series([Repetition(body, 0, None), rest]))
             limits = f"{{{least},{'' if most is None else most}}}" if (least, most) != (0, None) else "*"
-            # An atomic group, because Python before 3.11.5 misreads a possessive quantifier behind a group.
-            return f"(?>(?:{text}){limits})"
+            return f"(?:{text}){limits}+" if _CAN_BE_POSSESSIVE else f"(?>(?:{text}){limits})"
         case _:
             assert_never(outline)
 
@@ -136,7 +141,7 @@ def _write_fork(options: Sequence[RegularExpression], rest: RegularExpression) -
     firsts = [_first(series([option, rest])) for option in options]
     if not any(one & two for one, two in combinations(firsts, 2)):
         if all(isinstance(option, CharacterClass) for option in options):
-            return write_chars(_union(firsts))
+            return write_chars(CharSet.union(firsts))
         return f"(?:{'|'.join(texts)})"
     following = _first(rest)
     if not all(
@@ -150,20 +155,13 @@ def _look(following: CharSet) -> str:
     return f"(?={write_chars(following)}|\\Z)" if following else "\\Z"
 
 
-def _union(sets: Sequence[CharSet]) -> CharSet:
-    chars = CharSet()
-    for one in sets:
-        chars |= one
-    return chars
-
-
 def _first(outline: RegularExpression) -> CharSet:
     """The characters that an outline can begin with."""
     match outline:
         case CharacterClass(chars):
             return chars
         case Alternation(options):
-            return _union([_first(option) for option in options])
+            return CharSet.union(_first(option) for option in options)
         case Repetition(body, _, _):
             return _first(body)
         case Concatenation(parts):
@@ -173,25 +171,6 @@ def _first(outline: RegularExpression) -> CharSet:
                 if not can_be_empty(part):
                     break
             return chars
-        case _:
-            assert_never(outline)
-
-
-def _lengths(outline: RegularExpression) -> tuple[int, int | None]:
-    match outline:
-        case CharacterClass():
-            return 1, 1
-        case Concatenation(parts):
-            lengths = [_lengths(part) for part in parts]
-            most = [high for _, high in lengths if high is not None]
-            return sum(low for low, _ in lengths), sum(most) if len(most) == len(lengths) else None
-        case Alternation(options):
-            lengths = [_lengths(option) for option in options]
-            most = [high for _, high in lengths if high is not None]
-            return min(low for low, _ in lengths), max(most) if len(most) == len(lengths) else None
-        case Repetition(body, least, limit):
-            low, high = _lengths(body)
-            return low * least, None if limit is None or high is None else high * limit
         case _:
             assert_never(outline)
 
@@ -222,26 +201,13 @@ def _has_an_end_mark(outline: RegularExpression) -> bool:
     match outline:
         case Concatenation((*parts, CharacterClass(mark))) if mark.size() == 1:
             char = chr(mark.bounds[0])
-            return not any(char in chars for part in parts for chars in _characters(part))
+            return not any(char in chars for part in parts for chars in character_sets(part))
     return False
-
-
-def _characters(outline: RegularExpression) -> Iterator[CharSet]:
-    match outline:
-        case CharacterClass(chars):
-            yield chars
-        case Concatenation(parts) | Alternation(parts):
-            for part in parts:
-                yield from _characters(part)
-        case Repetition(body):
-            yield from _characters(body)
-        case _:
-            assert_never(outline)
 
 
 def _heads(*outlines: RegularExpression) -> list[str]:
     """One character of each class: those between two of them are treated alike."""
-    bounds = sorted({bound for outline in outlines for chars in _characters(outline) for bound in chars.bounds})
+    bounds = sorted({bound for outline in outlines for chars in character_sets(outline) for bound in chars.bounds})
     return [chr(bound) for bound in bounds if bound < END_OF_UNICODE]
 
 

@@ -14,16 +14,17 @@ there; a parser without tokens does.
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from palaver.matching.grammar_slots import Nonterminal
-from palaver.matching.grammar_tables import GrammarTables
-from palaver.matching.instructions import Dialect, Expander, Expansion, NodeCache
-from palaver.matching.matching_limits import MAX_SHARED_TEXT
-from palaver.matching.regex_rules import RegexRules
+from palaver.matching.instructions import Expansion, NodeCache
+from palaver.matching.matching_limits import MAX_SHARED_NODES, MAX_SHARED_TEXT
 from palaver.matching.rule_regexes import MatchText, RulePattern
 from palaver.trees.lazy import LazyNode
 from palaver.trees.node import Node, NonTerminal, Part, Parties, new
+
+if TYPE_CHECKING:
+    from palaver.matching.fast_path import FastPath
 
 # In place of an end: it may be anywhere, so predict the rule; or the token cannot be here.
 UNSURE: Final = -1
@@ -39,7 +40,7 @@ class RuleToken:
         self._is_closed = rule_pattern.is_closed
         self._longest = rule_pattern.most
         self._expand = expand
-        self._known = NodeCache(symbol, expand, rule_pattern.pattern)
+        self._known = NodeCache(symbol, expand, most=MAX_SHARED_NODES, pattern=rule_pattern.pattern)
         self._binary = binary
 
     def end(self, buffer: str, at: int) -> int:
@@ -87,12 +88,12 @@ class CharacterRun:
 class TokenTable(dict[Nonterminal, RuleToken | CharacterRun | None]):
     """The tokens of a grammar, made when first asked for; None for a nonterminal that is not one."""
 
-    def __init__(self, tables: GrammarTables, regex_rules: RegexRules, expander: Expander) -> None:
-        self._tables = tables
-        self._regex_rules = regex_rules
-        self._expander = expander
+    def __init__(self, fast_path: FastPath) -> None:
+        self._binary = fast_path.tables.binary
+        self._regex_rules = fast_path.regex_rules
+        self._expander = fast_path
         # Bits in a text are no bytes, and have no regex.
-        self._is_possible = tables.binary or tables.unit == 1
+        self._is_possible = self._binary or fast_path.tables.unit == 1
 
     def __missing__(self, nonterminal: Nonterminal) -> RuleToken | CharacterRun | None:
         found: RuleToken | CharacterRun | None = None
@@ -102,30 +103,17 @@ class TokenTable(dict[Nonterminal, RuleToken | CharacterRun | None]):
         return found
 
     def _token(self, rule: Nonterminal) -> RuleToken | None:
-        rule_pattern = self._pattern_of(rule)
+        rule_pattern = self._regex_rules.pattern_of(rule)
         if rule_pattern is None:
             return None
         assert rule.symbol is not None  # a rule has a name
-        return RuleToken(rule.symbol, rule_pattern, self._expansion(rule), binary=self._tables.binary)
+        return RuleToken(rule.symbol, rule_pattern, self._expander.rule(rule), binary=self._binary)
 
     def _run(self, repetition: Nonterminal) -> CharacterRun | None:
-        slot = repetition.alternatives[0]
-        rule = slot.target
-        if not repetition.is_repetition or rule is None or rule.symbol is None or rule.is_tracked or slot.parties:
+        chars = self._regex_rules.chars_of_run(repetition)
+        rule = repetition.alternatives[0].target
+        if chars is None or rule is None or rule.symbol is None:
             return None
-        rule_pattern = self._pattern_of(rule)
-        if rule_pattern is None or not rule_pattern.least == rule_pattern.most == 1:
-            return None
-        is_exact = repetition.least == repetition.most
-        if not is_exact and rule_pattern.chars & self._tables.first_follow.chars_after(repetition):
-            return None
-        characters = f"[{rule_pattern.chars.as_class()}]"
-        known = NodeCache(rule.symbol, self._expansion(rule), re.compile(characters))
+        characters = f"[{chars.as_class()}]"
+        known = NodeCache(rule.symbol, self._expander.rule(rule), most=MAX_SHARED_NODES, pattern=re.compile(characters))
         return CharacterRun(re.compile(f"{characters}*+").match, known)
-
-    def _pattern_of(self, rule: Nonterminal) -> RulePattern | None:
-        return self._regex_rules.pattern_of(rule, self._tables.first_follow.chars_after(rule))
-
-    def _expansion(self, rule: Nonterminal) -> Expansion:
-        is_bits = self._regex_rules.width(rule) is not None
-        return self._expander.rule(rule, Dialect.BITS if is_bits else Dialect.DETAIL, unpacked=is_bits)

@@ -1,4 +1,4 @@
-"""Coverage of grammar alternatives, read off trees by simulating nondeterministic automata (Thompson 1968).
+"""The alternatives of a rule that a tree node has taken, found by simulating nondeterministic automata (Thompson 1968).
 
 The alternatives of a rule are the options of its choices, and for each repetition of variable length, whether it is
 made not at all, once, or more often. An automaton for each rule reads the children of a node. It follows all threads at
@@ -6,100 +6,19 @@ once in order of preference, as Pike's regular expression machine does (Cox 2009
 alternatives. Where the children are ambiguous, the first thread counts: earlier options before later ones, one more
 round before none. That is approximate, as are permutations, whose parts may come in any order and number here, and the
 bounds of repetitions. For an unfinished node, only those alternatives count that all threads agree on.
-
-Rules without untaken alternatives are skipped, and so are nodes below which nothing is left to find. So the trees of
-later messages cost next to nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias, assert_never
 
-from palaver.grammar.analysis import Analysis
 from palaver.grammar.printing import show_expr
 from palaver.navigation.navigation_limits import MAX_CACHED_ROWS
 from palaver.regular.regex import Regex, compile_pattern
 from palaver.spec.ast import Bit, Choice, Expr, Literal, Pattern, Permutation, Ref, Repeat
 from palaver.spec.ast import Sequence as SequenceExpr
-from palaver.trees.node import Leaf, Node, OpenNode, Part
-
-
-class Alternative(NamedTuple):
-    """An alternative of a rule: an option as the spec writes it, or a repetition and its number of rounds."""
-
-    symbol: str
-    text: str
-
-
-class Alternatives:
-    """The alternatives of all rules reachable from a symbol, and those of them that were taken."""
-
-    def __init__(self, analysis: Analysis, start: str) -> None:
-        self._below = analysis.below
-        reachable = analysis.below(start) | {start}
-        rules = analysis.grammar.bodies
-        self._automata = {name: _RuleAutomaton(body) for name, body in rules.items() if name in reachable}
-        self._open = {name: dict.fromkeys(automaton.texts) for name, automaton in self._automata.items()}
-        self._taken: dict[Alternative, None] = {}
-        # By symbol, a rule below it with untaken alternatives; and the symbols that have none.
-        self._witness: dict[str, str] = {}
-        self._done: set[str] = set()
-
-    def __iter__(self) -> Iterator[Alternative]:
-        """All alternatives, in the order of the spec."""
-        return (Alternative(name, text) for name, automaton in self._automata.items() for text in automaton.texts)
-
-    def __contains__(self, alternative: Alternative) -> bool:
-        return alternative in self._taken
-
-    def taken(self) -> Iterator[Alternative]:
-        """The alternatives that were taken, in the order of the spec."""
-        return (alternative for alternative in self if alternative in self._taken)
-
-    def take(self, alternatives: Iterable[Alternative]) -> None:
-        """Note that these were taken, except those that the spec does not have."""
-        for symbol, text in alternatives:
-            still_open = self._open.get(symbol, {})
-            if text in still_open:
-                del still_open[text]
-                self._taken[Alternative(symbol, text)] = None
-
-    def note(self, node: Node) -> None:
-        """Note the alternatives of all nodes of a tree, except those inside of messages."""
-        done = self._done
-        todo = [node]
-        while todo:
-            here = todo.pop()
-            if here.symbol in done or self._is_done_below(here.symbol):
-                continue
-            if self._open[here.symbol]:
-                self.take(self._taken_by(here))
-            todo += [
-                child
-                for child in here.children
-                if isinstance(child, Node) and child.symbol not in done and child.parties is None
-            ]
-
-    def _taken_by(self, node: Node) -> Iterator[Alternative]:
-        automaton = self._automata[node.symbol]
-        for text in automaton.taken(node.children, is_open=isinstance(node, OpenNode)):
-            yield Alternative(node.symbol, text)
-
-    def _is_done_below(self, symbol: str) -> bool:
-        """Return True if no alternative is left to find in a node of this symbol."""
-        if self._open.get(self._witness.get(symbol, symbol)):
-            return False
-        below = self._below(symbol)
-        for name, still_open in self._open.items():
-            if still_open and (name == symbol or name in below):
-                self._witness[symbol] = name
-                return False
-        self._done.add(symbol)
-        return True
-
-
-# --- One rule ---------------------------------------------------------------------------------------------------------
+from palaver.trees.node import Leaf, Node, Part
 
 _NONE, _ONCE, _MORE = "none", "once", "more"
 
@@ -135,13 +54,11 @@ class _Jump:
         self.targets = targets
 
 
-class _Take(NamedTuple):
-    """An instruction: read one child, and continue at the next address."""
-
-    expr: Ref | Literal | Bit | Pattern
+# An instruction: read one child, and continue at the next address.
+_Take: TypeAlias = Ref | Literal | Bit | Pattern
 
 
-class _RuleAutomaton:
+class RuleAutomaton:
     """The automaton of one rule."""
 
     def __init__(self, body: Expr) -> None:
@@ -197,26 +114,23 @@ class _RuleAutomaton:
                 todo += [(target, after) for target in reversed(step.targets)]
             else:
                 found.append((address, notes))
-                if isinstance(step, _Take) and isinstance(step.expr, Literal) and not step.expr.value:
+                if isinstance(step, Literal) and not step.value:
                     todo.append((address + 1, notes))  # an empty text need not have a leaf
         return found
 
     def _takes(self, address: int, child: Part) -> bool:
         step = self._code[address] if address < len(self._code) else None
-        if not isinstance(step, _Take):
-            return False
-        expr = step.expr
         if isinstance(child, Node):
-            return isinstance(expr, Ref) and expr.symbol == child.symbol and _has_parties_of(expr, child)
-        match expr:
+            return isinstance(step, Ref) and step.symbol == child.symbol and _has_parties_of(step, child)
+        match step:
             case Pattern():
-                return self._is_pattern(expr, child)
+                return self._is_pattern(step, child)
             case Literal(value) | Bit(value):
                 return any(type(child) is kind and child == known for kind, known in _values(value))
-            case Ref():
+            case Ref() | _Jump() | None:
                 return False
             case _:
-                assert_never(expr)
+                assert_never(step)
 
     def _is_pattern(self, pattern: Pattern, leaf: Leaf) -> bool:
         if isinstance(leaf, int):
@@ -230,13 +144,13 @@ class _RuleAutomaton:
     def _compile(self, expr: Expr) -> None:
         match expr:
             case Ref():
-                self._code.append(_Take(expr))
+                self._code.append(expr)
             case Literal(value) | Bit(value):
                 self._literals |= dict.fromkeys(_values(value))
-                self._code.append(_Take(expr))
+                self._code.append(expr)
             case Pattern(source):
                 self._patterns[expr] = compile_pattern(source)
-                self._code.append(_Take(expr))
+                self._code.append(expr)
             case SequenceExpr(parts):
                 for part in parts:
                     self._compile(part)

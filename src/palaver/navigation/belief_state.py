@@ -23,7 +23,7 @@ from palaver.matching.forecaster import MAX_HYPOTHESES, Forecast, Forecaster, Hy
 from palaver.navigation.coverage import NOTHING
 from palaver.navigation.coverage_views import CoverageViews
 from palaver.navigation.dialogue_map import DialogueMap, Edge, MapNode
-from palaver.navigation.missing_paths import MissingPaths
+from palaver.navigation.goals import MissingPaths
 from palaver.trees.node import Node
 
 
@@ -163,7 +163,7 @@ class BeliefState:
 
     def _cover(self, node: Node, state: int) -> None:
         """Count the paths of a message in a state, unless nothing is missing below it."""
-        if not self._missing_paths.has_missing(state):
+        if state in self._missing_paths.closed or not self._missing_paths.has_missing(state):
             return
         self._coverage.cover(state)
         for child in node.children:

@@ -7,7 +7,8 @@ are left out when it is read.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -50,17 +51,23 @@ def write(file: Path, **parts: Any) -> None:
         raise PalaverError(f"cannot write the coverage file {file}: {error.strerror}") from error
 
 
-def read(file: Path) -> dict[str, Any]:
-    """Read a coverage file.
+@contextmanager
+def read(file: Path) -> Iterator[dict[str, Any]]:
+    """Read a coverage file, and check how its content is used.
 
-    :raises PalaverError: it cannot be read, or is something else
+    :raises PalaverError: it cannot be read, is something else, is damaged, or belongs to another spec
     """
     try:
         data = json.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
         raise PalaverError(f"cannot read the coverage file {file}: {error.strerror}") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise PalaverError(f"{file} is not a coverage file: it is not JSON") from error
     if not isinstance(data, dict) or data.get("format") != _FORMAT:
         raise PalaverError(f"{file} is not a coverage file of this version of palaver")
-    return data
+    try:
+        yield data
+    except PalaverError as error:
+        raise PalaverError(f"{file}: {error}") from error
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+        raise PalaverError(f"the coverage file {file} is damaged: it is not in the form that palaver writes") from error

@@ -1,31 +1,30 @@
 """Coverage of a spec in five views: messages, states, transitions, alternatives, constraints.
 
-Messages, states and transitions are counted; an alternative was taken or not. The alternative of an ambiguous node is
-approximate (`alternatives.py`).
+Messages, states and transitions are counted; an alternative was taken or not (`alternatives.py`). Rules without untaken
+alternatives are skipped, and so are nodes below which nothing is left to find. So the trees of later messages cost next
+to nothing.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from pathlib import Path
-from typing import Any, Self, TypeAlias
+from typing import Any, TypeAlias
 
 from palaver.errors import PalaverError
 from palaver.grammar.analysis import Analysis
 from palaver.grammar.printing import show_expr
 from palaver.matching.dialogue_automaton import DialogueState
 from palaver.matching.dialogue_grammar import MessageType
-from palaver.navigation.alternatives import Alternative, Alternatives
+from palaver.navigation.alternatives import RuleAutomaton
 from palaver.navigation.dialogue_states import DiagramState, DialogueStateMachine, DialogueTransition
 from palaver.navigation.navigation_limits import MAX_NOTED_STEPS
 from palaver.spec.ast import Ref
 from palaver.spec.traversal import symbols_of
-from palaver.trees.node import Node
+from palaver.trees.node import Node, OpenNode
 
-# A message between two futures; the second may be unknown.
-_NotedStep: TypeAlias = tuple[DialogueState, MessageType, DialogueState | None]
+# A message between two futures.
+_NotedStep: TypeAlias = tuple[DialogueState, MessageType, DialogueState]
 
 
 class CoverageViews:
@@ -68,21 +67,13 @@ class CoverageViews:
 
     # --- Noting -------------------------------------------------------------------------------------------------------
 
-    def note(self, before: DialogueState, move: MessageType, node: Node, after: DialogueState | None = None) -> None:
-        """Note a message: the future before it, its type, its tree, and the future after it.
-
-        Without the latter, the transition counts only if the message leads to a single state from there.
-        """
-        self.note_message(move, node)
-        self.note_transition(before, move, after)
-
     def note_message(self, move: MessageType, node: Node) -> None:
         """Note a message and its alternatives, without the transition."""
         self.message_counts[move] += 1
         self.alternatives.note(node)
 
-    def note_transition(self, before: DialogueState, move: MessageType, after: DialogueState | None = None) -> None:
-        """Note the transition of a message."""
+    def note_transition(self, before: DialogueState, move: MessageType, after: DialogueState) -> None:
+        """Note the transition of a message: the future before it, its type, and the future after it."""
         step = (before, move, after)
         self._steps[step] = self._steps.get(step, 0) + 1
         if len(self._steps) > MAX_NOTED_STEPS:
@@ -95,23 +86,15 @@ class CoverageViews:
             self._transition_counts = dict.fromkeys(self.states.transitions, 0)
         steps, self._steps = self._steps, {}
         for (before, move, after), count in steps.items():
-            self._count(before, move, after, count)
-
-    def _count(self, before: DialogueState, move: MessageType, after: DialogueState | None, count: int) -> None:
-        source = self.states.state_of(before)
-        if source is None:
-            return
-        if before is self.states.beginning:
-            self._state_counts[source] += count
-        target = self._target(source, move) if after is None else self.states.state_of(after)
-        transition = None if target is None else self._transitions.get((source.number, move, target.number))
-        if transition is not None:
-            self._transition_counts[transition] += count
-            self._state_counts[transition.target] += count
-
-    def _target(self, source: DiagramState, move: MessageType) -> DiagramState | None:
-        targets = self.states.targets(source, move)
-        return targets[0] if len(targets) == 1 else None
+            source, target = self.states.state_of(before), self.states.state_of(after)
+            if source is None:
+                continue
+            if before is self.states.beginning:
+                self._state_counts[source] += count
+            transition = None if target is None else self._transitions.get((source.number, move, target.number))
+            if transition is not None:
+                self._transition_counts[transition] += count
+                self._state_counts[transition.target] += count
 
     def note_dialogue(self, tree: Node) -> None:
         """Note the alternatives above the messages of a session, complete or not."""
@@ -149,11 +132,12 @@ class CoverageViews:
 
     def summary(self) -> list[tuple[str, int, int]]:
         """Each view: its name, the number of items reached, and the number of all items."""
+        taken = set(self.alternatives.taken())
         counted: dict[str, list[bool]] = {
             "messages": [count > 0 for count in self.message_counts.values()],
             "states": [count > 0 for count in self.state_counts.values()],
             "transitions": [count > 0 for count in self.transition_counts.values()],
-            "alternatives": [alternative in self.alternatives for alternative in self.alternatives],
+            "alternatives": [alternative in taken for alternative in self.alternatives],
             "constraints": [held + failed > 0 for held, failed in self.constraint_counts.values()],
         }
         return [(name, sum(reached), len(reached)) for name, reached in counted.items()]
@@ -182,9 +166,8 @@ class CoverageViews:
 
         Data with other messages is refused, unless it may be of another version of the spec.
 
-        :raises PalaverError: the data is in another form, or of another spec
+        :raises PalaverError: the data is of another spec
         """
-        _check_shape(data)
         moves = {show_message(move): move for move in self.message_counts}
         if not of_any_version and list(data["messages"]) != list(moves):
             raise PalaverError("the coverage file belongs to another spec: its messages are different")
@@ -201,85 +184,73 @@ class CoverageViews:
                 if key in self._transitions:
                     self.transition_counts[self._transitions[key]] += count
         for symbol, texts in data["alternatives"].items():
-            self.alternatives.take(Alternative(symbol, text) for text in texts)
+            self.alternatives.take(symbol, texts)
         for text, (held, failed) in data["constraints"].items():
             if text in self.constraint_counts:
                 known = self.constraint_counts[text]
                 self.constraint_counts[text] = (known[0] + held, known[1] + failed)
 
-    @classmethod
-    def from_data(cls, data: Mapping[str, Any], analysis: Analysis, states: DialogueStateMachine) -> Self:
-        """Restore the result of `as_data`, for the same spec.
 
-        :raises PalaverError: the data is in another form, or of another spec
-        """
-        views = cls(analysis, states)
-        views.add_data(data)
-        return views
+# --- Alternatives -----------------------------------------------------------------------------------------------------
+
+
+class Alternatives:
+    """The alternatives of all rules reachable from a symbol, each with the symbol of its rule; and those taken."""
+
+    def __init__(self, analysis: Analysis, start: str) -> None:
+        self._below = analysis.below
+        reachable = analysis.below(start) | {start}
+        rules = analysis.grammar.bodies
+        self._automata = {name: RuleAutomaton(body) for name, body in rules.items() if name in reachable}
+        self._open = {name: dict.fromkeys(automaton.texts) for name, automaton in self._automata.items()}
+        # By symbol, a rule below it with untaken alternatives; and the symbols that have none.
+        self._witness: dict[str, str] = {}
+        self._done: set[str] = set()
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        """All alternatives, in the order of the spec."""
+        return ((name, text) for name, automaton in self._automata.items() for text in automaton.texts)
+
+    def taken(self) -> Iterator[tuple[str, str]]:
+        """The alternatives that were taken, in the order of the spec."""
+        return ((symbol, text) for symbol, text in self if text not in self._open[symbol])
+
+    def take(self, symbol: str, texts: Iterable[str]) -> None:
+        """Note that these alternatives of a rule were taken, except those that the spec does not have."""
+        still_open = self._open.get(symbol, {})
+        for text in texts:
+            still_open.pop(text, None)
+
+    def note(self, node: Node) -> None:
+        """Note the alternatives of all nodes of a tree, except those inside of messages."""
+        done = self._done
+        todo = [node]
+        while todo:
+            here = todo.pop()
+            if here.symbol in done or self._is_done_below(here.symbol):
+                continue
+            if self._open[here.symbol]:
+                automaton = self._automata[here.symbol]
+                self.take(here.symbol, automaton.taken(here.children, is_open=isinstance(here, OpenNode)))
+            todo += [
+                child
+                for child in here.children
+                if isinstance(child, Node) and child.symbol not in done and child.parties is None
+            ]
+
+    def _is_done_below(self, symbol: str) -> bool:
+        """Return True if no alternative is left to find in a node of this symbol."""
+        if self._open.get(self._witness.get(symbol, symbol)):
+            return False
+        below = self._below(symbol)
+        for name, still_open in self._open.items():
+            if still_open and (name == symbol or name in below):
+                self._witness[symbol] = name
+                return False
+        self._done.add(symbol)
+        return True
 
 
 def show_message(move: MessageType) -> str:
     """A message as the spec writes it."""
     return show_expr(Ref(move.symbol, move.sender, move.recipient))
-
-
-# --- Files ------------------------------------------------------------------------------------------------------------
-
-
-def read_views(path: str | Path) -> dict[str, Any]:
-    """Read the views in a coverage file, in the form of `CoverageViews.as_data`.
-
-    :raises PalaverError: there is no such file, or it is no coverage file
-    """
-    try:
-        content = json.loads(Path(path).read_bytes())
-    except OSError as error:
-        raise PalaverError(f"cannot read {path}: {error.strerror}; palaver talk --coverage-file writes it") from error
-    except (ValueError, RecursionError) as error:
-        raise PalaverError(f"{path} is not a coverage file: it is not complete JSON ({error})") from error
-    views = content.get("views") if isinstance(content, dict) else None
-    if views is None:
-        raise PalaverError(
-            f"{path} is not a coverage file: it has no key 'views' (palaver talk --coverage-file writes one)"
-        )
-    try:
-        _check_shape(views)
-    except PalaverError as error:
-        raise PalaverError(f"{path}: {error}") from None
-    return dict(views)
-
-
-def _check_shape(data: Any) -> None:
-    is_right = (
-        isinstance(data, Mapping)
-        and _is_counts(data.get("messages"))
-        and _is_counts(data.get("states"))
-        and isinstance(data.get("transitions"), list)
-        and all(map(_is_transition, data["transitions"]))
-        and isinstance(data.get("alternatives"), Mapping)
-        and all(map(_is_texts, data["alternatives"].values()))
-        and isinstance(data.get("constraints"), Mapping)
-        and all(map(_is_outcomes, data["constraints"].values()))
-    )
-    if not is_right:
-        raise PalaverError("the coverage file is damaged: it is not in the form that palaver writes")
-
-
-def _is_count(value: object) -> bool:
-    return isinstance(value, int) and value >= 0
-
-
-def _is_counts(value: object) -> bool:
-    return isinstance(value, Mapping) and all(map(_is_count, value.values()))
-
-
-def _is_transition(value: object) -> bool:
-    return isinstance(value, list) and len(value) == 4 and _is_texts(value[:3]) and _is_count(value[3])
-
-
-def _is_texts(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(each, str) for each in value)
-
-
-def _is_outcomes(value: object) -> bool:
-    return isinstance(value, list) and len(value) == 2 and all(map(_is_count, value))

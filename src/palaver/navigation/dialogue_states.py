@@ -19,18 +19,16 @@ from functools import cached_property
 from typing import NamedTuple, assert_never
 from weakref import WeakKeyDictionary
 
-from palaver.matching.dialogue_automaton import (
-    AnyFields,
+from palaver.matching.dialogue_automaton import AnyFields, DialogueRules, DialogueState, DottedRule
+from palaver.matching.dialogue_grammar import (
     ChoiceTerm,
     ComputedLoopTerm,
-    DialogueRules,
-    DialogueState,
     DialogueTerm,
-    DottedRule,
     EmptyTextTerm,
     LeftCornerTerm,
     LoopTerm,
     MessageTerm,
+    MessageType,
     PermutationTerm,
     RoundEndTerm,
     RuleEndTerm,
@@ -38,7 +36,6 @@ from palaver.matching.dialogue_automaton import (
     StateTerm,
     computed_loops,
 )
-from palaver.matching.dialogue_grammar import MessageType
 from palaver.matching.forecaster import Forecaster
 from palaver.navigation.navigation_limits import MAX_FUTURES, MAX_FUTURES_OF_STATE, MAX_OPEN_RULES
 from palaver.trees.node import NonTerminal

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from palaver.errors import PalaverError
 from palaver.navigation.belief_state import BeliefState
 from palaver.navigation.coverage import Coverage, KPaths
 from palaver.navigation.coverage_file import add_paths, paths_as_data
-from palaver.navigation.coverage_targets import TargetSelector
 from palaver.navigation.coverage_views import CoverageViews
 from palaver.navigation.dialogue_map import DialogueMap
 from palaver.navigation.dialogue_states import DialogueStateMachine
-from palaver.navigation.goals import CoverageGoal, GoalCounts, GoalMembership, GoalProgress
-from palaver.navigation.guided_strategy import GuidedStrategy
-from palaver.navigation.missing_paths import MissingPaths
-from palaver.navigation.navigator import TargetNavigator
+from palaver.navigation.goals import CoverageGoal, GoalCounts, GoalMembership, GoalProgress, MissingPaths
+from palaver.navigation.guided_strategy import GuidedStrategy, RandomWalk
+from palaver.navigation.navigator import TargetNavigator, TargetSelector
 from palaver.navigation.peer_model import PeerModel
-from palaver.navigation.random_walk import RandomWalk
 from palaver.navigation.reasons import Reason, ReasonFinder
 from palaver.navigation.route_planner import RoutePlanner
 from palaver.navigation.steering import PayloadSteering
@@ -30,23 +26,23 @@ class Guidance:
 
     def __init__(
         self,
-        play: SessionSetup,
+        setup: SessionSetup,
         chance: RandomSource,
         *,
         k: int = 5,
         goal: CoverageGoal = CoverageGoal.ALL,
         follows_the_paper: bool = False,
     ) -> None:
-        forecaster, grammar = play.forecaster, play.spec.grammar
+        forecaster, grammar = setup.forecaster, setup.spec.grammar
         self.dialogue = forecaster.dialogue
         self.paths = KPaths(grammar, k)
         self.coverage = Coverage(self.paths)
-        self.goals = GoalMembership(self.paths, self.dialogue, play.ours)
+        self.goals = GoalMembership(self.paths, self.dialogue, setup.ours)
         self.goal_progress = GoalProgress(self.coverage, self.goals, goal)
         self.goal_counts = GoalCounts(self.coverage, self.goals)
-        self.views = CoverageViews(play.spec.analysis, DialogueStateMachine(forecaster))
+        self.views = CoverageViews(setup.spec.analysis, DialogueStateMachine(forecaster))
         missing_paths = MissingPaths(self.goal_progress)
-        self.dialogue_map = DialogueMap(forecaster, self.coverage, play.ours)
+        self.dialogue_map = DialogueMap(forecaster, self.coverage, setup.ours)
         self.ours, self.peer = PeerModel(self.paths), PeerModel(self.paths)
         self.planner = RoutePlanner(self.dialogue_map, self.goal_progress, missing_paths, self.ours, self.peer)
         self.scheme: RoutePlanner | TargetNavigator = self.planner
@@ -83,17 +79,11 @@ class Guidance:
         }
 
     def resume_from(self, data: dict[str, Any]) -> None:
-        """Continue from the observations of another run.
-
-        :raises PalaverError: the data is not in the form of `as_data`
-        """
-        try:
-            add_paths(self.coverage, data["coverage"])
-            self.ours.add_data(data["ours"])
-            self.peer.add_data(data["peer"])
-            self.planner.add_data(data["tries"])
-            if self._selector is not None:
-                self._selector.add_data(data["draws"])
-            self.views.add_data(data["views"], of_any_version=True)
-        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-            raise PalaverError("the coverage file is damaged: it is not in the form that palaver writes") from error
+        """Continue from the observations of another run, read from a coverage file."""
+        add_paths(self.coverage, data["coverage"])
+        self.ours.add_data(data["ours"])
+        self.peer.add_data(data["peer"])
+        self.planner.add_data(data["tries"])
+        if self._selector is not None:
+            self._selector.add_data(data["draws"])
+        self.views.add_data(data["views"], of_any_version=True)

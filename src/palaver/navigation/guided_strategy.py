@@ -7,18 +7,17 @@ plan for, the strategy takes the shortest way to the end of the session, and set
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from palaver.matching.forecaster import Forecast, MessageType
-from palaver.navigation.a_star import PlanningContext, PlanStep
 from palaver.navigation.belief_state import BeliefState
 from palaver.navigation.dialogue_map import HANG_UP, SILENCE, Edge, MapNode
 from palaver.navigation.navigation_limits import MAX_NODES_TO_END, MAX_PLANS_PER_MESSAGE
 from palaver.navigation.navigator import TargetNavigator
-from palaver.navigation.route_planner import RoutePlan, RoutePlanner
+from palaver.navigation.route_planner import PlanningContext, PlanStep, RoutePlan, RoutePlanner
 from palaver.navigation.steering import PayloadSteering
 from palaver.random_source import RandomSource
-from palaver.session.strategy import WAIT, StrategyChoice
+from palaver.session.strategy import WAIT, RandomStrategy, StrategyChoice
 from palaver.trees.node import Node
 
 
@@ -37,7 +36,7 @@ class GuidedStrategy:
         self.belief = belief
         self.is_done = False  # nothing is left to plan for
         self.plan: RoutePlan | None = None
-        self.explain: Callable[[str], None] | None = None  # called with each plan and its reason
+        self.explanations: list[str] | None = None  # gets each plan and its reason
         self._planner = planner
         self._scheme = scheme
         self._map = planner.dialogue_map
@@ -142,7 +141,7 @@ class GuidedStrategy:
             self.is_done = self.is_done or not self._refused
             return False
         self._steps = list(self.plan.steps)
-        if self.explain is not None:
+        if self.explanations is not None:
             self._tell(self._shown(self.plan))
         return True
 
@@ -183,8 +182,8 @@ class GuidedStrategy:
         return self._map.answers(forecast.moves, can_end=forecast.can_end)
 
     def _tell(self, what: str) -> None:
-        if self.explain is not None:
-            self.explain(what)
+        if self.explanations is not None:
+            self.explanations.append(what)
 
     # --- The end ------------------------------------------------------------------------------------------------------
 
@@ -218,3 +217,24 @@ class GuidedStrategy:
                     found[edge.to] = first
                     todo.append(edge.to)
         return None
+
+
+class RandomWalk(RandomStrategy):
+    """Random walk that counts what it covers: the paper's baseline, and its exploitation phase."""
+
+    def __init__(self, belief: BeliefState, chance: RandomSource) -> None:
+        super().__init__(chance)
+        self._belief = belief
+        self._chances = chance
+        self._sessions = 0
+
+    def begin(self) -> None:
+        self._belief.begin()
+        self._chance = self._chances / self._sessions
+        self._sessions += 1
+
+    def said(self, move: MessageType, node: Node, before: Forecast, after: Forecast, is_ours: bool) -> None:
+        self._belief.advance(move, node, before, after, None)
+
+    def ended(self, can_end: bool) -> None:
+        self._belief.end(can_end)

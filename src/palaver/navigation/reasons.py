@@ -10,10 +10,9 @@ from collections import deque
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from palaver.navigation.a_star import PlanningContext
 from palaver.navigation.dialogue_map import HANG_UP, SILENCE, Edge, MapNode
 from palaver.navigation.navigation_limits import MAX_NAMES_IN_REASON, MAX_NODES_EXPLAINED
-from palaver.navigation.route_planner import RoutePlanner
+from palaver.navigation.route_planner import PlanningContext, RoutePlanner
 
 
 class Need(NamedTuple):

@@ -16,15 +16,14 @@ distance 0, so they are never taken for unreachable.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
-from palaver.navigation.a_star import RESET_COST, SESSION_END, AStar, PlanningContext, PlanStep, StepChain, steps_of
+from palaver.limits import Limit
 from palaver.navigation.dialogue_map import DialogueMap, Edge, MapNode
-from palaver.navigation.goals import GoalProgress
-from palaver.navigation.missing_paths import MissingPaths
+from palaver.navigation.goals import GoalProgress, MissingPaths
 from palaver.navigation.navigation_limits import (
     CERTAIN_PATIENCE_DIVISOR,
     MAX_GAIN_OF_MESSAGE,
@@ -35,8 +34,30 @@ from palaver.navigation.navigation_limits import (
 )
 from palaver.navigation.peer_model import PeerModel
 
+# The cost of ending a session and beginning another one, in messages.
+_RESET_COST = 2.0
 # The additional cost of an answer that comes every second time.
 _WAITING_COST = 2.0
+
+
+class SessionEnd(NamedTuple):
+    """A step of a plan: end the session, and begin another."""
+
+
+PlanStep: TypeAlias = Edge | SessionEnd
+SESSION_END = SessionEnd()
+
+# The steps to a node, the last first. Plain tuples, because one is made for each edge that is expanded.
+_StepChain: TypeAlias = "tuple[_StepChain | None, PlanStep]"
+
+
+@dataclass(slots=True)
+class PlanningContext:
+    """The state of the session that a plan depends on."""
+
+    last: str = ""  # the symbol of our last message
+    tentative: Mapping[int, int] = field(default_factory=dict)  # coverage states that probably are covered
+    refused: Mapping[str, object] = field(default_factory=dict)  # our messages that cannot be made in this session
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,12 +242,12 @@ class RoutePlanner:
 
     def _best(self, starts: list[MapNode], context: PlanningContext) -> RoutePlan | None:
         """The plan with the best ratio of gain to cost among those that are near."""
-        best: tuple[StepChain, Edge, float, float] | None = None  # the steps, the last edge, gain and cost
+        best: tuple[_StepChain, Edge, float, float] | None = None  # the steps, the last edge, gain and cost
         ratio = 0.0
         first = float("inf")  # the least cost of any gain; more expensive ways are not searched
         done: tuple[set[MapNode], set[MapNode]] = (set(), set())  # in this session, and in the next one
         expanded = 0
-        heap: list[tuple[float, int, int, MapNode, StepChain | None, str, float]] = []
+        heap: list[tuple[float, int, int, MapNode, _StepChain | None, str, float]] = []
         for number, node in enumerate(starts):
             heap.append((0.0, number, 0, node, None, context.last, 0.0))
         ticket = len(heap)
@@ -251,14 +272,14 @@ class RoutePlanner:
                 if total <= first and edge.to not in seen:
                     heappush(heap, (total, ticket, session, edge.to, further, then_last, gain))
                     ticket += 1
-            if session == 0 and cost + RESET_COST <= first and self.dialogue_map.ending(node) is not None:
-                again = (cost + RESET_COST, ticket, 1, self.dialogue_map.beginning, (chain, SESSION_END), "", gained)
+            if session == 0 and cost + _RESET_COST <= first and self.dialogue_map.ending(node) is not None:
+                again = (cost + _RESET_COST, ticket, 1, self.dialogue_map.beginning, (chain, SESSION_END), "", gained)
                 heappush(heap, again)
                 ticket += 1
         if best is None:
             return None
         chain, edge, gain, total = best
-        return RoutePlan(steps_of(chain), self._target(edge, context.tentative), gain, total)
+        return RoutePlan(_steps_of(chain), self._target(edge, context.tentative), gain, total)
 
     def _target(self, edge: Edge, tentative: Mapping[int, int]) -> int:
         """The longest missing path that an edge covers itself; else the state of its message."""
@@ -284,7 +305,7 @@ class RoutePlanner:
                 if edge.to not in known:
                     distances[edge.to] = 0.0
             if self.dialogue_map.ending(node) is not None:
-                sources.setdefault(self.dialogue_map.beginning, []).append((node, RESET_COST))
+                sources.setdefault(self.dialogue_map.beginning, []).append((node, _RESET_COST))
         heap = [(far, node.number, node) for node, far in distances.items()]
         heapify(heap)
         while heap:
@@ -313,3 +334,78 @@ class RoutePlanner:
             return None
         steps, goal, cost = found
         return RoutePlan(steps, self._target(goal, context.tentative), 1.0, cost)
+
+
+# --- A* ---------------------------------------------------------------------------------------------------------------
+
+# The possible edges from a node, in session 0 (this one) or 1 (the next), after our last message: each with its cost,
+# its likelihood, and our last message afterwards.
+PossibleEdges: TypeAlias = Callable[[MapNode, int, str, PlanningContext], Sequence[tuple[Edge, float, float, str]]]
+
+
+class AStar:
+    """A* search (Hart, Nilsson & Raphael 1968) on a map, over the end of this session into the next one.
+
+    `expanded` counts the nodes expanded by all searches.
+    """
+
+    def __init__(
+        self, dialogue_map: DialogueMap, edges: PossibleEdges, max_nodes: Limit, *, counts_messages: bool = False
+    ) -> None:
+        self._map = dialogue_map
+        self._edges = edges
+        self._max_nodes = max_nodes
+        self._counts_messages = counts_messages  # each message costs 1
+        self.expanded = 0
+
+    def search(
+        self,
+        starts: Sequence[MapNode],
+        context: PlanningContext,
+        is_goal: Callable[[Edge], bool],
+        at_least: Callable[[MapNode], float | None],
+    ) -> tuple[tuple[PlanStep, ...], Edge, float] | None:
+        """Find the cheapest steps whose last one is a goal; return them, the goal and the cost, or None.
+
+        `at_least` is a lower bound of the cost from a node to a goal; None if no goal can be reached from there.
+        """
+        beginning = self._map.beginning
+        heap: list[tuple[float, int, float, int, MapNode, _StepChain | None, str, Edge | None]] = []
+        for number, node in enumerate(starts):
+            heap.append((at_least(node) or 0.0, number, 0.0, 0, node, None, context.last, None))
+        heapify(heap)
+        ticket = len(heap)
+        done: set[tuple[int, MapNode]] = set()
+        found = None
+        while heap and found is None:
+            if len(done) >= self._max_nodes:
+                self._max_nodes.reached()
+                break
+            _, _, cost, session, node, steps, last, goal = heappop(heap)
+            if goal is not None:
+                found = _steps_of(steps), goal, cost
+            if goal is not None or (session, node) in done:
+                continue
+            done.add((session, node))
+            for edge, more, _, then_last in self._edges(node, session, last, context):
+                total, further = cost + (1.0 if self._counts_messages else more), (steps, edge)
+                if is_goal(edge):
+                    heappush(heap, (total, ticket, total, session, edge.to, further, then_last, edge))
+                elif (session, edge.to) not in done and (far := at_least(edge.to)) is not None:
+                    heappush(heap, (total + far, ticket, total, session, edge.to, further, then_last, None))
+                ticket += 1
+            if session == 0 and (far := at_least(beginning)) is not None and self._map.ending(node) is not None:
+                total = cost + _RESET_COST
+                heappush(heap, (total + far, ticket, total, 1, beginning, (steps, SESSION_END), "", None))
+                ticket += 1
+        self.expanded += len(done)
+        return found
+
+
+def _steps_of(chain: _StepChain | None) -> tuple[PlanStep, ...]:
+    """The steps of a chain, the first one first."""
+    steps: list[PlanStep] = []
+    while chain is not None:
+        chain, step = chain
+        steps.append(step)
+    return tuple(reversed(steps))

@@ -36,10 +36,7 @@ class BoundedSums:
         self._work = 0
 
     def sums(self, one: int, other: int) -> int:
-        """The sumset of two sets.
-
-        :raises TooExpensive: it takes more work than is left
-        """
+        """The sumset of two sets. :raises TooExpensive: it takes more work than is left"""
         if not one or not other:
             return 0
         # Most sums are with a literal, so with a single amount.

@@ -140,10 +140,7 @@ def _digit_at(digits: list[int], left: int) -> int:
 
 @dataclass(frozen=True)
 class Remainder(_ConditionDefaults):
-    """The word, read as a number, leaves one of the `allowed` remainders when divided by `modulus`.
-
-    :raises ValueError: the modulus is not a small number
-    """
+    """The word, as a number, leaves one of the `allowed` remainders. :raises ValueError: the modulus is not small"""
 
     base: int
     modulus: int

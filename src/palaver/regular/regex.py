@@ -91,10 +91,7 @@ class Regex:
 
 @cache
 def compile_pattern(source: str | bytes) -> Regex:
-    """The meaning of a pattern.
-
-    :raises PatternError: it has none
-    """
+    """The meaning of a pattern. :raises PatternError: it has none"""
     text, flags = source.decode("latin-1") if isinstance(source, bytes) else source, _flags(source)
     expanded, places = expand_classes(text, ASCII if isinstance(source, bytes) else EVERY)
     try:

@@ -68,10 +68,7 @@ PatternSyntax: TypeAlias = (
 
 
 def parse_pattern(text: str, flags: int) -> tuple[PatternSyntax, tuple[int, int | None], bool]:
-    """The syntax tree of a pattern, the lengths of its shortest and its longest match, and True if it is plain.
-
-    :raises re.error: it has none
-    """
+    """The syntax tree, least and largest length, and True if the pattern is plain. :raises re.error: it has none"""
     tree = parser.parse(text, flags)
     translation = _PatternTranslation()
     syntax = translation.sequence(tree, tree.state.flags)

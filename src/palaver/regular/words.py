@@ -105,10 +105,7 @@ class Words:
         return self._words.draw(chance.pick(self.lengths), chance) if self.lengths else None
 
     def count(self, enough: int = _MANY) -> int | None:
-        """The exact number of words of these lengths; only "at least so many" once that is `enough`.
-
-        None: it would take too long to count them.
-        """
+        """The number of words; "at least" once that is `enough`. None: it would take too long to count them."""
         total = 0
         for length in self.lengths:
             here = self._words.count(length, enough)

@@ -45,18 +45,18 @@ class ConsoleReport:
         self._status(event)
         self._display(event)
         match event:
-            case PortBound(_, _, party, port):
+            case PortBound(party=party, port=port):
                 self._display.show(f"{party} listens on port {port}")
-            case PhaseChanged(_, text):
+            case PhaseChanged(text=text):
                 self._display.show(text)
-            case FindingReported(_, _, finding):
+            case FindingReported(finding=finding):
                 self._show_finding(finding)
-            case MessageSent(_, _, message) | MessageReceived(_, _, message):
+            case MessageSent(message=message) | MessageReceived(message=message):
                 if self._verbose:
                     self._show_message(message)
-            case PlanMade(_, _, text):
+            case PlanMade(text=text):
                 click.echo(click.style(f"# {text}", dim=True))
-            case CampaignEnded(_, reason):
+            case CampaignEnded(reason=reason):
                 self._display.close()
                 self._summarise(reason)
             case _:

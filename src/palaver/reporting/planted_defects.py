@@ -34,7 +34,7 @@ class PlantedDefect:
         return self.defect.__doc__ or self.name
 
     def explains(self, finding: Finding) -> bool:
-        return finding.conversation[-1].symbol in self.answers if finding.conversation else False
+        return finding.messages[-1].symbol in self.answers if finding.messages else False
 
 
 PLANTED = (
@@ -106,8 +106,8 @@ class DefectReport:
 
 def _shortened(finding: Finding) -> str:
     """The end of the session, and what was wrong there."""
-    said = finding.conversation[-_MAX_SHOWN:]
-    lines = ["…"] if len(said) < len(finding.conversation) else []
+    said = finding.messages[-_MAX_SHOWN:]
+    lines = ["…"] if len(said) < len(finding.messages) else []
     lines += [show_message(each) for each in said]
     lines.append(click.style(f"{finding.party}: {show_data(finding.got)}", fg="red"))
     lines.append(f"expected {' or '.join(finding.expected)}" if finding.expected else finding.message)

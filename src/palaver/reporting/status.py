@@ -25,7 +25,7 @@ class Status:
                 self._sessions += 1
             case MessageSent() | MessageReceived():
                 self.messages += 1
-            case FindingReported(_, _, finding):
+            case FindingReported(finding=finding):
                 self.findings[finding.label] += 1
                 self.latest = finding.headline
             case _:

@@ -15,7 +15,7 @@ When it is not our turn, the peer is waited for (`quiescence`). The driver calls
 The session's state follows the table in `lifecycle`: every event, and every step of its own, is looked up there.
 
 Code of the spec comes in by a second door: the session is the host of the parties. They open and close connections
-(`connections`), send our messages, and forward what they receive. The first finding ends the session.
+(`roles`), send our messages, and forward what they receive. The first finding ends the session.
 """
 
 from __future__ import annotations
@@ -31,7 +31,6 @@ from palaver.matching.forecaster import Forecast, MessageType
 from palaver.party import NetworkParty, Party
 from palaver.random_source import RandomSource
 from palaver.session import finding_drafts
-from palaver.session.connections import Connections
 from palaver.session.events import Action, Closed, Failed, Input, Listening, Opened, Received, Secured, TimePassed, Tls
 from palaver.session.finding_drafts import FindingDraft
 from palaver.session.findings import Finding, FindingKind, SessionMessage, Verdict, verdict_of
@@ -39,7 +38,7 @@ from palaver.session.history import SessionHistory
 from palaver.session.lifecycle import TRANSITIONS, LifecycleError, LifecycleInput, OwnStep, SessionState
 from palaver.session.quiescence import PeerWait, SessionClock, Timeouts, Timers
 from palaver.session.receiver import AcceptedMessage, Receiver
-from palaver.session.roles import SELF_STARTING
+from palaver.session.roles import SELF_STARTING, Connections
 from palaver.session.session_limits import MAX_EXIT_SECONDS
 from palaver.session.setup import SessionSetup
 from palaver.session.strategy import WAIT, Strategy
@@ -62,7 +61,6 @@ class Session:
         self.spec = setup.spec
         self.said: list[SessionMessage] = []
         self.findings: list[Finding] = []
-        self.watch: Callable[[SessionMessage], None] | None = None
         self._state = SessionState.IDLE
         self._strategy = strategy
         self._timeouts = timeouts or Timeouts()
@@ -237,7 +235,7 @@ class Session:
             self._read_messages()
         if self._state in _NOTHING_MORE:
             return
-        most = self._timeouts.most_messages
+        most = self._timeouts.max_messages
         if not self._forecast.moves or (len(self.said) >= most and self._history.can_end):
             self._finish()
         elif self._received_in_a_row > most:
@@ -259,7 +257,7 @@ class Session:
 
     def _read_messages(self) -> None:
         # A peer that sends without end is not read to the end.
-        while not self.is_over and self._received_in_a_row <= self._timeouts.most_messages:
+        while not self.is_over and self._received_in_a_row <= self._timeouts.max_messages:
             found = self._receiver.next_message(
                 is_quiet=self._clock.is_quiet, is_reset=self._connections.is_any_reset()
             )
@@ -281,8 +279,6 @@ class Session:
         self.said.append(message)
         self._strategy.said(move, node, before, self._forecast, is_ours)
         self._received_in_a_row = 0 if is_ours else self._received_in_a_row + 1
-        if self.watch is not None:
-            self.watch(message)
 
     # --- Sending ------------------------------------------------------------------------------------------------------
 
@@ -409,7 +405,7 @@ class Session:
         told = len(self._roles.faults)
         self._roles.stop()
         for fault in self._roles.faults[told:]:
-            self.findings.append(Finding(FindingKind.SPEC_CRASH, self._clock.now, fault, conversation=tuple(self.said)))
+            self.findings.append(Finding(FindingKind.SPEC_CRASH, self._clock.now, fault, messages=tuple(self.said)))
         self._connections.close_all()
 
     # --- The host of the parties --------------------------------------------------------------------------------------

@@ -76,7 +76,7 @@ class Finding:
     expected: tuple[str, ...] = ()
     got: bytes = b""  # what came and was not understood, or not accepted
     constraint: str = ""  # the text of the violated constraint, as in the spec
-    conversation: tuple[SessionMessage, ...] = field(default=(), repr=False)
+    messages: tuple[SessionMessage, ...] = field(default=(), repr=False)
     severity: Severity = Severity.VIOLATION
     number: int = 0  # of the finding in its campaign, from 1
     session: int = 0  # of the session in its campaign, from 1
@@ -88,7 +88,7 @@ class Finding:
     @property
     def signature(self) -> tuple[str, ...]:
         """The part that is equal for findings of the same problem: neither their times nor the values in them."""
-        last = self.conversation[-1].symbol if self.conversation else ""
+        last = self.messages[-1].symbol if self.messages else ""
         return (self.kind.label, self.party, last, self.constraint, *self.expected)
 
     @property
@@ -106,7 +106,7 @@ class Finding:
     def show(self) -> str:
         """The finding with the messages of its session, for people."""
         lines = [self.headline, *self.message.splitlines()[1:]]
-        said = [f"  {show_message(each)}" for each in self.conversation]
+        said = [f"  {show_message(each)}" for each in self.messages]
         if len(said) > 2 * MAX_SHOWN_MESSAGES:
             left_out = len(said) - 2 * MAX_SHOWN_MESSAGES
             said[MAX_SHOWN_MESSAGES:-MAX_SHOWN_MESSAGES] = [f"  … {left_out} messages …"]

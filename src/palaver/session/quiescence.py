@@ -10,11 +10,10 @@ import re
 from dataclasses import dataclass
 
 from palaver.matching.forecaster import MessageType
-from palaver.session.connections import Connections
 from palaver.session.finding_drafts import FindingDraft, cut_off, silent
 from palaver.session.history import SessionHistory
 from palaver.session.receiver import Receiver
-from palaver.session.roles import Roles
+from palaver.session.roles import Connections, Roles
 from palaver.session.session_limits import MAX_TIMER_SECONDS
 
 _FIRST_QUIET_SECONDS = 0.15  # before any pause was seen
@@ -31,7 +30,7 @@ class Timeouts:
     patience: float = 5.0  # for the next byte of a message that has begun
     quiet: float | None = None  # until a message that could go on counts as complete; None: it follows the peer
     max_message_bytes: int = 1 << 20  # in bytes
-    most_messages: int = 1_000
+    max_messages: int = 1_000
 
 
 class SessionClock:

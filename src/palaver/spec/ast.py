@@ -12,6 +12,7 @@ from typing import Literal as OneOf
 from typing import TypeAlias
 
 from palaver.source import Source, Span
+from palaver.trees.node import Parties
 
 NOWHERE = Span(0, 0)
 
@@ -51,6 +52,10 @@ class Ref:
     sender: str | None = None
     recipient: str | None = None
     span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+    @property
+    def parties(self) -> Parties | None:
+        return None if self.sender is None else Parties(self.sender, self.recipient)
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,10 +37,6 @@ class Reporter:
     def errors(self) -> tuple[Diagnostic, ...]:
         return tuple(each for each in self.diagnostics if each.severity == "error")
 
-    @property
-    def warnings(self) -> tuple[Diagnostic, ...]:
-        return tuple(each for each in self.diagnostics if each.severity == "warning")
-
     def error(self, source: Source, span: Span, message: str, hint: str = "") -> None:
         self._add("error", source, span, message, hint)
 
@@ -54,10 +50,7 @@ class Reporter:
             self.error_count += diagnostic.severity == "error"
 
     def raise_if_errors(self) -> None:
-        """Raise the errors, if there are any.
-
-        :raises SpecError: with all diagnostics, warnings included
-        """
+        """Raise the errors, if there are any. :raises SpecError: with all diagnostics, warnings included"""
         if self.error_count:
             raise SpecError(self.diagnostics)
 

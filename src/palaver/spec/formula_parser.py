@@ -30,10 +30,7 @@ _COMPARISON_TEXTS = frozenset(("<", "<=", ">", ">=", "==", "!=", "<>"))
 
 
 def read_formula(source: Source, tokens: Sequence[Token], report: Reporter, quantifiers: int = 0) -> Formula:
-    """The formula that `tokens`, at least one, make up.
-
-    :raises ParseError: they make up none
-    """
+    """The formula that `tokens`, at least one, make up. :raises ParseError: they make up none"""
     if quantifiers > MAX_QUANTIFIER_DEPTH:
         raise ParseError(tokens[0].span, "these quantifiers are nested too deeply")
     *premises, conclusion = _split_at_arrows(tokens)

@@ -100,10 +100,7 @@ def normalise_line_ends(text: str) -> str:
 
 
 def names_in_symbol(symbol: str, at: int, text: str) -> list[str]:
-    """The parties, if any, and last the name of a symbol that stands at `at` of `text`.
-
-    :raises ParseError: these are no names
-    """
+    """The parties, if any, and the name of a symbol at `at` of `text`. :raises ParseError: these are no names"""
     names = [part.strip() for part in symbol[1:-1].split(":")]
     # \w knows a few characters that are no letters for Python, and those are no letters here either.
     if all(map(str.isidentifier, names)):
@@ -112,10 +109,7 @@ def names_in_symbol(symbol: str, at: int, text: str) -> list[str]:
 
 
 def bare_symbol(token: Token, text: str) -> str:
-    """The symbol that a token of `text` is, where parties make no sense.
-
-    :raises ParseError: it has parties, or is no symbol
-    """
+    """The symbol of a token where parties make no sense. :raises ParseError: it has parties, or is no symbol"""
     *parties, name = names_in_symbol(token.text, token.start, text)
     if parties:
         raise ParseError(token.span, "a party can be named only in a rule", f"write <{name}>")

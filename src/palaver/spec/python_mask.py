@@ -1,7 +1,4 @@
-"""The Python statements of a spec, in a text of which everything else has been blanked out.
-
-CPython reads that text as it is, so its line numbers are right by themselves.
-"""
+"""The Python of a spec, with everything else blanked out: so CPython's line numbers are right by themselves."""
 
 from __future__ import annotations
 

@@ -49,10 +49,7 @@ class LiftedPython:
 
 
 def parse_lifted(lifted: LiftedPython, report: Reporter) -> ast.expr:
-    """The syntax tree of an expression, with positions in the spec.
-
-    :raises ParseError: CPython does not read it
-    """
+    """The syntax tree of an expression, with positions in the spec. :raises ParseError: CPython does not read it"""
     # Inside the braces of a bound, lines may end where Python would not allow it, and a walrus at the top
     # needs parentheses. They are not always added, because CPython's error messages differ inside of them.
     if _needs_parentheses(lifted):
@@ -77,10 +74,7 @@ def _needs_parentheses(lifted: LiftedPython) -> bool:
 
 
 def parse_between(lifted: LiftedPython, report: Reporter, before: str, behind: str) -> ast.expr:
-    """The syntax tree of an expression between `before` and `behind`, which do not stand in the spec.
-
-    :raises ParseError: CPython does not read it
-    """
+    """The syntax tree of an expression, read between two texts of ours. :raises ParseError: CPython does not read it"""
     text = before + lifted.text + behind
     try:
         tree = _parse_reporting_warnings(text, "eval", lifted.source, lifted.start, report)

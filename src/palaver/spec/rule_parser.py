@@ -348,10 +348,7 @@ def _split_at_commas(tokens: Sequence[Token]) -> list[Sequence[Token]]:
 
 
 def literal_value(token: Token, source: Source, report: Reporter) -> str | bytes:
-    """The value of a string token; CPython's warnings are reported.
-
-    :raises ParseError: CPython does not read it
-    """
+    """The value of a string token; CPython's warnings are reported. :raises ParseError: CPython does not read it"""
     quotes = _QUOTES.match(token.text)
     assert quotes is not None, "a string starts with its prefix and quotes"
     if not quotes.group(1) and "\\" not in token.text:

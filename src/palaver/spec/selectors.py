@@ -27,10 +27,7 @@ StaticIndex = int | tuple[int | None, int | None, int | None]
 
 
 def lift(source: Source, tokens: Sequence[Token]) -> LiftedPython:
-    """The text of `tokens`, at least one, with identifiers in place of its selectors.
-
-    :raises ParseError: a selector is broken, or stands where none can
-    """
+    """The text of `tokens`, at least one, with identifiers as selectors. :raises ParseError: a selector is wrong"""
     start, end = tokens[0].start, tokens[-1].end
     lifter = _Lifter(source, source.text[start:end])
     lifter.lift(tokens)
@@ -44,19 +41,13 @@ def lift(source: Source, tokens: Sequence[Token]) -> LiftedPython:
 
 
 def read_expression(source: Source, tokens: Sequence[Token], report: Reporter) -> Expression:
-    """The Python expression that `tokens`, at least one, make up.
-
-    :raises ParseError: they make up none
-    """
+    """The Python expression that `tokens`, at least one, make up. :raises ParseError: they make up none"""
     lifted = lift(source, tokens)
     return whole_expression(lifted, parse_lifted(lifted, report))
 
 
 def whole_expression(lifted: LiftedPython, node: ast.expr) -> Expression:
-    """All of the lifted text as one expression, whose syntax tree is `node`.
-
-    :raises ParseError: a selector stands where none can
-    """
+    """All of the lifted text as one expression with the tree `node`. :raises ParseError: a selector is misplaced"""
     used = loaded_mentions(node, lifted)
     refuse_unused(lifted, {mention.name for mention in used})
     text = lifted.source.text[lifted.start : lifted.end]
@@ -64,10 +55,7 @@ def whole_expression(lifted: LiftedPython, node: ast.expr) -> Expression:
 
 
 def loaded_mentions(node: ast.AST, lifted: LiftedPython) -> tuple[Mention, ...]:
-    """The mentions whose value `node` uses, in the order of the text.
-
-    :raises ParseError: one of them is bound there
-    """
+    """The mentions whose value `node` uses, in the order of the text. :raises ParseError: one of them is bound there"""
     used = []
     for inner in ast.walk(node):
         if isinstance(inner, ast.Name) and inner.id in lifted.mentions:
@@ -79,10 +67,7 @@ def loaded_mentions(node: ast.AST, lifted: LiftedPython) -> tuple[Mention, ...]:
 
 
 def refuse_unused(lifted: LiftedPython, used: set[str]) -> None:
-    """Check that every selector is used as a value.
-
-    :raises ParseError: one is used as a parameter or a keyword
-    """
+    """Check that every selector is used as a value. :raises ParseError: one is used as a parameter or a keyword"""
     for name, mention in lifted.mentions.items():
         if name not in used:
             raise ParseError(mention.path.span, "a selector is a value, and cannot be used as a name here")

@@ -21,10 +21,7 @@ NODE_TYPES = (
 
 
 def read_setting(source: Source, keyword: Span, tokens: Sequence[Token], report: Reporter) -> Setting:
-    """The setting that `tokens`, behind the keyword, make up.
-
-    :raises ParseError: they make up none
-    """
+    """The setting that `tokens`, behind the keyword, make up. :raises ParseError: they make up none"""
     if not tokens:
         raise ParseError(
             keyword, "setting needs a selector", "write setting <symbol>, setting * or setting all_with_type(…)"

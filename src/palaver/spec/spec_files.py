@@ -164,10 +164,7 @@ def _refuse_loop(path: Path, includers: tuple[Path, ...]) -> None:
 
 
 def _read_text(path: Path) -> str:
-    """The text of a file, with `\\n` as its only line ends.
-
-    :raises _Unreadable: it cannot be read, or not as text
-    """
+    """The text of a file, with `\\n` as its only line ends. :raises _Unreadable: it cannot be read, or not as text"""
     try:
         data = path.read_bytes()
     except (FileNotFoundError, NotADirectoryError):

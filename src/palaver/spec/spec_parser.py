@@ -221,10 +221,7 @@ class _SpecReader:
         return end
 
     def constraint(self, keyword: str, span: Span) -> tuple[Constraint | Objective, int]:
-        """The constraint whose keyword stands at `span`, and where it ends.
-
-        :raises ParseError: there is none
-        """
+        """The constraint whose keyword stands at `span`, and where it ends. :raises ParseError: there is none"""
         tokens, end = self._condition_tokens(span)
         if not tokens:
             what = "a condition" if keyword == "where" else "an expression"

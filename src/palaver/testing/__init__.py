@@ -19,23 +19,7 @@ from palaver.transport.memory_network import Hold, MemoryNetwork, Wire, in_one_p
 DOOR = ("__init__",)
 
 __all__ = [
-    "Disconnect",
-    "Expect",
-    "HalfClose",
-    "Hold",
-    "MemoryNetwork",
-    "Pause",
-    "Reset",
-    "ScriptStep",
-    "ScriptedPeer",
-    "SessionPair",
-    "SocketEventLoop",
-    "SocketNetwork",
-    "StartTls",
-    "Wire",
-    "Write",
-    "in_one_piece",
-    "in_pieces",
-    "patch_sockets",
-    "run_pair",
-]
+    "Disconnect", "Expect", "HalfClose", "Hold", "MemoryNetwork", "Pause", "Reset", "ScriptStep", "ScriptedPeer",
+    "SessionPair", "SocketEventLoop", "SocketNetwork", "StartTls", "Wire", "Write", "in_one_piece", "in_pieces",
+    "patch_sockets", "run_pair",
+]  # fmt: skip

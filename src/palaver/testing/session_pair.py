@@ -36,7 +36,7 @@ def run_pair(
     world: MemoryNetwork | SocketNetwork | None = None,
     address: str = "tcp://127.0.0.1:0",
     seed: int = 0,
-    patience: Timeouts | None = None,
+    timeouts: Timeouts | None = None,
 ) -> SessionPair:
     """Let two sessions of a spec talk to each other until both are over.
 
@@ -49,13 +49,13 @@ def run_pair(
     world = world or MemoryNetwork()
     pairs = pairs or _pair_of(spec)
     chance = RandomSource(seed)
-    listener = _session(other or spec, chance / "listener", patience, _casting(pairs, address, calls=False))
+    listener = _session(other or spec, chance / "listener", timeouts, _assignment(pairs, address, calls=False))
     opened: list[Open] = []
     driver = world.add(listener, watch=lambda seen: opened.append(seen) if isinstance(seen, Open) else None)
     if not opened:
         driver.step()
     ports = {open_.link: driver.event_loop.port_of(open_.link) for open_ in opened}
-    caller = _session(spec, chance / "caller", patience, _casting(pairs, address, calls=True, ports=ports))
+    caller = _session(spec, chance / "caller", timeouts, _assignment(pairs, address, calls=True, ports=ports))
     world.add(caller)
     world.run()
     return SessionPair(caller, listener)
@@ -69,11 +69,11 @@ def _pair_of(spec: Spec) -> dict[str, str]:
     return {first: second}
 
 
-def _session(spec: Spec, chance: RandomSource, patience: Timeouts | None, casting: RoleAssignment) -> Session:
-    return Session(SessionSetup(spec, casting), RandomStrategy(chance / "player"), chance, patience)
+def _session(spec: Spec, chance: RandomSource, timeouts: Timeouts | None, assignment: RoleAssignment) -> Session:
+    return Session(SessionSetup(spec, assignment), RandomStrategy(chance / "player"), chance, timeouts)
 
 
-def _casting(
+def _assignment(
     pairs: Mapping[str, str], address: str, *, calls: bool, ports: Mapping[str, int] | None = None
 ) -> RoleAssignment:
     networks: dict[str, tuple[str, ConnectionMode]] = {}

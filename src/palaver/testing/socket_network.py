@@ -45,10 +45,7 @@ class SocketNetwork(Scheduler):
         return self._drivers[-1]
 
     def port_of(self, link: str) -> int:
-        """Return the port where a link of any session listens.
-
-        :raises ValueError: there is no such link
-        """
+        """Return the port where a link of any session listens. :raises ValueError: there is no such link"""
         for loop in self._loops:
             if link in loop.links:
                 return loop.port_of(link)

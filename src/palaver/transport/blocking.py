@@ -43,10 +43,7 @@ class BlockingSocket(socket.socket):
         return memoryview(data).nbytes
 
     def recv(self, size: int, flags: int = 0, /) -> bytes:
-        """Wait for data; b"" at the end.
-
-        :raises OSError: the connection has failed, or nothing came in time
-        """
+        """Wait for data; b"" at the end. :raises OSError: the connection has failed, or nothing came in time"""
         timeout = self.gettimeout()
         until = None if timeout is None else self._loop.clock.now() + timeout
         while not self._received and not self._has_ended:

@@ -112,10 +112,7 @@ class PendingChannel(ABC):
 
     @abstractmethod
     def advance(self, now: float) -> Channel | None:
-        """Return the channel, if it is open by now.
-
-        :raises ChannelError: it never will be; nothing is left to be closed
-        """
+        """Return the channel, if it is open by now. :raises ChannelError: it never will be; nothing is left to close"""
 
     @abstractmethod
     def abandon(self) -> None:
@@ -164,23 +161,14 @@ class Transport(ABC):
 
     @abstractmethod
     def connect(self, address: Address, options: OpenOptions) -> PendingChannel:
-        """Begin to connect to a peer.
-
-        :raises ChannelError: that is impossible
-        """
+        """Begin to connect to a peer. :raises ChannelError: that is impossible"""
 
     def listen(self, address: Address) -> Listener:
-        """Begin to listen.
-
-        :raises ChannelError: that is impossible
-        """
+        """Begin to listen. :raises ChannelError: that is impossible"""
         raise ChannelError("other", f"cannot listen at {address}")
 
     def accept(self, address: Address, listener: Listener) -> PendingChannel:
-        """Wait for a peer to come to a listener that `listen` has made.
-
-        :raises ChannelError: another connection waits there
-        """
+        """Wait for a peer to come to a listener of `listen`. :raises ChannelError: another connection waits there"""
         raise NotImplementedError
 
     def is_listening(self, address: Address) -> bool | None:

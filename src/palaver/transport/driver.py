@@ -156,10 +156,7 @@ class Scheduler(ABC):
         self._drivers: list[Driver] = []
 
     def run(self) -> None:
-        """Let all sessions go on until all are over.
-
-        :raises RuntimeError: they wait for each other, for ever
-        """
+        """Let all sessions go on until all are over. :raises RuntimeError: they wait for each other, for ever"""
         while not all(driver.session.is_over for driver in self._drivers):
             if not self._go_on():
                 self._pass_time(None)
@@ -201,7 +198,4 @@ class Scheduler(ABC):
 
     @abstractmethod
     def _pass_time(self, until: float | None) -> None:
-        """Wait until something may happen, or `until` if that is before.
-
-        :raises RuntimeError: nothing can happen
-        """
+        """Wait until something may happen, or `until` if that is before. :raises RuntimeError: nothing can happen"""

@@ -45,10 +45,7 @@ def _rows(table: Path) -> list[tuple[str, str]]:
 
 
 def socket_addresses(address: Address, kind: socket.SocketKind) -> list[SocketAddress]:
-    """Look up an address. A name is looked up here and now, which may take as long as the resolver likes.
-
-    :raises ChannelError: there is no such host or port
-    """
+    """Look up an address, however long the resolver takes. :raises ChannelError: there is no such host or port"""
     if not 0 <= address.port <= 65535:
         raise ChannelError("other", f"{address.port} is not a port: ports are 0 to 65535")
     try:
@@ -65,10 +62,7 @@ def one_socket_address(address: Address, kind: socket.SocketKind) -> SocketAddre
 
 
 def bound(address: Address, kind: socket.SocketKind) -> socket.socket:
-    """Make a socket at an address of this machine.
-
-    :raises ChannelError: the port is in use, or this machine does not have the address
-    """
+    """Make a socket at an address of this machine. :raises ChannelError: the port is in use, or the address not ours"""
     family, place = one_socket_address(address, kind)
     unbound = new_socket(family, kind)
     try:

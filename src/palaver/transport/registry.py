@@ -24,10 +24,7 @@ def transport_for(address: Address) -> Transport:
 
 
 def free_port(scheme: str, host: str = DEFAULT_HOST) -> int:
-    """Return a port that nobody uses (soon taken, nobody else will in the meantime), or 0 if there are no ports.
-
-    :raises ChannelError: this machine does not have the address
-    """
+    """Return a port that nobody uses, or 0 if there are none. :raises ChannelError: the address is not ours"""
     return transport_for(Address(scheme)).free_port(host)
 
 

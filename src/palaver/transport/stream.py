@@ -162,10 +162,7 @@ class Connecting(PendingChannel):
 
 
 def new_socket(family: int, kind: socket.SocketKind) -> socket.socket:
-    """Make a socket that does not block.
-
-    :raises ChannelError: the system has no more, or does not know that family
-    """
+    """Make a socket that does not block. :raises ChannelError: the system has no more, or does not know that family"""
     try:
         made = socket.socket(family, kind)
     except OSError as error:
@@ -182,10 +179,7 @@ def _connect(unconnected: socket.socket, place: object) -> int:
 
 
 class SocketListener(Listener):
-    """A socket that listens.
-
-    :raises ChannelError: it cannot; then it is closed
-    """
+    """A socket that listens. :raises ChannelError: it cannot; then it is closed"""
 
     def __init__(self, bound: socket.socket, name: object, forget: Callable[[], None] = lambda: None) -> None:
         try:

@@ -16,10 +16,7 @@ from palaver.transport.transport_limits import TLS_CHUNK_BYTES
 
 
 def context_for(role: Role, tls: Tls) -> ssl.SSLContext:
-    """Return the settings of a handshake for our side.
-
-    :raises ChannelError: a file cannot be used, or a certificate cannot be made
-    """
+    """Return the settings of our side of a handshake. :raises ChannelError: a certificate cannot be used or made"""
     purpose = ssl.PROTOCOL_TLS_CLIENT if role == "connect" else ssl.PROTOCOL_TLS_SERVER
     context = ssl.SSLContext(purpose)
     try:

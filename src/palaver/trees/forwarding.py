@@ -1,9 +1,6 @@
 """Operators and methods of str, bytes and int, for trees and their values.
 
-How it works
-============
-
-A tree stands in for a str, a bytes or an int. Each operation decides which of them it is read as:
+How it works. A tree stands in for a str, a bytes or an int. Each operation decides which of them it is read as:
 
 ==============================  =====================================================================================
 by the other operand            ``< <= > >= +`` and, for plain operands, ``- % // / << >> ^ divmod``

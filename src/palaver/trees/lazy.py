@@ -1,11 +1,8 @@
 """Lazy nodes: they store their serialisation, and make their children at first access.
 
-How it works
-============
-
-Where other nodes store their children, a lazy node stores its serialisation and a function that makes the children
-from it. `children` calls the function at first access and keeps the result. The serialisation stays, so it never needs
-the leaves.
+How it works. Where other nodes store their children, a lazy node stores its serialisation and a function that makes the
+children from it. `children` calls the function at first access and keeps the result. The serialisation stays, so it
+never needs the leaves.
 
 Nodes are tuples, and tuples compare, iterate and show what they store, past `children`. So the methods of tuples are
 delegated: to a tuple of the same four items where only those matter, and to the *plain twin*, which has no lazy nodes,

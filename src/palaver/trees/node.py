@@ -103,10 +103,7 @@ def same_structure(one: Part, other: Part, equal: Callable[[Leaf, Leaf], bool] =
 
 
 def part_at(part: Part, path: Iterable[int]) -> Part:
-    """The part at `path` below `part`.
-
-    :raises IndexError: there is none
-    """
+    """The part at `path` below `part`. :raises IndexError: there is none"""
     for step in path:
         part = _step(part, step)
     return part

@@ -1,10 +1,36 @@
-"""Terminal symbols."""
+"""Terminal symbols; and values that may also be called, as FANDANGO's manual calls what its code has as properties."""
 
 from __future__ import annotations
 
-from palaver.trees.callable_values import Flag
+from typing import Self, TypeVar
+
 from palaver.trees.node import Leaf
 from palaver.trees.values import TreeValue
+
+T = TypeVar("T")
+
+
+class Flag(int):
+    """A truth value that may also be called: `tree.is_terminal` and `tree.is_terminal()` are the same."""
+
+    __slots__ = ()
+
+    def __call__(self) -> bool:
+        return bool(self)
+
+    def __repr__(self) -> str:
+        return repr(bool(self))
+
+    __str__ = __repr__
+
+
+class CallableList(list[T]):
+    """A list that may also be called: `tree.children` and `tree.children()` are the same."""
+
+    __slots__ = ()
+
+    def __call__(self) -> Self:
+        return self
 
 
 class Terminal:

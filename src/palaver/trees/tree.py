@@ -1,12 +1,9 @@
 """Derivation trees as spec authors and users of the API see them: views of nodes in their place.
 
-How it works
-============
-
-A `Tree` is a thin view. It holds a part (`node`), the tree above it and the step that leads from there to here; views
-of children are made at first access, and kept, so `tree.children[0] is tree.children[0]`. The parts below never change:
-an edit returns a new tree that shares everything but the nodes above the change. So a message that was sent stays as it
-is, a copy is the tree itself, and `read_only` is always true.
+How it works. A `Tree` is a thin view. It holds a part (`node`), the tree above it and the step that leads from there to
+here; views of children are made at first access, and kept, so `tree.children[0] is tree.children[0]`. The parts below
+never change: an edit returns a new tree that shares everything but the nodes above the change. So a message that was
+sent stays as it is, a copy is the tree itself, and `read_only` is always true.
 
 The names are those of FANDANGO's derivation trees. Where its manual calls something that its code has as a property,
 both work here: `children` is a list that can be called, `is_terminal` a truth value that can be called.
@@ -17,14 +14,12 @@ Operators and the methods of str, bytes and int come from `Forwarding`.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, KeysView, Sequence
+from collections.abc import Callable, Iterable, Iterator, KeysView, Sequence
 from typing import NamedTuple, NoReturn, Self, overload
 
 from palaver.trees import rendering, values
-from palaver.trees.callable_values import CallableList, Flag
 from palaver.trees.forwarding import Forwarding
 from palaver.trees.lazy import LazyNode
-from palaver.trees.messages import Messages, messages_in
 from palaver.trees.node import (
     Leaf,
     Nested,
@@ -37,8 +32,29 @@ from palaver.trees.node import (
     parts_below,
     replace_at,
 )
+from palaver.trees.terminal import CallableList, Flag
 from palaver.trees.terminal import Terminal as Terminal
 from palaver.trees.values import ANONYMOUS, PlainValue, TreeValue
+
+
+class ProtocolMessage(NamedTuple):
+    """One message of a session: its sender, its recipient (None: not stated), and its tree."""
+
+    sender: str
+    recipient: str | None
+    msg: Tree
+
+
+class Messages(list[ProtocolMessage]):
+    """The messages of a tree, to index, slice and iterate; `next()` returns them one by one, as an iterator does."""
+
+    _taken = 0
+
+    def __next__(self) -> ProtocolMessage:
+        if self._taken == len(self):
+            raise StopIteration
+        self._taken += 1
+        return self[self._taken - 1]
 
 
 class FoundNodes(NamedTuple):
@@ -46,6 +62,13 @@ class FoundNodes(NamedTuple):
 
     every: list[Tree]
     complete: list[Tree]
+
+
+def _no_edit(name: str) -> Callable[..., NoReturn]:
+    def refuse(*_: object) -> NoReturn:
+        raise TypeError(f"{name}() is not possible: trees are values; replaced(where, new) returns an edited tree")
+
+    return refuse
 
 
 class Tree(Forwarding):
@@ -94,20 +117,14 @@ class Tree(Forwarding):
 
     @property
     def nonterminal(self) -> NonTerminal:
-        """The symbol of a node.
-
-        :raises TypeError: this is a leaf
-        """
+        """The symbol of a node. :raises TypeError: this is a leaf"""
         if not isinstance(self.node, Node):
             raise TypeError(f"{self.node!r} is a terminal and has no nonterminal symbol")
         return self.node.symbol
 
     @property
     def terminal(self) -> Terminal:
-        """The symbol of a leaf.
-
-        :raises TypeError: this is a node
-        """
+        """The symbol of a leaf. :raises TypeError: this is a node"""
         if isinstance(self.node, Node):
             raise TypeError(f"{self.node.symbol} is a nonterminal and has no terminal symbol")
         return Terminal(self.node)
@@ -200,10 +217,7 @@ class Tree(Forwarding):
         return tuple(tree.step for tree in self.get_path()[1:])
 
     def at(self, path: Iterable[int]) -> Tree:
-        """The tree at `path` below this one.
-
-        :raises IndexError: there is none
-        """
+        """The tree at `path` below this one. :raises IndexError: there is none"""
         tree = self
         for step in path:
             part_at(tree.node, (step,))  # checks the step, and raises with a message
@@ -268,7 +282,15 @@ class Tree(Forwarding):
 
     def protocol_msgs(self, reverse: bool = False) -> Messages:
         """The messages in order of the session, the latest first if `reverse`."""
-        found = messages_in(self)
+        found = Messages()
+        stack = [self]
+        while stack:
+            tree = stack.pop()
+            node = tree.node
+            if isinstance(node, Node) and node.parties is None:
+                stack.extend(reversed(tree.children))
+            elif isinstance(node, Node) and node.parties is not None:  # a message holds no further ones
+                found.append(ProtocolMessage(node.parties.sender, node.parties.recipient, tree))
         if reverse:
             found.reverse()
         return found
@@ -325,10 +347,7 @@ class Tree(Forwarding):
             self._serialised = other._serialised
 
     def to_int(self) -> int:
-        """The value as a number.
-
-        :raises ConversionError: it is none
-        """
+        """The value as a number. :raises ConversionError: it is none"""
         return values.to_int(self.node)
 
     def to_bits(self) -> str:
@@ -410,14 +429,7 @@ class Tree(Forwarding):
     def set_all_read_only(self, read_only: bool = True) -> None:
         """Do nothing: every tree is read-only."""
 
-    def set_children(self, *_: object) -> NoReturn:
-        raise _no_edit("set_children")
-
-    def add_child(self, *_: object) -> NoReturn:
-        raise _no_edit("add_child")
-
-    def remove_child(self, *_: object) -> NoReturn:
-        raise _no_edit("remove_child")
+    set_children, add_child, remove_child = map(_no_edit, ("set_children", "add_child", "remove_child"))
 
     def _path_to(self, below: Tree) -> TreePath:
         steps: list[int] = []
@@ -431,8 +443,7 @@ class Tree(Forwarding):
 
 
 class SliceTree(Tree):
-    """Some children of a tree, the `whole`, as one anonymous tree. They keep their places: their parent is still their
-    own."""
+    """Some children of a tree, the `whole`, as one anonymous tree; their parent is still their own."""
 
     __slots__ = ("whole",)
 
@@ -447,7 +458,3 @@ DerivationTree = Tree
 
 def _with_brackets(symbol: str) -> str:
     return symbol if symbol.startswith("<") else f"<{symbol}>"
-
-
-def _no_edit(method: str) -> TypeError:
-    return TypeError(f"{method}() is not possible: trees are values; replaced(where, new) returns an edited tree")

@@ -1,8 +1,5 @@
 """The value of a part, which is text, bytes, bits or empty, and its conversion to other types.
 
-How values work
-===============
-
 The value of a part is the sequence of its leaves. If all are text, it is text; if all are bits, it is bits, a number of
 any width; without leaves it is *empty*; everything else is bytes. In bytes, text counts as UTF-8, and a run of bits is
 packed most significant bit first as soon as other data follows it or the part ends. A run that does not fill its last
@@ -108,10 +105,7 @@ def kind_of(part: Part) -> ValueType:
 
 
 def to_bytes(part: Part, encoding: str = "utf-8") -> bytes:
-    """The value as bytes, text encoded by `encoding`.
-
-    :raises ConversionError: bits fill no whole bytes, or the encoding lacks a character
-    """
+    """The value as bytes, text encoded. :raises ConversionError: bits fill no whole bytes, or a character is lacking"""
     found = pieces(part)
     if found and type(found[0]) is bytes and encoding == "utf-8":
         return _utf8(part, found)
@@ -132,10 +126,7 @@ def to_text(part: Part, encoding: str = "latin-1") -> str:
 
 
 def serialise(part: Part) -> str | bytes:
-    """Text if all leaves are text, else bytes.
-
-    :raises ConversionError: bits fill no whole bytes
-    """
+    """Text if all leaves are text, else bytes. :raises ConversionError: bits fill no whole bytes"""
     return joined(part, pieces(part))
 
 
@@ -150,10 +141,7 @@ def joined(part: Part, found: Sequence[Leaf]) -> str | bytes:
 
 
 def to_int(part: Part) -> int:
-    """The value as a number.
-
-    :raises ConversionError: it is none
-    """
+    """The value as a number. :raises ConversionError: it is none"""
     lazy: list[LazyNode] = []
     found = pieces(part, lazy)
     if not found:
@@ -415,10 +403,7 @@ def _number(bits: Sequence[Leaf]) -> int:
 
 
 def encode(part: Part, text: str, encoding: str) -> bytes:
-    """The text of `part` as bytes.
-
-    :raises ConversionError: the encoding lacks a character
-    """
+    """The text of `part` as bytes. :raises ConversionError: the encoding lacks a character"""
     try:
         # surrogateescape: text that was made from stray bytes becomes those bytes again.
         return text.encode(encoding, "surrogateescape")
@@ -427,10 +412,7 @@ def encode(part: Part, text: str, encoding: str) -> bytes:
 
 
 def decode(part: Part, data: bytes, encoding: str) -> str:
-    """The bytes of `part` as text.
-
-    :raises ConversionError: they are not of that encoding
-    """
+    """The bytes of `part` as text. :raises ConversionError: they are not of that encoding"""
     try:
         return data.decode(encoding)
     except UnicodeDecodeError as error:

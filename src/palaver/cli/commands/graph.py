@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import click
@@ -16,15 +17,8 @@ from palaver.errors import PalaverError
 from palaver.grammar.analysis import Analysis
 from palaver.grammar.lowering import slice_messages
 from palaver.grammar.printing import show_expr
-from palaver.navigation.state_diagram import (
-    CoverageViews,
-    DialogueStateMachine,
-    as_dot,
-    as_mermaid,
-    as_svg,
-    diagram,
-    read_views,
-)
+from palaver.navigation.coverage_file import read as read_coverage
+from palaver.navigation.state_diagram import CoverageViews, DialogueStateMachine, as_dot, as_mermaid, as_svg, diagram
 from palaver.session.setup import ConstraintMonitor
 
 _FORMS = {"mermaid": as_mermaid, "dot": as_dot, "svg": as_svg}
@@ -74,13 +68,12 @@ def _covered(spec: Spec, coverage_file: str | None) -> tuple[DialogueStateMachin
     """The states, and what was covered of them if there is a file that tells."""
     if coverage_file is None:
         return _states(spec), None
-    data = read_views(coverage_file)
-    spec = _with_messages(spec, data["messages"])
-    states = _states(spec)
-    try:
-        return states, CoverageViews.from_data(data, spec.analysis, states)
-    except PalaverError as error:
-        raise PalaverError(f"{coverage_file}: {error}") from error
+    with read_coverage(Path(coverage_file)) as data:
+        spec = _with_messages(spec, data["views"]["messages"])
+        states = _states(spec)
+        views = CoverageViews(spec.analysis, states)
+        views.add_data(data["views"])
+    return states, views
 
 
 def _states(spec: Spec) -> DialogueStateMachine:
