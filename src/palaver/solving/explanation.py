@@ -86,7 +86,7 @@ class Explainer:
         if len(core) == 1:
             return f"\nthis constraint was not satisfied even without the others:\n{_listed(core)}"
         core = [constraint for constraint in self.constraints if constraint in core]  # in the order of the spec
-        return f"\nthese constraints were not satisfied together, but were without any one of them:\n{_listed(core)}"
+        return f"\nthese constraints conflict; without any one of them, the others were satisfied:\n{_listed(core)}"
 
     def _is_solvable(self, constraints: Sequence[Constraint]) -> bool:
         if self.factory.plan(constraints).proof is not None:
