@@ -1,7 +1,4 @@
-"""A compiled spec: it generates, parses and validates.
-
-A `Spec` never changes; matchers and makers are built when they are first needed and shared from then on.
-"""
+"""A compiled spec: it generates, parses and validates; matchers and makers are built when first needed, and shared."""
 
 from __future__ import annotations
 

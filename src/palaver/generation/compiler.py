@@ -43,18 +43,14 @@ from palaver.trees.values import leaves_of
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """The input of a compiler.
-
-    `binary` makes all leaves bytes or bits; `most` limits unbounded repetition. `fields` are the symbols that may get
-    makers of their own in a run.
-    """
+    """The input of a compiler."""
 
     grammar: Grammar
     sizes: Mapping[str, int]
     code: SpecCode
-    binary: bool
-    most: int
-    fields: frozenset[str]
+    binary: bool  # all leaves are bytes or bits
+    most: int  # limits unbounded repetition
+    fields: frozenset[str]  # symbols that may get makers of their own in a run
 
 
 class MakerCompiler:
@@ -231,7 +227,7 @@ class MakerCompiler:
                 return [(self._leaf(expr),)]
             case Pattern(source):
                 chars = drawn_from(compile_pattern(source), binary=self._binary)
-                return None if not chars else [(self._text(char),) for char in chars]
+                return None if not chars else [(char.encode("latin-1") if self._binary else char,) for char in chars]
             case Ref(symbol, None):
                 pool = self._pool(symbol)
                 return None if pool is None else [(node,) for node in pool]
@@ -325,9 +321,6 @@ class MakerCompiler:
         if isinstance(expr, Bit) or isinstance(expr.value, bytes):
             return expr.value
         return expr.value.encode() if self._binary else expr.value
-
-    def _text(self, text: str) -> Leaf:
-        return text.encode("latin-1") if self._binary else text
 
     def _mutated_terminal(self, expr: Literal | Bit | Pattern, rule: str) -> Many:
         """A terminal with the mutations of the settings."""

@@ -58,14 +58,16 @@ def _by_other(operation: Binary) -> Binary:
     return method
 
 
-def _arithmetic(operation: Binary) -> Binary:
+def _arithmetic(operation: Binary) -> tuple[Binary, Binary]:
+    """`tree operation other`, and the reflection `other operation tree`."""
+
     def method(self: Forwarding, other: Any) -> Any:
         if isinstance(other, Forwarding):
             return operation(self.to_int(), other.to_int())
         mine = _like(self, other)
         return mine if mine is NotImplemented else operation(mine, other)
 
-    return method
+    return method, _reflected(operation)
 
 
 def _reflected(operation: Binary) -> Binary:
@@ -208,22 +210,14 @@ class Forwarding:
     __add__ = _by_other(operator.add)
     __radd__ = _reflected(operator.add)
 
-    __sub__ = _arithmetic(operator.sub)
-    __rsub__ = _reflected(operator.sub)
-    __mod__ = _arithmetic(operator.mod)
-    __rmod__ = _reflected(operator.mod)
-    __floordiv__ = _arithmetic(operator.floordiv)
-    __rfloordiv__ = _reflected(operator.floordiv)
-    __truediv__ = _arithmetic(operator.truediv)
-    __rtruediv__ = _reflected(operator.truediv)
-    __lshift__ = _arithmetic(operator.lshift)
-    __rlshift__ = _reflected(operator.lshift)
-    __rshift__ = _arithmetic(operator.rshift)
-    __rrshift__ = _reflected(operator.rshift)
-    __xor__ = _arithmetic(operator.xor)
-    __rxor__ = _reflected(operator.xor)
-    __divmod__ = _arithmetic(divmod)
-    __rdivmod__ = _reflected(divmod)
+    __sub__, __rsub__ = _arithmetic(operator.sub)
+    __mod__, __rmod__ = _arithmetic(operator.mod)
+    __floordiv__, __rfloordiv__ = _arithmetic(operator.floordiv)
+    __truediv__, __rtruediv__ = _arithmetic(operator.truediv)
+    __lshift__, __rlshift__ = _arithmetic(operator.lshift)
+    __rshift__, __rrshift__ = _arithmetic(operator.rshift)
+    __xor__, __rxor__ = _arithmetic(operator.xor)
+    __divmod__, __rdivmod__ = _arithmetic(divmod)
 
     __and__ = _number(operator.and_)
     __rand__ = _number_reflected(operator.and_)
