@@ -33,7 +33,7 @@ def listening(palaver: Any, spec: Path, at: str, *options: str) -> Iterator[List
     process = palaver.start(*arguments, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     try:
         told = process.stdout.readline()
-        found = re.search(rb"listens at port (\d+)", told)
+        found = re.search(rb"listens on port (\d+)", told)
         assert found is not None, told
         yield Listening(int(found[1]), process)
     finally:

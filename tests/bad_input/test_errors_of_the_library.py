@@ -39,7 +39,7 @@ def test_a_rejection_tells_offset_expectation_and_reason() -> None:
         spec.parse("ab")
     assert raised.value.offset == 1
     assert raised.value.expected == ("r'[0-9]+'",)
-    assert raised.value.reason == str(raised.value) == "cannot go on at offset 1: expected r'[0-9]+', found 'b'"
+    assert raised.value.reason == str(raised.value) == "unexpected 'b' at offset 1: expected r'[0-9]+'"
 
 
 def test_a_rejection_at_the_end_says_so() -> None:
@@ -47,7 +47,7 @@ def test_a_rejection_at_the_end_says_so() -> None:
     with pytest.raises(palaver.Rejected) as raised:
         spec.parse("a")
     assert (raised.value.offset, raised.value.expected) == (1, ("'b'",))
-    assert raised.value.reason == "the input ends too soon: expected 'b'"
+    assert raised.value.reason == "unexpected end of input at offset 1: expected 'b'"
 
 
 def test_a_rejection_of_bytes_counts_bytes() -> None:
@@ -65,7 +65,7 @@ def test_a_failing_constraint_is_one_sentence_with_place_and_values() -> None:
     with pytest.raises(palaver.Rejected) as raised:
         spec.parse("10,9")
     assert raised.value.reason == (
-        "int(<b>) > int(<a>) does not hold (<b> = '9', <a> = '10'), as demanded at <string>:4:7"
+        "int(<b>) > int(<a>) does not hold (<b> = '9', <a> = '10'), required by <string>:4:7"
     )
     assert raised.value.offset == 3
 
@@ -77,23 +77,23 @@ def test_every_error_is_a_palaver_error() -> None:
 
 @pytest.mark.parametrize("data", [None, 1.5, [], True, object()])
 def test_what_is_no_input_is_a_type_error(data: object) -> None:
-    with pytest.raises(TypeError, match="neither text nor bytes"):
+    with pytest.raises(TypeError, match="is not text, bytes or"):
         palaver.loads('<start> ::= "a"\n').parse(data)  # type: ignore[arg-type]
 
 
 def test_a_number_with_too_many_digits_is_no_input() -> None:
-    with pytest.raises(palaver.ConversionError, match="too many digits"):
+    with pytest.raises(palaver.ConversionError, match="too large to be written in decimal"):
         palaver.loads('<start> ::= "a"\n').parse(10**5000)
 
 
 @pytest.mark.parametrize("text", [None, 5, b"<start> ::= 'a'\n", ["<start> ::= 'a'\n"]])
 def test_what_is_no_text_is_no_spec(text: object) -> None:
-    with pytest.raises(TypeError, match="a spec is text"):
+    with pytest.raises(TypeError, match="takes text, not"):
         palaver.loads(text)  # type: ignore[arg-type]
 
 
 def test_one_text_is_no_list_of_constraints() -> None:
-    with pytest.raises(TypeError, match="a list of texts"):
+    with pytest.raises(TypeError, match="a list of strings"):
         palaver.loads("<start> ::= 'a'\n", constraints="<start> == 'a'")
 
 

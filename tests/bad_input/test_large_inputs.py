@@ -32,7 +32,7 @@ def test_ten_megabytes_that_are_wrong_are_explained_in_a_few_lines(palaver: Any)
     palaver.write(spec_fan="<start> ::= r'[a-z\\n]*'\n", input=b"a" * (10 * MEGABYTE) + b"!" + b"a" * 1000)
     rejected = palaver("parse", "-f", "spec.fan", "input")
     assert rejected.code == 1
-    assert rejected.said.startswith("input:1:10000001: cannot go on at offset 10000000: expected ")
+    assert rejected.said.startswith("input:1:10000001: unexpected '!' at offset 10000000: expected ")
     assert len(rejected.said) < 500
 
 

@@ -46,7 +46,7 @@ IN_A_GENERATOR = {
     "an exit": ("import sys\n", "sys.exit(3)", "SystemExit: 3"),
     "recursion": (RECURSION, "f(0)", "RecursionError: maximum recursion depth exceeded"),
     "recursion through C": (C_RECURSION, "f(0)", "RecursionError: maximum recursion depth exceeded"),
-    "a value of no use": ("", "[1, 2]", "TypeError: [1, 2] is neither text nor bytes nor a whole number"),
+    "a value of no use": ("", "[1, 2]", "TypeError: [1, 2] is not text, bytes or a whole number"),
     "a missing name": ("", "g()", "NameError: name 'g' is not defined"),
 }
 
@@ -92,7 +92,7 @@ def test_a_search_without_end_is_bounded_by_its_budget(palaver: Any, spec: str) 
     palaver.write(spec_fan=spec)
     made = palaver("fuzz", "-f", "spec.fan", "-n", "2", "--budget", "1000")
     assert (made.code, made.text) == (1, "")
-    assert made.said.splitlines()[-1].startswith("palaver: no tree found within 1000 steps: ")
+    assert made.said.splitlines()[-1].startswith("palaver: no input found within 1000 steps (--budget): ")
     with pytest.raises(library.Unsolvable):
         next(library.loads(spec).fuzz(1, budget=100))
 
@@ -128,7 +128,7 @@ def test_a_constraint_that_always_raises_is_not_tried_for_ever(palaver: Any) -> 
     made = palaver("fuzz", "-f", "spec.fan", "-n", "1", "-N", "1000000000", "--population-size", "1")
     assert made.code == 1
     assert made.said.startswith(
-        "palaver: no tree found: the spec's own code raised each time, at last here:\nspec.fan:3:7"
+        "palaver: no input found: the spec's Python code raised an error each time; the last one was:\nspec.fan:3:7"
     )
 
 

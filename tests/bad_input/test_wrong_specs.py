@@ -30,7 +30,7 @@ PIECES = [*WORDS.split(), " ", "\n", "\n  ", "def f():", "if x:", " in ", "where
 
 # A whole spec, one mistake in each kind of statement, and where it is.
 SYNTAX = {
-    "in a rule": ('<start> ::= "a" | ("b"\n', "spec.fan:1:19: error: this ( is never closed"),
+    "in a rule": ('<start> ::= "a" | ("b"\n', "spec.fan:1:19: error: this `(` is never closed"),
     "in a constraint": ('<start> ::= "a"\nwhere <start> == == "a"\n', "spec.fan:2:18: error: invalid syntax"),
     "in a goal": ('<start> ::= "a"\nmaximizing len(<start>\n', "spec.fan:2:15: error: '(' was never closed"),
     "in Python": ('def f(:\n    pass\n<start> ::= "a"\n', "spec.fan:1:7: error: invalid syntax"),
@@ -44,7 +44,7 @@ SYNTAX = {
     "in a setting": ('setting <start>\n  = 3\n<start> ::= "a"\n', "spec.fan:2:2: error: unexpected indent"),
     "in a text": ('<start> ::= "a\n', "spec.fan:1:13: error: this string is never closed"),
     "in a symbol": ("<start> ::= <a b>\n", "spec.fan:1:13: error: "),
-    "in a regular expression": ("<start> ::= r'a{2,1}'\n", "spec.fan:1:13: error: this regular expression does not"),
+    "in a regular expression": ("<start> ::= r'a{2,1}'\n", "spec.fan:1:13: error: invalid regular expression"),
     "return outside": ('<start> ::= "a"\nreturn 3\n', "spec.fan:2:1: error: "),
 }
 
@@ -79,7 +79,7 @@ def test_a_missing_file_is_reported(palaver: Any) -> None:
 def test_a_missing_include_is_the_only_error(palaver: Any) -> None:
     palaver.write(spec_fan="<start> ::= <from_there>\ninclude('there.fan')\n<unused> ::= 'x'\n")
     assert palaver("check", "spec.fan").text == (
-        "spec.fan:2:1: error: there is no there.fan to include\n"
+        "spec.fan:2:1: error: the included file there.fan does not exist\n"
         "  include('there.fan')\n"
         "  ^^^^^^^^^^^^^^^^^^^^\n"
         "  hint: looked in .\n"
@@ -91,7 +91,7 @@ def test_a_loop_of_includes_ends(palaver: Any) -> None:
     palaver.write(a_fan='include("b.fan")\n<start> ::= <x>\n', b_fan='include("c.fan")\n', c_fan='include("./a.fan")\n')
     checked = palaver("check", "a.fan")
     assert checked.code == 2
-    assert "c.fan:1:1: error: this include leads back to itself: a.fan → b.fan → c.fan → a.fan" in checked.text
+    assert "c.fan:1:1: error: this include is circular: a.fan → b.fan → c.fan → a.fan" in checked.text
 
 
 ENCODINGS = {
@@ -99,9 +99,9 @@ ENCODINGS = {
     "latin-1 in the third line": ("\n# ü\n# é\n".encode("latin-1"), "spec.fan:2:3: error: spec.fan is not UTF-8"),
     "UTF-16": ('<start> ::= "a"\n'.encode("utf-16"), "spec.fan is not UTF-8 but UTF-16"),
     "half a character": (b'<start> ::= "\xe2\x82', "spec.fan:1:14: error: spec.fan is not UTF-8: byte 0xe2"),
-    "a NUL byte": (b'<start> ::= "a\0"\n', "spec.fan is no text: there is a NUL byte at offset 14"),
-    "a program": (b"\x7fELF\x02\x01\x01" + bytes(200), "spec.fan is no text"),
-    "control characters": (bytes(range(1, 32)) * 20, "spec.fan is no text"),
+    "a NUL byte": (b'<start> ::= "a\0"\n', "spec.fan is not a text file: it has a NUL byte at offset 14"),
+    "a program": (b"\x7fELF\x02\x01\x01" + bytes(200), "spec.fan is not a text file"),
+    "control characters": (bytes(range(1, 32)) * 20, "spec.fan is not a text file"),
 }
 
 

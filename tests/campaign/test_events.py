@@ -160,8 +160,8 @@ def test_campaigns_in_threads_do_not_disturb_each_other() -> None:
     ("options", "reason"),
     [
         ({"client": "Nobody=tcp://127.0.0.1:1"}, "the spec has no party Nobody"),
-        ({"client": "tcp://127.0.0.1:1", "guided": False}, "an unguided campaign has no end of its own"),
-        ({"target": "'", "client": "{port}"}, "the command of the target cannot be read"),
+        ({"client": "tcp://127.0.0.1:1", "guided": False}, "--unguided needs a limit"),
+        ({"target": "'", "client": "{port}"}, "the command of --target cannot be parsed"),
     ],
     ids=["party", "end", "target"],
 )

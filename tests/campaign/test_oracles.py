@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
-from pathlib import Path
+
+from guided import campaign
 
 import palaver
 from palaver.campaign.events import Event, FindingReported, MessageReceived, SessionEnded, TargetOutput, TargetStarted
 from palaver.campaign.oracles import ForbiddenBytes, MaxLatency, Observation, SanitizerOutput
 from palaver.campaign.run import Budget, Campaign, Until
 from palaver.session.findings import Severity, Verdict
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "navigation"))
-from guided import campaign
 
 SPEC = """
 <start> ::= <Client:ask> <Server:answer> <start> | <Client:bye>
@@ -77,7 +74,7 @@ def test_oracles_see_every_event() -> None:
 
 def test_reports_of_sanitizers_are_found_also_in_pieces() -> None:
     oracle = SanitizerOutput()
-    events = [
+    events: list[Event] = [
         TargetStarted(0.0, 1, ("server",)),
         TargetOutput(0.1, 1, b"ready\n==7==ERROR: Address"),
         TargetOutput(0.2, 1, b"Sanitizer: heap-use-after-free\nmore\n"),

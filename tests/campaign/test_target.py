@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 import pytest
 
 from palaver.addresses import Address
-from palaver.campaign.target import Target, TargetError, command_of
+from palaver.campaign.system_under_test import SystemUnderTest, TargetError, command_of
 from palaver.session.events import Close, Closed, Failed, Input, Open, Opened, Received, Send, TimePassed
 from palaver.session.findings import FindingKind
 from palaver.transport.event_loop import SelectorEventLoop
@@ -39,7 +39,7 @@ def loop() -> Iterator[SelectorEventLoop]:
 class Talk:
     """One conversation with the target."""
 
-    def __init__(self, target: Target, port: int, kind: str = "tcp") -> None:
+    def __init__(self, target: SystemUnderTest, port: int, kind: str = "tcp") -> None:
         assert kind in ("tcp", "udp")
         self._target = target
         address = Address("tcp" if kind == "tcp" else "udp", "127.0.0.1", port)
@@ -70,15 +70,17 @@ class Talk:
 Protocol: TypeAlias = Literal["tcp", "udp"]
 
 
-def server(loop: SelectorEventLoop, *, kind: Protocol = "tcp", patience: float = LIMIT_S) -> tuple[Target, int]:
+def server(
+    loop: SelectorEventLoop, *, kind: Protocol = "tcp", patience: float = LIMIT_S
+) -> tuple[SystemUnderTest, int]:
     port = free_port(kind)
     command = (sys.executable, "-SE", str(SERVER), kind, str(port))
-    target = Target(loop, command, at(port, kind), role="server", patience=patience, end_patience=LIMIT_S)
+    target = SystemUnderTest(loop, command, at(port, kind), role="server", patience=patience, end_patience=LIMIT_S)
     return target, port
 
 
-def shell(loop: SelectorEventLoop, script: str, *, patience: float = LIMIT_S) -> Target:
-    return Target(loop, ("sh", "-c", script), at(free_port("tcp")), role="server", patience=patience)
+def shell(loop: SelectorEventLoop, script: str, *, patience: float = LIMIT_S) -> SystemUnderTest:
+    return SystemUnderTest(loop, ("sh", "-c", script), at(free_port("tcp")), role="server", patience=patience)
 
 
 class Others:
@@ -94,7 +96,7 @@ class Others:
         return all(ended)
 
 
-def converse(target: Target, port: int, *told: str, cut: bool = False) -> None:
+def converse(target: SystemUnderTest, port: int, *told: str, cut: bool = False) -> None:
     target.before_session()
     talk = Talk(target, port)
     for text in told[:-1] if cut else told:
@@ -124,8 +126,8 @@ def test_a_server_listens_before_the_first_session_and_lives_through_all(loop: S
 @pytest.mark.parametrize(
     ("told", "exit_code", "how", "wrote"),
     [
-        ("crash", -signal.SIGSEGV, "was ended by SIGSEGV", "about to crash"),
-        ("exit 3", 3, "ended with exit code 3", "about to exit with 3"),
+        ("crash", -signal.SIGSEGV, "was killed by SIGSEGV", "about to crash"),
+        ("exit 3", 3, "exited with code 3", "about to exit with 3"),
     ],
 )
 def test_a_crash_is_found_with_how_it_came_and_what_was_written_last(
@@ -136,11 +138,11 @@ def test_a_crash_is_found_with_how_it_came_and_what_was_written_last(
     (death,) = target.after_session(was_cut=True)
     assert target.is_crash(death)
     assert (death.exit_code, death.how) == (exit_code, how)
-    assert death.last_lines == f"ready\n{wrote}"
+    assert death.last_output == f"ready\n{wrote}"
     finding = death.finding("Server", ())
     assert finding.kind is FindingKind.CRASH
     assert finding.party == "Server"
-    assert finding.message == f"the program under test {how}; it wrote last:\n  | ready\n  | {wrote}"
+    assert finding.message == f"the program under test {how}; its last output:\n  | ready\n  | {wrote}"
 
 
 def test_who_has_ended_is_started_again_and_only_then(loop: SelectorEventLoop) -> None:
@@ -229,20 +231,20 @@ def test_a_server_of_datagrams_is_waited_for(loop: SelectorEventLoop) -> None:
 
 
 def test_there_is_no_such_program(loop: SelectorEventLoop) -> None:
-    target = Target(loop, ("/no/such/program",), at(free_port("tcp")), role="server")
-    with pytest.raises(TargetError, match=r"cannot be started: /no/such/program: No such file"):
+    target = SystemUnderTest(loop, ("/no/such/program",), at(free_port("tcp")), role="server")
+    with pytest.raises(TargetError, match=r"cannot start the system under test: /no/such/program: No such file"):
         target.before_session()
 
 
 def test_a_server_that_ends_before_it_listens(loop: SelectorEventLoop) -> None:
     with pytest.raises(TargetError) as raised:
         shell(loop, "echo bad configuration >&2; exit 2").before_session()
-    assert "sh ended with exit code 2 before it listened at tcp port" in str(raised.value)
+    assert "sh exited with code 2 before it listened at tcp port" in str(raised.value)
     assert str(raised.value).endswith("\n  | bad configuration")
 
 
 def test_a_server_that_goes_into_the_background(loop: SelectorEventLoop) -> None:
-    with pytest.raises(TargetError, match="keep it in the foreground"):
+    with pytest.raises(TargetError, match="start it in the foreground"):
         shell(loop, "exit 0").before_session()
 
 
@@ -250,7 +252,7 @@ def test_a_server_that_never_listens_is_ended(loop: SelectorEventLoop, tmp_path:
     os.mkfifo(tmp_path / "held open")
     held = os.open(tmp_path / "held open", os.O_RDONLY | os.O_NONBLOCK)
     target = shell(loop, f"exec 3>'{tmp_path}/held open'; exec sleep 60", patience=1.0)
-    with pytest.raises(TargetError, match=r"does not listen at tcp port \d+ after 1 s"):
+    with pytest.raises(TargetError, match=r"did not listen at tcp port \d+ within 1 s"):
         target.before_session()
     loop.close()
     # When the last one who could write has gone there is an end to be read.
@@ -261,8 +263,8 @@ def test_a_server_that_never_listens_is_ended(loop: SelectorEventLoop, tmp_path:
 
 def test_somebody_else_listens_there(loop: SelectorEventLoop) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
-        target = Target(loop, ("sleep", "60"), at(other.getsockname()[1]), role="server")
-        with pytest.raises(TargetError, match="is in use"):
+        target = SystemUnderTest(loop, ("sleep", "60"), at(other.getsockname()[1]), role="server")
+        with pytest.raises(TargetError, match="is already in use"):
             target.before_session()
     assert target.starts == 0
 
@@ -283,13 +285,13 @@ with socket.create_connection(("127.0.0.1", int(sys.argv[1]))) as connection:
 """
 
 
-def client(loop: SelectorEventLoop, end_patience: float = LIMIT_S) -> tuple[Target, int]:
+def client(loop: SelectorEventLoop, end_patience: float = LIMIT_S) -> tuple[SystemUnderTest, int]:
     port = free_port("tcp")
     command = (sys.executable, "-SEc", CLIENT, str(port))
-    return Target(loop, command, at(port), role="client", end_patience=end_patience), port
+    return SystemUnderTest(loop, command, at(port), role="client", end_patience=end_patience), port
 
 
-def serve(target: Target, port: int, answer: str) -> None:
+def serve(target: SystemUnderTest, port: int, answer: str) -> None:
     target.before_session()
     target.carry_out([Open("peer", Address("tcp", "127.0.0.1", port), "listen")])
     give_up_at = target.clock.now() + LIMIT_S
@@ -318,7 +320,7 @@ def test_a_client_that_crashes_is_found(loop: SelectorEventLoop) -> None:
     serve(target, port, "crash")
     (death,) = target.after_session()
     assert death.exit_code == -signal.SIGSEGV
-    assert death.last_lines == "about to crash"
+    assert death.last_output == "about to crash"
 
 
 def test_a_client_that_does_not_end_is_ended_and_that_is_no_finding(loop: SelectorEventLoop) -> None:
@@ -357,7 +359,7 @@ def test_a_target_that_ignores_to_be_asked_is_made_to_end() -> None:
     port = free_port("tcp")
     script = f"trap '' TERM; {sys.executable} -SE {SERVER} tcp {port}"
     with SelectorEventLoop(close_grace=0.05) as loop:
-        target = Target(loop, ("sh", "-c", script), at(port), role="server", patience=LIMIT_S)
+        target = SystemUnderTest(loop, ("sh", "-c", script), at(port), role="server", patience=LIMIT_S)
         target.before_session()
         talk = Talk(target, port)
         server_itself = Others(int(talk.ask("pid")))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import shlex
 import signal
 import subprocess
 import sys
@@ -192,7 +193,7 @@ CLOSED = {
 def test_a_standard_stream_that_is_closed_is_named(palaver: Any, command: str, complaint: str) -> None:
     palaver.write(spec_fan='<start> ::= "a" | "b"\n', input="a")
     ended = subprocess.run(
-        ["sh", "-c", f"{sys.executable} -m palaver {command}"],
+        ["sh", "-c", f"{shlex.quote(sys.executable)} -m palaver {command}"],
         cwd=palaver.folder,
         capture_output=True,
         text=True,

@@ -55,7 +55,7 @@ def test_what_nobody_has_planted_is_no_success(palaver: Any, monkeypatch: pytest
     )
     shown = palaver("demo")
     assert shown.code == 1
-    assert "no planted defect explains this: finding " in shown.text
+    assert "not explained by a planted defect: finding " in shown.text
 
 
 def test_nothing_but_the_few_words_it_needs(palaver: Any) -> None:

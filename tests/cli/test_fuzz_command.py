@@ -34,13 +34,19 @@ def test_too_few_solutions_are_a_finding_and_nothing_is_lost(fuzz: Any) -> None:
     made = fuzz("-n", "100")
     assert made.code == 1
     assert len(made.text.splitlines()) == 39
-    assert made.said == "palaver: only 39 of 100 found: the grammar seems to have no others\n"
+    assert made.said == (
+        "palaver: limit reached once: 1000 inputs in a row that were found before; the grammar counts as exhausted\n"
+        "palaver: found only 39 of 100 inputs: the grammar seems to have no more\n"
+    )
 
 
 def test_an_endless_run_ends_when_there_are_no_others(fuzz: Any) -> None:
     made = fuzz("--infinite")
     assert (made.code, len(made.text.splitlines())) == (1, 39)
-    assert made.said == "palaver: only 39 found: the grammar seems to have no others\n"
+    assert made.said == (
+        "palaver: limit reached once: 1000 inputs in a row that were found before; the grammar counts as exhausted\n"
+        "palaver: found only 39 inputs: the grammar seems to have no more\n"
+    )
 
 
 @pytest.mark.parametrize("symbol", ["n", "<n>"])
@@ -57,7 +63,7 @@ def test_constraints_are_added(fuzz: Any) -> None:
 def test_a_constraint_nothing_satisfies_is_shown_with_what_it_saw(fuzz: Any) -> None:
     made = fuzz("-n", "1", "--budget", "60", "-c", '(<n> == "z") is True', "-S", "n")
     assert made.code == 1
-    assert made.said.startswith("palaver: no tree found within 60 steps; the nearest was '")
+    assert made.said.startswith("palaver: no input found within 60 steps (--budget); the closest attempt was '")
     assert 'error: (<n> == "z") is True does not hold (<n> = \'' in made.said
 
 
@@ -65,7 +71,7 @@ def test_a_constraint_that_is_proved_unsatisfiable_is_named(fuzz: Any) -> None:
     made = fuzz("-n", "1", "-c", '<n> == "z"', "-S", "n")
     assert made.code == 1
     assert made.said == (
-        "palaver: no tree found: it is proved that this constraint cannot be satisfied, no <n> satisfies it\n"
+        "palaver: no input found: it is proved that this constraint cannot be satisfied: no <n> satisfies it\n"
         '  <constraint>:1:1: <n> == "z"\n'
     )
 
@@ -136,7 +142,7 @@ def test_only_what_a_party_sends_is_made(fuzz: Any) -> None:
 def test_a_party_that_nobody_knows_is_wrong_use(fuzz: Any) -> None:
     made = fuzz("--party", "Clint", spec="talk.fan")
     assert made.code == 2
-    assert "nobody is called Clint; the parties of this spec are: Server, Client" in made.said
+    assert "the spec has no party Clint; its parties are: Server, Client" in made.said
 
 
 def test_inputs_of_a_folder_come_first_as_far_as_they_conform(fuzz: Any, palaver: Any) -> None:
@@ -146,7 +152,7 @@ def test_inputs_of_a_folder_come_first_as_far_as_they_conform(fuzz: Any, palaver
     made = fuzz("-n", "4", "-i", "seeds")
     assert made.code == 1
     assert made.text.split()[:2] == ["abc", "cc"]
-    assert "palaver: seeds/2 does not conform and is left out: cannot go on at offset 0" in made.said
+    assert "palaver: seeds/2 does not conform to the spec and is skipped: unexpected 'z' at offset 0" in made.said
 
 
 def test_inputs_of_an_archive_come_first(fuzz: Any, palaver: Any) -> None:
@@ -192,7 +198,7 @@ def test_options_behind_the_program_are_the_programs_own(fuzz: Any) -> None:
 def test_a_program_that_crashes_is_a_finding(fuzz: Any) -> None:
     made = fuzz("-n", "2", "sh", "-c", "kill -SEGV $$")
     assert made.code == 1
-    assert "sh: run 1: ended by SIGSEGV; input: b'" in made.said
+    assert "sh: run 1 was killed by SIGSEGV; input: b'" in made.said
 
 
 def test_a_program_that_refuses_is_counted(fuzz: Any) -> None:
@@ -241,7 +247,7 @@ def test_time_that_is_up_ends_even_code_that_never_does(palaver: Any) -> None:
         "            pass\n<start> ::= <x>\n<x> ::= 'x' := forever()\n"
     )
     made = palaver("fuzz", "-f", "forever.fan", "-n", "1", "--stop-after-seconds", "0.1")
-    assert (made.code, made.said) == (1, "palaver: only 0 of 1 found in time\n")
+    assert (made.code, made.said) == (1, "palaver: found only 0 of 1 inputs in time (--stop-after-seconds)\n")
 
 
 WRONG_USE = {
@@ -306,7 +312,7 @@ def test_a_text_that_is_no_utf_8_cannot_be_written(palaver: Any) -> None:
     palaver.write(spec_fan='<start> ::= "\\ud800"\n')
     made = palaver("fuzz", "-f", "spec.fan", "-n", "1")
     assert (made.code, made.out) == (1, b"")
-    assert made.said == "palaver: '\\ud800' cannot be written as UTF-8: surrogates not allowed\n"
+    assert made.said == "palaver: '\\ud800' cannot be encoded as UTF-8: surrogates not allowed\n"
 
 
 def test_how_constraints_are_solved_is_shown_on_demand(palaver: Any) -> None:
@@ -316,9 +322,9 @@ def test_how_constraints_are_solved_is_shown_on_demand(palaver: Any) -> None:
     )
     made = palaver("fuzz", "-f", "spec.fan", "-n", "3", "--seed", "1", "-v")
     assert made.said.splitlines() == [
-        "palaver: spec.fan:4:7: int(<len>) == len(str(<text>)): solved",
-        "palaver: spec.fan:5:7: int(<len>) < 20: drawn so that it holds",
-        "palaver: 3 by construction, 0 by search",
+        "palaver: spec.fan:4:7: int(<len>) == len(str(<text>)): solved as an equation",
+        "palaver: spec.fan:5:7: int(<len>) < 20: solved by drawing only values that satisfy it",
+        "palaver: 3 inputs made by construction, 0 by search",
     ]
     assert palaver("fuzz", "-f", "spec.fan", "-n", "3", "--seed", "1").said == ""
 

@@ -189,7 +189,7 @@ def test_findings_are_counted_by_kind_and_the_latest_is_shown(run: Campaign, clo
     clock.advance(1)
     display(TICK)
     display.close()
-    assert "findings 2 silence, 1 unparseable; latest: silence: three�[2J" in screen.latest
+    assert "findings no response: 2, unexpected response: 1; latest: no response: three�[2J" in screen.latest
 
 
 def test_what_is_shown_goes_above_the_area_and_stays(run: Campaign, clock: ManualClock) -> None:
@@ -344,7 +344,7 @@ def test_ctrl_c_leaves_the_terminal_in_order_and_prints_the_summary(palaver: Any
         while seen.count(b"findings none") < 2:
             seen += os.read(screen, 65536)
         process.send_signal(signal.SIGINT)
-        while not re.search(rb"waited for the peer +\d+ % of", seen):
+        while not re.search(rb"\d+ % of .* waiting for the peer", seen):
             seen += os.read(screen, 65536)
         out, _ = process.communicate()
     assert process.returncode == 130

@@ -1,25 +1,26 @@
-"""What `palaver check` says, word by word: one spec for each kind of objection."""
+"""What `palaver check` says, word by word: one spec for each kind of objection.
+
+The golden file is written anew as `golden` tells.
+"""
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-CASES = re.findall(
-    r"^=== (.+)\n((?:.*\n)+?)---\n((?:.*\n)+?)(?=\n===|\Z)",
-    (Path(__file__).parent / "objections.txt").read_text(),
-    re.M,
-)
+import golden
+
+OBJECTIONS = Path(__file__).parent / "objections.txt"
+CASES = golden.cases(OBJECTIONS)
 
 
-@pytest.mark.parametrize("spec, expected", [pytest.param(spec, said, id=title) for title, spec, said in CASES])
-def test_objections(palaver: Any, spec: str, expected: str) -> None:
-    palaver.write(spec_fan=spec)
+@pytest.mark.parametrize("title", CASES)
+def test_objections(palaver: Any, title: str) -> None:
+    palaver.write(spec_fan=CASES[title][0])
     checked = palaver("check", "spec.fan")
-    assert f"{checked.text}exit {checked.code}" == expected.rstrip("\n")
+    golden.check_case(OBJECTIONS, title, f"{checked.text}exit {checked.code}")
 
 
 def test_the_file_of_objections_was_read() -> None:

@@ -52,7 +52,7 @@ def test_several_files_are_each_judged(palaver: Any) -> None:
     palaver.write(letters_fan=LETTERS, one="a", two="x", three="c", four="y")
     parsed = palaver("parse", "-f", "letters.fan", "-o", "-", "-s", ";", "one", "two", "three", "four")
     assert (parsed.code, parsed.text) == (1, "a;c")
-    assert [line.partition(":")[0] for line in parsed.said.splitlines() if "cannot go on" in line] == ["two", "four"]
+    assert [line.partition(":")[0] for line in parsed.said.splitlines() if "unexpected" in line] == ["two", "four"]
 
 
 def test_a_missing_file_does_not_stop_the_others(palaver: Any) -> None:
@@ -74,57 +74,57 @@ REJECTED = {
         "letters.fan",
         b"abx",
         [],
-        "input:1:3: cannot go on at offset 2: expected 'a' or 'b' or 'c' or end of input, found 'x'\n  abx\n    ^\n",
+        "input:1:3: unexpected 'x' at offset 2: expected 'a' or 'b' or 'c' or end of input\n  abx\n    ^\n",
     ),
     "one too many": (
         "letters.fan",
         b"abca",
         [],
-        "input:1:4: cannot go on at offset 3: expected end of input, found 'a'\n  abca\n     ^\n",
+        "input:1:4: unexpected 'a' at offset 3: expected end of input\n  abca\n     ^\n",
     ),
     "a newline at the end": (
         "letters.fan",
         b"abc\n",
         [],
-        "input:1:4: cannot go on at offset 3: expected end of input, found '\\n'\n  abc\n     ^\n",
+        "input:1:4: unexpected '\\n' at offset 3: expected end of input\n  abc\n     ^\n",
     ),
     "an input that ends too soon": (
         "lines.fan",
         b"a=1\nb=",
         [],
-        "input:2:3: the input ends too soon: expected r'[0-9]+'\n  b=\n    ^\n",
+        "input:2:3: unexpected end of input at offset 6: expected r'[0-9]+'\n  b=\n    ^\n",
     ),
     "a wrong character in the second line": (
         "lines.fan",
         b"a=1\nb:2\n",
         [],
-        "input:2:2: cannot go on at offset 5: expected '=' or r'[a-z]+', found ':'\n  b:2\n   ^\n",
+        "input:2:2: unexpected ':' at offset 5: expected '=' or r'[a-z]+'\n  b:2\n   ^\n",
     ),
     "bytes that are no text": (
         "letters.fan",
         b"a\xff",
         [],
-        "input:1:2: cannot go on at offset 1: expected 'a' or 'b' or 'c' or end of input, "
-        "found byte 0xff, which is no UTF-8\n  a\\xff\n   ^\n",
+        "input:1:2: unexpected byte 0xff (not UTF-8) at offset 1: expected 'a' or 'b' or 'c' or end of input\n"
+        "  a\\xff\n   ^\n",
     ),
     "a constraint that fails": (
         "lines.fan",
         b"a=1\nb=22\n",
         ["-c", "int(<value>) < 10"],
-        "input:2:3: int(<value>) < 10 does not hold (<value> = '22'), as demanded at <constraint>:1:1\n  b=22\n    ^\n",
+        "input:2:3: int(<value>) < 10 does not hold (<value> = '22'), required by <constraint>:1:1\n  b=22\n    ^\n",
     ),
     "a constraint that raises": (
         "lines.fan",
         b"a=0\n",
         ["-c", "1 // int(<value>) > 0"],
         "input:1:3: 1 // int(<value>) > 0 raised ZeroDivisionError: integer division or modulo by zero (<value> = '0')"
-        ", at <constraint>:1:1: this is a failure of the spec, not of the input\n  a=0\n    ^\n",
+        ", at <constraint>:1:1: this is an error in the spec, not in the input\n  a=0\n    ^\n",
     ),
     "a wrong byte": (
         "bits.fan",
         b"\x07" + b"\x01\xff" * 8 + b"\x01\xfe" + b"\x01\xff" * 20,
         [],
-        "input: at byte 18 (0x12): cannot go on at offset 18: expected b'\\x01\\xff', found b'\\xfe'\n"
+        "input: at byte 18 (0x12): unexpected b'\\xfe' at offset 18: expected b'\\x01\\xff'\n"
         "  00000000  07 01 ff 01 ff 01 ff 01 ff 01 ff 01 ff 01 ff 01  ................\n"
         "  00000010  ff 01 fe 01 ff 01 ff 01 ff 01 ff 01 ff 01 ff 01  ................\n"
         "                  ^^\n"
@@ -135,7 +135,7 @@ REJECTED = {
         "bits.fan",
         b"\x07\x01",
         [],
-        "input: at byte 2 (0x2): the input ends too soon: expected b'\\x01\\xff'\n"
+        "input: at byte 2 (0x2): unexpected end of input at offset 2: expected b'\\x01\\xff'\n"
         "  00000000  07 01                                            ..\n"
         "                  ^^\n",
     ),
@@ -143,7 +143,7 @@ REJECTED = {
         "bits.fan",
         b"\x07",
         ["-c", "<f> == 8"],
-        "input: at byte 0 (0x0): <f> == 8 does not hold (<f> = 7), as demanded at <constraint>:1:1\n"
+        "input: at byte 0 (0x0): <f> == 8 does not hold (<f> = 7), required by <constraint>:1:1\n"
         "  00000000  07                                               .\n"
         "            ^^\n",
     ),

@@ -26,14 +26,14 @@ def test_one_is_printed_to_be_changed(palaver: Any) -> None:
     assert palaver("specs", "smtp").text == bundled()["smtp"].read_text()
     asked = palaver("specs", "smtps")
     assert asked.code == 2
-    assert "no spec is called smtps; there are: " in asked.said
+    assert "there is no bundled spec smtps; there are: " in asked.said
 
 
 def test_a_name_is_as_good_as_a_file(palaver: Any) -> None:
     assert palaver("check", "smtp").text.startswith("smtp: ")
     assert palaver("graph", "smtp").code == 0
     assert palaver("fuzz", "-f", "smtp", "-n", "1", "--seed", "1").code == 0
-    assert "1 unreachable" in palaver("talk", "smtp", "--client", "unix:nowhere", "-n", "1").summary
+    assert "1 finding (unreachable: 1)" in palaver("talk", "smtp", "--client", "unix:nowhere", "-n", "1").summary
 
 
 def test_a_file_of_that_name_comes_first(palaver: Any) -> None:

@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from guided import campaign, setup_of
 
+import golden
+from palaver.campaign.campaign_limits import WAITING_EVENT_EVERY
 from palaver.campaign.events import Event, MessageReceived, MessageSent, StillWaiting
-from palaver.campaign.run import WAITING_EVENT_EVERY, Budget, Campaign, Until
+from palaver.campaign.run import Budget, Campaign, Until
 from palaver.cli.main import INTERRUPTED
+from palaver.matching.matching_limits import MAX_HYPOTHESES, MAX_STATES_AHEAD
 from palaver.navigation.coverage import KPaths
 from palaver.navigation.goals import CoverageGoal, GoalMembership
 from palaver.reporting.console import ConsoleReport
@@ -52,6 +56,37 @@ def concluded(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[list[st
         return printed.out.splitlines(), printed.err
 
     return conclude
+
+
+# --- Word by word -----------------------------------------------------------------------------------------------------
+
+SUMMARIES = Path(__file__).parent / "summaries.txt"
+
+
+def test_every_line_of_a_summary(concluded: Any) -> None:
+    """The golden file is written anew as `golden` tells."""
+    runs = {
+        "all is covered": campaign(SPEC, 1, k=3),
+        "the peer knows fewer answers": campaign(SPEC, 1, k=3, other=STERN),
+        "some paths are tried again": campaign(SPEC, 1, Budget(Until.COVERAGE), k=3, other=STERN),
+        "the peer knows other answers": campaign(SPEC, 1, Budget(Until.FOREVER, sessions=9), k=3, other=ODD),
+        "a limit of time": campaign(SPEC, 1, Budget(seconds=0.0), k=3),
+        "a limit is reached": campaign(SPEC, 1, Budget(sessions=1), k=3),
+    }
+    runs["a limit is reached"].limits[MAX_HYPOTHESES] = 3
+    runs["a limit is reached"].limits[MAX_STATES_AHEAD] = 1
+    shown = []
+    for title, run in runs.items():
+        lines, remarks = concluded(run)
+        lines += [f"(standard error) {line}" for line in remarks.splitlines()]
+        shown.append("\n".join([f"=== {title}", *lines]))
+    golden.check(SUMMARIES, "\n\n".join(shown) + "\n")
+
+
+def test_every_line_about_a_plan(capsys: Any) -> None:
+    run = campaign(SPEC, 1, Budget(sessions=4), k=2, other=ODD, plans=True)
+    run.attach(ConsoleReport(run, verbose=True, console="none")).run()
+    golden.check(Path(__file__).parent / "plans.txt", capsys.readouterr().out)
 
 
 # --- What was covered -------------------------------------------------------------------------------------------------
@@ -157,9 +192,8 @@ def test_what_is_counted_as_it_is_covered_is_what_is_covered() -> None:
 def test_what_was_not_reached_is_told_with_its_reason(concluded: Any) -> None:
     lines, _ = concluded(campaign(SPEC, 1, k=3, other=STERN))
     reasons = [line for line in lines if line.startswith("not covered: ")]
-    assert any(
-        re.search(r"^not covered: \d+ paths? needs? .*<yes>.*; \d+ attempts; got <no>", line) for line in reasons
-    )
+    missing = r"^not covered: \d+ paths?; the peer never .*<yes>.* \(\d+ attempts; got <no>"
+    assert any(re.search(missing, line) for line in reasons)
     assert lines.index(reasons[0]) > next(at for at, line in enumerate(lines) if line.startswith("stopped: plateau"))
 
 
@@ -177,7 +211,8 @@ def test_findings_are_told_as_they_come_and_counted_by_kind(concluded: Any) -> N
     headlines = [line for line in lines if line.startswith("finding ")]
     (more,) = re.findall(r"^(\d+) more findings like (finding 1 in .*)$", "\n".join(lines), re.MULTILINE)
     assert headlines == [more[1]]
-    assert any(line.endswith(f" received, {int(more[0]) + 1} unparseable") for line in lines)
+    count = int(more[0]) + 1
+    assert any(line.endswith(f" received, {count} findings (unexpected response: {count})") for line in lines)
     assert [finding.number for finding in run.findings] == list(range(1, int(more[0]) + 2))
     assert all(1 <= finding.session <= 9 for finding in run.findings)
     assert run.verdict is Verdict.FAIL
@@ -234,7 +269,7 @@ def test_how_long_the_peer_was_waited_for_is_told_on_demand(concluded: Any) -> N
 
     run = campaign(SPEC, 1, k=3, wire=delayed)
     _, told = concluded(run, console="plain")
-    assert told.splitlines()[-1] == f"waited for the peer 100 % of {run.seconds:.1f} s"
+    assert told.splitlines()[-1] == f"100 % of {run.seconds:.1f} s was spent waiting for the peer"
     assert run.seconds >= 2 * run.progress.received
 
 

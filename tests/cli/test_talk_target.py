@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from typing import Any
 
@@ -40,7 +41,7 @@ def talk(palaver: Any) -> Any:
     palaver.write(talk_fan=SPEC, server_py=SERVER, client_py=CLIENT)
 
     def run(program: str, *arguments: str, words: str = "") -> Any:
-        command = f"{sys.executable} {palaver.folder / program} {{port}} {words}"
+        command = f"{shlex.join([sys.executable, str(palaver.folder / program)])} {{port}} {words}"
         return palaver("talk", "talk.fan", "--target", command, "--seed", "1", "-n", "2", *arguments)
 
     return run
@@ -54,8 +55,8 @@ def test_a_server_is_started_at_a_free_port_and_talked_to(talk: Any) -> None:
 def test_a_server_that_crashes_is_a_finding_with_its_last_words_and_is_started_again(talk: Any) -> None:
     talked = talk("server.py", words="crash")
     assert talked.code == 1
-    assert "2 crash" in talked.summary
-    assert "the program under test ended with exit code 1; it wrote last:\n  | I do not know" in talked.text
+    assert "crash: 2" in talked.summary
+    assert "the system under test exited with code 1; its last output:\n  | I do not know" in talked.text
 
 
 def test_a_client_is_started_for_each_session(talk: Any) -> None:
@@ -66,22 +67,22 @@ def test_a_client_is_started_for_each_session(talk: Any) -> None:
 def test_what_a_client_does_wrong_is_found_the_same_way(talk: Any) -> None:
     talked = talk("client.py", "--server", "{port}", words="rude")
     assert talked.code == 1
-    assert talked.summary.endswith("2 unparseable")
+    assert talked.summary.endswith("2 findings (unexpected response: 2)")
 
 
 def test_a_client_that_never_comes_was_not_tested(palaver: Any) -> None:
     palaver.write(talk_fan=SPEC)
     talked = palaver("talk", "talk.fan", "--target", "true", "--server", "{port}", "-n", "1")
     assert talked.code == 1
-    assert talked.summary.endswith("1 unreachable")
-    assert "the program under test never connected and ended with exit code 0" in talked.text
+    assert talked.summary.endswith("1 finding (unreachable: 1)")
+    assert "the system under test never connected and exited with code 0" in talked.text
 
 
 @pytest.mark.parametrize(
     ("command", "complaint"),
     [
         ("no-such-program {port}", "no-such-program"),
-        ("false", "false ended with exit code 1 before it listened at tcp port "),
+        ("false", "false exited with code 1 before it listened at tcp port "),
         ("'", "no closing quotation"),
     ],
 )

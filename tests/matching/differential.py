@@ -116,8 +116,13 @@ class Feeding:
 
     def matcher(self, *, reference: bool) -> Matcher:
         subject = self.subject
-        options = {"whole": self.whole, "binary": self.binary, "history": subject.history, "lazy": self.manner.lazy}
-        matcher = subject.shape.matcher(**options, reference=reference)
+        matcher = subject.shape.matcher(
+            whole=self.whole,
+            binary=self.binary,
+            history=subject.history,
+            lazy=self.manner.lazy,
+            reference=reference,
+        )
         # The fast path is given up where it falls back too often. Here it is to be tried each time.
         matcher._compiled._fallbacks = 0
         return matcher
@@ -302,7 +307,7 @@ def compare_lists(found: list[Node], wanted: list[Node], question: str, random: 
 
 def compare_values(found: Node, wanted: Node, question: str, random: Random) -> None:
     """Check a fresh tree before its children are made and after."""
-    nodes = [(found, wanted)]
+    nodes: list[tuple[Part, Part]] = [(found, wanted)]
     if random.random() < 0.5:
         nodes += [
             (one, other) for one, other in zip(found.children, wanted.children, strict=True) if type(one) is not int

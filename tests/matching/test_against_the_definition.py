@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from itertools import islice, product
 from random import Random
+from typing import TypeAlias
 
 import pytest
 from naive import ALPHABET, Naive, random_grammar
 
 from palaver.matching.matcher import CompiledMatcher, Matcher, compile_matcher
 from palaver.spec.ast import Expr
+
+Data: TypeAlias = str | bytes
 
 TEXTS = ["".join(text) for size in range(6) for text in product(ALPHABET, repeat=size)]
 
@@ -31,7 +34,7 @@ def is_plain(rules: dict[str, Expr]) -> bool:
 def test_the_earley_parser_accepts_the_language_of_the_definition(seed: int) -> None:
     rules = random_grammar(Random(seed))
     shape = shape_of(rules)
-    readings: dict[str | bytes, Naive] = {text: Naive(rules, text) for text in TEXTS}
+    readings: dict[Data, Naive] = {text: Naive(rules, text) for text in TEXTS}
     for text, reading in readings.items():
         lengths = tuple(sorted(reading.spans["<s>", 0]))
         for prune in (True, False):
@@ -45,7 +48,7 @@ def test_the_earley_parser_accepts_the_language_of_the_definition(seed: int) -> 
                 assert progress.failed_at == failure_offset(text, readings)
 
 
-def failure_offset(text: str, readings: dict[str, Naive]) -> int | None:
+def failure_offset(text: Data, readings: dict[Data, Naive]) -> int | None:
     for size in range(1, len(text) + 1):
         reading = readings[text[:size]]
         if not reading.may_go_on("<s>") and not reading.is_complete("<s>"):

@@ -285,7 +285,7 @@ def expressions(rules: dict[str, Expr]) -> Iterator[Expression]:
                 stack.extend(parts)
 
 
-def selects(path, names: tuple[str, ...]) -> bool:
+def selects(path: Selector, names: tuple[str, ...]) -> bool:
     """Return True if a path selects the last of the nested `names`."""
     places = {at for at, name in enumerate(names) if name == path.base}
     for step in path.steps:

@@ -287,8 +287,8 @@ def test_a_run_without_end_continues_at_random_after_its_goal() -> None:
 def test_plans_are_explained_with_their_targets_and_reasons() -> None:
     run = campaign(QUESTIONS, 1, plans=True)
     told = [event.text for event in run if isinstance(event, PlanMade)]
-    assert any(each.startswith("target <start> > ") and "; plan <q>, " in each for each in told)
-    assert any(each.startswith("planned anew: <") and " instead of <" in each for each in told)
+    assert any(each.startswith("target <start> > ") and "; plan: <q>, " in each for each in told)
+    assert any(each.startswith("plan dropped: the peer sent <") and each.endswith(" was planned") for each in told)
 
 
 def test_the_total_of_the_goal_is_the_number_of_paths() -> None:

@@ -29,22 +29,22 @@ GOODBYE: list[ScriptStep] = [Expect(b"QUIT\n"), Write(b"BYE\n")]
 GOOD: list[ScriptStep] = [HELLO, *ANSWER, *ANSWER, *GOODBYE]
 
 BAD: dict[str, tuple[list[ScriptStep], str]] = {
-    "closes after connect": ([Disconnect()], "closed early"),
-    "closes in the middle of a message": ([Write(b"H"), Disconnect()], "closed early"),
-    "closes between messages": ([HELLO, *ANSWER, Expect(b"ASK\n"), Disconnect()], "closed early"),
-    "stops talking": ([HELLO, HalfClose()], "closed early"),
-    "resets after connect": ([Reset()], "reset"),
-    "resets in the middle of a message": ([HELLO, Expect(), Write(b"250 "), Pause(0.02), Reset()], "reset"),
-    "resets between messages": ([HELLO, *ANSWER, Expect(b"ASK\n"), Reset()], "reset"),
-    "never says anything": ([], "silence"),
-    "never answers": ([HELLO, *ANSWER], "silence"),
-    "says half a reply": ([HELLO, Expect(), Write(b"250 we")], "silence"),
-    "says garbage": ([Write(bytes(range(256)))], "unparseable"),
-    "says garbage in the middle": ([HELLO, Expect(), Write(b"250 \xff\xfe\n")], "unparseable"),
-    "says garbage without end": ([HELLO, Expect(), Write(b"\x00\xff" * 10_000, endlessly=True)], "unparseable"),
-    "answers before it is asked": ([Write(b"HI\n250 well\n")], "unexpected message"),
-    "answers twice at once": ([HELLO, Expect(), Write(b"250 well\n250 well\n")], "unexpected message"),
-    "is slower than we are patient": ([Write(b"HI\n", size=1, every=2.0)], "silence"),
+    "closes after connect": ([Disconnect()], "connection closed"),
+    "closes in the middle of a message": ([Write(b"H"), Disconnect()], "connection closed"),
+    "closes between messages": ([HELLO, *ANSWER, Expect(b"ASK\n"), Disconnect()], "connection closed"),
+    "stops talking": ([HELLO, HalfClose()], "connection closed"),
+    "resets after connect": ([Reset()], "connection reset"),
+    "resets in the middle of a message": ([HELLO, Expect(), Write(b"250 "), Pause(0.02), Reset()], "connection reset"),
+    "resets between messages": ([HELLO, *ANSWER, Expect(b"ASK\n"), Reset()], "connection reset"),
+    "never says anything": ([], "no response"),
+    "never answers": ([HELLO, *ANSWER], "no response"),
+    "says half a reply": ([HELLO, Expect(), Write(b"250 we")], "no response"),
+    "says garbage": ([Write(bytes(range(256)))], "unexpected response"),
+    "says garbage in the middle": ([HELLO, Expect(), Write(b"250 \xff\xfe\n")], "unexpected response"),
+    "says garbage without end": ([HELLO, Expect(), Write(b"\x00\xff" * 10_000, endlessly=True)], "unexpected response"),
+    "answers before it is asked": ([Write(b"HI\n250 well\n")], "out of turn"),
+    "answers twice at once": ([HELLO, Expect(), Write(b"250 well\n250 well\n")], "out of turn"),
+    "is slower than we are patient": ([Write(b"HI\n", size=1, every=2.0)], "no response"),
 }
 
 
@@ -55,7 +55,7 @@ def test_a_bad_peer_gives_a_finding(behaviour: str, talk_to: Callable[..., Any],
     talked = talk_to(ScriptedPeer(script, times=2), SPEC, "-n", "2", "--timeout", "0.2", "--patience", "0.15")
     assert talked.code == 1, talked.said
     assert talked.text.startswith("2 sessions, ")
-    assert talked.summary.endswith(f"received, 2 {label}")
+    assert talked.summary.endswith(f"received, 2 findings ({label}: 2)")
     assert talked.said.count(f"{label}: ") == 2
     assert world.clock.now() - begun < 3.0
 
@@ -102,7 +102,7 @@ def test_endless_data_stops_at_a_limit(
     peer = ScriptedPeer([Expect(b"LIST\n"), Write(much, endlessly=True)], times=2)
     talked = talk_to(peer, LINES, "-n", "2", *limit)
     assert talked.code == 1
-    assert talked.summary.endswith("2 limit")
+    assert talked.summary.endswith("2 findings (limit exceeded: 2)")
     assert complaint in talked.said
 
 
@@ -115,14 +115,16 @@ def test_a_port_without_a_server_is_inconclusive(palaver: Any) -> None:
     palaver.write(talk_fan=SPEC)
     talked = palaver("talk", "-f", "talk.fan", "-n", "2", "--client", str(port), "--wait-for-server", "0.05")
     assert talked.code == 1
-    assert talked.summary == "2 sessions, 0 messages sent, 0 received, 2 refused"
+    assert talked.summary == "2 sessions, 0 messages sent, 0 received, 2 findings (connection refused: 2)"
 
 
 def test_the_command_line_sets_the_time_to_start_and_to_answer(
     palaver: Any, world: SocketNetwork, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given: dict[str, float] = {}
-    monkeypatch.setattr("palaver.cli.commands.talk.Loop", lambda **options: given.update(options) or world.loop())
+    monkeypatch.setattr(
+        "palaver.campaign.talk.SelectorEventLoop", lambda **options: given.update(options) or world.loop()
+    )
     world.add(ScriptedPeer(GOOD))
     palaver.write(talk_fan=SPEC)
     port = str(world.port_of("peer"))
@@ -134,7 +136,7 @@ def test_a_port_in_use_is_an_error_of_ours(talk: Callable[..., Any]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         talked = talk(SPEC, "-n", "2", "--server", str(server.getsockname()[1]))
     assert talked.code == 2
-    assert talked.summary == "2 sessions, 0 messages sent, 0 received, 2 address in use"
+    assert talked.summary == "2 sessions, 0 messages sent, 0 received, 2 findings (address in use: 2)"
 
 
 @pytest.mark.parametrize(
@@ -143,7 +145,7 @@ def test_a_port_in_use_is_an_error_of_ours(talk: Callable[..., Any]) -> None:
 def test_a_peer_that_does_not_encrypt_gives_a_finding(script: list[ScriptStep], talk_to: Callable[..., Any]) -> None:
     talked = talk_to(ScriptedPeer(script, times=2), SPEC, "-n", "2", scheme="tls")
     assert talked.code == 1
-    assert talked.summary == "2 sessions, 0 messages sent, 0 received, 2 tls failure"
+    assert talked.summary == "2 sessions, 0 messages sent, 0 received, 2 findings (TLS failure: 2)"
 
 
 @pytest.mark.timeout(8)  # or it would be twice as long as a loop waits if nobody says anything
@@ -153,7 +155,7 @@ def test_an_endless_handshake_ends_at_the_timeout(palaver: Any) -> None:
         place = f"tls://127.0.0.1:{server.getsockname()[1]}"
         talked = palaver("talk", "-f", "talk.fan", "-n", "2", "--client", place, "--timeout", "0.05")
     assert talked.code == 1
-    assert talked.summary == "2 sessions, 0 messages sent, 0 received, 2 tls failure"
+    assert talked.summary == "2 sessions, 0 messages sent, 0 received, 2 findings (TLS failure: 2)"
 
 
 @needs_openssl

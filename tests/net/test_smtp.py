@@ -48,7 +48,7 @@ def test_a_server_at_any_port_tells_its_port(talk: Callable[..., Any]) -> None:
     with running("-m", "palaver", "talk", *options) as server:
         assert server.stderr is not None
         line = server.stderr.readline().decode()
-        assert line.startswith("Server listens at port ")
+        assert line.startswith("Server listens on port ")
         talked = talk(SMTP.read_text(), "-n", "2", "--client", line.split()[-1])
     assert (talked.code, talked.said) == (0, "")
 

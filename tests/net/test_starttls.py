@@ -116,11 +116,11 @@ def test_the_server_encrypts(talk: Callable[..., Any], world: SocketNetwork, tmp
 
 
 def test_a_server_that_does_not_encrypt_after_all_gives_a_finding(talk_to: Callable[..., Any]) -> None:
-    script = [Write(b"220 \r\n"), Expect(b"\r\n"), Write(b"250 \r\n"), Expect(b"STARTTLS\r\n"), Write(b"220 go\r\n")]
-    script += [Expect(), Write(b"502 what is this?\r\n")]
+    script: list[ScriptStep] = [Write(b"220 \r\n"), Expect(b"\r\n"), Write(b"250 \r\n"), Expect(b"STARTTLS\r\n")]
+    script += [Write(b"220 go\r\n"), Expect(), Write(b"502 what is this?\r\n")]
     talked = talk_to(ScriptedPeer(script, times=2), SPEC.read_text(), "-n", "2")
     assert talked.code == 1
-    assert talked.summary.endswith("2 tls failure")
+    assert talked.summary.endswith("2 findings (TLS failure: 2)")
 
 
 def test_a_real_server_takes_mails_only_over_tls(palaver: Any, certificate: str) -> None:

@@ -61,7 +61,7 @@ def test_another_file_may_choose_another_model(
 def test_a_model_that_is_not_there_is_no_fault_of_the_spec(palaver: Any) -> None:
     talked = talk(palaver, "-n", "1")
     assert talked.code == 1
-    assert talked.summary.endswith("1 refused")
+    assert talked.summary.endswith("1 finding (connection refused: 1)")
 
 
 def test_who_has_no_key_is_told(palaver: Any, monkeypatch: pytest.MonkeyPatch) -> None:

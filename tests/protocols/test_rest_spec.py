@@ -65,7 +65,7 @@ def test_conversations_that_are_made_up_can_be_read_again(palaver: Any) -> None:
 def test_a_server_that_is_not_there_is_no_fault_of_the_spec(palaver: Any) -> None:
     talked = talk(palaver, "--client", str(free_port()), "-n", "1")
     assert talked.code == 1
-    assert talked.summary.endswith("1 refused")
+    assert talked.summary.endswith("1 finding (connection refused: 1)")
 
 
 @contextmanager
@@ -99,5 +99,5 @@ def test_a_server_that_does_not_speak_http_is_found_out(palaver: Any, data: byte
     with answering(data) as port:
         talked = talk(palaver, "--client", str(port), "-n", "1")
     assert talked.code == 1
-    assert talked.summary.endswith("1 unparseable")
+    assert talked.summary.endswith("1 finding (unexpected response: 1)")
     assert told in talked.said

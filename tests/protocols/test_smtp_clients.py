@@ -135,7 +135,7 @@ def test_a_client_that_leaves_without_a_word_is_found_if_that_is_forbidden(palav
     palaver.write(strict_fan="<leave> ::= <farewell>\n<start> ::= <Server:no_service> <leave>\n")
     talked = talk(palaver, SMTPLIB.commands[0], 1, "-f", "strict.fan")
     assert talked.code == 1
-    assert talked.summary.endswith("1 closed early")
+    assert talked.summary.endswith("1 finding (connection closed: 1)")
 
 
 @pytest.mark.servers("curl")
@@ -143,4 +143,4 @@ def test_lines_of_a_letter_that_end_as_they_do_in_unix_are_found(palaver: Any) -
     palaver.write(unix=LETTER.replace("\r\n", "\n"), yes_fan=f"<start> ::= <Server:greeting> {YES}\n")
     talked = talk(palaver, curl().replace("letter", "unix"), 1, "-f", "yes.fan")
     assert talked.code == 1
-    assert talked.summary.endswith("1 unparseable")
+    assert talked.summary.endswith("1 finding (unexpected response: 1)")

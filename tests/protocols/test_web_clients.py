@@ -62,18 +62,18 @@ def test_curl_looks_after_a_quote(palaver: Any) -> None:
 @pytest.mark.parametrize(
     "requests, finding",
     [
-        ((" /quotes?limit=12",), "unparseable"),
-        (VISIT[:-1], "closed early"),
-        ((*VISIT[:3], " /quotes/8"), "constraint broken"),
-        ((" -0 /quotes?limit=1",), "unparseable"),
-        ((" -I /quotes?limit=1",), "unparseable"),
+        ((" /quotes?limit=12",), "unexpected response"),
+        (VISIT[:-1], "connection closed"),
+        ((*VISIT[:3], " /quotes/8"), "constraint violated"),
+        ((" -0 /quotes?limit=1",), "unexpected response"),
+        ((" -I /quotes?limit=1",), "unexpected response"),
     ],
     ids=["too many", "leaves", "another quote", "old version", "another method"],
 )
 def test_a_wrong_request_of_curl_is_found(palaver: Any, requests: tuple[str, ...], finding: str) -> None:
     talked = talk_to_curl(palaver, 1, *requests)
     assert talked.code == 1
-    assert talked.summary.endswith(f"1 {finding}")
+    assert talked.summary.endswith(f"1 finding ({finding}: 1)")
 
 
 # --- the client of OpenAI ---------------------------------------------------------------------------------------------
@@ -125,16 +125,16 @@ def test_our_client_of_a_model_talks_to_our_model(palaver: Any) -> None:
 # --- what is no HTTP --------------------------------------------------------------------------------------------------
 
 NO_HTTP = {
-    "nothing": (b"", "closed early"),
-    "another protocol": (b"EHLO here\r\n", "unparseable"),
-    "bytes": (bytes(range(256)), "unparseable"),
-    "a part of a line": (b"GET /quo", "closed early"),
-    "a part of the fields": (b"GET /quotes?limit=1 HTTP/1.1\r\nHost: here\r\n", "unparseable"),
-    "fields without end": (b"GET /quotes?limit=1 HTTP/1.1\r\n" + b"A: b\r\n" * 20_000, "unparseable"),
-    "a line without end": (b"GET /" + b"a" * 100_000, "unparseable"),
-    "a part of a body": (b"POST /quotes HTTP/1.1\r\nContent-Length: 9\r\n\r\n{}", "unparseable"),
-    "too large a body": (b"POST /quotes HTTP/1.1\r\nContent-Length: 99999999\r\n\r\n{}", "unexpected message"),
-    "bytes as a body": (b"POST /quotes HTTP/1.1\r\nContent-Length: 3\r\n\r\n\xff\x00\xff", "unparseable"),
+    "nothing": (b"", "connection closed"),
+    "another protocol": (b"EHLO here\r\n", "unexpected response"),
+    "bytes": (bytes(range(256)), "unexpected response"),
+    "a part of a line": (b"GET /quo", "connection closed"),
+    "a part of the fields": (b"GET /quotes?limit=1 HTTP/1.1\r\nHost: here\r\n", "unexpected response"),
+    "fields without end": (b"GET /quotes?limit=1 HTTP/1.1\r\n" + b"A: b\r\n" * 20_000, "unexpected response"),
+    "a line without end": (b"GET /" + b"a" * 100_000, "unexpected response"),
+    "a part of a body": (b"POST /quotes HTTP/1.1\r\nContent-Length: 9\r\n\r\n{}", "unexpected response"),
+    "too large a body": (b"POST /quotes HTTP/1.1\r\nContent-Length: 99999999\r\n\r\n{}", "out of turn"),
+    "bytes as a body": (b"POST /quotes HTTP/1.1\r\nContent-Length: 3\r\n\r\n\xff\x00\xff", "unexpected response"),
 }
 
 CHAT = b"POST /v1/chat/completions HTTP/1.1\r\nContent-Length: %d\r\n\r\n%b"
@@ -145,16 +145,16 @@ def chat(body: bytes) -> bytes:
 
 
 NO_CHAT = {
-    "nothing": (b"", "closed early"),
-    "another protocol": (b"EHLO here\r\n", "unparseable"),
-    "bytes": (bytes(range(256)), "unparseable"),
-    "no JSON": (chat(b"model=gpt-4.1"), "unparseable"),
-    "a list": (chat(b"[]"), "unparseable"),
-    "no messages": (chat(b'{"model": "gpt-4.1"}'), "unparseable"),
-    "messages of another kind": (chat(b'{"model": "gpt-4.1", "messages": [1]}'), "unparseable"),
-    "no text": (chat(b'{"model": "gpt-4.1", "messages": [{"content": null}]}'), "unparseable"),
-    "half a character": (chat(b'{"model": "gpt-4.1", "messages": [{"content": "\\ud800"}]}'), "unparseable"),
-    "depth": (chat(b"[" * 100_000), "unparseable"),
+    "nothing": (b"", "connection closed"),
+    "another protocol": (b"EHLO here\r\n", "unexpected response"),
+    "bytes": (bytes(range(256)), "unexpected response"),
+    "no JSON": (chat(b"model=gpt-4.1"), "unexpected response"),
+    "a list": (chat(b"[]"), "unexpected response"),
+    "no messages": (chat(b'{"model": "gpt-4.1"}'), "unexpected response"),
+    "messages of another kind": (chat(b'{"model": "gpt-4.1", "messages": [1]}'), "unexpected response"),
+    "no text": (chat(b'{"model": "gpt-4.1", "messages": [{"content": null}]}'), "unexpected response"),
+    "half a character": (chat(b'{"model": "gpt-4.1", "messages": [{"content": "\\ud800"}]}'), "unexpected response"),
+    "depth": (chat(b"[" * 100_000), "unexpected response"),
 }
 
 
@@ -173,7 +173,7 @@ def check(palaver: Any, spec: Path, party: str, sent: bytes, finding: str) -> No
     target = shlex.join([sys.executable, "-S", "-c", SENDER, "{port}"])
     talked = palaver("talk", "-f", str(spec), "--server", f"{party}={{port}}", "--target", target, "-n", "1")
     assert talked.code == 1, talked.said
-    assert talked.summary.endswith(f"1 {finding}")
+    assert talked.summary.endswith(f"1 finding ({finding}: 1)")
 
 
 @pytest.mark.parametrize("sent, finding", NO_HTTP.values(), ids=NO_HTTP)

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 # What is found must be about the program. It must not be that we run out of words, or that the spec fails.
 PEERS_FAULTS = {
-    "closed early",
-    "constraint broken",
-    "refused",
-    "reset",
-    "silence",
-    "unexpected message",
-    "unparseable",
+    "connection closed",
+    "constraint violated",
+    "connection refused",
+    "connection reset",
+    "no response",
+    "out of turn",
+    "unexpected response",
     "unreachable",
 }
 
@@ -36,6 +36,6 @@ class WrongMessage:
 
 
 def kinds(summary: str) -> list[str]:
-    """The kinds of findings in a line like `9 sessions, 40 messages sent, 35 received, 5 unparseable`."""
-    parts = [each.strip() for each in summary.split(",")[3:]]
-    return [part.partition(" ")[2] for part in parts if part != "no findings"]
+    """The kinds of findings in a line like `9 sessions, 40 messages sent, 35 received, 5 findings (no response: 5)`."""
+    _, _, found = summary.rstrip(")").partition(" (")
+    return [each.partition(":")[0] for each in found.split(", ")] if found else []

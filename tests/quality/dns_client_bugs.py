@@ -31,18 +31,18 @@ RIGHT = {
 
 BUGS = {
     "udp": (
-        WrongMessage("two questions announced, one asked", question(questions=2), "unparseable"),
-        WrongMessage("no question announced, one asked", question(questions=0), "unparseable"),
-        WrongMessage("an answer", question(flags=0x8000), "unparseable"),
-        WrongMessage("a flag that must not be set", question(flags=RECURSION_DESIRED | 0x0040), "unparseable"),
-        WrongMessage("extensions that are not announced", question(rest=OPT), "unparseable"),
-        WrongMessage("extensions that are announced only", question(extras=1), "unparseable"),
-        WrongMessage("cut short", question()[:-1], "unparseable"),
-        WrongMessage("a name without an end", question(NAME[:-1]), "unparseable"),
-        WrongMessage("a name that points to itself", question(b"\xc0\x0c"), "unparseable"),
+        WrongMessage("two questions announced, one asked", question(questions=2), "unexpected response"),
+        WrongMessage("no question announced, one asked", question(questions=0), "unexpected response"),
+        WrongMessage("an answer", question(flags=0x8000), "unexpected response"),
+        WrongMessage("a flag that must not be set", question(flags=RECURSION_DESIRED | 0x0040), "unexpected response"),
+        WrongMessage("extensions that are not announced", question(rest=OPT), "unexpected response"),
+        WrongMessage("extensions that are announced only", question(extras=1), "unexpected response"),
+        WrongMessage("cut short", question()[:-1], "unexpected response"),
+        WrongMessage("a name without an end", question(NAME[:-1]), "unexpected response"),
+        WrongMessage("a name that points to itself", question(b"\xc0\x0c"), "unexpected response"),
     ),
     "tcp": (
-        WrongMessage("a size that counts itself", framed(question(), len(question()) + 2), "constraint broken"),
-        WrongMessage("a size that is too small", framed(question(), len(question()) - 1), "constraint broken"),
+        WrongMessage("a size that counts itself", framed(question(), len(question()) + 2), "constraint violated"),
+        WrongMessage("a size that is too small", framed(question(), len(question()) - 1), "constraint violated"),
     ),
 }

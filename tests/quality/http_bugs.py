@@ -7,11 +7,11 @@ from catalogue import WrongMessage
 RIGHT = b"POST /a HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\nhello"
 
 BUGS = (
-    WrongMessage("no host", b"GET /a HTTP/1.1\r\nAccept: */*\r\n\r\n", "constraint broken"),
-    WrongMessage("two hosts", b"GET /a HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", "constraint broken"),
-    WrongMessage("a length that is too small", RIGHT.replace(b"5", b"4"), "unexpected message"),
-    WrongMessage("a length that is too large", RIGHT.replace(b"5", b"6"), "closed early"),
-    WrongMessage("no length", RIGHT.replace(b"Content-Length: 5\r\n", b""), "unparseable"),
-    WrongMessage("lines that end too soon", RIGHT.replace(b"\r\n", b"\n"), "unparseable"),
-    WrongMessage("a blank before the colon", RIGHT.replace(b"Host:", b"Host :"), "unparseable"),
+    WrongMessage("no host", b"GET /a HTTP/1.1\r\nAccept: */*\r\n\r\n", "constraint violated"),
+    WrongMessage("two hosts", b"GET /a HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", "constraint violated"),
+    WrongMessage("a length that is too small", RIGHT.replace(b"5", b"4"), "out of turn"),
+    WrongMessage("a length that is too large", RIGHT.replace(b"5", b"6"), "connection closed"),
+    WrongMessage("no length", RIGHT.replace(b"Content-Length: 5\r\n", b""), "unexpected response"),
+    WrongMessage("lines that end too soon", RIGHT.replace(b"\r\n", b"\n"), "unexpected response"),
+    WrongMessage("a blank before the colon", RIGHT.replace(b"Host:", b"Host :"), "unexpected response"),
 )

@@ -12,7 +12,7 @@ class Bug:
     rules: tuple[str, ...]
     sessions: int
     broken: tuple[str, ...]
-    finding: str = "constraint broken"
+    finding: str = "constraint violated"
 
     @property
     def name(self) -> str:

@@ -92,12 +92,12 @@ class Streams(Client):
 
 
 BUGS = (
-    Bug("OtherModel", 1, "unparseable"),
-    Bug("SameSectionTwice", 1, "constraint broken"),
-    Bug("AnyNumber", 1, "unparseable"),
-    Bug("TwoMessages", 1, "unparseable"),
-    Bug("OldApi", 1, "unparseable"),
-    Bug("Streams", 1, "unparseable"),
+    Bug("OtherModel", 1, "unexpected response"),
+    Bug("SameSectionTwice", 1, "constraint violated"),
+    Bug("AnyNumber", 1, "unexpected response"),
+    Bug("TwoMessages", 1, "unexpected response"),
+    Bug("OldApi", 1, "unexpected response"),
+    Bug("Streams", 1, "unexpected response"),
 )
 
 

@@ -132,20 +132,20 @@ class CutShort(Quotes):
 
 
 BUGS = (
-    Bug("OneTooFew", 15, "constraint broken"),
-    Bug("TwiceTheSame", 15, "constraint broken"),
-    Bug("OneTooManyAllowed", 60, "unparseable"),
-    Bug("MissingIsFine", 15, "unparseable"),
-    Bug("RemovedIsKept", 15, "unparseable"),
-    Bug("RemovedWithOk", 15, "unparseable"),
-    Bug("NoEscapes", 15, "unparseable"),
-    Bug("StaleCount", 15, "constraint broken"),
-    Bug("Capital", 60, "constraint broken"),
-    Bug("AlwaysTheFirst", 15, "constraint broken"),
-    Bug("AnyText", 30, "unparseable"),
-    Bug("Page", 15, "unparseable"),
-    Bug("OnlyNumbers", 15, "unparseable"),
-    Bug("CutShort", 15, "unparseable"),
+    Bug("OneTooFew", 15, "constraint violated"),
+    Bug("TwiceTheSame", 15, "constraint violated"),
+    Bug("OneTooManyAllowed", 60, "unexpected response"),
+    Bug("MissingIsFine", 15, "unexpected response"),
+    Bug("RemovedIsKept", 15, "unexpected response"),
+    Bug("RemovedWithOk", 15, "unexpected response"),
+    Bug("NoEscapes", 15, "unexpected response"),
+    Bug("StaleCount", 15, "constraint violated"),
+    Bug("Capital", 60, "constraint violated"),
+    Bug("AlwaysTheFirst", 15, "constraint violated"),
+    Bug("AnyText", 30, "unexpected response"),
+    Bug("Page", 15, "unexpected response"),
+    Bug("OnlyNumbers", 15, "unexpected response"),
+    Bug("CutShort", 15, "unexpected response"),
 )
 
 

@@ -183,21 +183,21 @@ class Endless(Client):
 
 
 BUGS = (
-    Bug("AlwaysTheFirst", 3, "constraint broken"),
-    Bug("NumbersAreFloats", 20, "constraint broken"),
-    Bug("TooMany", 1, "unparseable"),
-    Bug("NoSecondCount", 1, "unparseable"),
-    Bug("LeavesItThere", 1, "closed early"),
-    Bug("RemovesTwice", 1, "unparseable"),
-    Bug("Puts", 1, "unparseable"),
-    Bug("SingleQuotes", 1, "unparseable"),
-    Bug("NoEscapes", 1, "unparseable"),
-    Bug("NoLength", 1, "unexpected message"),
-    Bug("Longer", 1, "silence"),
-    Bug("OldVersion", 1, "unparseable"),
-    Bug("AllAtOnce", 1, "unexpected message"),
-    Bug("NoHttp", 1, "unparseable"),
-    Bug("Endless", 1, "unparseable"),
+    Bug("AlwaysTheFirst", 3, "constraint violated"),
+    Bug("NumbersAreFloats", 20, "constraint violated"),
+    Bug("TooMany", 1, "unexpected response"),
+    Bug("NoSecondCount", 1, "unexpected response"),
+    Bug("LeavesItThere", 1, "connection closed"),
+    Bug("RemovesTwice", 1, "unexpected response"),
+    Bug("Puts", 1, "unexpected response"),
+    Bug("SingleQuotes", 1, "unexpected response"),
+    Bug("NoEscapes", 1, "unexpected response"),
+    Bug("NoLength", 1, "out of turn"),
+    Bug("Longer", 1, "no response"),
+    Bug("OldVersion", 1, "unexpected response"),
+    Bug("AllAtOnce", 1, "out of turn"),
+    Bug("NoHttp", 1, "unexpected response"),
+    Bug("Endless", 1, "unexpected response"),
 )
 
 

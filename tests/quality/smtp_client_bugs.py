@@ -189,18 +189,18 @@ class NoGoodBye(Client):
 
 
 BUGS = (
-    Bug("MailFirst", 1, "unparseable"),
-    Bug("GoesOnUnknown", 10, "unparseable"),
-    Bug("NoBase64", 1, "unparseable"),
-    Bug("TwoBytes", 1, "constraint broken"),
-    Bug("AlwaysLogin", 10, "constraint broken"),
-    Bug("AlwaysSize", 5, "constraint broken"),
-    Bug("OtherSender", 25, "constraint broken"),
-    Bug("DataForNobody", 1, "unparseable"),
-    Bug("AllAtOnce", 1, "unexpected message"),
-    Bug("SingleDots", 25, "unparseable"),
-    Bug("UnixLines", 25, "unparseable"),
-    Bug("NoGoodBye", 35, "closed early"),
+    Bug("MailFirst", 1, "unexpected response"),
+    Bug("GoesOnUnknown", 10, "unexpected response"),
+    Bug("NoBase64", 1, "unexpected response"),
+    Bug("TwoBytes", 1, "constraint violated"),
+    Bug("AlwaysLogin", 10, "constraint violated"),
+    Bug("AlwaysSize", 5, "constraint violated"),
+    Bug("OtherSender", 25, "constraint violated"),
+    Bug("DataForNobody", 1, "unexpected response"),
+    Bug("AllAtOnce", 1, "out of turn"),
+    Bug("SingleDots", 25, "unexpected response"),
+    Bug("UnixLines", 25, "unexpected response"),
+    Bug("NoGoodBye", 35, "connection closed"),
 )
 
 

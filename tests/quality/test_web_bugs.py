@@ -19,7 +19,7 @@ from servers.web import WebServer, language_model, quotes_api, web_server
 
 SPECS = Path(rest_bugs.__file__).parents[2] / "src" / "palaver" / "specs"
 # What is found must be about the API, as in the catalogue. Even a wrong one answers: it is not silent or gone.
-FAULTS_OF_APIS = {"constraint broken", "unparseable"}
+FAULTS_OF_APIS = {"constraint violated", "unexpected response"}
 
 
 @pytest.fixture

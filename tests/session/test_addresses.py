@@ -31,7 +31,7 @@ def test_an_address_is_split_into_parts(uri: str, parts: tuple[object, ...]) -> 
 
 @pytest.mark.parametrize("uri", ["", "unix:", "tls://host", "http://host:80", "1 2"])
 def test_malformed_addresses_are_errors(uri: str) -> None:
-    with pytest.raises(PalaverError, match="is no address of a party"):
+    with pytest.raises(PalaverError, match="is not a party address"):
         split_party_spec(uri)
 
 

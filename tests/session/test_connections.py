@@ -55,7 +55,7 @@ def test_standard_output_is_always_open() -> None:
 
 
 def test_nothing_is_sent_without_a_connection() -> None:
-    with pytest.raises(PalaverError, match="nobody to say it to"):
+    with pytest.raises(PalaverError, match="cannot send without a connection"):
         Connections().send("Client", b"hello")
 
 

@@ -1,14 +1,23 @@
-"""Each kind of finding shows the session up to the point, what came there, and what was expected."""
+"""Each kind of finding shows the session up to the point, what came there, and what was expected.
+
+They are all in a golden file, which is written anew as `golden` tells.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 from driven_session import SERVER, DrivenSession, answered
 
+import golden
 from palaver.session.events import Closed, Failed, Opened
-from palaver.session.findings import Finding, FindingKind, Verdict, show_data
+from palaver.session.findings import Finding, FindingKind, Severity, Verdict, show_data
+
+FINDINGS = Path(__file__).parent / "findings.txt"
 
 TALK = """
 <start> ::= <Client:ask> <Server:answer> <Client:thanks>
@@ -21,7 +30,7 @@ where str(<word>) != "nonsense"
 PROGRAM = TALK.replace("Client:", "In:").replace("Server:", "Out:") + "set_program_command('echo')\n"
 
 
-def asked(text: str = TALK, **timeouts: float) -> DrivenSession:
+def asked(text: str = TALK, **timeouts: Any) -> DrivenSession:
     driven = DrivenSession(text, **timeouts).open()
     assert driven.talk() == b"ASK\n"
     return driven
@@ -98,10 +107,11 @@ def spec_crashed() -> DrivenSession:
 
 def failed(trouble: str, reason: str) -> Callable[[], DrivenSession]:
     def driven() -> DrivenSession:
-        driven = DrivenSession(TALK)
-        driven.do(Failed(0.0, "Client", trouble, reason))  # type: ignore[arg-type]
-        return driven
+        session = DrivenSession(TALK)
+        session.do(Failed(0.0, "Client", trouble, reason))  # type: ignore[arg-type]
+        return session
 
+    driven.__name__ = trouble
     return driven
 
 
@@ -118,135 +128,64 @@ def without_words() -> DrivenSession:
     return driven
 
 
-SHOWN: dict[Callable[[], DrivenSession], tuple[FindingKind, Verdict, str]] = {
-    unparseable: (
-        FindingKind.UNPARSEABLE,
-        Verdict.FAIL,
-        """\
-unparseable: what Server said cannot go on at offset 4
-  Client: 'ASK\\n'
-  Server: 'SAY 12\\n'  <- here
-  expected r'[a-z]{1,8}'""",
-    ),
-    unexpected: (
-        FindingKind.UNEXPECTED,
-        Verdict.FAIL,
-        """\
-unexpected message: Server spoke out of turn
-  Client: 'ASK\\n'
-  Server: 'SAY yes\\n'
-  Server: 'SAY no\\n'  <- here
-  expected <thanks>""",
-    ),
-    broken: (
-        FindingKind.CONSTRAINT,
-        Verdict.FAIL,
-        """\
-constraint broken: <answer>: str(<word>) != "nonsense" does not hold (<word> = 'nonsense'), as demanded at <string>:7:7
-  Client: 'ASK\\n'
-  Server: 'SAY nonsense\\n'  <- here""",
-    ),
-    silent: (
-        FindingKind.SILENCE,
-        Verdict.FAIL,
-        """\
-silence: Server said nothing for 2.0 s
-  Client: 'ASK\\n'
-  expected <answer>""",
-    ),
-    silent_in_a_message: (
-        FindingKind.SILENCE,
-        Verdict.FAIL,
-        """\
-silence: Server stopped in the middle of a message for 2.0 s
-  Client: 'ASK\\n'
-  Server: 'SAY y'  <- here
-  expected '\\n' or r'[a-z]{1,8}'""",
-    ),
-    closed: (
-        FindingKind.CLOSED,
-        Verdict.FAIL,
-        """\
-closed early: the connection was closed before the conversation was over
-  Client: 'ASK\\n'
-  expected <answer>""",
-    ),
-    closed_in_a_message: (
-        FindingKind.CLOSED,
-        Verdict.FAIL,
-        """\
-closed early: Server closed the connection in the middle of a message
-  Client: 'ASK\\n'
-  Server: 'SA'  <- here
-  expected 'SAY '""",
-    ),
-    reset: (
-        FindingKind.RESET,
-        Verdict.FAIL,
-        """\
-reset: the connection was reset
-  Client: 'ASK\\n'
-  expected <answer>""",
-    ),
-    endless: (
-        FindingKind.LIMIT,
-        Verdict.FAIL,
-        """\
-limit: Server has said more than 10 bytes without an end of the message
-  Client: 'ASK\\n'
-  Server: 'SAY yesyesyes'  <- here
-  expected <answer>""",
-    ),
-    crashed: (
-        FindingKind.CRASH,
-        Verdict.FAIL,
-        """\
-crash: the program was ended by signal 11
-  In: 'ASK\\n'
-  expected <answer>""",
-    ),
-    broken_handshake: (
-        FindingKind.TLS,
-        Verdict.FAIL,
-        """\
-tls failure: the peer hung up
-  Client: 'ASK\\n'""",
-    ),
-    without_words: (
-        FindingKind.UNSOLVED,
-        Verdict.INCONCLUSIVE,
-        """\
-nothing to say: no <thanks> was found that satisfies the constraints: no <thanks> satisfies its conditions
-  Client: 'ASK\\n'
-  Server: 'SAY yes\\n'""",
-    ),
-    spec_crashed: (
-        FindingKind.SPEC_CRASH,
-        Verdict.ERROR,
-        """\
-spec crash: <answer>: int(<word>) > 0 raised ConversionError: <word> is 'yes', which int() does not read as a number \
-(<word> = 'yes'), at <string>:8:7: this is a failure of the spec, not of the input
-  Client: 'ASK\\n'
-  Server: 'SAY yes\\n'  <- here""",
-    ),
-    failed("refused", "nobody there"): (FindingKind.REFUSED, Verdict.INCONCLUSIVE, "refused: nobody there"),
-    failed("unreachable", "no way"): (FindingKind.UNREACHABLE, Verdict.INCONCLUSIVE, "unreachable: no way"),
-    failed("in use", "taken"): (FindingKind.IN_USE, Verdict.ERROR, "address in use: taken"),
-}
+def too_many() -> DrivenSession:
+    driven = asked(TALK.replace("<Server:answer>", "<Server:answer>+"), most_messages=2)
+    driven.hear(b"SAY a\nSAY b\nSAY c\n")
+    return driven
 
 
-@pytest.mark.parametrize("make", SHOWN, ids=lambda make: make.__name__)
+def without_a_timer() -> DrivenSession:
+    text = "<start> ::= <Client:ask> <TimerEvent:timer_expired>\n<ask> ::= 'ASK\\n'\n"
+    driven = DrivenSession(text).open()
+    driven.talk()
+    return driven
+
+
+SCENES: list[Callable[[], DrivenSession]] = [
+    unparseable,
+    unexpected,
+    broken,
+    silent,
+    silent_in_a_message,
+    closed,
+    closed_in_a_message,
+    reset,
+    endless,
+    crashed,
+    broken_handshake,
+    without_words,
+    spec_crashed,
+    failed("refused", "tcp 127.0.0.1:2525: Connection refused"),
+    failed("unreachable", "tcp 192.0.2.1:25: No route to host"),
+    failed("in use", "tcp 127.0.0.1:2525: Address already in use"),
+    too_many,
+    without_a_timer,
+]
+
+
+@pytest.mark.parametrize("make", SCENES, ids=lambda make: make.__name__)
 def test_a_finding_can_be_read_by_itself(make: Callable[[], DrivenSession]) -> None:
-    kind, verdict, shown = SHOWN[make]
     driven = make()
     (finding,) = driven.session.findings
-    assert finding.show() == shown
-    assert (finding.kind, driven.session.verdict) == (kind, verdict)
+    title = make.__name__.replace("_", " ")
+    golden.check_case(FINDINGS, title, finding.show())
+    given, _ = golden.cases(FINDINGS)[title]
+    assert f"{finding.kind.name}, {driven.session.verdict.value}\n" == given
     assert driven.session.is_over
 
 
 def test_each_kind_of_finding_is_shown_here() -> None:
-    assert {kind for kind, _, _ in SHOWN.values()} == {*FindingKind}
+    shown = {given.partition(",")[0] for given, _ in golden.cases(FINDINGS).values()}
+    assert shown == {kind.name for kind in FindingKind}
+    assert len(golden.cases(FINDINGS)) == len(SCENES) + 2
+
+
+@pytest.mark.parametrize(("title", "severity"), [("oracle", Severity.VIOLATION), ("note", Severity.NOTE)])
+def test_a_finding_of_an_oracle_is_shown_alike(title: str, severity: Severity) -> None:
+    (finding,) = silent().session.findings
+    text = "Server took 1.500 s to send <answer>, more than 1 s"
+    finding = Finding(FindingKind.ORACLE, 1.5, text, "Server", conversation=finding.conversation, severity=severity)
+    golden.check_case(FINDINGS, title, replace(finding, number=2, session=7).show())
 
 
 def test_without_a_finding_the_verdict_is_pass() -> None:

@@ -89,7 +89,7 @@ def test_the_page_shows_the_table() -> None:
 def test_nothing_is_handled_while_a_message_is_pending() -> None:
     driven = DrivenSession().open()
     assert driven.session.speak(0.0)
-    with pytest.raises(LifecycleError, match="Passed is not allowed in state MESSAGE_PENDING"):
+    with pytest.raises(LifecycleError, match="TimePassed is not allowed in state MESSAGE_PENDING"):
         driven.session.handle(TimePassed(0.0))
     driven.session.discard()
     driven.session.handle(TimePassed(0.0))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import zlib
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from scenes import Scene
@@ -596,7 +597,7 @@ def test_a_party_without_a_class_has_no_object_outside_of_a_session() -> None:
     spec = palaver.loads(
         ASK.replace('"ASK\\n"', "<ask_of> ") + '<ask_of> ::= r"[0-9]+" := str(Client.instance().port)\n'
     )
-    with pytest.raises(PalaverError, match="nobody plays Client now"):
+    with pytest.raises(PalaverError, match="no session plays Client now"):
         next(spec.fuzz(1, seed=1))
 
 
@@ -658,7 +659,7 @@ def test_the_sender_must_be_given_if_several_can_send() -> None:
     scene.hear(b"yes\n")
     (finding,) = scene.session.findings
     assert finding.kind is FindingKind.SPEC_CRASH
-    assert "who speaks to A? Name the sender in receive(); possible are: B, C" in finding.message
+    assert "unknown sender to A: name it in receive(); possible senders are: B, C" in finding.message
 
 
 def test_the_sender_may_be_given_by_the_party() -> None:
@@ -690,7 +691,7 @@ def test_a_sender_without_a_class_is_standard_output() -> None:
 
 
 def test_an_unknown_sender_is_an_error() -> None:
-    with pytest.raises(PalaverError, match="nobody plays Server"):
+    with pytest.raises(PalaverError, match="no party plays Server"):
         Scene("<start> ::= <Client:Server:x>\n<x> ::= 'x'\n", RoleAssignment({"Client": ("1", ConnectionMode.CONNECT)}))
 
 
@@ -825,7 +826,7 @@ class Mine(ProtocolImplementation): ...
         "Mine()": "use a class derived from NetworkParty",
         "Fandango('x')": "palaver.load",
         "strange_function(1)": "this function of the reference",
-        "FandangoIO.instance().unknown": "FandangoIO has no unknown here",
+        "FandangoIO.instance().unknown": "FandangoIO has no unknown in palaver",
     }.items():
         with pytest.raises(PalaverError, match=hint.replace("(", "\\(")):
             palaver.loads(f"{text}x = {use}\n")
@@ -870,7 +871,8 @@ class Server(NetworkParty):
     for session in (talking, quiet):
         session.handle(TimePassed(0.0))
         session.handle(Opened(0.0, "Client"))
-    quiet._roles.party("Client").is_quiet = True
+    client: Any = quiet._roles.party("Client")  # with an attribute of the spec's class
+    client.is_quiet = True
     for session, is_ours in ((talking, True), (quiet, False), (talking, True)):
         session.handle(TimePassed(0.1))
         assert session.wants_to_send is is_ours

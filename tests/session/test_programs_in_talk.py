@@ -76,7 +76,7 @@ def test_a_program_that_is_ended_by_a_signal_has_crashed(when: str) -> None:
     session = talked(ECHO, program(**{when: "os.kill(os.getpid(), 9)"}))
     (finding,) = session.findings
     assert (finding.kind, finding.party) == (FindingKind.CRASH, "Out")
-    assert "ended by signal 9" in finding.message
+    assert "killed by signal 9" in finding.message
     assert len(finding.messages) == (5 if when == "quit" else 1)
 
 
@@ -84,7 +84,7 @@ def test_a_program_that_fails_too_early_is_reported_with_its_exit_code() -> None
     session = talked(ECHO, program(line="sys.exit(3)"))
     (finding,) = session.findings
     assert finding.kind is FindingKind.CRASH
-    assert "exit code 3" in finding.message
+    assert "exited with code 3" in finding.message
 
 
 def test_a_program_that_exits_too_early_has_closed_early() -> None:
@@ -192,10 +192,10 @@ def test_spec_code_that_raises_in_each_session_is_reported_without_a_traceback(p
     palaver.write(echo_fan="class In(In):\n    def send(self, m, r):\n        return {}[m]\n" + ECHO)
     outcome = palaver("talk", "-n", "2", "-f", "echo.fan", "--seed", "1", *program())
     assert outcome.code == 2
-    assert outcome.summary.endswith("2 spec crash")
-    assert "spec crash: In.send raised KeyError" in outcome.said
-    assert "(echo.fan:3)" in outcome.said
-    assert "Traceback" not in outcome.said
+    assert outcome.summary.endswith("2 findings (error in spec: 2)")
+    assert "error in spec: In.send raised KeyError" in outcome.text
+    assert "(echo.fan:3)" in outcome.text
+    assert "Traceback" not in outcome.text + outcome.said
 
 
 # --- what a person sees -----------------------------------------------------------------------------------------------

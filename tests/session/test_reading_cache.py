@@ -9,6 +9,7 @@ from palaver.matching.forecaster import MessageType
 from palaver.matching.matcher import Matcher
 from palaver.session.history import Referenced
 from palaver.session.receiver import Inbox, ReadingCache
+from palaver.trees.node import Node
 from palaver.trees.tree import Tree
 
 SPEC = """
@@ -118,6 +119,7 @@ def test_long_messages_are_not_cached() -> None:
 def test_only_a_single_reading_is_cached() -> None:
     inboxes = Inboxes()
     for tree in inboxes.spec.fuzz(1, seed=1):
+        assert isinstance(tree.node, Node)
         for readings in ([], [(YES, tree.node), (NO, tree.node)]):
             inboxes.cache.add((YES, NO), b"250 OK\r\n", readings)
             assert inboxes.cache.get((YES, NO), b"250 OK\r\n") is None

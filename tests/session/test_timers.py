@@ -124,4 +124,4 @@ def test_waiting_for_a_timer_that_does_not_run_is_an_error_of_the_spec() -> None
     driven.talk()
     (finding,) = driven.session.findings
     assert finding.kind is FindingKind.SPEC_CRASH
-    assert "no timer runs" in finding.message
+    assert "no timer is running" in finding.message

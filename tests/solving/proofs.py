@@ -58,7 +58,8 @@ class Tally:
         return (
             f"{self.cases} cases: {self.satisfiable} with solutions, {self.unsatisfiable} surely without\n"
             f"proofs: {self.proofs}, all true; cores that are larger than needed: {len(self.too_large)}\n"
-            f"found: {self.found} of {self.satisfiable} ({self.found_by_search} by search); not found: {len(self.misses)}\n"
+            f"found: {self.found} of {self.satisfiable} ({self.found_by_search} by search); "
+            f"not found: {len(self.misses)}\n"
             f"sizes of cores: {sizes}; blamed without proof, but satisfiable: {len(self.innocent)}"
         )
 

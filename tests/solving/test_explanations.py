@@ -46,7 +46,7 @@ def test_one_constraint_that_the_grammar_excludes_is_named() -> None:
             <n> ::= r'[0-9]{1,2}'
             where int(<n>) > 200
         """),
-        "no tree found: it is proved that this constraint cannot be satisfied, no <n> satisfies it",
+        "no input found: it is proved that this constraint cannot be satisfied: no <n> satisfies it",
         "  <string>:3:7: int(<n>) > 200",
     )
 
@@ -54,7 +54,7 @@ def test_one_constraint_that_the_grammar_excludes_is_named() -> None:
 def test_two_constraints_that_exclude_each_other_are_named_and_no_others() -> None:
     assert_says(
         said_about(palaver.load(BENCHMARKS / "15_unsat.fan")),
-        "no tree found: it is proved that these constraints exclude each other, no <number> satisfies them all",
+        "no input found: it is proved that these constraints contradict each other: no <number> satisfies all of them",
         f"  {BENCHMARKS / '15_unsat.fan'}:6:7: int(<number>) > 50",
         f"  {BENCHMARKS / '15_unsat.fan'}:7:7: int(<number>) < 40",
     )
@@ -63,7 +63,7 @@ def test_two_constraints_that_exclude_each_other_are_named_and_no_others() -> No
 def test_an_equation_between_disjoint_ranges_is_proved_unsatisfiable() -> None:
     assert_says(
         said_about(palaver.load(BENCHMARKS / "26_unsat2.fan")),
-        "no tree found: it is proved that these constraints exclude each other, "
+        "no input found: it is proved that these constraints contradict each other: "
         "<len> allows 41 to 99 and <payload> allows 1 to 30",
         f"  {BENCHMARKS / '26_unsat2.fan'}:5:7: int(<len>) == len(str(<payload>))",
         f"  {BENCHMARKS / '26_unsat2.fan'}:6:7: int(<len>) > 40",
@@ -76,7 +76,7 @@ def test_a_constant_condition_that_is_false_is_proved_unsatisfiable() -> None:
             <start> ::= 'a'
             where 1 == 2
         """),
-        "no tree found: it is proved that this constraint cannot be satisfied, it is false whatever the tree is",
+        "no input found: it is proved that this constraint cannot be satisfied: it is false for every input",
         "  <string>:2:7: 1 == 2",
     )
 
@@ -92,7 +92,7 @@ def test_one_constraint_is_shown_with_its_nearest_miss() -> None:
             <m> ::= r'[0-9]'
             where int(<n>) * int(<m>) == 101
         """),
-        "no tree found within 500 steps; the nearest was VALUE, off by 20, where this does not hold:",
+        "no input found within 500 steps (--budget); the closest attempt was VALUE, off by 20, which violates:",
         "<string>:4:7: error: int(<n>) * int(<m>) == 101 does not hold (<n> = VALUE, <m> = VALUE)",
         "  where int(<n>) * int(<m>) == 101",
         "        ^^^^^^^^^^^^^^^^^^^^^^^^^^",
@@ -102,10 +102,10 @@ def test_one_constraint_is_shown_with_its_nearest_miss() -> None:
 def test_equations_in_a_cycle_are_named() -> None:
     name = BENCHMARKS / "unsat" / "circle.fan"
     found = said_about(palaver.load(name))
-    assert found.startswith("no tree found within 500 steps; the nearest was '")
+    assert found.startswith("no input found within 500 steps (--budget); the closest attempt was '")
     assert found.count("does not hold (") == 1
     assert found.endswith(
-        "\nthese could not be satisfied together, but without any one of them they could:\n"
+        "\nthese constraints were not satisfied together, but were without any one of them:\n"
         f"  {name}:5:7: int(<a>) == int(<b>) + 1\n  {name}:6:7: int(<b>) == int(<a>) + 1"
     )
 
@@ -113,9 +113,9 @@ def test_equations_in_a_cycle_are_named() -> None:
 def test_a_sum_too_large_for_its_field_is_explained() -> None:
     name = BENCHMARKS / "unsat" / "small_field.fan"
     found = said_about(palaver.load(name))
-    assert found.startswith("no tree found within 500 steps; the nearest was '")
+    assert found.startswith("no input found within 500 steps (--budget); the closest attempt was '")
     assert found.endswith(
-        "\nwithout the other constraints this one was not satisfied either:\n"
+        "\nthis constraint was not satisfied even without the others:\n"
         f"  {name}:5:7: sum(int(i) for i in *<item>) == int(<total>)"
     )
 
@@ -126,7 +126,7 @@ def test_a_sum_too_large_for_its_field_is_explained() -> None:
 )
 def test_only_constraints_of_the_conflict_are_named(file: str, lines: list[str]) -> None:
     name = BENCHMARKS / "unsat" / f"{file}.fan"
-    *_, blamed = said_about(palaver.load(name)).split("but without any one of them they could:\n")
+    *_, blamed = said_about(palaver.load(name)).split("but were without any one of them:\n")
     for line, start in zip(blamed.splitlines(), lines, strict=True):
         assert line.startswith(f"  {name}:{start}")
 
@@ -148,7 +148,7 @@ def test_only_constraints_of_the_conflict_are_named(file: str, lines: list[str])
 )
 def test_nothing_is_called_proved_without_a_proof(text: str) -> None:
     assert "proved" not in explanation(text, budget=100)
-    assert explanation(text, budget=100).startswith("no tree found within 100 steps")
+    assert explanation(text, budget=100).startswith("no input found within 100 steps")
 
 
 # --- too few ----------------------------------------------------------------------------------------------------------
@@ -157,13 +157,13 @@ def test_nothing_is_called_proved_without_a_proof(text: str) -> None:
 def test_too_few_solutions_are_explained() -> None:
     text = "<start> ::= <n>\n<n> ::= r'[0-9]'\nwhere int(<n>) > 7\n"
     assert_says(
-        explanation(text, count=5), "only 2 of 5 found: with these constraints the grammar seems to have no others"
+        explanation(text, count=5), "found only 2 of 5 inputs: with these constraints the grammar seems to have no more"
     )
 
 
 def test_an_exhausted_language_is_explained() -> None:
     assert_says(
-        explanation("<start> ::= 'a' | 'b'\n", count=5), "only 2 of 5 found: the grammar seems to have no others"
+        explanation("<start> ::= 'a' | 'b'\n", count=5), "found only 2 of 5 inputs: the grammar seems to have no more"
     )
 
 
@@ -177,12 +177,12 @@ def test_code_that_always_raises_is_shown() -> None:
             <n> ::= r'[a-z]'
             where int(<n>) > 7
         """),
-        "no tree found: the spec's own code raised each time, at last here:",
+        "no input found: the spec's Python code raised an error each time; the last one was:",
         "<string>:3:7: error: int(<n>) > 7 raised ConversionError: <n> is VALUE, which int() does not read as a number "
         "(<n> = VALUE)",
         "  where int(<n>) > 7",
         "        ^^^^^^^^^^^^",
-        "  hint: the spec's own Python code failed here",
+        "  hint: this is an error in the spec's Python code",
     )
 
 

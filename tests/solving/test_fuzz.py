@@ -42,11 +42,11 @@ def test_outputs_are_all_different() -> None:
 def test_too_few_sentences_are_reported() -> None:
     trees = palaver.loads('<start> ::= "a" | "b"\n').fuzz(5, seed=1)
     assert sorted(map(str, trees)) == ["a", "b"]
-    assert trees.shortfall == "only 2 of 5 found: the grammar seems to have no others"
+    assert trees.shortfall == "found only 2 of 5 inputs: the grammar seems to have no more"
 
 
 def test_a_constraint_that_cannot_hold_is_named() -> None:
-    with pytest.raises(palaver.Unsolvable, match="no tree found") as caught:
+    with pytest.raises(palaver.Unsolvable, match="no input found") as caught:
         list(palaver.loads('<start> ::= r"[0-9]"\nwhere f(<start>)\nf = lambda x: False\n').fuzz(1, seed=1, budget=200))
     assert "f(<start>) does not hold" in str(caught.value)
 

@@ -79,7 +79,7 @@ def test_a_length_beyond_the_limit_is_not_built() -> None:
         "<start> ::= <n> ':' <b>\n<n> ::= r'[0-9]{1,20}'\n<b> ::= r'[ab]*'\nwhere len(str(<b>)) == int(<n>)\n"
         "where int(<n>) > 10**9\n"
     )
-    with pytest.raises(palaver.Unsolvable, match="no tree found within 50 steps"):
+    with pytest.raises(palaver.Unsolvable, match="no input found within 50 steps"):
         list(spec.fuzz(1, seed=1, budget=50))
 
 
@@ -92,7 +92,7 @@ def test_a_part_that_cannot_be_made_is_done_without() -> None:
 
 
 def test_brute_force_enumerates_every_tree() -> None:
-    grammar = {"<start>": Named("<a>"), "<a>": pattern([("ab", 1, 2), ("0", 0, 1)])}
+    grammar: Grammar = {"<start>": Named("<a>"), "<a>": pattern([("ab", 1, 2), ("0", 0, 1)])}
     words = {tree.serialised for tree in derivations(grammar, 100) or []}
     assert words == {body + end for body in ("a", "b", "aa", "ab", "ba", "bb") for end in ("", "0")}
 
@@ -107,8 +107,10 @@ def test_a_false_proof_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_a_wrong_brute_force_would_be_noticed() -> None:
-    grammar = {"<start>": Named("<a>"), "<a>": literals("1", "2")}
-    world = World(grammar, (Quantified(True, "<x>", "<a>", Leaf("int(<x>) < 2")),), derivations(grammar, 10)[:1] or [])
+    grammar: Grammar = {"<start>": Named("<a>"), "<a>": literals("1", "2")}
+    world = World(
+        grammar, (Quantified(True, "<x>", "<a>", Leaf("int(<x>) < 2")),), (derivations(grammar, 10) or [])[:1]
+    )
     Run(seed=0).check(world)
     wrong = World(grammar, world.conditions, [*world.trees, world.trees[0]])
     wrong.__dict__["text"] = world.text.replace("< 2", "> 1")

@@ -1,21 +1,21 @@
-"""Diagnostics of wrong specs, word by word."""
+"""Diagnostics of wrong specs, word by word. The golden file is written anew as `golden` tells."""
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
 from spec_reading import remarks
 
-CASES = re.findall(
-    r"^=== (.+)\n((?:.*\n)+?)---\n((?:.*\n)+?)(?=\n===|\Z)", (Path(__file__).parent / "remarks.txt").read_text(), re.M
-)
+import golden
+
+REMARKS = Path(__file__).parent / "remarks.txt"
+CASES = golden.cases(REMARKS)
 
 
-@pytest.mark.parametrize("spec, expected", [pytest.param(spec, said, id=title) for title, spec, said in CASES])
-def test_remarks(spec: str, expected: str) -> None:
-    assert remarks(spec) == expected.rstrip("\n")
+@pytest.mark.parametrize("title", CASES)
+def test_remarks(title: str) -> None:
+    golden.check_case(REMARKS, title, remarks(CASES[title][0]))
 
 
 def test_the_file_of_remarks_was_read() -> None:

@@ -161,7 +161,7 @@ def test_spans_are_those_of_the_text() -> None:
 def test_too_many_brackets_are_one_clear_error(opening: str, closing: str) -> None:
     said = remarks(f'<a> ::= {opening * 5000}"x"{closing * 5000}')
     assert said.count("error") == 1
-    assert "brackets are open" in said or "cannot hold another" in said
+    assert "brackets are nested more than" in said or "cannot contain another" in said
 
 
 def test_ninety_brackets_are_fine() -> None:

@@ -1,10 +1,9 @@
 """The network in memory, where it differs from the real one or can do more."""
 
-from recorder import Recorder
-
 from palaver.addresses import Address
 from palaver.session.events import Close, Closed, Failed, Input, Open, Opened, Received, Secure, Secured, Send, Tls
 from palaver.transport.memory_network import MemoryEventLoop, MemoryNetwork, in_pieces
+from transport.recorder import Recorder
 
 TCP = Address("tcp", "127.0.0.1", 4000)
 UDP = Address("udp", "127.0.0.1", 4000)

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from recorder import Recorder
 
 from palaver.addresses import Address
 from palaver.session.events import Close, Closed, Failed, Finish, Open, Opened, Received, Send, Tls
 from palaver.transport.clock import ManualClock
 from palaver.transport.event_loop import SelectorEventLoop
+from transport.recorder import Recorder
 
 TOLD, LOOKED_FOR = "the system tells when a program ends", "we have to look"
 

@@ -7,12 +7,12 @@ import struct
 from pathlib import Path
 
 import pytest
-from recorder import Recorder
 
 from palaver.addresses import Address
-from palaver.session.events import Close, Closed, Failed, Open, Opened, Received, Send, TimePassed
+from palaver.session.events import Close, Closed, Failed, Open, Opened, Received, Role, Send, TimePassed
 from palaver.transport.clock import ManualClock
 from palaver.transport.event_loop import SelectorEventLoop
+from transport.recorder import Recorder
 
 
 def connect_to(server: socket.socket) -> Open:
@@ -162,7 +162,7 @@ def test_listening_at_a_port_in_use_fails(loop: SelectorEventLoop, listening: so
     ],
 )
 @pytest.mark.parametrize("role", ["connect", "listen"])
-def test_an_impossible_address_fails(loop: SelectorEventLoop, address: Address, trouble: str, role: str) -> None:
+def test_an_impossible_address_fails(loop: SelectorEventLoop, address: Address, trouble: str, role: Role) -> None:
     loop.carry_out([Open("peer", address, role)])
     assert Recorder(loop).wait_for(Failed, "peer").cause == trouble
 
@@ -196,7 +196,7 @@ def test_many_open_files_are_no_problem(loop: SelectorEventLoop, listening: sock
 
 @pytest.mark.parametrize("kind", ["tcp", "udp", "unix"])
 @pytest.mark.parametrize("role", ["connect", "listen"])
-def test_too_many_open_files_are_a_failure(loop: SelectorEventLoop, tmp_path: Path, kind: str, role: str) -> None:
+def test_too_many_open_files_are_a_failure(loop: SelectorEventLoop, tmp_path: Path, kind: str, role: Role) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     first_free = os.dup(0)
     os.close(first_free)

@@ -5,7 +5,6 @@ import socket
 import ssl
 
 import pytest
-from recorder import Recorder
 
 from palaver.addresses import Address
 from palaver.session.events import Close, Closed, Failed, Finish, Input, Open, Opened, Secure, Secured, Send, Tls
@@ -13,6 +12,7 @@ from palaver.transport.certificate import make_certificate
 from palaver.transport.clock import ManualClock
 from palaver.transport.event_loop import SelectorEventLoop
 from servers.common import needs_openssl
+from transport.recorder import Recorder
 
 pytestmark = needs_openssl
 

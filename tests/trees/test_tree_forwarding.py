@@ -27,7 +27,7 @@ def bit_tree(number: int, width: int = 8) -> Tree:
     return Tree(node(f"<bits{width}>", *map(int, f"{number:0{width}b}")))
 
 
-def outcome(call):
+def outcome(call: Callable[[], object]) -> object:
     """The result or the exception of a call: equal calls must also fail equally."""
     try:
         return call()
@@ -214,7 +214,7 @@ def test_bytes_equal_text_by_latin_1_or_by_utf_8() -> None:
     assert tree(b"\xff") != "\ud800"
 
 
-def test_an_impossible_conversion_raises():
+def test_an_impossible_conversion_raises() -> None:
     with pytest.raises(ConversionError):
         assert tree("12y") == 12
     with pytest.raises(ConversionError):

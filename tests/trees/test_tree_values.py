@@ -17,7 +17,7 @@ from tree_strategies import (
 )
 
 from palaver.errors import ConversionError
-from palaver.trees.node import Node
+from palaver.trees.node import Node, Part
 from palaver.trees.tree import Tree
 from palaver.trees.values import (
     TreeValue,
@@ -102,7 +102,7 @@ def test_three_bits_are_no_bytes() -> None:
 
 
 @pytest.mark.parametrize("part", [node("<x>", "12y"), node("<x>", ""), node("<x>", b"\x0c"), node("<x>", "9" * 5000)])
-def test_text_that_int_does_not_read_is_no_number(part):
+def test_text_that_int_does_not_read_is_no_number(part: Node) -> None:
     with pytest.raises(ConversionError, match=r"<x> is .*int"):
         to_int(part)
 
@@ -165,9 +165,10 @@ def test_values_of_texts_are_equal_as_texts_are(one: Node, other: Node) -> None:
 
 
 @given(text_parts)
-def test_the_same_content_as_text_and_as_bytes_is_equal(part):
-    def in_bytes(part):
-        if isinstance(part, str):
+def test_the_same_content_as_text_and_as_bytes_is_equal(part: Part) -> None:
+    def in_bytes(part: Part) -> Part:
+        if not isinstance(part, Node):
+            assert isinstance(part, str)
             return part.encode()
         return part._replace(children=tuple(in_bytes(child) for child in part.children))
 

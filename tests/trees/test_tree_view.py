@@ -36,7 +36,7 @@ def test_children_are_views_that_stay_the_same(tree: Tree) -> None:
     assert list(reversed(tree)) == tree.children[::-1]
 
 
-def test_properties_of_the_manual_can_also_be_called(tree):
+def test_properties_of_the_manual_can_also_be_called(tree: Tree) -> None:
     assert tree.children() is tree.children
     assert tree[0].sources() is tree[0].sources
     assert tree.is_non_terminal
@@ -186,7 +186,7 @@ def test_trees_of_different_symbols_are_equal_in_value() -> None:
     assert Tree(node("<a>", "x")) == Tree("x") == Tree(b"x")
 
 
-def test_a_message_sent_equals_the_same_message_received():
+def test_a_message_sent_equals_the_same_message_received() -> None:
     assert Tree(node("<word>", "hé", "!")) == Tree(node("<word>", "hé".encode(), b"!"))
 
 

@@ -1,1 +1,7 @@
-"""Many conversations: how long to go on, and what they have come to."""
+"""Campaigns: session after session with a real peer, as a stream of events.
+
+Other rooms import from `talk` (makes a campaign of a spec and addresses), `run` (the campaign), `events`, `oracles`
+(checks that are not grammar) and `stopping` (when it ends).
+"""
+
+DOOR = ("talk", "run", "events", "oracles", "stopping")

@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Self, TypeAlias
 
+from palaver.campaign.campaign_limits import WAITING_EVENT_EVERY
 from palaver.campaign.events import (
     ActionTaken,
     CampaignEnded,
@@ -37,7 +38,7 @@ from palaver.campaign.events import (
 )
 from palaver.campaign.oracles import Observation, Oracle
 from palaver.campaign.stopping import Budget, Phase, Progress, StopRule, Until
-from palaver.campaign.target import Target, TargetError
+from palaver.campaign.system_under_test import SystemUnderTest, TargetError
 from palaver.limits import Limit, recorded
 from palaver.navigation.guidance import Guidance
 from palaver.random_source import RandomSource
@@ -53,16 +54,13 @@ __all__ = ["Budget", "Campaign", "CoverageFigures", "Phase", "Progress", "Reader
 # Findings that come about when a program is gone.
 _MAY_BE_A_CRASH = frozenset((FindingKind.CLOSED, FindingKind.RESET, FindingKind.SILENCE, FindingKind.REFUSED))
 
-# While nothing happens there is an event this often, in seconds.
-WAITING_EVENT_EVERY = 0.25
-
 # Sees every event, in order.
 Reader: TypeAlias = Callable[[Event], None]
 
 
 @dataclass(frozen=True, slots=True)
 class CoverageFigures:
-    """How much of a spec is covered."""
+    """The covered share of a spec."""
 
     covered: int  # k-paths of the goal
     total: int
@@ -83,7 +81,7 @@ class Campaign:
         carrier: EventLoop,
         *,
         is_guided: bool = True,
-        target: Target | None = None,
+        target: SystemUnderTest | None = None,
         oracles: Sequence[Oracle] = (),
         plans: bool = False,
         trace: bool = False,
@@ -275,7 +273,7 @@ class Campaign:
         return True
 
     def _wait(self, until: float | None) -> list[Input]:
-        """What has happened; [] if nothing has for a while, and there is still time until then."""
+        """Return what has happened; [] if nothing has for a while, and there is still time."""
         began = self._clock.now()
         # Who waits without a limit waits in one piece: only so the transport can tell that nothing will ever happen.
         pause = began + WAITING_EVENT_EVERY
@@ -334,7 +332,7 @@ class Campaign:
             self._event_loop.carry_out(session.abandon())
         return self._report(finding, number)
 
-    def _look_for_crashes(self, target: Target, session: Session) -> None:
+    def _look_for_crashes(self, target: SystemUnderTest, session: Session) -> None:
         """If the system under test has crashed, that explains what else was found."""
         was_cut = any(finding.kind in _MAY_BE_A_CRASH for finding in session.findings)
         crashes = [death for death in target.after_session(was_cut=was_cut) if target.is_crash(death)]

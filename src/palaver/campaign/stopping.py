@@ -6,15 +6,10 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from palaver.campaign.campaign_limits import MAX_MESSAGES_WITHOUT_GAIN, MAX_RETRIES, MAX_SILENT_SESSIONS
+
 if TYPE_CHECKING:  # so that the command line can name the ways to stop without loading the rest
     from palaver.navigation.guidance import Guidance
-
-# Sessions in a row without a single message: there is no peer.
-MAX_SILENT_SESSIONS = 3
-# Messages in a row that cover nothing new: a plateau, whatever the plans say.
-MAX_MESSAGES_WITHOUT_GAIN = 2_000
-# With --until coverage: how often what was given up is tried again, each time with twice the patience.
-MAX_RETRIES = 3
 
 
 class Until(Enum):

@@ -10,7 +10,7 @@ from typing import Literal
 from palaver.addresses import parse_party_address
 from palaver.campaign.oracles import Oracle
 from palaver.campaign.run import Budget, Campaign, Until
-from palaver.campaign.target import PORT, Target, TargetError, command_of
+from palaver.campaign.system_under_test import PORT, SystemUnderTest, TargetError, command_of
 from palaver.compiled import Spec, load
 from palaver.compiled.bundled import spec_files
 from palaver.errors import PalaverError
@@ -25,6 +25,8 @@ from palaver.session.setup import RoleAssignment, SessionSetup
 from palaver.solving.solving_limits import MAX_NODES, MAX_REPETITIONS, MESSAGE_STEP_BUDGET, SolvingLimits
 from palaver.transport.event_loop import SelectorEventLoop
 from palaver.transport.registry import free_port
+
+__all__ = ["SetupError", "TargetError", "talk"]
 
 
 class SetupError(PalaverError):
@@ -135,14 +137,14 @@ def _with_port(clients: tuple[str, ...], servers: tuple[str, ...]) -> tuple[tupl
 
 def _target(
     loop: SelectorEventLoop, command_line: str, clients: Sequence[str], servers: Sequence[str], port: int
-) -> Target:
+) -> SystemUnderTest:
     """The system under test: a server if we are the client, and the other way round."""
     address = parse_party_address((*clients, *servers)[0]).address
     try:
         command = command_of(command_line, port)
     except TargetError as error:
         raise SetupError(str(error)) from error
-    return Target(loop, command, address, role="server" if clients else "client")
+    return SystemUnderTest(loop, command, address, role="server" if clients else "client")
 
 
 def _budget(until: Until | str | None, sessions: int | None, seconds: float | None, *, guided: bool) -> Budget:

@@ -33,7 +33,7 @@ _COMMANDS = {
 }
 
 
-class _ReaderIsGone(Exception):
+class _OutputClosed(Exception):
     """Whoever read our output has seen enough."""
 
 
@@ -44,7 +44,7 @@ class _Commands(click.Group):
         try:
             return super().invoke(context)
         except BrokenPipeError as error:
-            raise _ReaderIsGone from error  # click would make an exit code of 1 of it
+            raise _OutputClosed from error  # click would make an exit code of 1 of it
 
     def list_commands(self, context: click.Context) -> list[str]:
         return list(_COMMANDS)
@@ -102,13 +102,16 @@ def _exit_code(arguments: list[str] | None) -> int:
     except PalaverError as error:
         click.echo(f"palaver: {error}", err=True)
         return FINDINGS
-    except _ReaderIsGone:
-        # Nothing more may be written, not even when Python shuts down.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except _OutputClosed:
+        _drop_output()
         return 0
     except OSError as error:
         # A full disk, a file that is gone by now: nobody's mistake, but the user can do something about it.
         click.echo(f"palaver: {error}", err=True)
+        try:
+            sys.stdout.flush()
+        except OSError:
+            _drop_output()
         return WRONG_USE
     except Exception as error:
         if "PALAVER_DEBUG" in os.environ:
@@ -116,3 +119,8 @@ def _exit_code(arguments: list[str] | None) -> int:
         click.echo(f"palaver failed: {type(error).__name__}: {error}", err=True)
         click.echo("This is a bug in palaver. Set PALAVER_DEBUG=1 to see where.", err=True)
         return OUR_FAILURE
+
+
+def _drop_output() -> None:
+    """Write nothing more, not even when Python shuts down: it would fail again, and exit with another code."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -19,12 +19,12 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def count_option(*names: str, default: int, help: str) -> Callable[[F], F]:
-    """How many there may be of something: at least one."""
+    """An option that is a number of at least one."""
     return click.option(*names, type=click.IntRange(1), default=default, show_default=True, help=help, metavar="N")
 
 
 def seconds_option(name: str, *, default: float, help: str) -> Callable[[F], F]:
-    """How long something is waited for."""
+    """An option that is a number of seconds."""
     return click.option(
         name, type=click.FloatRange(0), default=default, show_default=True, help=help, metavar="SECONDS"
     )
@@ -70,7 +70,7 @@ _USE_OPTIONS = [
         "--file-mode", default="auto", type=click.Choice(["auto", "text", "binary"]),
         help="Read and write text or bytes; auto: bytes if the spec has any.",
     ),
-    click.option("-s", "--separator", default="\n", metavar="SEP", help="Print SEP between outputs (default: newline)."),
+    click.option("-s", "--separator", default="\n", metavar="SEP", help="Print SEP between outputs; default: newline."),
     click.option(
         "--format", "form", default="string", help="Show outputs in this form: as they are, as bits, a tree, …",
         type=click.Choice(["string", "bits", "tree", "grammar", "value", "repr", "none", "1"]),
@@ -116,37 +116,37 @@ _SEARCH_OPTIONS = [
 
 
 def grammar_options(command: F) -> F:
-    """The options that say what the spec is, but for its files."""
+    """Add the options of a spec, except for its files."""
     return _with(_GRAMMAR_OPTIONS, command)
 
 
 def spec_options(command: F) -> F:
-    """All options that say what the spec is, and in which form its sentences come and go."""
+    """Add the options of a spec, of its files, and of the form of inputs and outputs."""
     return _with([_files(required=True), *_GRAMMAR_OPTIONS, *_USE_OPTIONS], command)
 
 
 def talk_options(command: F) -> F:
-    """The options that say what the spec is, for conversations."""
+    """Add the options of a spec that sessions are held by."""
     return _with([_files(required=False), *_GRAMMAR_OPTIONS, _USE_OPTIONS[0]], command)
 
 
 def size_options(command: F) -> F:
-    """How large trees may become."""
+    """Add the options that limit the size of trees."""
     return _with(_SIZE_OPTIONS, command)
 
 
 def budget_option(default: int, what: str) -> Callable[[F], F]:
-    """How long one of something is searched for."""
+    """Add the option that limits the search for one tree or message."""
     return count_option("--budget", default=default, help=f"Give up searching for one {what} after N steps.")
 
 
 def search_options(command: F) -> F:
-    """How an evolution searches where nothing better is known."""
+    """Add the options of the evolutionary search."""
     return _with(_SEARCH_OPTIONS, command)
 
 
 def rates(options: dict[str, Any]) -> EvolutionRates:
-    """What the search options say."""
+    """Return the rates that the search options give."""
     names = [each.name for each in fields(EvolutionRates) if each.name in options]
     return EvolutionRates(**{name: options[name] for name in names})
 
@@ -158,7 +158,7 @@ def _with(options: list[Callable[[Any], Any]], command: F) -> F:
 
 
 def grammar_arguments(options: dict[str, Any]) -> dict[str, Any]:
-    """What `load` and `examine` want to know, taken from a command's options."""
+    """Return the arguments of `load` and `examine` that a command's options give."""
     constraints = list(options["constraints"])
     constraints += [f"maximizing {text}" for text in options["maximize"]]
     constraints += [f"minimizing {text}" for text in options["minimize"]]
@@ -171,7 +171,7 @@ def grammar_arguments(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def load_spec(options: dict[str, Any]) -> Spec:
-    """The spec that a command's options name; its warnings are counted on standard error."""
+    """Load the spec that a command's options name; its warnings are counted on standard error."""
     # Only here: who asks for help does not wait for the rest.
     from palaver.compiled import load
     from palaver.compiled.bundled import spec_files
@@ -200,7 +200,7 @@ def limits_told() -> Iterator[None]:
 
 
 def is_binary(spec: Spec, options: dict[str, Any]) -> bool:
-    """Whether inputs and outputs are bytes rather than text, as the options or else the spec say."""
+    """True if inputs and outputs are bytes rather than text, by the options or else by the spec."""
     return spec.is_binary if options["file_mode"] == "auto" else bool(options["file_mode"] == "binary")
 
 

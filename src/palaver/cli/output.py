@@ -1,4 +1,4 @@
-"""Where made or parsed trees go: standard output, one file, or a folder of files."""
+"""Sinks of generated or parsed trees: standard output, one file, or a folder of files."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class Sink(Protocol):
     def __exit__(self, *_: object) -> None: ...
 
 
-class _Quiet:
-    """What all sinks do when they are done: nothing, unless they have something to close."""
+class _SinkBase:
+    """A sink that has nothing to close."""
 
     def __enter__(self) -> Self:
         return self
@@ -33,14 +33,14 @@ class _Quiet:
         pass
 
 
-class Nowhere(_Quiet):
+class Nowhere(_SinkBase):
     """Drops everything."""
 
     def write(self, data: bytes) -> None:
         pass
 
 
-class Stdout(_Quiet):
+class Stdout(_SinkBase):
     """Each output, followed by the separator."""
 
     def __init__(self, separator: bytes) -> None:
@@ -52,7 +52,7 @@ class Stdout(_Quiet):
         self._stream.flush()
 
 
-class OneFile(_Quiet):
+class OneFile(_SinkBase):
     """All outputs in one file (or on standard output), with the separator between them."""
 
     def __init__(self, path: str, separator: bytes) -> None:
@@ -75,7 +75,7 @@ class OneFile(_Quiet):
             self._file.close()
 
 
-class Folder(_Quiet):
+class Folder(_SinkBase):
     """One file for each output.
 
     They are called what the reference implementation calls them, so that scripts go on working.
@@ -104,7 +104,7 @@ def _standard_output() -> BinaryIO:
 
 
 def formatter(form: str, *, binary: bool) -> Callable[[Tree], bytes]:
-    """How a tree becomes the bytes that are written."""
+    """Return the function that makes bytes of a tree, in the wanted form."""
     match form:
         case "string" if binary:
             return bytes

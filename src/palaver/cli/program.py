@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 
 
-class Program:
+class OutputProgram:
     """Runs a command with each output, in a file named as its last argument or on its standard input."""
 
     def __init__(self, command: Sequence[str], *, by_file: bool, extension: str) -> None:
@@ -50,7 +50,7 @@ class Program:
         return bool(self._crashes)
 
 
-def start_with(command: Sequence[str], *, by_file: bool, extension: str) -> Program | None:
+def start_with(command: Sequence[str], *, by_file: bool, extension: str) -> OutputProgram | None:
     """The program that `command` names, or None if it is empty.
 
     :raises UsageError: there is no such program
@@ -59,7 +59,7 @@ def start_with(command: Sequence[str], *, by_file: bool, extension: str) -> Prog
         return None
     if shutil.which(command[0]) is None:
         raise click.UsageError(f"there is no program {command[0]!r}")
-    return Program(command, by_file=by_file, extension=extension)
+    return OutputProgram(command, by_file=by_file, extension=extension)
 
 
 def _signal_name(number: int) -> str:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _PATIENCE_S = 1.0
 
 
-class Progress:
+class ProgressBar:
     """Counts steps; after a second, if someone is looking, shows them."""
 
     def __init__(self, total: int | None, wanted: str) -> None:

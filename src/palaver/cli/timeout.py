@@ -13,7 +13,7 @@ T = TypeVar("T")
 _AGAIN_S = 0.05
 
 
-class _TimeIsUp(BaseException):
+class _TimeUp(BaseException):
     """Passes through everything that catches what spec code raises."""
 
 
@@ -21,7 +21,7 @@ class _Alarm:
     """Goes off after some seconds; while something `is_interruptible`, by an exception."""
 
     def __init__(self) -> None:
-        self.has_rung = False
+        self.is_due = False
         self.is_interruptible = False
 
     def interrupt(self, items: Iterator[T]) -> T:
@@ -33,9 +33,9 @@ class _Alarm:
             self.is_interruptible = False
 
     def ring(self, _number: int, _frame: FrameType | None) -> None:
-        self.has_rung = True
+        self.is_due = True
         if self.is_interruptible:
-            raise _TimeIsUp
+            raise _TimeUp
 
 
 def until(items: Iterator[T], seconds: float | None) -> Iterator[T]:
@@ -48,9 +48,9 @@ def until(items: Iterator[T], seconds: float | None) -> Iterator[T]:
     # A timer of 0 would mean none at all.
     signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-6), _AGAIN_S)
     try:
-        while not alarm.has_rung:
+        while not alarm.is_due:
             yield alarm.interrupt(items)
-    except (StopIteration, _TimeIsUp):
+    except (StopIteration, _TimeUp):
         return
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)

@@ -1,1 +1,3 @@
-"""A small mail server to try palaver on."""
+"""A small mail server with planted defects, to try palaver on. Door: `server`."""
+
+DOOR = ("server",)

@@ -219,7 +219,7 @@ class TiresOfGuessing(MailSession):
 
 
 class ForgetsItsName(MailSession):
-    """Who says HELO with a name that has no dot hears another name of the server than it was greeted with."""
+    """HELO with a name that has no dot is answered with another server name than the greeting had."""
 
     def helo(self, client: str) -> str:
         answer = super().helo(client)

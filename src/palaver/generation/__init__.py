@@ -2,10 +2,10 @@
 
 The door:
 
-- `program`: all makers of a grammar; `make` and `make_tree`
+- `tree_maker`: all makers of a grammar; `make` and `make_tree`
 - `makers`: what callers hand in or catch: the spec's code, makers of fields, steering, `Discarded`
-- `measured`: derivations with an exact length or count
+- `measured_derivations`: derivations with an exact length or count
 - `depth`: how deep functions may call each other
 """
 
-DOOR = ("program", "makers", "measured", "depth")
+DOOR = ("tree_maker", "makers", "measured_derivations", "depth")

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from math import log2
-from typing import TypeAlias
+from typing import TypeAlias, assert_never
 
 from palaver.generation.generation_limits import MAX_RICH_CLASS, MAX_RICH_SYMBOLS
 from palaver.grammar.analysis import (
@@ -20,7 +20,7 @@ from palaver.grammar.analysis import (
 from palaver.regular.charset import BYTES, EVERY, CharSet
 from palaver.regular.language import Unit
 from palaver.regular.regex import character_sets, compile_pattern
-from palaver.spec.ast import Bit, Expr, Literal, Pattern, Rule
+from palaver.spec.ast import Bit, Choice, Expr, Literal, Pattern, Permutation, Ref, Repeat, Rule, Sequence
 from palaver.spec.traversal import computed_bounds, symbols_in, walk
 
 
@@ -147,12 +147,17 @@ class Richness:
         """The approximate number of different texts of an expression's terminals."""
         variety = 0
         for part in walk(expr):
-            if isinstance(part, Literal | Bit):
-                variety += 1
-            elif isinstance(part, Pattern):
-                expression = compile_pattern(part.source).expression(self._alphabet)
-                sets = () if expression is None else character_sets(expression)
-                variety += sum(min(chars.size(), MAX_RICH_CLASS) for chars in sets)
+            match part:
+                case Literal() | Bit():
+                    variety += 1
+                case Pattern(source):
+                    expression = compile_pattern(source).expression(self._alphabet)
+                    sets = () if expression is None else character_sets(expression)
+                    variety += sum(min(chars.size(), MAX_RICH_CLASS) for chars in sets)
+                case Ref() | Sequence() | Choice() | Repeat() | Permutation():
+                    pass
+                case _:
+                    assert_never(part)
         return variety
 
 

@@ -116,8 +116,7 @@ def _check_generator(rule: Rule, analysis: Analysis, report: Reporter) -> None:
             report.warning(
                 rule.generator.source,
                 rule.generator.span,
-                f"{rule.symbol} is made from {symbol}, but nothing makes {symbol} from {rule.symbol}: "
-                "inputs that contain it cannot be parsed",
+                f"{rule.symbol} is generated from {symbol}, but has no inverse: inputs with it cannot be parsed",
                 f"add the inverse: {symbol} ::= … := f({rule.symbol})",
             )
 

@@ -75,7 +75,15 @@ def _leading_to(found: set[str], order: list[str], edges: Mapping[str, tuple[str
 
 def _is_text(expr: Expr) -> bool:
     """Return True for a terminal that is not empty."""
-    return isinstance(expr, Bit | Pattern) or (isinstance(expr, Literal) and bool(expr.value))
+    match expr:
+        case Literal(value):
+            return bool(value)
+        case Bit() | Pattern():
+            return True
+        case Ref() | Sequence() | Choice() | Repeat() | Permutation():
+            return False
+        case _:
+            assert_never(expr)
 
 
 def _message(ref: Ref) -> MessageType:

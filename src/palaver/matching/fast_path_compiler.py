@@ -33,7 +33,7 @@ from palaver.matching.instructions import (
 from palaver.matching.lookahead import Lookahead, LookaheadState
 from palaver.matching.matching_limits import CALLS_BEFORE_GENERATING, MAX_SHARED_BITS, MAX_SHARED_TEXT
 from palaver.matching.regex_rules import RegexRules
-from palaver.matching.rule_regexes import NotRegular, RulePattern, write_chars
+from palaver.matching.rule_regexes import NoRegex, RulePattern, write_chars
 from palaver.regular.charset import CharSet
 from palaver.spec.ast import Expression
 from palaver.trees.node import NonTerminal, Parties
@@ -86,7 +86,7 @@ class FastPathProgram:
         if nonterminal not in self._entries:
             try:
                 self._entries[nonterminal] = self._alternatives(nonterminal, self._end)
-            except NotRegular:
+            except NoRegex:
                 raise Unsupported from None
         return self._entries[nonterminal]
 

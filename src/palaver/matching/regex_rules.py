@@ -17,7 +17,7 @@ from palaver.matching.matching_limits import MAX_AUTOMATON_STATES
 from palaver.matching.rule_regexes import (
     END,
     MatchText,
-    NotRegular,
+    NoRegex,
     RulePattern,
     fork,
     rule_pattern,
@@ -41,21 +41,21 @@ class RegexRules:
         """The regex of a nonterminal that is followed by one of these characters or the end; None if it has none."""
         try:
             return rule_pattern(self._outline_of(nonterminal), following)
-        except (NotRegular, RecursionError):
+        except (NoRegex, RecursionError):
             return None
 
     def pattern_of_slots(self, slots: Sequence[GrammarSlot]) -> RulePattern | None:
         """The same for a fixed number of bits in a row."""
         try:
             return rule_pattern(_packed(self._row(slots)), CharSet())
-        except (NotRegular, RecursionError):
+        except (NoRegex, RecursionError):
             return None
 
     def pattern_of_terminal(self, slot: GrammarSlot) -> RulePattern | None:
         """The same for a terminal."""
         try:
             return rule_pattern(self._slot(slot), slot.follow.chars)
-        except (NotRegular, RecursionError):
+        except (NoRegex, RecursionError):
             return None
 
     def pattern_of_rounds(self, repetition: Nonterminal, following: CharSet) -> MatchText | None:
@@ -65,7 +65,7 @@ class RegexRules:
             if can_be_empty(body):
                 return None
             return re.compile(write_regex(Repetition(body, 0, None), CharacterClass(following | END))).match
-        except (NotRegular, RecursionError):
+        except (NoRegex, RecursionError):
             return None
 
     def width(self, nonterminal: Nonterminal) -> int | None:
@@ -76,16 +76,16 @@ class RegexRules:
     def _outline_of(self, nonterminal: Nonterminal) -> RegularExpression:
         if nonterminal not in self._outlines:
             self._outlines[nonterminal] = None  # found again here, it is recursive
-            with suppress(NotRegular):
+            with suppress(NoRegex):
                 self._outlines[nonterminal] = self._outline(nonterminal)
         outline = self._outlines[nonterminal]
         if outline is None:
-            raise NotRegular
+            raise NoRegex
         return outline
 
     def _outline(self, nonterminal: Nonterminal) -> RegularExpression:
         if nonterminal.parts:
-            raise NotRegular
+            raise NoRegex
         if nonterminal.is_repetition:
             return _loop(self._series([nonterminal.alternatives[0]]), nonterminal)
         chains = [list(chain(start)) for start in nonterminal.alternatives]
@@ -97,7 +97,7 @@ class RegexRules:
         parts: list[RegularExpression] = []
         for run in self.runs(slots):
             if any(slot.target is not None and slot.target.symbol and slot.target.is_tracked for slot in run):
-                raise NotRegular  # a computed bound needs its node
+                raise NoRegex  # a computed bound needs its node
             parts.append(self._slot(run[0]) if self.bits(run[0]) is None else _packed(self._row(run)))
         return series(parts)
 
@@ -111,10 +111,10 @@ class RegexRules:
         if slot.kind == LITERAL:
             return _literal(slot.text)
         if slot.regex is None or not slot.regex.is_plain:
-            raise NotRegular
+            raise NoRegex
         outline = slot.regex.expression(BYTES if isinstance(slot.regex.source, bytes) else self.alphabet)
         if outline is None:
-            raise NotRegular
+            raise NoRegex
         return outline
 
     def runs(self, slots: Sequence[GrammarSlot]) -> list[list[GrammarSlot]]:
@@ -130,12 +130,12 @@ class RegexRules:
                 groups.append([slot])
                 width = 0
             elif bits is None:
-                raise NotRegular
+                raise NoRegex
             else:
                 groups[-1].append(slot)
             width += bits[1] if bits is not None else 0
         if width % 8:
-            raise NotRegular
+            raise NoRegex
         return groups
 
     def bits(self, slot: GrammarSlot) -> tuple[RegularExpression, int] | None:
@@ -177,10 +177,10 @@ def _literal(text: str) -> RegularExpression:
 
 def _loop(body: RegularExpression, repetition: Nonterminal) -> RegularExpression:
     if repetition.bounds is None or can_be_empty(body):
-        raise NotRegular
+        raise NoRegex
     least, most = repetition.bounds
     if most is not None and most < max(least, 1):
-        raise NotRegular
+        raise NoRegex
     return Repetition(body, least, most)
 
 
@@ -193,10 +193,10 @@ def _right_linear(rounds: list[RegularExpression], ends: list[RegularExpression]
         if then[: len(first)] == first:
             again = series([*then[len(first) :], end])
             if can_be_empty(again):
-                raise NotRegular
+                raise NoRegex
             return series([end, Repetition(again, 0, None)])
     if not ends or can_be_empty(fork(rounds)):
-        raise NotRegular
+        raise NoRegex
     return series([Repetition(fork(rounds), 0, None), fork(ends)])
 
 
@@ -212,7 +212,7 @@ def _packed(bits: RegularExpression) -> RegularExpression:
             continue
         ways[state] = {}
         if len(ways) > MAX_AUTOMATON_STATES:
-            raise NotRegular
+            raise NoRegex
         for byte in range(256) if not state.accepts else ():
             after: AutomatonState | None = state
             for digit in f"{byte:08b}":

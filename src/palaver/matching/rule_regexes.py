@@ -41,7 +41,7 @@ END = CharSet.of(END_MARK)
 MatchText: TypeAlias = Callable[..., "re.Match[str] | None"]
 
 
-class NotRegular(Exception):
+class NoRegex(Exception):
     """Raised for a rule that one deterministic regex cannot read."""
 
 
@@ -82,7 +82,7 @@ def rule_pattern(outline: RegularExpression, following: CharSet) -> RulePattern:
     least, most = _lengths(outline)
     text = write_regex(outline, CharacterClass(following | END))
     if len(text) > MAX_REGEX_LENGTH:
-        raise NotRegular
+        raise NoRegex
     # What always has the same length is never the beginning of something longer.
     is_open = least != most and _is_open(outline)
     if is_open:
@@ -92,7 +92,7 @@ def rule_pattern(outline: RegularExpression, following: CharSet) -> RulePattern:
 
 
 def write_regex(outline: RegularExpression, rest: RegularExpression) -> str:
-    """The regex of an outline before `rest`. :raises NotRegular: there may be more than one way to match"""
+    """The regex of an outline before `rest`. :raises NoRegex: there may be more than one way to match"""
     match outline:
         case CharacterClass(chars):
             return write_chars(chars)
@@ -108,10 +108,11 @@ def write_regex(outline: RegularExpression, rest: RegularExpression) -> str:
             return _write_fork(options, rest)
         case Repetition(body, least, most):
             if least != most and _first(body) & _first(rest) and not _are_apart(body, rest):
-                raise NotRegular
+                raise NoRegex
             text = write_regex(body, series([Repetition(body, 0, None), rest]))
             limits = f"{{{least},{'' if most is None else most}}}" if (least, most) != (0, None) else "*"
-            return f"(?:{text}){limits}+"
+            # An atomic group, because Python before 3.11.5 misreads a possessive quantifier behind a group.
+            return f"(?>(?:{text}){limits})"
         case _:
             assert_never(outline)
 
@@ -129,7 +130,7 @@ def write_chars(chars: CharSet) -> str:
 
 def _write_fork(options: Sequence[RegularExpression], rest: RegularExpression) -> str:
     if len(options) > MAX_ALTERNATIVES_COMPARED:
-        raise NotRegular
+        raise NoRegex
     options = sorted(options, key=can_be_empty)  # an option that can be empty always matches, so it comes last
     texts = [write_regex(option, rest) for option in options]
     firsts = [_first(series([option, rest])) for option in options]
@@ -141,7 +142,7 @@ def _write_fork(options: Sequence[RegularExpression], rest: RegularExpression) -
     if not all(
         _are_apart(*pair) for pair in combinations([series([o, CharacterClass(following)]) for o in options], 2)
     ):
-        raise NotRegular
+        raise NoRegex
     return f"(?:{'|'.join(text + _look(following) for text in texts)})"
 
 

@@ -82,8 +82,8 @@ class DialogueStateMachine:
         return _FutureClasses(self._forecaster.positions)
 
     @cached_property
-    def _reachable(self) -> _Reachability:
-        return _Reachability(self._forecaster, self._keys, self._most)
+    def _reachable(self) -> _ReachableStates:
+        return _ReachableStates(self._forecaster, self._keys, self._most)
 
     @property
     def is_complete(self) -> bool:
@@ -132,7 +132,7 @@ class DialogueStateMachine:
         """The states that a message may lead to from a state."""
         return self._targets.get((source, move), ())
 
-    def _named(self, reachable: _Reachability) -> Iterator[DiagramState]:
+    def _named(self, reachable: _ReachableStates) -> Iterator[DiagramState]:
         found = [self._keys.symbol(key) for key in reachable.can_end]
         # The plain name of a rule is that of its beginning; the other states of the rule are numbered.
         numbers: dict[int, int] = {}
@@ -145,7 +145,7 @@ class DialogueStateMachine:
             yield DiagramState(number, name, symbol, is_beginning, can_end)
 
 
-class _Reachability:
+class _ReachableStates:
     """Everything that is reachable from the beginning, found by breadth-first search."""
 
     def __init__(self, forecaster: Forecaster, keys: _FutureClasses, most: int) -> None:

@@ -148,7 +148,7 @@ class GuidedStrategy:
     def _shown(self, plan: RoutePlan) -> str:
         target = " > ".join(self._map.coverage.walks[plan.target])
         steps = ", ".join(step.move.symbol if isinstance(step, Edge) else "end" for step in plan.steps)
-        return f"target {target}; plan {steps} (gain {plan.gain:.1f}, cost {plan.cost:.1f})"
+        return f"target {target}; plan: {steps} (gain {plan.gain:.1f}, cost {plan.cost:.1f})"
 
     def _is_here(self, edge: Edge) -> bool:
         return any(each.map_node is edge.source for each in self.belief.hypotheses)
@@ -162,7 +162,7 @@ class GuidedStrategy:
         step = self._steps[0] if self._steps else None
         if isinstance(step, Edge):
             self._planner.note_missed(step)
-            why += f" instead of {step.move.symbol}"
+            why += f"; {step.move.symbol} was planned"
         self._drop(why)
 
     def _refuse(self, edge: Edge) -> None:

@@ -1,3 +1,6 @@
-"""Readers of a campaign's events: what is shown while it lasts, its findings, and its summary."""
+"""Readers of a campaign's events: what is shown while it lasts, its findings, and its summary.
 
-DOOR = ("console", "display", "status")
+Doors: `console` is the reader of `palaver talk`, and `planted_defects` that of the demo.
+"""
+
+DOOR = ("console", "planted_defects")

@@ -38,7 +38,7 @@ class Status:
     @property
     def kinds(self) -> str:
         """The findings, by kind."""
-        return ", ".join(f"{count} {label}" for label, count in sorted(self.findings.items()))
+        return ", ".join(f"{label}: {count}" for label, count in sorted(self.findings.items()))
 
     @property
     def target(self) -> str:

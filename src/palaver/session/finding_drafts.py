@@ -112,7 +112,7 @@ def cut_off(moves: Sequence[MessageType], others: Sequence[MessageType]) -> Find
     names = _names(others or moves)
     if names == "TimerEvent":
         return FindingDraft(FindingKind.SPEC_CRASH, "the spec expects a TimerEvent, but no timer is running", names)
-    what = "the connection was closed before the session was complete"
+    what = "connection closed before the session was complete"
     return FindingDraft(FindingKind.CLOSED, what, names, _symbols(moves))
 
 
@@ -136,7 +136,9 @@ def failed(event: Failed) -> FindingDraft:
 def broken_off(event: Closed, moves: Sequence[MessageType]) -> FindingDraft:
     """A connection was reset, or a program has failed."""
     if event.cause == "reset":
-        return FindingDraft(FindingKind.RESET, "the connection was reset", event.link, _symbols(moves))
+        return FindingDraft(
+            FindingKind.RESET, "connection reset before the session was complete", event.link, _symbols(moves)
+        )
     code = event.exit_code or 0
     how = f"was killed by signal {-code}" if code < 0 else f"exited with code {code}"
     return FindingDraft(FindingKind.CRASH, f"the program {how}", "Out", _symbols(moves))

@@ -33,7 +33,7 @@ from palaver.random_source import RandomSource
 from palaver.solving.assignment import Assigner, plain
 from palaver.solving.clauses import Clause
 from palaver.solving.invertible_views import OF_SEVERAL_NODES, View, ViewKind, ViewReader
-from palaver.solving.placement import Edits, Placing, Write, node_of
+from palaver.solving.placement import Edit, Edits, Placing, node_of
 from palaver.solving.solving_limits import MAX_DISTINCT_DRAWS, MAX_INSTANCES
 from palaver.solving.solving_plan import Direction, Equation, SolvingPlan, directions_of
 from palaver.solving.view_values import HOLDS, inverse
@@ -107,8 +107,8 @@ class Constructor:
             root = root if written is None else written
         return root
 
-    def _putter(self, root: Tree) -> Callable[[Sequence[Write]], Tree]:
-        def put(writes: Sequence[Write]) -> Tree:
+    def _putter(self, root: Tree) -> Callable[[Sequence[Edit]], Tree]:
+        def put(writes: Sequence[Edit]) -> Tree:
             tree = root
             for place, node in writes:
                 tree = self.placing.put(tree, place, node)
@@ -123,7 +123,7 @@ class Constructor:
         bound: Bindings,
         values: Sequence[Value],
         root: Tree,
-        apply: Callable[[Sequence[Write]], Tree],
+        apply: Callable[[Sequence[Edit]], Tree],
     ) -> Tree | None:
         """The tree that `apply` makes of writes that let an instance of an equation hold.
 
@@ -147,7 +147,7 @@ class Constructor:
 
     def _writes(
         self, direction: Direction, target: Value, wanted: Any, clause: Clause, bound: Bindings, root: Tree
-    ) -> Sequence[Write] | None:
+    ) -> Sequence[Edit] | None:
         """The writes that give the direction's view the value `wanted`."""
         relation = direction.relation
         view = relation.view
@@ -166,7 +166,7 @@ class Constructor:
         node = self.assigner.assigned(target, view, relation.operator, wanted, self.chance)
         return None if node is None else ((target, node),)
 
-    def _summed(self, direction: Direction, targets: Value, wanted: Any) -> Sequence[Write] | None:
+    def _summed(self, direction: Direction, targets: Value, wanted: Any) -> Sequence[Edit] | None:
         """Writes that share out the difference to a wanted sum among the numbers."""
         view = direction.relation.view
         total = inverse(view, wanted)
@@ -179,12 +179,12 @@ class Constructor:
             return None
         return None if numbers is None else self._listed(view.element, targets, numbers)
 
-    def _listed(self, element: View | None, targets: Value, wanted: Any) -> Sequence[Write] | None:
+    def _listed(self, element: View | None, targets: Value, wanted: Any) -> Sequence[Edit] | None:
         """Writes that give each of several nodes the value at its place in a list."""
         if not isinstance(wanted, list | tuple) or not isinstance(targets, list) or len(wanted) != len(targets):
             return None
         assert element is not None, "a list is a list of something"
-        writes: list[Write] = []
+        writes: list[Edit] = []
         for target, value in zip(targets, wanted, strict=True):
             node = None
             if self._can_write(target):
@@ -194,7 +194,7 @@ class Constructor:
             writes.append((target, node))
         return writes
 
-    def _varied(self, direction: Direction, targets: Value, wanted: Any, root: Tree) -> Sequence[Write] | None:
+    def _varied(self, direction: Direction, targets: Value, wanted: Any, root: Tree) -> Sequence[Edit] | None:
         """Writes that exchange some of several nodes, so that as many are different as wanted."""
         amount = inverse(direction.relation.view, wanted)
         if amount is None or not isinstance(targets, list) or not 0 < amount <= len(targets):
@@ -210,9 +210,9 @@ class Constructor:
     def _can_write(self, tree: Tree) -> bool:
         return self.placing.can_write(tree, self.is_frozen)
 
-    def _made_alike(self, groups: Sequence[list[Tree]], amount: int) -> Sequence[Write] | None:
+    def _made_alike(self, groups: Sequence[list[Tree]], amount: int) -> Sequence[Edit] | None:
         """Writes that make all nodes like those of the first groups."""
-        writes: list[Write] = []
+        writes: list[Edit] = []
         for tree in [tree for group in groups[amount:] for tree in group]:
             (model, *_) = groups[self.chance.below(amount)]
             if not self._can_write(tree) or tree.symbol != model.symbol:
@@ -220,10 +220,10 @@ class Constructor:
             writes.append((tree, node_of(model)))
         return writes
 
-    def _made_different(self, groups: Mapping[Any, list[Tree]], amount: int, root: Tree) -> Sequence[Write] | None:
+    def _made_different(self, groups: Mapping[Any, list[Tree]], amount: int, root: Tree) -> Sequence[Edit] | None:
         """Writes that replace nodes that repeat others, until there are enough different ones."""
         seen, elsewhere = set(groups), root.size()
-        writes: list[Write] = []
+        writes: list[Edit] = []
         for tree in filter(self._can_write, [tree for group in groups.values() for tree in group[1:]]):
             if len(seen) == amount:
                 break
@@ -237,7 +237,7 @@ class Constructor:
 
     def _counted(
         self, direction: Direction, wanted: Any, clause: Clause, bound: Bindings, root: Tree
-    ) -> Sequence[Write] | None:
+    ) -> Sequence[Edit] | None:
         """The write that regenerates the node around the counted ones, with as many of them as wanted."""
         path = clause.path_of(direction.relation.view.name)
         amount = inverse(direction.relation.view, wanted)

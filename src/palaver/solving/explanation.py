@@ -42,7 +42,7 @@ class Explainer:
         proof = contradiction(self.factory, self.constraints)
         if proof is not None:
             return f"{found}: {_proved(proof)}"
-        within = f"{found} within {self.limits.budget} steps (--budget {self.limits.budget})"
+        within = f"{found} within {self.limits.budget} steps (--budget)"
         if fuzz.always_crashes and solver.failure is not None:
             last = solver.failure.diagnose()
             return f"{found}: the spec's Python code raised an error each time; the last one was:\n{last}"

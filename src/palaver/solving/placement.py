@@ -138,7 +138,7 @@ def _symbols_above(tree: Tree) -> tuple[str, ...]:
 # --- several nodes at once --------------------------------------------------------------------------------------------
 
 # A place in a tree, and the node to put there.
-Write: TypeAlias = tuple[Tree, Node]
+Edit: TypeAlias = tuple[Tree, Node]
 
 
 class Edits:
@@ -160,7 +160,7 @@ class Edits:
     def __bool__(self) -> bool:
         return bool(self._new)
 
-    def add_all(self, writes: Sequence[Write]) -> Tree:
+    def add_all(self, writes: Sequence[Edit]) -> Tree:
         """Add writes, and return the tree, which stays as it is. Places are neither sources nor inside of sources."""
         below, built = self._below, self._built
         for place, node in writes:

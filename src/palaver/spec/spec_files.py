@@ -24,7 +24,7 @@ from palaver.spec.spec_parser import parse_spec as parse_spec
 
 _UTF8_MARK = b"\xef\xbb\xbf"
 _CONTROL = re.compile(rb"[\x01-\x08\x0b\x0e-\x1a\x1c-\x1f\x7f]")
-_NO_SPEC = "a spec must be a text file"
+_NO_SPEC = "check that this is the right file"
 _EMPTY: Mapping[str, str] = MappingProxyType({})
 
 

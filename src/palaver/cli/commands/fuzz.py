@@ -23,8 +23,8 @@ from palaver.cli.options import (
     spec_options,
 )
 from palaver.cli.output import Folder, Nowhere, OneFile, Sink, Stdout, formatter
-from palaver.cli.program import Program, start_with
-from palaver.cli.progress import Progress
+from palaver.cli.program import OutputProgram, start_with
+from palaver.cli.progress import ProgressBar
 from palaver.cli.timeout import until
 from palaver.compiled import Spec
 from palaver.compiled.data import as_bytes
@@ -52,7 +52,7 @@ def _no_nan(_context: click.Context, _parameter: click.Parameter, seconds: float
     help="Stop after N inputs.",
     metavar="N",
 )
-@click.option("--infinite", is_flag=True, help="Do not stop before there are no more.")
+@click.option("--infinite", is_flag=True, help="Go on without a limit, until Ctrl-C.")
 @click.option(
     "--seed",
     "--random-seed",
@@ -117,7 +117,7 @@ def command(**options: Any) -> int:
     )
     if options["verbose"]:
         _show_plan(trees.solver.plan)
-    with limits_told(), _sink(options) as sink, Progress(wanted, options["progress_bar"]) as progress:
+    with limits_told(), _sink(options) as sink, ProgressBar(wanted, options["progress_bar"]) as progress:
         try:
             for tree in until(trees, options["stop_after_seconds"]):
                 _validate(spec, tree, options["validate"])
@@ -203,13 +203,13 @@ def _files_below(place: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def _out_of_time(made: int, wanted: int | None) -> str | None:
-    """What to say if only the clock can have ended the search, and too soon."""
+    """Return the remark for a search that only the clock can have ended, too soon."""
     if wanted is None:
         return None if made else "no input found in time (--stop-after-seconds)"
     return None if made >= wanted else f"found only {made} of {wanted} inputs in time (--stop-after-seconds)"
 
 
-def _conclude(shortfall: str | None, program: Program | None, refused_seeds: int) -> int:
+def _conclude(shortfall: str | None, program: OutputProgram | None, refused_seeds: int) -> int:
     if shortfall is not None:
         click.echo(f"palaver: {shortfall}", err=True)
     crashed = program is not None and program.report()

@@ -34,7 +34,7 @@ _FORMS = {"mermaid": as_mermaid, "dot": as_dot, "svg": as_svg}
     show_default=True,
     help="Format of the drawing.",
 )
-@click.option("--coverage-file", metavar="FILE", help="Colour what was covered, by a coverage file of palaver talk.")
+@click.option("--coverage-file", metavar="FILE", help="Colour what is covered in FILE, which palaver talk wrote.")
 @click.option("--all-messages", is_flag=True, help="Show the states between the messages of an exchange, too.")
 @click.option("-o", "--output", metavar="FILE", help="Write to FILE instead of standard output.")
 @grammar_options
@@ -49,7 +49,7 @@ def command(
     """Read the SPEC files as one spec, and draw the states of its dialogue, and the messages between them.
 
     A state is named after the rule that is open there. With --coverage-file, green is covered, red is not, and yellow
-    is an exchange of which only the beginning is.
+    is covered in part.
     """
     spec = load(*spec_files(specs), **grammar_arguments(options))
     if not spec.analysis.messages:

@@ -8,10 +8,10 @@ from typing import Any
 
 import click
 
-from palaver.cli.explain import explain
 from palaver.cli.main import FINDINGS, WRONG_USE
 from palaver.cli.options import is_binary, limits_told, load_spec, spec_options
 from palaver.cli.output import Nowhere, OneFile, Sink, Stdout, formatter
+from palaver.cli.rejection import explain
 from palaver.compiled import Reading, Spec
 from palaver.compiled.data import as_bytes
 from palaver.trees.tree import Tree

@@ -54,7 +54,7 @@ class _Talk(GroupedCommand):
     examples: ClassVar = (
         ("test the mail server at port 2525 until nothing more can be covered", "palaver talk smtp --client 2525"),
         (
-            "start the server, and hold 20 sessions that can be repeated",
+            "start the server, and run 20 sessions that can be repeated",
             "palaver talk my.fan --target 'myserver --port {port}' -n 20 --seed 1",
         ),
         ("test a client: play the server that it connects to", "palaver talk smtp --server 2525 -v"),
@@ -168,17 +168,17 @@ class _Talk(GroupedCommand):
 )
 @click.argument("program", nargs=-1, metavar="[COMMAND ARGS…]")
 def command(**options: Any) -> int:
-    """Test a server, a client or a program: hold sessions with it as SPEC says.
+    """Test a server, a client or a program: run sessions with it that follow SPEC.
 
     With --client palaver connects and plays the client, with --server it listens and plays the server; a COMMAND is
-    talked to through its standard input and output. SPEC is a file, or the name of a bundled spec (palaver specs).
+    started, and tested through its standard input and output. SPEC is a file, or the name of a bundled spec (see
+    palaver specs).
 
     Findings and a summary go to standard output. The exit code is 0 if every session passed, 1 if there are findings,
     and 2 if the command line or the spec is wrong.
     """
     # Only here: who asks for help does not wait for the rest.
-    from palaver.campaign.talk import SetupError, talk
-    from palaver.campaign.target import TargetError
+    from palaver.campaign.talk import SetupError, TargetError, talk
     from palaver.reporting.console import ConsoleReport
     from palaver.session.findings import Verdict
 

@@ -1,11 +1,10 @@
-"""The program under test, started and watched by us while we talk to it.
+"""The system under test: a program that is started and watched while sessions are held with it.
 
 How it works
 ============
 
-A `Target` stands between sessions and the loop that carries out what they want. The program is one more link of that
-loop, so whoever waits for the peer is told of the program's end at once; what is told about it stays here, and
-sessions never hear of it.
+A `SystemUnderTest` stands between sessions and their event loop. The program is one more link of that loop, so whoever
+waits for the peer is told of its exit at once; inputs about the program stay here, and sessions never see them.
 
 A *server* is started before the first session, and again whenever it has ended; before each session it is seen to that
 it listens. A *client* is started in each session, as soon as we listen, and ended with it. The loop ends whatever is
@@ -21,6 +20,13 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from palaver.addresses import Address
+from palaver.campaign.campaign_limits import (
+    EXIT_WAIT,
+    LISTEN_CHECK_EVERY,
+    MAX_OUTPUT_BYTES,
+    MAX_OUTPUT_LINES_SHOWN,
+    RESTART_PAUSE,
+)
 from palaver.campaign.events import TargetEnded, TargetOutput, TargetStarted
 from palaver.errors import PalaverError
 from palaver.session.events import Action, Close, Closed, Failed, Input, Open, Opened, Received, TimePassed
@@ -29,20 +35,9 @@ from palaver.transport.driver import EventLoop
 from palaver.transport.registry import is_listening
 
 # No party has such a name.
-LINK = "(target)"
+TARGET_LINK = "(target)"
 
 PORT = "{port}"
-
-# What is kept of what the program writes: the end, where a crash is reported.
-_OUTPUT_KEPT = 8192
-_LINES_SHOWN = 12
-
-# The system does not say when somebody begins to listen, so we look this often, only while the program starts.
-_LOOK_EVERY = 0.02
-# A server that could not be started again gets this much time before we try once more: its port may be in use still.
-_PAUSE = 0.2
-# A peer that is gone without a word may have crashed; the system tells so a moment later. In seconds.
-END_PATIENCE = 0.5
 
 
 class TargetError(PalaverError):
@@ -50,8 +45,8 @@ class TargetError(PalaverError):
 
 
 @dataclass(frozen=True, slots=True)
-class Death:
-    """How the program has ended, when nobody had asked it to."""
+class TargetExit:
+    """The exit of the program, when nobody had asked for it."""
 
     at: float
     exit_code: int  # negative: by that signal
@@ -65,16 +60,16 @@ class Death:
         return f"exited with code {self.exit_code}"
 
     @property
-    def last_lines(self) -> str:
+    def last_output(self) -> str:
         """The end of what it wrote, as text."""
         lines = self.output.decode("utf-8", "replace").splitlines()
-        return "\n".join(lines[-_LINES_SHOWN:])
+        return "\n".join(lines[-MAX_OUTPUT_LINES_SHOWN:])
 
     def finding(self, party: str, messages: Sequence[SessionMessage]) -> Finding:
         """The crash, after what was said before."""
         message = f"the system under test {self.how}"
-        if self.last_lines:
-            message += "; its last output:\n" + "\n".join(f"  | {line}" for line in self.last_lines.splitlines())
+        if self.last_output:
+            message += "; its last output:\n" + "\n".join(f"  | {line}" for line in self.last_output.splitlines())
         return Finding(FindingKind.CRASH, self.at, message, party=party, messages=tuple(messages))
 
 
@@ -92,7 +87,7 @@ def command_of(text: str, port: int) -> tuple[str, ...]:
     return tuple(word.replace(PORT, str(port)) for word in words)
 
 
-class Target:
+class SystemUnderTest:
     """Carries out what sessions want, as `event_loop` does, and keeps a program running beside.
 
     `role` is the program's own: a server is expected to listen at the address within `patience` seconds, if its scheme
@@ -108,7 +103,7 @@ class Target:
         *,
         role: Literal["server", "client"],
         patience: float = 10.0,
-        end_patience: float = END_PATIENCE,
+        end_patience: float = EXIT_WAIT,
     ) -> None:
         self._event_loop = carrier
         self._program = Address("target", command=tuple(command))
@@ -125,8 +120,8 @@ class Target:
         self._awaited: str | None = None  # the link by which a client is to come, until something comes
         self._come_by = 0.0
         self._output = bytearray()
-        self._death: Death | None = None  # since it was last started
-        self._deaths: list[Death] = []
+        self._death: TargetExit | None = None  # since it was last started
+        self._deaths: list[TargetExit] = []
         self._unheard: list[Input] = []  # by the session, while we waited for the program
         self._events: list[TargetStarted | TargetOutput | TargetEnded] = []
 
@@ -150,8 +145,8 @@ class Target:
             self._start_server()
         self._unheard.clear()  # nobody is left who would want to hear it
 
-    def after_session(self, *, was_cut: bool = False) -> list[Death]:
-        """How the program has ended since this was last asked, if it has, and was not told to. Mostly [].
+    def after_session(self, *, was_cut: bool = False) -> list[TargetExit]:
+        """Return the exits of the program since the last call, unless it was told to exit; mostly [].
 
         `was_cut`: the peer was gone when it should not have been, so it is worth waiting for the end of the program. A
         client is always waited for, as it has nothing more to do, and ended if it does not end.
@@ -167,15 +162,15 @@ class Target:
         deaths, self._deaths = self._deaths, []
         return deaths
 
-    def is_crash(self, death: Death) -> bool:
-        """Whether the program has failed by that. A client that was told no may say so by its exit code."""
+    def is_crash(self, death: TargetExit) -> bool:
+        """True if the exit is a failure. A client that was refused may say so by its exit code."""
         return death.exit_code < 0 or (self._role == "server" and death.exit_code != 0)
 
     def stop(self) -> None:
         """End the program, unless it has ended."""
         if self._is_running:
             self._is_running = self._is_up = False
-            self._event_loop.carry_out([Close(LINK)])
+            self._event_loop.carry_out([Close(TARGET_LINK)])
 
     # --- What sessions want -------------------------------------------------------------------------------------------
 
@@ -193,11 +188,11 @@ class Target:
             self._start(is_up=True)
 
     def poll(self) -> list[Input]:
-        """What has happened to sessions; [] if nothing has. Does not wait."""
+        """Return the inputs of sessions without waiting; [] if there are none."""
         return self._taken() + self._others(self._event_loop.poll())
 
     def wait(self, until: float | None) -> list[Input]:
-        """What has happened to sessions, as soon as something has; one `TimePassed` if nothing has until then."""
+        """Return the inputs of sessions as soon as there are any; one `TimePassed` if there are none until then."""
         heard = self._taken()
         while not heard:
             if self._awaited is not None and (not self._is_running or self.clock.now() >= self._come_by):
@@ -232,7 +227,7 @@ class Target:
         while self._listens() is True:
             if is_first or self.clock.now() >= give_up_at:
                 raise TargetError(f"{self._place} is already in use, so {self._name} cannot listen there")
-            self._wait(self.clock.now() + _LOOK_EVERY)
+            self._wait(self.clock.now() + LISTEN_CHECK_EVERY)
         while True:
             self._start(is_up=False)
             self._is_up = self._comes_up(give_up_at)
@@ -241,16 +236,16 @@ class Target:
             if is_first or self._is_running or self.clock.now() >= give_up_at:
                 self.stop()
                 raise TargetError(self._what_went_wrong())
-            until = self.clock.now() + _PAUSE
+            until = self.clock.now() + RESTART_PAUSE
             while self.clock.now() < until:
                 self._wait(until)
 
     def _comes_up(self, give_up_at: float) -> bool:
-        """Whether it listens before it has ended, or the time is over."""
+        """True once it listens; False if it has exited or the time is over."""
         while self._is_running and self._listens() is False:
             if self.clock.now() >= give_up_at:
                 return False
-            self._wait(min(give_up_at, self.clock.now() + _LOOK_EVERY))
+            self._wait(min(give_up_at, self.clock.now() + LISTEN_CHECK_EVERY))
         return self._is_running
 
     def _listens(self) -> bool | None:
@@ -267,7 +262,7 @@ class Target:
             what = f"{self._name} {death.how} before it listened at {self._place}"
             if death.exit_code == 0:
                 what += "; if it runs on in the background, start it in the foreground, so that palaver can watch it"
-        lines = wrote.decode("utf-8", "replace").splitlines()[-_LINES_SHOWN:]
+        lines = wrote.decode("utf-8", "replace").splitlines()[-MAX_OUTPUT_LINES_SHOWN:]
         return "\n".join([what, *(f"  | {line}" for line in lines)])
 
     def _start(self, *, is_up: bool) -> None:
@@ -276,7 +271,7 @@ class Target:
         self._death = None
         self._is_running, self._is_up = True, is_up
         self._events.append(TargetStarted(self.clock.now(), 0, self._program.command))
-        self._event_loop.carry_out([Open(LINK, self._program, "connect")])
+        self._event_loop.carry_out([Open(TARGET_LINK, self._program, "connect")])
         self._look()
 
     def _look(self) -> None:
@@ -287,21 +282,21 @@ class Target:
         self._unheard += [happened for happened in heard if not isinstance(happened, TimePassed)]
 
     def _others(self, inputs: Iterable[Input]) -> list[Input]:
-        """What is not about the program."""
+        """Return the inputs that are not about the program."""
         others: list[Input] = []
         for happened in inputs:
-            if isinstance(happened, Opened | Received) and happened.link != LINK:
+            if isinstance(happened, Opened | Received) and happened.link != TARGET_LINK:
                 self._awaited = None
-            if isinstance(happened, TimePassed) or happened.link != LINK:
+            if isinstance(happened, TimePassed) or happened.link != TARGET_LINK:
                 others.append(happened)
             elif isinstance(happened, Received):
                 self._output += happened.data
                 self._events.append(TargetOutput(happened.at, 0, happened.data))
-                del self._output[:-_OUTPUT_KEPT]
+                del self._output[:-MAX_OUTPUT_BYTES]
             elif isinstance(happened, Closed):
                 assert happened.exit_code is not None, "a target is closed by its end only"
                 self._events.append(TargetEnded(happened.at, 0, happened.exit_code))
-                self._death = Death(happened.at, happened.exit_code, bytes(self._output))
+                self._death = TargetExit(happened.at, happened.exit_code, bytes(self._output))
                 if self._is_up:
                     self._deaths.append(self._death)
                 self._is_running = self._is_up = False

@@ -1,4 +1,4 @@
-"""Why an input was rejected, shown at the place where it goes wrong."""
+"""The explanation of a rejected input, shown at the place where it goes wrong."""
 
 from __future__ import annotations
 

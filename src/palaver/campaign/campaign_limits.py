@@ -1,0 +1,20 @@
+"""The limits of a campaign, and of the system under test. Times are in seconds."""
+
+# Sessions in a row without a single message: there is no peer, and the campaign stops.
+MAX_SILENT_SESSIONS = 3
+# Messages in a row that cover nothing new: the campaign is on a plateau, whatever the plans say.
+MAX_MESSAGES_WITHOUT_GAIN = 2_000
+# With --until coverage: how often what was given up is tried again, each time with twice the attempts.
+MAX_RETRIES = 3
+# While nothing happens there is an event this often.
+WAITING_EVENT_EVERY = 0.25
+
+# The output of the system under test that is kept: its end, where a crash is reported.
+MAX_OUTPUT_BYTES = 8192
+MAX_OUTPUT_LINES_SHOWN = 12
+# The operating system does not say when a program begins to listen, so we look this often, only while it starts.
+LISTEN_CHECK_EVERY = 0.02
+# The time before a server that could not be started again is tried once more: its port may still be in use.
+RESTART_PAUSE = 0.2
+# A peer that closed without a word may have crashed; the operating system tells so a moment later.
+EXIT_WAIT = 0.5
