@@ -184,7 +184,7 @@ def test_each_kind_of_finding_is_shown_here() -> None:
 def test_a_finding_of_an_oracle_is_shown_alike(title: str, severity: Severity) -> None:
     (finding,) = silent().session.findings
     text = "Server took 1.500 s to send <answer>, more than 1 s"
-    finding = Finding(FindingKind.ORACLE, 1.5, text, "Server", conversation=finding.conversation, severity=severity)
+    finding = Finding(FindingKind.ORACLE, 1.5, text, "Server", messages=finding.messages, severity=severity)
     golden.check_case(FINDINGS, title, replace(finding, number=2, session=7).show())
 
 
