@@ -45,15 +45,13 @@ _REDRAW = 0.15
 _DIGITS = re.compile(r"[0-9]+")
 
 
+@dataclass(slots=True)
 class StepBudget:
     """The steps of a search, counted in trees that were measured; their limit, and the latest condition that failed."""
 
-    __slots__ = ("failure", "limit", "spent")
-
-    def __init__(self, limit: int) -> None:
-        self.limit = limit
-        self.spent = 0
-        self.failure: Failure | None = None
+    limit: int
+    spent: int = 0
+    failure: Failure | None = None
 
     @property
     def is_spent(self) -> bool:
