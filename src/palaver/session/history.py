@@ -259,7 +259,7 @@ class SessionHistory:
         Otherwise the constraint that it violates for good; None if there is none.
         """
         try:
-            node = self._context.first = self._context.make(move.symbol)
+            node = self._context.first = self._context.make(move.symbol, self._context.history)
         except Discarded:
             return None
         extension = self._checked(move, node)
@@ -313,11 +313,11 @@ class _NextMessage:
         self.hook: TreePath = ()
         self.history: tuple[Node, ...] = ()
         self.sees_all = False
-        self.make: Callable[[str], Node]
+        self.make: Callable[[str, tuple[Node, ...]], Node]
 
     def completed(self) -> Tree:
         """The tree with a fresh message."""
-        node, self.first = self.first or self.make(self.move.symbol), None
+        node, self.first = self.first or self.make(self.move.symbol, self.history), None
         hypothesis = self._history.forecast.after(self.move, node).hypotheses[0]
         if self.sees_all:
             tree, self.hook = hypothesis.tree(), hypothesis.latest

@@ -13,10 +13,9 @@ from palaver.generation.makers import Discarded
 from palaver.random_source import RandomSource
 from palaver.solving.assignment import Assigner
 from palaver.solving.domains import Domain
-from palaver.solving.memetic_search import MemeticSearch
+from palaver.solving.memetic_search import MemeticSearch, StepBudget
 from palaver.solving.placement import node_of
 from palaver.solving.solving_limits import MAX_FIELD_CLIMBS, MAX_FIELD_CRASHES, MAX_FIELD_DRAWS, MAX_FIELD_SPELLINGS
-from palaver.solving.step_budget import StepBudget
 from palaver.spec.python_code import SPEC_CODE_RAISES
 from palaver.trees.node import Node
 from palaver.trees.tree import Tree

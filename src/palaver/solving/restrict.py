@@ -21,12 +21,15 @@ from palaver.regular.words import (
 from palaver.solving.domains import Domain
 from palaver.solving.invertible_views import View, ViewKind
 from palaver.solving.solving_limits import MAX_LISTED_VALUES, MAX_MODULUS
-from palaver.solving.view_arithmetic import HOLDS, bounds, inverse, is_number
 from palaver.solving.view_values import (
+    HOLDS,
     are_known_numbers,
     base_of,
+    bounds,
+    inverse,
     is_bytewise,
     is_largest_first,
+    is_number,
     per_byte,
     size_of,
     spellings,
