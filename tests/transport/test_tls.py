@@ -113,7 +113,10 @@ def test_a_handshake_times_out(listening: socket.socket) -> None:
             while loop.poll() == [] and not silent.recv(1, socket.MSG_PEEK):
                 pass
             clock.advance(5.0)
-            assert Recorder(loop).wait_for(Failed, "client").reason == "the TLS handshake did not complete in time (--timeout)"
+            assert (
+                Recorder(loop).wait_for(Failed, "client").reason
+                == "the TLS handshake did not complete in time (--timeout)"
+            )
 
 
 def test_a_session_can_switch_to_tls(pair: Recorder) -> None:

@@ -133,10 +133,7 @@ class SystemUnderTest:
     # --- Around sessions ----------------------------------------------------------------------------------------------
 
     def before_session(self) -> None:
-        """See to it that a server runs and listens.
-
-        :raises TargetError: it does not
-        """
+        """See to it that a server runs and listens. :raises TargetError: it does not"""
         if self._role == "client":
             self._is_due = True
             return

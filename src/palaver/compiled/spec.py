@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, cast
 
+import palaver.spec.ast as syntax
 from palaver.compiled.compiled_limits import MAX_CACHED_VALUES
 from palaver.compiled.data import as_bytes, as_data
 from palaver.compiled.reading import Reading
@@ -35,7 +36,6 @@ from palaver.solving.solving_limits import (
     EvolutionRates,
     SolvingLimits,
 )
-from palaver.spec import ast as syntax
 from palaver.spec.ast import Bit, Expr, Expression, Ref, Rule
 from palaver.spec.python_code import (
     SPEC_CODE_RAISES,

@@ -325,10 +325,7 @@ class _LeafDistance:
         return total
 
     def _first(self, root: Tree, bound: Bindings, blamed: list[Tree]) -> float:
-        """The distance from failing for some combination.
-
-        :raises _Raised: it fails because something raised
-        """
+        """The distance from failing for some combination. :raises _Raised: it fails because something raised"""
         found = self._found(root, bound, blamed)
         nearest, seen = _NOTHING_TO_CHOOSE, len(blamed)
         for values, distance in self._measured(found, bound):

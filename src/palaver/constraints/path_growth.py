@@ -77,10 +77,7 @@ class Selection(NamedTuple):
     error: BaseException | None = None
 
     def selected(self, start: int = 0) -> list[Tree]:
-        """The nodes from a position on.
-
-        :raises BaseException: what the path raised
-        """
+        """The nodes from a position on. :raises BaseException: what the path raised"""
         if self.error is not None:
             raise self.error.with_traceback(None)  # or else it grows each time
         return self.trees.since(start)

@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import assert_never
 
+import palaver.spec.ast as ast
 from palaver.generation import makers as plain
 from palaver.generation import mutations
 from palaver.generation.depth import shallow
@@ -34,7 +35,6 @@ from palaver.grammar.analysis import (
 from palaver.grammar.ir import Grammar, tracked_selectors
 from palaver.regular.regex import compile_pattern
 from palaver.regular.words import compile_draw, drawn_from
-from palaver.spec import ast
 from palaver.spec.ast import Bit, Bound, Choice, Expr, Literal, Pattern, Permutation, Ref, Repeat, Sequence
 from palaver.spec.traversal import last_symbol, refs
 from palaver.trees.node import Leaf, Node, NonTerminal, Part, new

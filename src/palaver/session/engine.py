@@ -91,10 +91,7 @@ class Session:
         return verdict_of(self.findings)
 
     def _take(self, step: LifecycleInput) -> None:
-        """Go to the next state.
-
-        :raises LifecycleError: the step is not allowed in this state
-        """
+        """Go to the next state. :raises LifecycleError: the step is not allowed in this state"""
         state = TRANSITIONS[self._state].get(step)
         if state is None:
             raise LifecycleError(self._state, step)
@@ -341,10 +338,7 @@ class Session:
         return partial(self._find, FindingDraft(FindingKind.UNSOLVED, self._history.reason))
 
     def commit(self, at: float) -> list[Action]:
-        """Send the message that was made.
-
-        :raises LifecycleError: there is none
-        """
+        """Send the message that was made. :raises LifecycleError: there is none"""
         self._clock.advance(at)
         self._activate()
         self._take(OwnStep.COMMIT)
@@ -356,10 +350,7 @@ class Session:
         return self._connections.take_actions()
 
     def discard(self) -> None:
-        """Drop the message that was made, because the peer was faster.
-
-        :raises LifecycleError: there is none
-        """
+        """Drop the message that was made, because the peer was faster. :raises LifecycleError: there is none"""
         self._take(OwnStep.DISCARD)
         self._pending = None
 

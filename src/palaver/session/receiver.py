@@ -57,10 +57,7 @@ class Receiver:
     # --- Senders ------------------------------------------------------------------------------------------------------
 
     def sender_to(self, party: Party) -> str:
-        """The party that sends to a party.
-
-        :raises PalaverError: it is ambiguous
-        """
+        """The party that sends to a party. :raises PalaverError: it is ambiguous"""
         sender = self.only_sender_to(party)
         if sender is None:
             known = ", ".join(self._roles.senders_to(party)) or "none"

@@ -154,10 +154,7 @@ class Roles:
         return name in self._played or name in self._instances
 
     def party(self, name: str) -> Party:
-        """The object that plays a party.
-
-        :raises KeyError: there is none
-        """
+        """The object that plays a party. :raises KeyError: there is none"""
         return self._played.get(name) or self._instances[name]
 
     def has_connection(self, party: Party) -> bool:
@@ -183,10 +180,7 @@ class Roles:
 
     @property
     def program(self) -> tuple[str, ...]:
-        """The command behind `In` and `Out`.
-
-        :raises PalaverError: there is none
-        """
+        """The command behind `In` and `Out`. :raises PalaverError: there is none"""
         chosen = self._assignment.program or self._spec.namespace.program
         if not chosen:
             raise PalaverError("the spec talks to a program through In and Out, but no COMMAND was given")
@@ -265,10 +259,7 @@ class Connections:
         self._actions.append(Secure(link, role, tls))
 
     def send(self, link: str, data: bytes) -> None:
-        """Send data.
-
-        :raises PalaverError: there is no such connection
-        """
+        """Send data. :raises PalaverError: there is no such connection"""
         if link not in self._states:
             raise PalaverError(f"{link} cannot send without a connection: start() was not called, or stop() was")
         self._actions.append(Send(link, data))

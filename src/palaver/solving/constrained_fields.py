@@ -59,10 +59,7 @@ class ConstrainedField:
     _record: _Record = field(default_factory=_Record, repr=False)
 
     def make(self, plain: Callable[[], Node]) -> Node:
-        """A node; `plain` makes one without regard to constraints.
-
-        :raises Discarded: there seems to be none
-        """
+        """A node; `plain` makes one without regard to constraints. :raises Discarded: there seems to be none"""
         if self.search is None:
             return self._drawn(plain)
         # Conditions run the spec's own code, inside of makers that call each other as deep as the tree is.
