@@ -93,8 +93,6 @@ class Spec:
         """True if this spec describes bytes rather than text."""
         return self.analysis.is_binary
 
-    # --- making ------------------------------------------------------------------------------------------------------
-
     def fuzz(
         self,
         n: int | None = None,
@@ -198,8 +196,6 @@ class Spec:
     @cached_property
     def _goals(self) -> tuple[Callable[[Tree], float], ...]:
         return tuple(compile_objective(goal, self.analysis, self.namespace.names) for goal in self.grammar.objectives)
-
-    # --- reading -----------------------------------------------------------------------------------------------------
 
     def parse(self, data: str | bytes | int | Tree, *, reference: bool = False) -> Tree:
         """The first derivation of `data` that satisfies every constraint.
@@ -310,8 +306,6 @@ class Spec:
         if expression not in self._bound_functions:
             self._bound_functions[expression] = compile_expression(expression, self.namespace.names)
         return self._bound_functions[expression]
-
-    # --- other views -------------------------------------------------------------------------------------------------
 
     def for_parties(self, parties: Sequence[str]) -> Spec:
         """The same spec with only the messages that these parties send."""

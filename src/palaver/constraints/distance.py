@@ -171,9 +171,6 @@ def _with(variables: tuple[str, ...], variable: str) -> tuple[str, ...]:
     return variables if variable.startswith("<") else (*variables, variable)
 
 
-# --- several parts as one ---------------------------------------------------------------------------------------------
-
-
 def _combined(combine: Combination, parts: Sequence[FormulaDistance]) -> FormulaDistance:
     def evaluate(root: Tree, bound: Bindings, blamed: list[Tree]) -> float:
         return combine(((part, bound) for part in parts), root, bound, blamed)
@@ -238,9 +235,6 @@ def _total_of_failures(parts: BoundParts, root: Tree, bound: Bindings, blamed: l
     return total
 
 
-# --- negations --------------------------------------------------------------------------------------------------------
-
-
 def _settled(inner: FormulaDistance) -> FormulaDistance:
     """The distance as a number also where it raises: neither a condition that raises nor its negation is satisfied."""
 
@@ -264,9 +258,6 @@ def _negation_fails(failing: FormulaDistance, holding: FormulaDistance) -> Formu
         return 0.0 if holds else holding(root, bound, blamed)
 
     return evaluate
-
-
-# --- conditions -------------------------------------------------------------------------------------------------------
 
 
 class _LeafDistance:
@@ -408,9 +399,6 @@ def _some_combinations(options: Sequence[Sequence[Any]], count: int) -> Iterator
             values.append(choices[position])
         yield values
         at = (at + step) % count
-
-
-# --- nodes to blame ---------------------------------------------------------------------------------------------------
 
 
 def _nodes_of(tree: Tree) -> list[Tree]:

@@ -179,8 +179,6 @@ class WatchedPaths:
                 found.update(arguments, *map(self._analysis.below_including_sources, arguments))
         return frozenset(found)
 
-    # --- order --------------------------------------------------------------------------------------------------------
-
     def _comes_in_order(self, path: Selector) -> bool:
         """True if the path selects nodes in the order of the tree.
 

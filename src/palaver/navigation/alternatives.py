@@ -84,8 +84,6 @@ class RuleAutomaton:
         key = (type(part), part)
         return key if key in self._literals or len(self._patterns) > 1 else type(part)
 
-    # --- Running ------------------------------------------------------------------------------------------------------
-
     def _find(self, children: Sequence[Part], *, is_open: bool) -> tuple[str, ...]:
         threads = self._closed([(0, None)])
         for child in children:
@@ -137,8 +135,6 @@ class RuleAutomaton:
         if len(self._patterns) == 1 and (type(leaf), leaf) not in self._literals:
             return True
         return self._patterns[pattern].matches(leaf.decode("latin-1") if isinstance(leaf, bytes) else leaf)
-
-    # --- Compiling ----------------------------------------------------------------------------------------------------
 
     def _compile(self, expr: Expr) -> None:
         match expr:

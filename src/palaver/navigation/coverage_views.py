@@ -71,8 +71,6 @@ class CoverageViews:
     def _transitions(self) -> dict[tuple[int, MessageType, int], DialogueTransition]:
         return {(each.source.number, each.move, each.target.number): each for each in self.states.transitions}
 
-    # --- Noting -------------------------------------------------------------------------------------------------------
-
     def note_message(self, move: MessageType, node: Node) -> None:
         """Note a message and its alternatives, without the transition."""
         self.message_counts[move] += 1
@@ -134,8 +132,6 @@ class CoverageViews:
         held, failed = self.constraint_counts.get(text, (0, 0))
         self.constraint_counts[text] = (held + holds, failed + (not holds))
 
-    # --- Reporting ----------------------------------------------------------------------------------------------------
-
     def summary(self) -> list[tuple[str, int, int]]:
         """Each view: its name, the number of items reached, and the number of all items."""
         taken = set(self.alternatives.taken())
@@ -147,8 +143,6 @@ class CoverageViews:
             "constraints": [held + failed > 0 for held, failed in self.constraint_counts.values()],
         }
         return [(name, sum(reached), len(reached)) for name, reached in counted.items()]
-
-    # --- Merging and storing ------------------------------------------------------------------------------------------
 
     def as_data(self) -> dict[str, Any]:
         """All views, as JSON can hold them. Messages that were never seen are included, to identify the spec."""
@@ -195,9 +189,6 @@ class CoverageViews:
             if text in self.constraint_counts:
                 known = self.constraint_counts[text]
                 self.constraint_counts[text] = (known[0] + held, known[1] + failed)
-
-
-# --- Alternatives -----------------------------------------------------------------------------------------------------
 
 
 class Alternatives:

@@ -186,8 +186,6 @@ class DialogueMap:
             edges = node.by_move[move] = tuple([edge for edge in self.edges(node) if edge.move == move])
         return edges
 
-    # --- Levels -------------------------------------------------------------------------------------------------------
-
     def _edges_from(self, node: MapNode, fields: LoopFields | None) -> Iterator[Edge]:
         for level, ended in self._levels(node, fields):
             after = _GrownLevels((_LevelState(level.state, level.chain),), ended.marks)
@@ -244,8 +242,6 @@ class DialogueMap:
         state = self.coverage.step(above, move.symbol)
         states = (*grown.marks, state)
         return Edge(source, move, grown.marks, above, state, node, move.sender in self.ours, states)
-
-    # --- Growth -------------------------------------------------------------------------------------------------------
 
     def _grown(self, start: _GrownLevels, growth: tuple[TreeAction, ...]) -> list[_GrownLevels]:
         """All results of growth; several only where a tree grows from the bottom."""

@@ -212,8 +212,6 @@ class _FutureClasses:
             self._tops.append(position)
         return number
 
-    # --- Normal forms -------------------------------------------------------------------------------------------------
-
     def _normal(self, position: DottedRule) -> DottedRule:
         """The position without silent items at its beginning, and without the rounds left of computed loops."""
         if isinstance(position.item, LeftCornerTerm):
@@ -247,8 +245,6 @@ class _FutureClasses:
 
     def _is_count(self, item: DialogueTerm) -> bool:
         return isinstance(item, LoopTerm) and item.body in self._counted
-
-    # --- Names --------------------------------------------------------------------------------------------------------
 
     def symbol(self, number: int) -> _StateLabel:
         """The rule of a state."""

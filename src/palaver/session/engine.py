@@ -97,8 +97,6 @@ class Session:
             raise LifecycleError(self._state, step)
         self._state = state
 
-    # --- Events -------------------------------------------------------------------------------------------------------
-
     def handle(self, event: Input) -> list[Action]:
         """Take in an event, and return the actions to be carried out. The first event begins the session.
 
@@ -218,8 +216,6 @@ class Session:
         except SPEC_CODE_RAISES as error:
             self._find(finding_drafts.raised(error, self._roles.told(what, error)))
 
-    # --- Reading ------------------------------------------------------------------------------------------------------
-
     def _go_on(self) -> None:
         """Read all messages that are certain, and decide whose turn it is, or if the session is over."""
         self._read_messages()
@@ -276,8 +272,6 @@ class Session:
         self.said.append(message)
         self._strategy.said(move, node, before, self._forecast, is_ours)
         self._received_in_a_row = 0 if is_ours else self._received_in_a_row + 1
-
-    # --- Sending ------------------------------------------------------------------------------------------------------
 
     @property
     def wants_to_send(self) -> bool:
@@ -360,8 +354,6 @@ class Session:
         self._add(move, _as_bytes(tree))
         self._guarded(f"{move.sender}.send", self._roles.party(move.sender).send, tree, move.recipient)
 
-    # --- The end ------------------------------------------------------------------------------------------------------
-
     def _find(self, draft: FindingDraft) -> None:
         self.findings.append(draft.finding(self._clock.now, self.said, self.spec.grammar.constraints))
         self._end(OwnStep.FIND)
@@ -398,8 +390,6 @@ class Session:
         for fault in self._roles.faults[told:]:
             self.findings.append(Finding(FindingKind.SPEC_CRASH, self._clock.now, fault, messages=tuple(self.said)))
         self._connections.close_all()
-
-    # --- The host of the parties --------------------------------------------------------------------------------------
 
     def start(self, party: Party) -> None:
         """Open the connection of a party."""

@@ -220,8 +220,6 @@ def _without_name(uri: str) -> str:
     return uri if name is None else uri.partition("=")[2]
 
 
-# --- Connections ------------------------------------------------------------------------------------------------------
-
 # "ended": the peer sends no more, and may still receive.
 ConnectionState: TypeAlias = Literal["opening", "open", "ended", "reset", "closed"]
 
@@ -242,8 +240,6 @@ class Connections:
         """The actions since the last call."""
         actions, self._actions = self._actions, []
         return actions
-
-    # --- Requests -----------------------------------------------------------------------------------------------------
 
     def open(self, link: str, place: tuple[Address, Role], tls: Mapping[str, str] | None = None) -> None:
         """Open a connection, unless it is up and leads to this place."""
@@ -277,8 +273,6 @@ class Connections:
         for link in list(self._states):
             self.close(link)
 
-    # --- Events -------------------------------------------------------------------------------------------------------
-
     def listening(self, link: str, port: int) -> None:
         """Note the port that was chosen for a connection that was to listen at any port."""
         address, role = self._places[link]
@@ -294,8 +288,6 @@ class Connections:
         # A peer that sends no more may still receive, and breaks no rule if it does not: we send what is left to send.
         is_in_order = event.cause is None and event.exit_code is None
         self._states[event.link] = "ended" if is_in_order else "reset" if event.cause == "reset" else "closed"
-
-    # --- States -------------------------------------------------------------------------------------------------------
 
     def is_open(self, link: str) -> bool:
         """Return True if both sides may send."""

@@ -105,8 +105,6 @@ class Clause:
             if (failure := self.evaluate(root, bound)) is not None:
                 yield bound, failure
 
-    # --- what names stand for -----------------------------------------------------------------------------------------
-
     def path_of(self, name: str) -> Selector:
         """The path of the nodes that a name in the condition refers to."""
         expression = self.expression

@@ -281,8 +281,6 @@ class Constructor:
                 todo += reversed(current.children)
         return found
 
-    # --- repair -------------------------------------------------------------------------------------------------------
-
     def can_repair(self, clause: Clause) -> bool:
         """True if there may be a part of a clause that can be made true by writing."""
         if clause not in self._repairable:

@@ -161,8 +161,6 @@ class MemeticSearch:
         except Discarded:
             return None
 
-    # --- evolution ----------------------------------------------------------------------------------------------------
-
     def remember(self, near: NearMiss) -> None:
         """Add the end of a climb to the population."""
         population = self.population
@@ -211,9 +209,6 @@ class MemeticSearch:
             return self.placing.put(one, place, node_of(donor))
         except Discarded:
             return None
-
-
-# --- mutation of one field --------------------------------------------------------------------------------------------
 
 
 def _mutated(tree: Tree, assigner: Assigner, chance: RandomSource) -> Node | None:

@@ -135,8 +135,6 @@ def _symbols_above(tree: Tree) -> tuple[str, ...]:
     return tuple(reversed(above))
 
 
-# --- several nodes at once --------------------------------------------------------------------------------------------
-
 # A place in a tree, and the node to put there.
 Edit: TypeAlias = tuple[Tree, Node]
 

@@ -67,9 +67,6 @@ def restricted(domain: Domain, view: View, operator: str, value: Any) -> Domain 
             assert_never(view.kind)
 
 
-# --- values -----------------------------------------------------------------------------------------------------------
-
-
 def _by_value(domain: Domain, view: View, operator: str, value: Any) -> Domain | None:
     word = word_of(domain.language, view, value)
     if word is None:
@@ -117,9 +114,6 @@ def _can_list(values: Sized) -> bool:
     if len(values) > MAX_LISTED_VALUES:
         MAX_LISTED_VALUES.reached()
     return len(values) <= MAX_LISTED_VALUES
-
-
-# --- numbers ----------------------------------------------------------------------------------------------------------
 
 
 def _by_number(domain: Domain, view: View, operator: str, value: Any) -> Domain | None:
@@ -184,9 +178,6 @@ def _sized(domain: Domain, view: View) -> Domain:
 def _is_one_byte(language: Language) -> bool:
     lengths = possible_lengths(language)
     return lengths.are_all and max(lengths.found, default=0) <= 1
-
-
-# --- lengths, characters and slices -----------------------------------------------------------------------------------
 
 
 def _by_length(domain: Domain, view: View, operator: str, value: Any) -> Domain | None:

@@ -213,8 +213,6 @@ class SolverFactory:
 
         return measured
 
-    # --- analyses shared by all solvers -------------------------------------------------------------------------------
-
     @cached_property
     def _languages(self) -> Languages:
         return Languages(self.analysis.grammar.rules, binary=self.analysis.is_binary)

@@ -21,8 +21,6 @@ HOLDS = {
     "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
 }  # fmt: skip
 
-# --- as text or bytes -------------------------------------------------------------------------------------------------
-
 
 def word_of(language: Language, view: View, value: Any) -> str | None:
     """A value as a word of this language; None if that is not certain."""
@@ -71,9 +69,6 @@ def lengths_in(domain: Domain, view: View) -> tuple[int, int | None] | None:
     scale = per_byte(domain.language)
     least, most = domain.lengths()
     return least // scale, None if most is None else most // scale
-
-
-# --- as numbers -------------------------------------------------------------------------------------------------------
 
 
 def base_of(language: Language, view: View) -> int | None:
@@ -141,9 +136,6 @@ def first_spelling(domain: Domain, view: View, base: int, value: int) -> str | N
         if length >= domain.least and (domain.most is None or length <= domain.most) and (not size or length == size):
             return word
     return None
-
-
-# --- arithmetic -------------------------------------------------------------------------------------------------------
 
 
 def is_number(value: Any) -> bool:
