@@ -142,7 +142,7 @@ def test_a_crash_is_found_with_how_it_came_and_what_was_written_last(
     finding = death.finding("Server", ())
     assert finding.kind is FindingKind.CRASH
     assert finding.party == "Server"
-    assert finding.message == f"the program under test {how}; its last output:\n  | ready\n  | {wrote}"
+    assert finding.message == f"the system under test {how}; its last output:\n  | ready\n  | {wrote}"
 
 
 def test_who_has_ended_is_started_again_and_only_then(loop: SelectorEventLoop) -> None:

@@ -142,10 +142,10 @@ def test_an_answer_that_never_comes_is_given_up_with_the_reason() -> None:
     assert run.progress.ended.startswith("plateau after ")
     reasons = list(map(str, run.guidance.reasons()))
     assert len(reasons) == 2
-    assert reasons[0].startswith(f"{total - reached - 5} paths need a <perhaps> answer after <q>; ")
-    assert reasons[0].endswith("; got <no>, <yes>")
-    assert reasons[1].startswith("5 paths need 'why not' in <reason> of the peer; ")
-    assert reasons[1].endswith("; got 'because'")
+    assert reasons[0].startswith(f"{total - reached - 5} paths; the peer never answered <q> with <perhaps> (")
+    assert reasons[0].endswith("; got <no>, <yes>)")
+    assert reasons[1].startswith("5 paths; the peer never sent 'why not' in <reason> (")
+    assert reasons[1].endswith("; got 'because')")
 
 
 def test_until_coverage_tries_again_what_was_given_up() -> None:
@@ -185,15 +185,15 @@ def test_a_peer_that_always_ends_the_session_is_given_up() -> None:
     assert run.progress.ended.startswith("plateau after ")
     assert run.progress.sessions < 100
     (reason,) = map(str, run.guidance.reasons())
-    assert "need an <order> answer after <offer>; " in reason
-    assert reason.endswith("; got the end")
+    assert "the peer never answered <offer> with <order> (" in reason
+    assert reason.endswith("; got end of session)")
 
 
 def test_constraints_that_forbid_a_value_end_the_search_for_it() -> None:
     run = campaign(LOGIN + 'where <name> != "eve"\n')
     reached, total = covered(run)
     assert reached < total
-    assert ["'eve' in <name> of ours" in str(reason) for reason in run.guidance.reasons()] == [True]
+    assert ["we never sent 'eve' in <name>" in str(reason) for reason in run.guidance.reasons()] == [True]
 
 
 # --- Goals ------------------------------------------------------------------------------------------------------------

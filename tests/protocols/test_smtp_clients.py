@@ -29,7 +29,7 @@ REPLIES = {
     "mail_refused",
     "rcpt_refused",
     "data_refused",
-    "letter_refused",
+    "message_refused",
     "taken",
 }
 

@@ -135,9 +135,9 @@ class DotsAreEnds(MailSession):
         self.dotted = 0
         return super().deliver() * letters
 
-    def hear_letter(self, line: str) -> str:
+    def take_mail_line(self, line: str) -> str:
         self.dotted += line.startswith("..")
-        return super().hear_letter(line)
+        return super().take_mail_line(line)
 
 
 class OneRecipient(MailSession):

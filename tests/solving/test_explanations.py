@@ -105,7 +105,7 @@ def test_equations_in_a_cycle_are_named() -> None:
     assert found.startswith("no input found within 500 steps (--budget); the closest attempt was '")
     assert found.count("does not hold (") == 1
     assert found.endswith(
-        "\nthese constraints were not satisfied together, but were without any one of them:\n"
+        "\nthese constraints conflict; without any one of them, the others were satisfied:\n"
         f"  {name}:5:7: int(<a>) == int(<b>) + 1\n  {name}:6:7: int(<b>) == int(<a>) + 1"
     )
 
@@ -126,7 +126,7 @@ def test_a_sum_too_large_for_its_field_is_explained() -> None:
 )
 def test_only_constraints_of_the_conflict_are_named(file: str, lines: list[str]) -> None:
     name = BENCHMARKS / "unsat" / f"{file}.fan"
-    *_, blamed = said_about(palaver.load(name)).split("but were without any one of them:\n")
+    *_, blamed = said_about(palaver.load(name)).split("without any one of them, the others were satisfied:\n")
     for line, start in zip(blamed.splitlines(), lines, strict=True):
         assert line.startswith(f"  {name}:{start}")
 

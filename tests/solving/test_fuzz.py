@@ -86,7 +86,7 @@ def test_an_equation_on_a_generated_symbol_finds_the_sources_that_give_it() -> N
 
 
 def test_a_generator_whose_result_never_fits_ends_within_the_budget() -> None:
-    with pytest.raises(palaver.Unsolvable, match="gave 'x', which its rule does not match"):
+    with pytest.raises(palaver.Unsolvable, match="returned 'x', which does not match its rule"):
         list(palaver.loads("<start> ::= r'[0-9]+' := 'x'\n").fuzz(1, seed=1, budget=50))
 
 

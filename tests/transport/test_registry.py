@@ -198,7 +198,7 @@ def test_listening_at_a_program_fails(scheme: str) -> None:
         loop.carry_out([Open("server", Address(scheme, command=("cat",)), "listen")])
         [failed] = loop.poll()
     assert isinstance(failed, Failed)
-    assert "nobody can listen there" in failed.reason
+    assert "cannot listen at" in failed.reason
 
 
 def test_ports_are_found_by_scheme() -> None:

@@ -100,7 +100,7 @@ def test_closing_during_the_handshake_is_a_tls_failure(loop: SelectorEventLoop) 
     recorder = connect(loop, Tls())
     recorder.wait_for(Opened, "server")
     loop.carry_out([Close("server")])
-    assert recorder.wait_for(Failed, "client").reason == "the peer hung up"
+    assert recorder.wait_for(Failed, "client").reason == "the peer closed the connection during the TLS handshake"
 
 
 def test_a_handshake_times_out(listening: socket.socket) -> None:
@@ -113,7 +113,10 @@ def test_a_handshake_times_out(listening: socket.socket) -> None:
             while loop.poll() == [] and not silent.recv(1, socket.MSG_PEEK):
                 pass
             clock.advance(5.0)
-            assert Recorder(loop).wait_for(Failed, "client").reason == "the peer does not answer"
+            assert (
+                Recorder(loop).wait_for(Failed, "client").reason
+                == "the TLS handshake did not complete in time (--timeout)"
+            )
 
 
 def test_a_session_can_switch_to_tls(pair: Recorder) -> None:
@@ -166,7 +169,7 @@ def test_a_missing_certificate_file_is_reported_after_the_clear_text(pair: Recor
 def test_without_openssl_no_certificate_can_be_made(loop: SelectorEventLoop, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     listen(loop, Tls())
-    assert "openssl is missing" in Recorder(loop).wait_for(Failed, "server").reason
+    assert "the program openssl" in Recorder(loop).wait_for(Failed, "server").reason
 
 
 def test_datagrams_are_not_encrypted(loop: SelectorEventLoop) -> None:

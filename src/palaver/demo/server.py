@@ -1,7 +1,7 @@
 """A small mail server, with or without defects, as a program: `python -m palaver.demo.server PORT [DEFECT…]`.
 
 `MailSession` is what the server does, and knows nothing of sockets; wrong servers are made by changing one of its
-methods. Letters go nowhere.
+methods. Mails go nowhere.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def reply(code: int, *lines: str) -> str:
 
 
 class MailSession:
-    """The server's side of one conversation: lines go in, replies come out."""
+    """The server's side of one session: lines go in, replies come out."""
 
     host = "mail.example"
 
@@ -39,7 +39,7 @@ class MailSession:
         self.user = ""
         self.sender = ""
         self.recipients: list[str] = []
-        self.letter: list[str] = []
+        self.mail_lines: list[str] = []
         self.understand: Callable[[str], str] = self.command  # what the next line is for
 
     def greet(self) -> str:
@@ -77,8 +77,6 @@ class MailSession:
             case "QUIT":
                 return self.quit()
         return reply(500, "there is no such command")
-
-    # --- Who are you? -------------------------------------------------------------------------------------------------
 
     def ehlo(self, client: str) -> str:
         self.has_said_hello = self.can_log_in = True
@@ -120,8 +118,6 @@ class MailSession:
     def cancel(self) -> str:
         return reply(501, "as you like")
 
-    # --- Letters ------------------------------------------------------------------------------------------------------
-
     def mail(self, address: str) -> str:
         if not self.has_said_hello:
             return reply(503, "say hello first")
@@ -143,17 +139,17 @@ class MailSession:
     def data(self) -> str:
         if not self.recipients:
             return reply(503, "to whom?")
-        self.understand = self.hear_letter
+        self.understand = self.take_mail_line
         return reply(354, "end with a dot on a line of its own")
 
-    def hear_letter(self, line: str) -> str:
-        if self.ends_letter(line):
+    def take_mail_line(self, line: str) -> str:
+        if self.ends_mail(line):
             return self.deliver()
-        self.letter.append(line.removeprefix("."))
-        self.understand = self.hear_letter
+        self.mail_lines.append(line.removeprefix("."))
+        self.understand = self.take_mail_line
         return ""
 
-    def ends_letter(self, line: str) -> bool:
+    def ends_mail(self, line: str) -> bool:
         return line == "."
 
     def deliver(self) -> str:
@@ -167,9 +163,7 @@ class MailSession:
     def forget_envelope(self) -> None:
         self.sender = ""
         self.recipients.clear()
-        self.letter.clear()
-
-    # --- This and that ------------------------------------------------------------------------------------------------
+        self.mail_lines.clear()
 
     def noop(self) -> str:
         return reply(250, "done nothing")
@@ -194,11 +188,8 @@ def decoded(line: str) -> str:
         return ""
 
 
-# --- Defects ----------------------------------------------------------------------------------------------------------
-
-
 class KeepsSender(MailSession):
-    """RSET forgets who gets a letter, but not who sends it."""
+    """RSET forgets the recipients of a mail, but not its sender."""
 
     def rset(self) -> str:
         self.recipients.clear()
@@ -206,7 +197,7 @@ class KeepsSender(MailSession):
 
 
 class TiresOfGuessing(MailSession):
-    """The second wrong password is taken for the right one."""
+    """The second wrong password is accepted as the right one."""
 
     guesses = 0
 
@@ -219,7 +210,7 @@ class TiresOfGuessing(MailSession):
 
 
 class ForgetsItsName(MailSession):
-    """HELO with a name that has no dot is answered with another server name than the greeting had."""
+    """HELO with a name without a dot is answered with another server name than that of the greeting."""
 
     def helo(self, client: str) -> str:
         answer = super().helo(client)
@@ -233,9 +224,6 @@ def with_defects(names: Sequence[str]) -> type[MailSession]:
     """The server that has all of these defects, and no other."""
     kinds = tuple(kind for kind in DEFECTS if kind.__name__ in names)
     return type("Defective", kinds or (MailSession,), {})
-
-
-# --- The program ------------------------------------------------------------------------------------------------------
 
 
 class _Server(ThreadingTCPServer):

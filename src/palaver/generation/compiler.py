@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import assert_never
 
+import palaver.spec.ast as ast
 from palaver.generation import makers as plain
 from palaver.generation import mutations
 from palaver.generation.depth import shallow
@@ -34,7 +35,6 @@ from palaver.grammar.analysis import (
 from palaver.grammar.ir import Grammar, tracked_selectors
 from palaver.regular.regex import compile_pattern
 from palaver.regular.words import compile_draw, drawn_from
-from palaver.spec import ast
 from palaver.spec.ast import Bit, Bound, Choice, Expr, Literal, Pattern, Permutation, Ref, Repeat, Sequence
 from palaver.spec.traversal import last_symbol, refs
 from palaver.trees.node import Leaf, Node, NonTerminal, Part, new
@@ -88,8 +88,6 @@ class MakerCompiler:
             self._bodies[symbol] = self._body(rule.body, symbol)
             self.makers[symbol] = self.symbol(Ref(symbol), symbol)
         return self.makers
-
-    # --- symbols ------------------------------------------------------------------------------------------------------
 
     def symbol(self, ref: Ref, rule: str) -> One:
         """A maker for a reference that stands in `rule`."""
@@ -199,8 +197,6 @@ class MakerCompiler:
 
         return remembered
 
-    # --- pools --------------------------------------------------------------------------------------------------------
-
     def _pool_for(self, expr: Expr) -> tuple[Node, ...] | None:
         return self._pool(expr.symbol) if isinstance(expr, Ref) and expr.sender is None else None
 
@@ -243,8 +239,6 @@ class MakerCompiler:
                 return None
             case _:
                 assert_never(expr)
-
-    # --- expressions --------------------------------------------------------------------------------------------------
 
     def _body(self, expr: Expr, rule: str) -> Body:
         """A maker for all children of a node."""
@@ -309,8 +303,6 @@ class MakerCompiler:
     def _costs(self, options: tuple[Expr, ...]) -> list[int]:
         return [least_size(option, self._sizes) for option in options]
 
-    # --- terminals ----------------------------------------------------------------------------------------------------
-
     def _terminal(self, expr: Literal | Bit | Pattern) -> One:
         if not isinstance(expr, Pattern):
             return plain.constant(self._leaf(expr))
@@ -333,8 +325,6 @@ class MakerCompiler:
         if rate := rates.get("havoc_probability", 0):
             make = mutations.mutated(rate, mutations.havoc(make, int(rates.get("max_stack_pow", 7))), make)
         return make
-
-    # --- repetition ---------------------------------------------------------------------------------------------------
 
     def repeat(self, expr: Repeat, rule: str) -> Many:
         """A maker for a repetition that stands in `rule`."""

@@ -109,9 +109,6 @@ class _Cutter:
                 assert_never(expr)
 
 
-# --- Terms ------------------------------------------------------------------------------------------------------------
-
-
 @dataclass(eq=False)
 class MessageTerm:
     """A message."""

@@ -96,8 +96,6 @@ class EarleyParser(EarleyScanner):
         self._begin(history)
         self._run()
 
-    # --- Answers ----------------------------------------------------------------------------------------------------
-
     @property
     def furthest(self) -> int:
         """The length of the longest prefix of the input that can be continued to a sentence."""
@@ -173,8 +171,6 @@ class EarleyParser(EarleyScanner):
         self._unmatched.clear()
         self._partly_matched.clear()
         self.tracks_expected = False
-
-    # --- Parsing ----------------------------------------------------------------------------------------------------
 
     def extend(self, text: str) -> None:
         """Read a further piece of the input."""

@@ -128,8 +128,6 @@ class Hypothesis:
         self._forecaster.compiled.moves(self.future, self.fields)
         return tuple(self.fields.crashes)
 
-    # --- The tree -----------------------------------------------------------------------------------------------------
-
     @property
     def closed(self) -> tuple[Node, ...]:
         """The nodes of states that the latest message completed, in the order in which they end.
@@ -184,8 +182,6 @@ class Hypothesis:
         (tree,) = parts_of(edge.children)
         assert isinstance(tree, Node), "the start symbol is one"
         return tree
-
-    # --- Steps --------------------------------------------------------------------------------------------------------
 
     def _steps(self, move: MessageType) -> tuple[MessageTransition, ...]:
         known = self.future.steps.get(move)

@@ -292,8 +292,6 @@ class Matcher:
             text = ""  # the Earley parser has read it by now
         return self._read_by_earley(text)
 
-    # --- Fast path --------------------------------------------------------------------------------------------------
-
     def _all_read(self) -> MatchProgress:
         """The progress of a matcher that has read a complete message at once."""
         return MatchProgress((self.source.length,), True, False)
@@ -343,8 +341,6 @@ class Matcher:
         self._compiled.note_fallback()
         self._lengths = []
         self._told = 0
-
-    # --- Earley parser ----------------------------------------------------------------------------------------------
 
     @property
     def _parser(self) -> EarleyParser:

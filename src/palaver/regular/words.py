@@ -205,9 +205,6 @@ def _all_words(language: Language) -> _WordSource:
     return found
 
 
-# --- words that are numbers -------------------------------------------------------------------------------------------
-
-
 def are_digits(language: Language, base: int, *, empty: bool = False) -> bool:
     """Return True if every word is nothing but digits, so that `InRange` and `Remainder` are exactly about its `int`.
 

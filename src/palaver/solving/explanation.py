@@ -58,8 +58,6 @@ class Explainer:
     def _none_left(self) -> str:
         return f"{'with these constraints ' if self.constraints else ''}the grammar seems to have"
 
-    # --- trees that were not found ------------------------------------------------------------------------------------
-
     def _near(self, solver: Solver) -> str:
         """The nearest miss, and the conditions that fail in it."""
         if solver.nearest is None:
@@ -86,7 +84,7 @@ class Explainer:
         if len(core) == 1:
             return f"\nthis constraint was not satisfied even without the others:\n{_listed(core)}"
         core = [constraint for constraint in self.constraints if constraint in core]  # in the order of the spec
-        return f"\nthese constraints were not satisfied together, but were without any one of them:\n{_listed(core)}"
+        return f"\nthese constraints conflict; without any one of them, the others were satisfied:\n{_listed(core)}"
 
     def _is_solvable(self, constraints: Sequence[Constraint]) -> bool:
         if self.factory.plan(constraints).proof is not None:

@@ -1,4 +1,4 @@
-# FTP for testing clients as they are: curl, lftp, ftplib and others that log in, look around, and fetch or bring files.
+# FTP for testing existing clients: curl, lftp, ftplib and others that log in, list folders, and get or put files.
 #
 #   palaver talk ftp_clients --server {port} --target 'curl -u the_user:the_password ftp://127.0.0.1:{port}/docs/'
 #

@@ -1,13 +1,13 @@
-# SMTP (RFC 5321): say hello, log in with AUTH LOGIN, send letters.
+# SMTP (RFC 5321): greeting, login with AUTH LOGIN, sending mail.
 #
-# The spec says what both sides say, so palaver can be either of them:
+# The spec describes both sides, so palaver can play either of them:
 #
 #     palaver talk -f smtp.fan --client 8025        tests the server that listens on port 8025
 #     palaver talk -f smtp.fan --server 8025        tests the clients that connect to port 8025
 #
-# There is one account, the_user with the_password; see near the end. The server takes letters only from those who
+# There is one account, the_user with the_password; see near the end. The server takes mail only from those who
 # have logged in. How to read the rules: <Client:mail> is the message <mail>, sent by the client. A rule with messages
-# in it is a part of the conversation; all other rules tell what messages look like.
+# in it is a part of the session; all other rules tell what messages look like.
 
 
 # --- The conversation -------------------------------------------------------------------------------------------------
@@ -34,12 +34,12 @@
 <disorder>        ::= (<Client:rcpt> | <Client:data> | <Client:auth>) <Server:out_of_order>
 <pause>           ::= <Client:noop> <Server:ok> | <Client:help> <Server:advice> | <Client:vrfy> <Server:cannot_tell>
 
-# First the envelope, then the letter. RSET takes back what was said of it.
+# First the envelope, then the message. RSET drops the envelope.
 <transaction>     ::= <Client:mail> <Server:ok> <not_now>? (<Client:rcpt> <Server:ok> <addressed> | <reset>)
 <not_now>         ::= <Client:data> <Server:out_of_order> | <Client:bad_rcpt> <Server:refused>
 <addressed>       ::= <bystander>* <delivery> | <reset>
 <bystander>       ::= <Client:copy> <Server:ok>
-<delivery>        ::= <Client:data> <Server:go_ahead> <Client:letter> <Server:ok>
+<delivery>        ::= <Client:data> <Server:go_ahead> <Client:message> <Server:ok>
 <reset>           ::= <Client:rset> <Server:ok>
 
 <farewell>        ::= <Client:quit> <Server:bye>
@@ -70,8 +70,8 @@
 <name>            ::= r"[a-z][a-z0-9]{0,7}(\.[a-z]{1,8})?"
 <domain>          ::= r"([a-z]{1,8}\.)?example(\.com|\.org)?"
 
-# A dot on a line of its own ends a letter. So a line of text that begins with a dot gets another one in front.
-<letter>          ::= <sent_by> <sent_to> "Date: " <moment> "\r\nSubject: " <text> "\r\n\r\n" <line>* ".\r\n"
+# A dot on a line of its own ends a message. So a line of text that begins with a dot gets another one in front.
+<message>         ::= <sent_by> <sent_to> "Date: " <moment> "\r\nSubject: " <text> "\r\n\r\n" <line>* ".\r\n"
 <sent_by>         ::= "From: <" <address> ">\r\n"
 <sent_to>         ::= "To: <" <address> ">\r\n"
 <line>            ::= <text> "\r\n" | ".." <text> "\r\n"
@@ -126,7 +126,7 @@ def encoded(plain):
 def decoded(code):
     return base64.b64decode(str(code), validate=True).decode()
 
-# The date of a letter (RFC 5322) is made from a number of seconds since 1970.
+# The date of a message (RFC 5322) is made from a number of seconds since 1970.
 <moment>          ::= r"[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9:]{8} \+0000" := date_of(<second>)
 <second>          ::= r"1[0-9]{9}" := second_of(<moment>)
 
@@ -139,7 +139,7 @@ def second_of(moment):
 
 # --- What must hold ---------------------------------------------------------------------------------------------------
 
-# A letter names who has sent it, and to whom, as its envelope does. Who gets a copy is not named.
+# A message names its sender and its recipient, as its envelope does. Who gets a copy is not named.
 where forall <t> in <transaction>: <t>..<sent_by>.<address> == <t>.<mail>.<address>
 where forall <t> in <transaction>: <t>..<sent_to>.<address> == <t>.<rcpt>.<address>
 

@@ -1,9 +1,9 @@
-# SMTP for testing clients as they are: curl, swaks, msmtp, smtplib and others that send a letter.
+# SMTP for testing existing clients: curl, swaks, msmtp, smtplib and others that send mail.
 #
 #     palaver talk -f smtp_clients.fan --server {port} --quiet-interval 2 --target \
-#         'curl -sS smtp://127.0.0.1:{port} -u the_user:the_password --mail-from a@b --mail-rcpt c@d -T letter.txt'
+#         'curl -sS smtp://127.0.0.1:{port} -u the_user:the_password --mail-from a@b --mail-rcpt c@d -T mail.txt'
 #
-# starts the client for each conversation. It logs in as the_user with the_password or with a wrong one. Now and then
+# starts the client for each session. It logs in as the_user with the_password or with a wrong one. Now and then
 # the server says no, wherever it may: the client has to take it as RFC 5321 says. It may leave then, and who may leave
 # or say more is given two seconds here to do either. To let the server say no in all ways, add --goal inputs.
 #
@@ -40,18 +40,18 @@ include('smtp.fan')
 <wrong_login>     ::= (<user_given> | <wrong_user_given>) <Server:for_password> <Client:wrong_password>
 <wrong_user_given> ::= <Client:auth> <Server:for_user> <Client:wrong_user> | <Client:wrong_user_at_once>
 
-# Who has sent a letter says good bye.
+# Who has sent a message says good bye.
 <member>          ::= <sent> <member> | <not_sent> <let_down> | (<pause> | <reset>) <member> | <farewell>
 <let_down>        ::= <sent> <member> | <not_sent> <let_down> | <reset> <let_down> | <leave>
 
 <sent>            ::= <transaction> <Server:taken>
-<not_sent>        ::= <transaction> <Server:letter_refused> | <Client:mail> <cut_short>
+<not_sent>        ::= <transaction> <Server:message_refused> | <Client:mail> <cut_short>
 <cut_short>       ::= <Server:mail_refused> | <Server:ok> <given_up>
-<transaction>     ::= <Client:mail> <Server:ok> <Client:rcpt> <somebody> <Client:data> <Server:go_ahead> <Client:letter>
-<given_up>        ::= <reset> | <Client:rcpt> (<nobody> | <somebody> <no_letter>)
-<no_letter>       ::= <Client:data> <Server:data_refused> | <Client:copy> <Server:rcpt_refused> | <reset>
+<transaction>     ::= <Client:mail> <Server:ok> <Client:rcpt> <somebody> <Client:data> <Server:go_ahead> <Client:message>
+<given_up>        ::= <reset> | <Client:rcpt> (<nobody> | <somebody> <no_message>)
+<no_message>      ::= <Client:data> <Server:data_refused> | <Client:copy> <Server:rcpt_refused> | <reset>
 
-# Without anybody who gets the letter, there is no DATA.
+# Without a recipient there is no DATA.
 <somebody>        ::= (<Server:ok> | <nobody> <Client:copy> <Server:ok>) <bystander>*
 <nobody>          ::= <Server:rcpt_refused> (<Client:copy> <Server:rcpt_refused>)*
 <bystander>       ::= <Client:copy> (<Server:ok> | <Server:rcpt_refused>)
@@ -88,8 +88,8 @@ include('smtp.fan')
 <name>            ::= r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]+"
 <domain>          ::= r"[A-Za-z0-9.-]+"
 
-# Any letter, as long as its lines end as they should, and what begins with a dot has got another one.
-<letter>          ::= <header>* ("\r\n" <line>*)? ".\r\n"
+# Any message, as long as its lines end as they should, and what begins with a dot has got another one.
+<message>         ::= <header>* ("\r\n" <line>*)? ".\r\n"
 <header>          ::= <sent_by> | <sent_to> | <other_header>
 <sent_by>         ::= "From: " r"([ -;=?-~]* )?<?" <address> r">?" "\r\n"
 <sent_to>         ::= "To: " r"([ -;=?-~]* )?<?" <address> r">?(,[^\r\n]*)?" "\r\n"
@@ -110,7 +110,7 @@ include('smtp.fan')
 <mail_refused>    ::= <rejection>
 <rcpt_refused>    ::= <rejection>
 <data_refused>    ::= <rejection>
-<letter_refused>  ::= <rejection>
+<message_refused> ::= <rejection>
 <rejection>       ::= (<later> | <never>) "\r\n"
 <later>           ::= r"45[0-2] [ -~]*" | r"451-[ -~]*\r\n451 [ -~]*"
 <never>           ::= r"55[0-4] [ -~]*" | r"550-[ -~]*\r\n550 [ -~]*"

@@ -1,4 +1,4 @@
-# SMTP without a login: the server takes letters from everybody, as OpenSMTPD does on an unencrypted connection.
+# SMTP without a login: the server takes mail from everybody, as OpenSMTPD does on an unencrypted connection.
 #
 #     palaver talk -f smtp_relay.fan --client 8025
 #

@@ -133,8 +133,6 @@ class MemoryNetwork(Scheduler):
         self._drivers.append(Driver(session, self.loop(), watch))
         return self._drivers[-1]
 
-    # --- Asked by the event loops -------------------------------------------------------------------------------------
-
     def _arrived(self, loop: EventLoop) -> list[Input]:
         return self._take(loop)
 
@@ -160,8 +158,6 @@ class MemoryNetwork(Scheduler):
 
     def _is_due(self, arrival: _Arrival, loop: EventLoop) -> bool:
         return arrival.at <= self.clock.now() and arrival.end.loop is loop
-
-    # --- Data on its way ----------------------------------------------------------------------------------------------
 
     def _put(
         self,
@@ -203,8 +199,6 @@ class MemoryNetwork(Scheduler):
         is_first, end.is_open = not end.is_open, True
         self._flush(end)
         return [Opened(self.clock.now(), end.link, end.port)] if is_first else []
-
-    # --- Actions of the endpoints -------------------------------------------------------------------------------------
 
     def _open(self, end: _Endpoint) -> None:
         if end.is_listening:
