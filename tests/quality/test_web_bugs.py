@@ -63,7 +63,7 @@ def test_a_model_that_breaks_rules_is_found_out(palaver: Any, bug: llm_bugs.Bug,
     assert talked.code == 1
     assert kinds(talked.summary) == [bug.finding]
     for broken in bug.broken:
-        assert broken in talked.said
+        assert broken in talked.text
 
 
 def test_a_model_that_does_as_it_is_told_is_not_suspected(palaver: Any, model_at: Any) -> None:
