@@ -231,7 +231,7 @@ def _show(pair: Pair, sessions: int, seed: int) -> bool:
     for line in reasons:
         print(f"{'':26}{line}")
     if is_found:
-        print(done.stderr[:2000])
+        print(done.stdout[:2000])
     return is_found
 
 

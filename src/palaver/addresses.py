@@ -100,10 +100,7 @@ def register(scheme: AddressScheme) -> None:
 
 
 def scheme_named(name: str) -> AddressScheme:
-    """Return a registered scheme.
-
-    :raises PalaverError: no scheme has that name
-    """
+    """Return a registered scheme. :raises PalaverError: no scheme has that name"""
     if name not in SCHEMES:
         raise PalaverError(f"there is no transport {name!r}; the known ones are: {', '.join(SCHEMES)}")
     return SCHEMES[name]
@@ -129,10 +126,7 @@ class PartyAddress(NamedTuple):
 
 @lru_cache(maxsize=64)  # each session asks for the same few addresses
 def parse_party_address(text: str) -> PartyAddress:
-    """Parse `[NAME=][SCHEME:]REST`.
-
-    :raises PalaverError: it is not an address of any scheme
-    """
+    """Parse `[NAME=][SCHEME:]REST`. :raises PalaverError: it is not an address of any scheme"""
     if found := _PARTY_ADDRESS.fullmatch(text.strip()):
         scheme, rest = SCHEMES.get((found["scheme"] or "").lower()), found["rest"]
         if scheme is None or not scheme.form:  # the word before the colon is a host

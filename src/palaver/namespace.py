@@ -183,9 +183,6 @@ def _unimported(code: Iterable[ast.AST]) -> dict[str, Any]:
     return modules | {name: getattr(import_module(home), name) for name, home in _TYPING_NAMES.items() if name in used}
 
 
-# --- imports ----------------------------------------------------------------------------------------------------------
-
-
 class _Importer:
     """`__import__` as a spec sees it."""
 
@@ -263,9 +260,6 @@ class _ReferenceModule(ModuleType):
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
         raise PalaverError("palaver has no equivalent of this function of the reference implementation")
-
-
-# --- functions that specs may call ------------------------------------------------------------------------------------
 
 
 def is_before(tree: Tree, first: Tree, second: Tree) -> bool:

@@ -177,14 +177,9 @@ def _port_of(party: NetworkParty) -> int:
 
 
 def split_party_spec(uri: str) -> tuple[str | None, Protocol | str, str, int]:
-    """Split a party's address into name, protocol, host (or path) and port (0 if there is none).
-
-    A scheme without a name in the language stands for itself.
-
-    :raises PalaverError: it is not an address
-    """
+    """Split a party's address into name, protocol, host or path, and port or 0. :raises PalaverError: it is none"""
     name, scheme, place, port = parse_party_address(uri)
-    known = {protocol.value: protocol for protocol in Protocol}
+    known = {protocol.value: protocol for protocol in Protocol}  # other schemes stand for themselves
     return name, known.get(scheme.name, scheme.name), place, port
 
 
@@ -261,11 +256,6 @@ class PartyNames(dict[str, type[Party]]):
         self["NetworkParty"] = type("NetworkParty", (NetworkParty, base), {})
         for name, mode in _BUILT_IN_PARTIES.items():
             self[name] = type(name, (BuiltInParty, base), {"mode": mode})
-
-    @property
-    def instances(self) -> dict[str, Party]:
-        """The objects that play parties of this spec now, by name."""
-        return self["FandangoParty"]._registry
 
     def play(self, instances: dict[str, Party], stage: PartyHost | None) -> None:
         """Let `instance` find these objects from now on, and add new ones to them. Sessions of a spec take turns so."""

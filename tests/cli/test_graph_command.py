@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 import palaver as library
-from palaver.navigation.state_diagram import CoverageViews, DialogueStateMachine
+from palaver.navigation.state_diagram import CoverageViews
 from palaver.session.setup import ConstraintMonitor
 
 ROOT = Path(__file__).parent.parent.parent
@@ -30,7 +30,7 @@ SHOP = """
 def coverage_of(spec: library.Spec, *messages: str) -> dict[str, Any]:
     """The content of a coverage file after a conversation of these messages."""
     forecaster = spec.forecaster(ConstraintMonitor(spec).states)
-    views = CoverageViews(spec.analysis, DialogueStateMachine(forecaster))
+    views = CoverageViews(spec.analysis, forecaster)
     forecast = forecaster.begin()
     for text in messages:
         move = next(move for move in forecast.moves if spec.read_as(move.symbol, text) is not None)

@@ -212,9 +212,8 @@ def begin(spec: palaver.Spec) -> IncrementalChecks:
 
 
 def extended(monitor: IncrementalChecks, snapshot: Snapshot) -> tuple[IncrementalChecks, list[Failure]]:
-    if snapshot.message is None:
-        return monitor.with_end(snapshot.closed)
-    return monitor.with_message(snapshot.message, snapshot.closed)
+    after = monitor.with_message(snapshot.message, snapshot.closed)
+    return after, after.failures
 
 
 def outline(failure: Failure | None) -> object:
@@ -373,7 +372,8 @@ def outcomes(constraint: str, messages: str) -> str:
         no = Node(NonTerminal("<no>"), (word[1],))
         sent = (*sent, Node(NonTerminal(symbol), (word[0], no), (), Parties(party)))
         root = Tree(OpenNode(NonTerminal("<start>"), sent))
-        monitor, failures = monitor.with_message(root.children[-1])
+        monitor = monitor.with_message(root.children[-1])
+        failures = monitor.failures
         assert list(map(outline, failures)) == [outline(checks_of(spec)[0].failure(root))] * len(failures)
         told += "-" if failures else "+"
     return told

@@ -16,7 +16,7 @@ from palaver.errors import PalaverError
 from palaver.matching.forecaster import Forecast, MessageType
 from palaver.navigation import coverage_file
 from palaver.navigation.coverage_views import Alternatives
-from palaver.navigation.state_diagram import CoverageViews, DialogueStateMachine, Ink, as_mermaid, diagram
+from palaver.navigation.state_diagram import CoverageViews, Ink, as_mermaid, diagram
 from palaver.trees.node import Node, NonTerminal, OpenNode
 
 WORK = """
@@ -38,8 +38,8 @@ class Run:
     def __init__(self, text: str = WORK) -> None:
         self.spec = palaver.loads(text)
         self.forecaster = self.spec.forecaster()
-        self.states = DialogueStateMachine(self.forecaster)
-        self.views = CoverageViews(self.spec.analysis, self.states)
+        self.views = CoverageViews(self.spec.analysis, self.forecaster)
+        self.states = self.views.states
 
     def parse(self, session: str) -> Node:
         node = self.spec.parse(session).node

@@ -15,6 +15,7 @@ from random_dialogues import RandomDialogue, number_in
 import palaver
 from palaver.matching.dialogue_grammar import MessageType
 from palaver.matching.forecaster import Forecast, Forecaster
+from palaver.navigation.dialogue_states import DialogueTransition
 from palaver.navigation.layout import lay_out
 from palaver.navigation.state_diagram import DialogueStateMachine, as_dot, as_mermaid, as_svg, diagram
 from palaver.trees.node import Node, NonTerminal
@@ -44,7 +45,7 @@ def told(states: DialogueStateMachine) -> list[str]:
 def test_each_message_leads_to_the_next_state() -> None:
     states = state_map("<start> ::= <C:a> <S:b>")
     assert told(states) == ["<start> C:a <start> 2", "<start> 2 S:b end"]
-    assert states.initial.name == "<start>"
+    assert states.states[0].name == "<start>"
     assert states.is_complete
 
 
@@ -124,7 +125,7 @@ def test_parts_in_any_order_are_a_state_for_each_set_that_is_left() -> None:
 def test_left_recursion_is_a_loop(rules: str) -> None:
     states = state_map(rules)
     (begin, _, after), (source, move, target) = states.transitions
-    assert begin is states.initial
+    assert begin is states.states[0]
     assert (source, target) == (after, after)
     assert after.can_end
     assert move == MessageType("<a>", "C", None)
@@ -190,7 +191,7 @@ def check_a_walk(seed: int, *, is_computed: bool, distinguishes: bool) -> None:
     assert len({state.name for state in states.states}) == len(states.states)
     random = Random(seed)
     forecast = forecaster.begin()
-    assert states.state_of(forecast.hypotheses[0].future) is states.initial
+    assert states.state_of(forecast.hypotheses[0].future) is states.states[0]
     for _ in range(8):
         if not forecast.moves or not states.is_complete:
             break
@@ -206,8 +207,8 @@ def check_a_step(states: DialogueStateMachine, before: Forecast, move: MessageTy
         source = states.state_of(before.hypotheses[hypothesis.origin].future)
         target = states.state_of(hypothesis.future)
         assert source is not None
-        assert target in states.targets(source, move)
         assert target is not None
+        assert DialogueTransition(source, move, target) in states.transitions
         assert target.can_end or not hypothesis.can_end
 
 
@@ -238,7 +239,7 @@ def test_every_transition_can_be_taken(seed: int) -> None:
     states = DialogueStateMachine(Forecaster(dialogue.rules, "<start>", bound=number_in), most=30)
     random = Random(seed)
     forecast = Forecaster(dialogue.rules, "<start>", bound=number_in).begin()
-    state = states.initial
+    state = states.states[0]
     for _ in range(8):
         ways = [(move, target) for source, move, target in states.transitions if source is state]
         if not ways:

@@ -32,7 +32,7 @@ ANSWERS = """
 class Answers:
     """A question that was asked, and our answer to it, which is missing."""
 
-    make: Callable[[str], Node]
+    make: Callable[[str, tuple[Node, ...]], Node]
     history: tuple[Node, ...] = ()
 
     def __init__(self, spec: palaver.Spec, question: str) -> None:
@@ -42,7 +42,7 @@ class Answers:
         self.notes: list[str] = []
 
     def completed(self) -> Tree:
-        answer = self.make("<answer>")
+        answer = self.make("<answer>", self.history)
         self.notes.append(str(Tree(answer))[-9:])
         talk = Node(NonTerminal("<talk>"), (self._ask, answer), (), Parties("Client", "Server"))
         return Tree(Node(NonTerminal("<start>"), (talk,)))

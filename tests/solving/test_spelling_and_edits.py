@@ -11,7 +11,7 @@ from palaver.grammar.symbol_languages import Languages
 from palaver.random_source import RandomSource
 from palaver.regular.language import Unit
 from palaver.solving.construction import shared_out
-from palaver.solving.edits import Edits
+from palaver.solving.placement import Edits
 from palaver.solving.spelling import Speller
 from palaver.trees.node import Node, NonTerminal, same_structure
 

@@ -36,7 +36,7 @@ class Chatterbox:
     def handle(self, happened: Input) -> Sequence[Action]:
         self.log.append(type(happened).__name__)
         match happened:
-            case TimePassed() if self.log == ["Passed"]:
+            case TimePassed() if self.log == ["TimePassed"]:
                 return [Open(self.link, self.address, self.role)]
             case TimePassed():
                 self.is_over = True
@@ -85,7 +85,7 @@ def test_two_sessions_talk_in_memory(wire: Callable[[str, bytes], list[tuple[flo
     client, server = pair_in(world)
     world.run()
     assert server.heard == b"onetwothree"
-    assert client.log == ["Passed", "Opened"] + ["speak", "commit"] * 3
+    assert client.log == ["TimePassed", "Opened"] + ["speak", "commit"] * 3
 
 
 def test_a_session_is_driven_while_others_run_in_its_network() -> None:
@@ -121,7 +121,7 @@ def test_a_message_is_discarded_if_input_came_first() -> None:
 
     client = Chatterbox("client", "connect", HERE, [b"reply"], while_making=slowly)
     drive(client, world.loop())
-    assert client.log == ["Passed", "Opened", "speak", "discard", "Received", "speak", "commit"]
+    assert client.log == ["TimePassed", "Opened", "speak", "discard", "Received", "speak", "commit"]
 
 
 @pytest.mark.parametrize("seen_at", [0, 1, 2, 3])
@@ -136,10 +136,10 @@ def test_a_message_may_be_seen_at_any_moment(seen_at: int) -> None:
     assert (
         client.log[: 2 + seen_at]
         == {
-            0: ["Passed", "Opened"],
-            1: ["Passed", "speak", "discard"],
-            2: ["Passed", "speak", "commit", "Opened"],
-            3: ["Passed", "speak", "commit", "speak", "discard"],
+            0: ["TimePassed", "Opened"],
+            1: ["TimePassed", "speak", "discard"],
+            2: ["TimePassed", "speak", "commit", "Opened"],
+            3: ["TimePassed", "speak", "commit", "speak", "discard"],
         }[seen_at]
     )
 
@@ -148,7 +148,7 @@ def test_a_session_is_woken_at_its_deadline() -> None:
     world = MemoryNetwork()
     server = Chatterbox("server", "listen", HERE, [], deadline=7.0)
     drive(server, world.loop())
-    assert (server.log, world.clock.now()) == (["Passed", "Passed"], 7.0)
+    assert (server.log, world.clock.now()) == (["TimePassed", "TimePassed"], 7.0)
 
 
 def test_every_session_of_a_network_is_woken() -> None:
@@ -156,7 +156,7 @@ def test_every_session_of_a_network_is_woken() -> None:
     client, server = pair_in(world, must_hear=1, deadline=3.0)
     server.deadline = 5.0
     world.run()
-    assert client.log == ["Passed", "Opened", "Passed"]
+    assert client.log == ["TimePassed", "Opened", "TimePassed"]
     assert world.clock.now() == 5.0
 
 
@@ -173,7 +173,7 @@ def test_inputs_and_actions_are_observed_in_order() -> None:
     world.add(Chatterbox("server", "listen", HERE, []))
     drive(Chatterbox("client", "connect", HERE, [b"hello"]), world.loop(), seen.append)
     kinds = [type(each).__name__ for each in seen]
-    assert kinds == ["Passed", "Open", "Opened", "Send", "Close"]
+    assert kinds == ["TimePassed", "Open", "Opened", "Send", "Close"]
 
 
 class Reopens(Chatterbox):

@@ -118,8 +118,6 @@ class Campaign:
         self._ports: dict[str, int] = {}
         self._events: Iterator[Event] | None = None
 
-    # --- Reading ------------------------------------------------------------------------------------------------------
-
     def attach(self, *readers: Reader) -> Self:
         """Let readers see all events, in the order in which they were attached."""
         self._readers += readers
@@ -165,8 +163,6 @@ class Campaign:
         aim = self.guidance.goal_progress
         goals = tuple((goal.value, covered, total) for goal, covered, total in self.guidance.goal_counts)
         return CoverageFigures(aim.reached, aim.total, goals, tuple(self.guidance.views.summary()))
-
-    # --- Running ------------------------------------------------------------------------------------------------------
 
     def _run(self) -> Iterator[Event]:
         progress, events = self.progress, self._produce()
@@ -285,8 +281,6 @@ class Campaign:
         has_only_passed = not is_short and all(isinstance(each, TimePassed) for each in inputs)
         return [] if has_only_passed else inputs
 
-    # --- Events -------------------------------------------------------------------------------------------------------
-
     def _news(self, session: Session, number: int, happened: list[Input | Action] | None = None) -> Iterator[Event]:
         """The events of everything that has changed since this was last asked."""
         if happened:
@@ -314,8 +308,6 @@ class Campaign:
             if self._has_trace:
                 yield InputHandled(at, number, each) if isinstance(each, Input) else ActionTaken(at, number, each)
         happened.clear()
-
-    # --- Findings -----------------------------------------------------------------------------------------------------
 
     def _report(self, finding: Finding, number: int) -> FindingReported:
         numbered = replace(finding, number=len(self.findings) + 1, session=number)

@@ -130,13 +130,8 @@ class SystemUnderTest:
         taken, self._events = self._events, []
         return [replace(event, session=session) for event in taken]
 
-    # --- Around sessions ----------------------------------------------------------------------------------------------
-
     def before_session(self) -> None:
-        """See to it that a server runs and listens.
-
-        :raises TargetError: it does not
-        """
+        """See to it that a server runs and listens. :raises TargetError: it does not"""
         if self._role == "client":
             self._is_due = True
             return
@@ -171,8 +166,6 @@ class SystemUnderTest:
         if self._is_running:
             self._is_running = self._is_up = False
             self._event_loop.carry_out([Close(TARGET_LINK)])
-
-    # --- What sessions want -------------------------------------------------------------------------------------------
 
     def carry_out(self, actions: Iterable[Action]) -> None:
         """Do all this; and start a client as soon as there is something to connect to.
@@ -217,8 +210,6 @@ class SystemUnderTest:
     def _taken(self) -> list[Input]:
         taken, self._unheard = self._unheard, []
         return taken
-
-    # --- The program --------------------------------------------------------------------------------------------------
 
     def _start_server(self) -> None:
         """Start a server and wait until it listens. One that has done so before gets several chances."""

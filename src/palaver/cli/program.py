@@ -51,10 +51,7 @@ class OutputProgram:
 
 
 def start_with(command: Sequence[str], *, by_file: bool, extension: str) -> OutputProgram | None:
-    """The program that `command` names, or None if it is empty.
-
-    :raises UsageError: there is no such program
-    """
+    """The program that `command` names, or None if it is empty. :raises UsageError: there is no such program"""
     if not command:
         return None
     if shutil.which(command[0]) is None:

@@ -1,7 +1,4 @@
-"""Loading: files and texts become a `Spec`, or diagnostics.
-
-Loading goes in one direction: text, statements, grammar, the spec's own Python (run once), analysis, diagnostics.
-"""
+"""Loading: text, statements, grammar, the spec's own Python (run once), analysis; then a `Spec`, or diagnostics."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""A compiled spec: it generates, parses and validates.
-
-A `Spec` never changes; matchers and makers are built when they are first needed and shared from then on.
-"""
+"""A compiled spec: it generates, parses and validates; matchers and makers are built when first needed, and shared."""
 
 from __future__ import annotations
 
@@ -11,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, cast
 
+import palaver.spec.ast as syntax
 from palaver.compiled.compiled_limits import MAX_CACHED_VALUES
 from palaver.compiled.data import as_bytes, as_data
 from palaver.compiled.reading import Reading
@@ -38,7 +36,6 @@ from palaver.solving.solving_limits import (
     EvolutionRates,
     SolvingLimits,
 )
-from palaver.spec import ast as syntax
 from palaver.spec.ast import Bit, Expr, Expression, Ref, Rule
 from palaver.spec.python_code import (
     SPEC_CODE_RAISES,
@@ -95,8 +92,6 @@ class Spec:
     def is_binary(self) -> bool:
         """True if this spec describes bytes rather than text."""
         return self.analysis.is_binary
-
-    # --- making ------------------------------------------------------------------------------------------------------
 
     def fuzz(
         self,
@@ -201,8 +196,6 @@ class Spec:
     @cached_property
     def _goals(self) -> tuple[Callable[[Tree], float], ...]:
         return tuple(compile_objective(goal, self.analysis, self.namespace.names) for goal in self.grammar.objectives)
-
-    # --- reading -----------------------------------------------------------------------------------------------------
 
     def parse(self, data: str | bytes | int | Tree, *, reference: bool = False) -> Tree:
         """The first derivation of `data` that satisfies every constraint.
@@ -313,8 +306,6 @@ class Spec:
         if expression not in self._bound_functions:
             self._bound_functions[expression] = compile_expression(expression, self.namespace.names)
         return self._bound_functions[expression]
-
-    # --- other views -------------------------------------------------------------------------------------------------
 
     def for_parties(self, parties: Sequence[str]) -> Spec:
         """The same spec with only the messages that these parties send."""

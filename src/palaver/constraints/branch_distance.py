@@ -58,9 +58,6 @@ def normalised(gap: float) -> float:
     return 1.0 - 1.0 / ((_STEPS + 1.0) * (1.0 + log2(gap) - _STEPS_LOG)) if gap == gap else FAR
 
 
-# --- relations --------------------------------------------------------------------------------------------------------
-
-
 def _measured(holds: Callable[[Any, Any], Any], gap: RelationDistance) -> RelationDistance:
     def distance(left: Any, right: Any) -> float:
         if holds(left, right):
@@ -174,9 +171,6 @@ WANTED: dict[tuple[type[ast.cmpop], bool], RelationDistance] = {
 }
 
 
-# --- truth ------------------------------------------------------------------------------------------------------------
-
-
 def truth(value: Any) -> float:
     """The distance of a value from being true: 0 or 1, as nothing is known about what would make it so."""
     return 0.0 if value else FAR
@@ -269,9 +263,6 @@ def has_only(name: str) -> Callable[[Any], float]:
     return distance
 
 
-# --- text -------------------------------------------------------------------------------------------------------------
-
-
 def _text_gap(one: AnyText, other: AnyText) -> float:
     """The gap of characters too many or too few, and of those that differ between a common start and end."""
     excess = abs(len(one) - len(other))
@@ -346,9 +337,6 @@ def _codes(text: AnyText) -> Iterator[int]:
     return map(ord, text) if isinstance(text, str) else iter(text)
 
 
-# --- collections ------------------------------------------------------------------------------------------------------
-
-
 def _sequence_gap(one: Sequence[Any], other: Sequence[Any], depth: int) -> float:
     gap: float = 2 * abs(len(one) - len(other))
     for left, right in islice(zip(one, other, strict=False), MAX_COMPARED_ELEMENTS):
@@ -391,9 +379,6 @@ def _range_gap(item: Any, numbers: range) -> float:
         return low - number if number < low else number - high
     behind = (number - low) % abs(numbers.step)
     return min(behind, abs(numbers.step) - behind)
-
-
-# --- trees ------------------------------------------------------------------------------------------------------------
 
 
 def _comparable(left: Any, right: Any) -> tuple[Any, Any]:

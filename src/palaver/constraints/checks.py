@@ -91,31 +91,12 @@ def compile_check(constraint: Constraint, analysis: Analysis, names: dict[str, A
 
     With `early`, quantifiers bind nodes that are still open, as far as that is safe (`can_bind_open_nodes`).
     """
-    return Check(constraint, _FormulaCompiler(analysis, names, early=early).formula(constraint.formula, ()))
-
-
-def compile_formula(
-    formula: Formula, variables: tuple[str, ...], analysis: Analysis, names: dict[str, Any], *, early: bool = False
-) -> Evaluate:
-    """A part of a constraint as a function; `variables` are the Python names bound around it. `early` as above."""
-    return _FormulaCompiler(analysis, names, early=early).formula(formula, variables)
-
-
-def compile_leaf(
-    expression: Expression,
-    variables: tuple[str, ...],
-    analysis: Analysis,
-    names: dict[str, Any],
-    *,
-    early: bool = False,
-) -> CompiledLeaf:
-    """A condition; `variables` are the Python names bound around it. `early` as above."""
-    return _FormulaCompiler(analysis, names, early=early).leaf(expression, variables)
+    return Check(constraint, FormulaCompiler(analysis, names, early=early).formula(constraint.formula, ()))
 
 
 def compile_objective(goal: Objective, analysis: Analysis, names: dict[str, Any]) -> Callable[[Tree], float]:
     """The score of a tree by an objective: more is better. An objective that cannot be computed is worth nothing."""
-    leaf = _FormulaCompiler(analysis, names).leaf(goal.expression, ())
+    leaf = FormulaCompiler(analysis, names).leaf(goal.expression, ())
     sign = 1.0 if goal.maximize else -1.0
 
     def score(tree: Tree) -> float:
@@ -128,7 +109,9 @@ def compile_objective(goal: Objective, analysis: Analysis, names: dict[str, Any]
     return score
 
 
-class _FormulaCompiler:
+class FormulaCompiler:
+    """Compiles parts of constraints; `variables` are the Python names bound around them. `early` as in a check."""
+
     def __init__(self, analysis: Analysis, names: dict[str, Any], *, early: bool = False) -> None:
         self._analysis = analysis
         self._names = names

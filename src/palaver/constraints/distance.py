@@ -9,20 +9,23 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from itertools import product
+from math import gcd, prod
 from operator import is_
 from typing import Any, NamedTuple, TypeAlias, assert_never
 
-from palaver.constraints.distance_compiler import DistanceCompiler
-from palaver.constraints.leaf_distance import NOTHING_TO_CHOOSE, RAISED, LeafDistance, Raised, scope, without_repetition
+from palaver.constraints.checks import values_of
+from palaver.constraints.constraints_limits import MAX_COMBINATIONS
+from palaver.constraints.distance_compiler import ConditionDistance, DistanceCompiler
 from palaver.constraints.node_selectors import Bindings, Select, compile_path
 from palaver.grammar.analysis import Analysis
 from palaver.spec.ast import And, Constraint, Expression, Formula, Not, Or, PythonCondition, Quantified, Selector
 from palaver.spec.python_code import SPEC_CODE_RAISES
 from palaver.spec.traversal import expressions_of, selectors_of
-from palaver.trees.node import Part
-from palaver.trees.tree import Tree
+from palaver.trees.node import Node, Part
+from palaver.trees.tree import SliceTree, Tree
 
 
 class Fitness(NamedTuple):
@@ -36,6 +39,15 @@ class Fitness(NamedTuple):
 
 
 _SATISFIED = Fitness(0.0, ())
+
+# A condition that raises is farther than any that fails.
+_RAISED = 2.0
+_NOTHING_TO_CHOOSE = 1.0
+
+
+class _Raised(Exception):
+    """The formula failed by an exception, and so its negation does not hold either."""
+
 
 # The distance of a part of a formula; adds the nodes to blame to the list.
 FormulaDistance: TypeAlias = Callable[[Tree, Bindings, list[Tree]], float]
@@ -64,7 +76,7 @@ def compile_distance(
         blamed: list[Tree] = []
         distance = compiled()(tree, {}, blamed)
         if distance:
-            return Fitness(distance, without_repetition(blamed))
+            return Fitness(distance, _without_repetition(blamed))
         satisfying.keep()
         return _SATISFIED
 
@@ -130,7 +142,7 @@ class _FormulaDistanceCompiler:
                 assert_never(formula)
 
     def failing(self, formula: Formula, variables: tuple[str, ...]) -> FormulaDistance:
-        """The distance of a formula from failing without an exception; raises `Raised` if it fails by one."""
+        """The distance of a formula from failing without an exception; raises `_Raised` if it fails by one."""
         match formula:
             case PythonCondition(expression):
                 return self._leaf(expression, variables, wanted=False).failing
@@ -146,10 +158,10 @@ class _FormulaDistanceCompiler:
             case _:
                 assert_never(formula)
 
-    def _leaf(self, expression: Expression, variables: tuple[str, ...], *, wanted: bool) -> LeafDistance:
+    def _leaf(self, expression: Expression, variables: tuple[str, ...], *, wanted: bool) -> _LeafDistance:
         selects = tuple(self._select(mention.path) for mention in expression.mentions)
         condition = self._compiler.condition(expression, variables, wanted=wanted)
-        return LeafDistance(expression, selects, variables, condition)
+        return _LeafDistance(expression, selects, variables, condition)
 
     def _select(self, path: Selector) -> Select:
         return compile_path(path, self._analysis, self._names)
@@ -157,9 +169,6 @@ class _FormulaDistanceCompiler:
 
 def _with(variables: tuple[str, ...], variable: str) -> tuple[str, ...]:
     return variables if variable.startswith("<") else (*variables, variable)
-
-
-# --- several parts as one ---------------------------------------------------------------------------------------------
 
 
 def _combined(combine: Combination, parts: Sequence[FormulaDistance]) -> FormulaDistance:
@@ -176,8 +185,8 @@ def _over_bindings(combine: Combination, variable: str, select: Select, body: Fo
         try:
             found = select(root, bound)
         except SPEC_CODE_RAISES:  # a computed index in the path
-            blamed += scope(root, bound)
-            raise Raised from None
+            blamed += _scope(root, bound)
+            raise _Raised from None
         return combine(((body, {**bound, variable: tree}) for tree in found), root, bound, blamed)
 
     return evaluate
@@ -197,15 +206,15 @@ def _nearest(parts: BoundParts, root: Tree, bound: Bindings, blamed: list[Tree])
         of_branch: list[Tree] = []
         try:
             distance = part(root, inner, of_branch)
-        except Raised:
+        except _Raised:
             blamed += of_branch
             raise
         if not distance:
             return 0.0
         branches.append((distance, of_branch))
     if not branches:
-        blamed += scope(root, bound)
-        return NOTHING_TO_CHOOSE
+        blamed += _scope(root, bound)
+        return _NOTHING_TO_CHOOSE
     branches.sort(key=lambda branch: branch[0])
     for _, of_branch in branches:
         blamed += of_branch
@@ -219,14 +228,11 @@ def _total_of_failures(parts: BoundParts, root: Tree, bound: Bindings, blamed: l
         try:
             total += part(root, inner, blamed)
             has_raised = False
-        except Raised:
+        except _Raised:
             has_raised = True
     if has_raised and not total:
-        raise Raised
+        raise _Raised
     return total
-
-
-# --- negations --------------------------------------------------------------------------------------------------------
 
 
 def _settled(inner: FormulaDistance) -> FormulaDistance:
@@ -235,8 +241,8 @@ def _settled(inner: FormulaDistance) -> FormulaDistance:
     def evaluate(root: Tree, bound: Bindings, blamed: list[Tree]) -> float:
         try:
             return inner(root, bound, blamed)
-        except Raised:
-            return RAISED
+        except _Raised:
+            return _RAISED
 
     return evaluate
 
@@ -246,9 +252,177 @@ def _negation_fails(failing: FormulaDistance, holding: FormulaDistance) -> Formu
         of_part: list[Tree] = []
         try:
             holds = failing(root, bound, of_part) > 0
-        except Raised:
+        except _Raised:
             blamed += of_part
             raise
         return 0.0 if holds else holding(root, bound, blamed)
 
     return evaluate
+
+
+class _LeafDistance:
+    """One condition, over all combinations of the nodes it mentions.
+
+    `holding` and `failing` return its distance from that, and add the nodes to blame.
+    """
+
+    def __init__(
+        self,
+        expression: Expression,
+        selects: Sequence[Select],
+        variables: tuple[str, ...],
+        condition: ConditionDistance,
+    ) -> None:
+        used = {node.id for node in ast.walk(expression.python) if isinstance(node, ast.Name)}
+        self._mentions = expression.mentions
+        self._selects = selects
+        self._variables = variables
+        # The positions of the variables that the condition uses.
+        self._looked_at = [at for at, name in enumerate(variables, len(selects)) if name in used]
+        self._distance, self._plain = condition
+        is_simple = [mention.kind for mention in expression.mentions] == ["each"] and not variables
+        self.holding = self._each if is_simple else self._sum
+        self.failing = self._first
+
+    def _each(self, root: Tree, bound: Bindings, blamed: list[Tree]) -> float:
+        """The distance from holding for a condition with one mention, as most have."""
+        total = 0.0
+        try:
+            found = self._selects[0](root, bound)
+        except SPEC_CODE_RAISES:  # a computed index in the path
+            blamed += _scope(root, bound)
+            return _RAISED
+        for tree in found:
+            try:
+                distance = self._distance(tree)
+            except SPEC_CODE_RAISES:
+                distance = self._zero_or_one((tree,))
+            if distance:
+                total += distance
+                blamed += _nodes_of(tree)
+        return total
+
+    def _sum(self, root: Tree, bound: Bindings, blamed: list[Tree]) -> float:
+        """The distance from holding for every combination."""
+        try:
+            found = self._found(root, bound, blamed)
+        except _Raised:
+            return _RAISED
+        total = 0.0
+        for values, distance in self._measured(found, bound):
+            if distance:
+                total += distance
+                blamed += self._blame(values, found) or _scope(root, bound)
+        return total
+
+    def _first(self, root: Tree, bound: Bindings, blamed: list[Tree]) -> float:
+        """The distance from failing for some combination. :raises _Raised: it fails because something raised"""
+        found = self._found(root, bound, blamed)
+        nearest, seen = _NOTHING_TO_CHOOSE, len(blamed)
+        for values, distance in self._measured(found, bound):
+            if not distance:
+                del blamed[seen:]
+                return 0.0
+            blamed += self._blame(values, found)
+            if distance == _RAISED:
+                raise _Raised
+            nearest = min(nearest, distance)
+        if len(blamed) == seen:
+            blamed += _scope(root, bound)
+        return nearest
+
+    def _found(self, root: Tree, bound: Bindings, blamed: list[Tree]) -> list[list[Tree]]:
+        try:
+            return [select(root, bound) for select in self._selects]
+        except SPEC_CODE_RAISES:  # a computed index in the path
+            blamed += _scope(root, bound)
+            raise _Raised from None
+
+    def _measured(self, found: Sequence[list[Tree]], bound: Bindings) -> Iterator[tuple[Sequence[Any], float]]:
+        """Every combination, with its distance."""
+        for values in _combinations(self._options(found, bound)):
+            try:
+                distance = self._distance(*values)
+            except SPEC_CODE_RAISES:
+                distance = self._zero_or_one(values)
+            yield values, distance
+
+    def _zero_or_one(self, values: Sequence[Any]) -> float:
+        """The distance by the original condition, which need not raise where the rewritten one does."""
+        if self._plain is None:
+            return _RAISED
+        try:
+            return float(self._plain(*values))
+        except SPEC_CODE_RAISES:
+            return _RAISED
+
+    def _options(self, found: Sequence[list[Tree]], bound: Bindings) -> list[Sequence[Any]]:
+        """The values of each parameter of the condition, the Python variables in scope last."""
+        options = [values_of(mention, trees) for mention, trees in zip(self._mentions, found, strict=True)]
+        return [*options, *([bound[name]] for name in self._variables)]
+
+    def _blame(self, values: Sequence[Any], found: Sequence[list[Tree]]) -> list[Tree]:
+        blamed: list[Tree] = []
+        for mention, value, trees in zip(self._mentions, values, found, strict=False):
+            match mention.kind:
+                case "each":
+                    blamed += _nodes_of(value)
+                case "list":
+                    for tree in trees:
+                        blamed += _nodes_of(tree)
+                case "count":  # their number changes only with the nodes above them
+                    blamed += [tree.parent for tree in trees if tree.parent is not None]
+                case _:
+                    assert_never(mention.kind)
+        for at in self._looked_at:
+            blamed += _nodes_of(values[at])
+        return blamed
+
+
+def _combinations(options: Sequence[Sequence[Any]]) -> Iterable[Sequence[Any]]:
+    """Every combination, or a sample from all over if there are too many."""
+    count = prod(map(len, options))
+    return product(*options) if count <= MAX_COMBINATIONS else _some_combinations(options, count)
+
+
+def _some_combinations(options: Sequence[Sequence[Any]], count: int) -> Iterator[Sequence[Any]]:
+    # An additive recurrence by the golden ratio: steps never line up with the lengths of the options. Without a common
+    # divisor, no combination comes twice.
+    step = count * 618 // 1000
+    while gcd(step, count) != 1:
+        step += 1
+    at = 0
+    for _ in range(MAX_COMBINATIONS):
+        values, rest = [], at
+        for choices in options:
+            rest, position = divmod(rest, len(choices))
+            values.append(choices[position])
+        yield values
+        at = (at + step) % count
+
+
+def _nodes_of(tree: Tree) -> list[Tree]:
+    """The nodes to blame for `tree`: of a slice its parts and what it was cut from, of a leaf the node around it."""
+    if isinstance(tree.node, Node) and not isinstance(tree, SliceTree):
+        return [tree]
+    found: list[Tree] = []
+    stack = [tree]
+    while stack:
+        top = stack.pop()
+        if isinstance(top, SliceTree):
+            stack += [top.whole, *reversed(top.children)]
+        elif isinstance(top.node, Node):
+            found.append(top)
+        elif top.parent is not None:
+            stack.append(top.parent)
+    return found
+
+
+def _scope(root: Tree, bound: Bindings) -> list[Tree]:
+    """The nodes to blame if the condition looked at none: those that are bound, else the root."""
+    return list(bound.values()) or [root]
+
+
+def _without_repetition(trees: Iterable[Tree]) -> tuple[Tree, ...]:
+    """Each place once. By identity: equal trees in different places differ, and each place has one view."""
+    return tuple({id(tree): tree for tree in trees}.values())

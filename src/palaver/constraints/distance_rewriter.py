@@ -43,9 +43,6 @@ class SpecFunctions(Protocol):
     def call(self, name: str, wanted: bool) -> SpecFunction: ...
 
 
-# --- conditions -------------------------------------------------------------------------------------------------------
-
-
 @dataclass
 class ConditionRewriter:
     """Rewrites one condition to its distance; `bound` are the names that are local to it."""
@@ -162,8 +159,6 @@ class ConditionRewriter:
     def _is_builtin(self, name: str) -> bool:
         return name not in self.bound and name not in self.spec.names
 
-
-# --- functions --------------------------------------------------------------------------------------------------------
 
 # The nearest miss of a right exit so far, and the number of guards in loops that have been passed.
 _NEAREST = "@nearest"
@@ -348,9 +343,6 @@ def names_bound_in(node: ast.AST) -> set[str]:
             case ast.Name(name, ast.Store() | ast.Del()) | ast.arg(name):
                 names.add(name)
     return names
-
-
-# --- pieces of code ---------------------------------------------------------------------------------------------------
 
 
 def _scaled(distance: ast.expr, after: int, of: int) -> ast.expr:

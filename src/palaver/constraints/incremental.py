@@ -26,7 +26,7 @@ from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import Any, assert_never
 
-from palaver.constraints.checks import Check, Failure, compile_formula, compile_leaf
+from palaver.constraints.checks import Check, Failure, FormulaCompiler
 from palaver.constraints.code_uses import is_upper_bound, sees_surroundings, takes_only_length
 from palaver.constraints.incremental_formulas import (
     IncrementalConnective,
@@ -90,19 +90,25 @@ class IncrementalChecks:
         compiled = _CompiledConstraints(tuple(checks), formulas, watched, leads)
         return IncrementalChecks(compiled, tuple(Selection() for _ in watched), (None,) * len(formulas))
 
-    def with_message(self, message: Tree, closed: Sequence[Tree] = ()) -> tuple[IncrementalChecks, list[Failure]]:
-        """The outcomes after one more message, and the failures, one for each constraint that fails.
+    def with_message(self, message: Tree | None, closed: Sequence[Tree] = ()) -> IncrementalChecks:
+        """The outcomes after one more message; None: after the end of the session.
 
         `message` stands in its place. `closed` are the nodes above messages that are complete now and were not before,
-        in the order in which they ended: inner nodes first. The failures are those that the checks give for the tree
-        of the session so far. Only constraints that are not incremental look at that tree, by way of the `message`;
-        the others see only the name of the node in which a message, or a closed node, stands.
+        in the order in which they ended: inner nodes first, and at the end of the session the root last. The failures
+        are those that the checks give for the tree of the session so far. Only constraints that are not incremental
+        look at that tree, by way of the `message`; the others see only the name of the node in which a message, or a
+        closed node, stands.
         """
-        return self._with(message, closed)
-
-    def with_end(self, closed: Sequence[Tree]) -> tuple[IncrementalChecks, list[Failure]]:
-        """The same, for nodes that are complete because the session has ended; the root is the last of them."""
-        return self._with(None, closed)
+        selections = self._gain(self._arrived(message, closed))
+        last = message if message is not None else next(reversed(closed), None)
+        compiled = self._compiled
+        outcomes = list(self._outcomes)
+        for position, formula in enumerate(compiled.formulas):
+            if formula is not None:
+                outcomes[position] = formula.evaluate(selections, {}, outcomes[position])
+            elif last is not None:
+                outcomes[position] = Outcome((), compiled.checks[position].failure(last.get_root()))
+        return IncrementalChecks(compiled, selections, tuple(outcomes))
 
     @property
     def failures(self) -> list[Failure]:
@@ -125,19 +131,6 @@ class IncrementalChecks:
         """
         formula = self._compiled.formula_of(constraint)
         return formula is None or formula.can_recover
-
-    def _with(self, message: Tree | None, closed: Sequence[Tree]) -> tuple[IncrementalChecks, list[Failure]]:
-        selections = self._gain(self._arrived(message, closed))
-        last = message if message is not None else next(reversed(closed), None)
-        compiled = self._compiled
-        outcomes = list(self._outcomes)
-        for position, formula in enumerate(compiled.formulas):
-            if formula is not None:
-                outcomes[position] = formula.evaluate(selections, {}, outcomes[position])
-            elif last is not None:
-                outcomes[position] = Outcome((), compiled.checks[position].failure(last.get_root()))
-        watch = IncrementalChecks(compiled, selections, tuple(outcomes))
-        return watch, watch.failures
 
     def _gain(self, arrived: dict[str, list[Tree]]) -> Selections:
         """The selections, with what they gain from new nodes."""
@@ -192,6 +185,7 @@ class _IncrementalCompiler:
         self._analysis = analysis
         self._names = names
         self._constants = constants
+        self._plain = FormulaCompiler(analysis, names)
         self.paths = WatchedPaths(analysis, names)
 
     def constraint(self, constraint: Constraint) -> IncrementalFormula | None:
@@ -227,7 +221,7 @@ class _IncrementalCompiler:
 
     def _formula(self, formula: Formula, variables: tuple[str, ...], bound: frozenset[str]) -> IncrementalFormula:
         if not _reads_root(formula, bound):
-            return StaticFormula((), False, False, compile_formula(formula, variables, self._analysis, self._names))
+            return StaticFormula((), False, False, self._plain.formula(formula, variables))
         match formula:
             case PythonCondition(expression):
                 return self._leaf(expression, variables, bound)
@@ -258,7 +252,7 @@ class _IncrementalCompiler:
         return kind(reads, can_recover, can_break, variable, select, body, first_expression(formula.body))
 
     def _leaf(self, expression: Expression, variables: tuple[str, ...], bound: frozenset[str]) -> IncrementalFormula:
-        leaf = compile_leaf(expression, variables, self._analysis, self._names)
+        leaf = self._plain.leaf(expression, variables)
         mentions: list[MentionValues] = []
         reads: list[int] = []
         for mention, select in zip(expression.mentions, leaf.selects, strict=True):

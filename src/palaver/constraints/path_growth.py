@@ -77,10 +77,7 @@ class Selection(NamedTuple):
     error: BaseException | None = None
 
     def selected(self, start: int = 0) -> list[Tree]:
-        """The nodes from a position on.
-
-        :raises BaseException: what the path raised
-        """
+        """The nodes from a position on. :raises BaseException: what the path raised"""
         if self.error is not None:
             raise self.error.with_traceback(None)  # or else it grows each time
         return self.trees.since(start)
@@ -181,8 +178,6 @@ class WatchedPaths:
             if symbol in symbols:
                 found.update(arguments, *map(self._analysis.below_including_sources, arguments))
         return frozenset(found)
-
-    # --- order --------------------------------------------------------------------------------------------------------
 
     def _comes_in_order(self, path: Selector) -> bool:
         """True if the path selects nodes in the order of the tree.

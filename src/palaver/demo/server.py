@@ -78,8 +78,6 @@ class MailSession:
                 return self.quit()
         return reply(500, "there is no such command")
 
-    # --- Who are you? -------------------------------------------------------------------------------------------------
-
     def ehlo(self, client: str) -> str:
         self.has_said_hello = self.can_log_in = True
         return reply(250, self.host, "SIZE 1000000", "8BITMIME", "AUTH LOGIN", "HELP")
@@ -119,8 +117,6 @@ class MailSession:
 
     def cancel(self) -> str:
         return reply(501, "as you like")
-
-    # --- Mails --------------------------------------------------------------------------------------------------------
 
     def mail(self, address: str) -> str:
         if not self.has_said_hello:
@@ -169,8 +165,6 @@ class MailSession:
         self.recipients.clear()
         self.mail_lines.clear()
 
-    # --- This and that ------------------------------------------------------------------------------------------------
-
     def noop(self) -> str:
         return reply(250, "done nothing")
 
@@ -192,9 +186,6 @@ def decoded(line: str) -> str:
         return base64.b64decode(line, validate=True).decode()
     except (binascii.Error, UnicodeDecodeError):
         return ""
-
-
-# --- Defects ----------------------------------------------------------------------------------------------------------
 
 
 class KeepsSender(MailSession):
@@ -233,9 +224,6 @@ def with_defects(names: Sequence[str]) -> type[MailSession]:
     """The server that has all of these defects, and no other."""
     kinds = tuple(kind for kind in DEFECTS if kind.__name__ in names)
     return type("Defective", kinds or (MailSession,), {})
-
-
-# --- The program ------------------------------------------------------------------------------------------------------
 
 
 class _Server(ThreadingTCPServer):

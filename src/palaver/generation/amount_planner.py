@@ -111,8 +111,6 @@ class AmountPlanner:
 
         return FixedPlan(self._sums, int(name == self._rules.counted), other)
 
-    # --- terminals ----------------------------------------------------------------------------------------------------
-
     def _terminal(self, expr: Literal | Bit) -> AmountPlan:
         leaf: Leaf = expr.value
         if isinstance(leaf, str) and self._rules.binary:

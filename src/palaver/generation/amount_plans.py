@@ -115,9 +115,6 @@ class AmountPlan(GrowingAmounts):
         """Append parts with this amount, which must have been possible at that time."""
 
 
-# --- terminals --------------------------------------------------------------------------------------------------------
-
-
 class FixedPlan(AmountPlan):
     """One part that always has the same amount."""
 
@@ -178,9 +175,6 @@ class PatternPlan(AmountPlan):
 
     def _mask_at(self, time: int | None) -> int:
         return self._inner.mask
-
-
-# --- symbols ----------------------------------------------------------------------------------------------------------
 
 
 class SymbolAmounts:
@@ -249,9 +243,6 @@ class SymbolPlan(AmountPlan):
 
     def _mask_at(self, time: int | None) -> int:
         return self._symbol.mask_at(time)
-
-
-# --- choices and sequences --------------------------------------------------------------------------------------------
 
 
 class ChoicePlan(AmountPlan):
@@ -352,9 +343,6 @@ class SequencePlan(AmountPlan):
 
     def _mask_at(self, time: int | None) -> int:
         return self._top.at(time)
-
-
-# --- repetitions ------------------------------------------------------------------------------------------------------
 
 
 class RepetitionPlan(AmountPlan):

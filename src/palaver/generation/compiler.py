@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import assert_never
 
+import palaver.spec.ast as ast
 from palaver.generation import makers as plain
 from palaver.generation import mutations
 from palaver.generation.depth import shallow
@@ -34,7 +35,6 @@ from palaver.grammar.analysis import (
 from palaver.grammar.ir import Grammar, tracked_selectors
 from palaver.regular.regex import compile_pattern
 from palaver.regular.words import compile_draw, drawn_from
-from palaver.spec import ast
 from palaver.spec.ast import Bit, Bound, Choice, Expr, Literal, Pattern, Permutation, Ref, Repeat, Sequence
 from palaver.spec.traversal import last_symbol, refs
 from palaver.trees.node import Leaf, Node, NonTerminal, Part, new
@@ -43,18 +43,14 @@ from palaver.trees.values import leaves_of
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """The input of a compiler.
-
-    `binary` makes all leaves bytes or bits; `most` limits unbounded repetition. `fields` are the symbols that may get
-    makers of their own in a run.
-    """
+    """The input of a compiler."""
 
     grammar: Grammar
     sizes: Mapping[str, int]
     code: SpecCode
-    binary: bool
-    most: int
-    fields: frozenset[str]
+    binary: bool  # all leaves are bytes or bits
+    most: int  # limits unbounded repetition
+    fields: frozenset[str]  # symbols that may get makers of their own in a run
 
 
 class MakerCompiler:
@@ -92,8 +88,6 @@ class MakerCompiler:
             self._bodies[symbol] = self._body(rule.body, symbol)
             self.makers[symbol] = self.symbol(Ref(symbol), symbol)
         return self.makers
-
-    # --- symbols ------------------------------------------------------------------------------------------------------
 
     def symbol(self, ref: Ref, rule: str) -> One:
         """A maker for a reference that stands in `rule`."""
@@ -203,8 +197,6 @@ class MakerCompiler:
 
         return remembered
 
-    # --- pools --------------------------------------------------------------------------------------------------------
-
     def _pool_for(self, expr: Expr) -> tuple[Node, ...] | None:
         return self._pool(expr.symbol) if isinstance(expr, Ref) and expr.sender is None else None
 
@@ -231,7 +223,7 @@ class MakerCompiler:
                 return [(self._leaf(expr),)]
             case Pattern(source):
                 chars = drawn_from(compile_pattern(source), binary=self._binary)
-                return None if not chars else [(self._text(char),) for char in chars]
+                return None if not chars else [(char.encode("latin-1") if self._binary else char,) for char in chars]
             case Ref(symbol, None):
                 pool = self._pool(symbol)
                 return None if pool is None else [(node,) for node in pool]
@@ -247,8 +239,6 @@ class MakerCompiler:
                 return None
             case _:
                 assert_never(expr)
-
-    # --- expressions --------------------------------------------------------------------------------------------------
 
     def _body(self, expr: Expr, rule: str) -> Body:
         """A maker for all children of a node."""
@@ -313,8 +303,6 @@ class MakerCompiler:
     def _costs(self, options: tuple[Expr, ...]) -> list[int]:
         return [least_size(option, self._sizes) for option in options]
 
-    # --- terminals ----------------------------------------------------------------------------------------------------
-
     def _terminal(self, expr: Literal | Bit | Pattern) -> One:
         if not isinstance(expr, Pattern):
             return plain.constant(self._leaf(expr))
@@ -325,9 +313,6 @@ class MakerCompiler:
         if isinstance(expr, Bit) or isinstance(expr.value, bytes):
             return expr.value
         return expr.value.encode() if self._binary else expr.value
-
-    def _text(self, text: str) -> Leaf:
-        return text.encode("latin-1") if self._binary else text
 
     def _mutated_terminal(self, expr: Literal | Bit | Pattern, rule: str) -> Many:
         """A terminal with the mutations of the settings."""
@@ -340,8 +325,6 @@ class MakerCompiler:
         if rate := rates.get("havoc_probability", 0):
             make = mutations.mutated(rate, mutations.havoc(make, int(rates.get("max_stack_pow", 7))), make)
         return make
-
-    # --- repetition ---------------------------------------------------------------------------------------------------
 
     def repeat(self, expr: Repeat, rule: str) -> Many:
         """A maker for a repetition that stands in `rule`."""

@@ -31,10 +31,7 @@ def deep(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
 
 
 def shallow(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
-    """`function`, with no more than the usual number of frames.
-
-    Spec code may recurse without end, and do so through functions written in C, whose stack is no larger for our trees.
-    """
+    """`function`, with no more than the usual number of frames: spec code may recurse without end, and through C."""
 
     def call(*arguments: Arguments.args, **keywords: Arguments.kwargs) -> Result:
         before, depth = sys.getrecursionlimit(), 0

@@ -302,9 +302,6 @@ def unbounded(once: Many, further: Many, least: int, spread: int, cost: int) -> 
     return some
 
 
-# --- what would make an input endlessly ambiguous ---------------------------------------------------------------------
-
-
 def if_not_empty(once: Many) -> Many:
     """An item of a repetition that is left out if it is empty: its number could not be read back."""
 

@@ -45,10 +45,12 @@ class SteeredCompiler(MakerCompiler):
         return noted(terminal_label(expr), super()._terminal(expr))
 
     def _choice_of_ones(self, makers: list[One], options: tuple[Expr, ...]) -> One:
-        return choice_of_ones(makers, self._costs(options), [_names(option) for option in options])
+        costs, names = self._costs(options), [_names(option) for option in options]
+        return lambda run: makers[best(run, costs, names)](run)
 
     def _choice_of_many(self, makers: list[Many], options: tuple[Expr, ...]) -> Many:
-        return choice_of_many(makers, self._costs(options), [_names(option) for option in options])
+        costs, names = self._costs(options), [_names(option) for option in options]
+        return lambda run, out: makers[best(run, costs, names)](run, out)
 
     def _counted(self, expr: Repeat, once: Many) -> Many:
         least, most = expr.least, expr.most
@@ -62,9 +64,6 @@ class SteeredCompiler(MakerCompiler):
 
 def _names(expr: Expr) -> Names:
     return tuple(dict.fromkeys(names_in(expr)))
-
-
-# --- makers -----------------------------------------------------------------------------------------------------------
 
 
 def entered(name: str, steered: One, unsteered: One) -> One:
@@ -108,20 +107,6 @@ def steered_at_first(steered: One, unsteered: One) -> Attempts:
         return attempt
 
     return attempts
-
-
-def choice_of_ones(makers: list[One], costs: list[int], names: list[Names]) -> One:
-    def choose(run: Derivation) -> Part:
-        return makers[best(run, costs, names)](run)
-
-    return choose
-
-
-def choice_of_many(makers: list[Many], costs: list[int], names: list[Names]) -> Many:
-    def choose(run: Derivation, out: list[Part]) -> None:
-        makers[best(run, costs, names)](run, out)
-
-    return choose
 
 
 def best(run: Derivation, costs: list[int], names: list[Names]) -> int:

@@ -117,10 +117,7 @@ def compile_tree_maker(
     most: int,
     fields: frozenset[str] = frozenset(),
 ) -> TreeMaker:
-    """The makers for `grammar`. `binary` makes all leaves bytes or bits; `most` limits unbounded repetition.
-
-    `fields` are the symbols that may get makers of their own in a run.
-    """
+    """The makers for `grammar`; the arguments are those of `Task`."""
     task = Task(grammar, sizes, code, binary, most, fields)
     compiler = MakerCompiler(task)
     with deep_calls():

@@ -259,10 +259,7 @@ class BoundDependence:
         return frozenset(field for fields in self._counted_in.values() for field in fields)
 
     def levels_to_remake(self, symbol: str, above: Iterable[str]) -> int:
-        """The number of levels from a changed node up to the node to be remade; 0 if the change stands alone.
-
-        `above` are the symbols above it, innermost first.
-        """
+        """The levels from a changed node up to the one to be remade; 0: it stands alone. `above`: innermost first."""
         if not self.fields:
             return 0
         levels = 0

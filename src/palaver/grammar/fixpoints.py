@@ -57,9 +57,6 @@ def _fixpoint(
     return found
 
 
-# --- Sizes ------------------------------------------------------------------------------------------------------------
-
-
 def least_sizes(rules: Mapping[str, Rule]) -> dict[str, int]:
     """The least number of nodes below and including each symbol; `ENDLESS` if it has no finite tree."""
     return _fixpoint(
@@ -84,9 +81,6 @@ def least_size(expr: Expr, sizes: Mapping[str, int]) -> int:
         case _:
             assert_never(expr)
     return min(size, ENDLESS)
-
-
-# --- Occurrences ------------------------------------------------------------------------------------------------------
 
 
 def most_occurrences(target: str, rules: Mapping[str, Rule]) -> dict[str, int]:
@@ -139,9 +133,6 @@ def _always_in(expr: Expr, found: Mapping[str, frozenset[str]]) -> frozenset[str
             return frozenset()
         case _:
             assert_never(expr)
-
-
-# --- Emptiness --------------------------------------------------------------------------------------------------------
 
 
 def nullable_symbols(rules: Mapping[str, Rule]) -> frozenset[str]:
@@ -198,9 +189,6 @@ def _alone(expr: Expr, nullable: Set[str]) -> Iterator[str]:
             pass
         case _:
             assert_never(expr)
-
-
-# --- Graphs -----------------------------------------------------------------------------------------------------------
 
 
 def reachable(start: str, *edges: Mapping[str, Iterable[str]]) -> dict[str, None]:

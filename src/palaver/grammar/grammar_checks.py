@@ -51,9 +51,6 @@ def check_grammar(
             _check_bound(bound, report)
 
 
-# --- rules ------------------------------------------------------------------------------------------------------------
-
-
 def _check_patterns(rule: Rule, report: Reporter) -> None:
     for part in walk(rule.body):
         if isinstance(part, Pattern):
@@ -134,9 +131,6 @@ def _check_bound(bound: Expression, report: Reporter) -> None:
             report.error(
                 bound.source, mention.path.span, message, f"name the children instead: {mention.path.base}.<…>"
             )
-
-
-# --- messages and parties ---------------------------------------------------------------------------------------------
 
 
 def _check_messages(analysis: Analysis, report: Reporter) -> None:

@@ -13,17 +13,14 @@ from palaver.spec.traversal import computed_bounds, refs, walk
 
 @dataclass(frozen=True)
 class Grammar:
-    """The rules, constraints, objectives and settings of a set of spec files, with all names resolved.
-
-    `own` names the symbols the spec itself defines; the others came from the library.
-    """
+    """The rules, constraints, objectives and settings of a spec, with all names resolved."""
 
     rules: Mapping[str, Rule]
     start: str
     constraints: tuple[Constraint, ...] = ()
     objectives: tuple[Objective, ...] = ()
     settings: tuple[Setting, ...] = ()
-    own: frozenset[str] = field(default=frozenset(), compare=False)
+    own: frozenset[str] = field(default=frozenset(), compare=False)  # symbols not of the library
 
     @cached_property
     def bodies(self) -> dict[str, Expr]:

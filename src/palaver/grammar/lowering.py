@@ -1,7 +1,4 @@
-"""Spec files to one grammar, and a grammar to its part for some messages.
-
-Later rules replace earlier ones; library rules define what the spec does not.
-"""
+"""Spec files to one grammar, in which later rules replace earlier ones; and a grammar to its part for some messages."""
 
 from __future__ import annotations
 
@@ -180,14 +177,8 @@ class _Resolver:
         return rule is not None
 
 
-# --- Slices -----------------------------------------------------------------------------------------------------------
-
-
 def slice_parties(grammar: Grammar, parties: Collection[str]) -> Grammar:
-    """`grammar` without the messages that none of `parties` sends, and without the rules that become empty by that.
-
-    A start symbol that becomes empty stands for the empty text.
-    """
+    """`grammar` without messages that none of `parties` sends; a start symbol that becomes empty is the empty text."""
     return slice_messages(grammar, lambda message: message.sender in parties)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import product
 from typing import NamedTuple, assert_never
 
@@ -102,14 +102,9 @@ def show_setting(setting: Setting) -> str:
     selector = setting.selector
     if selector != "*" and not selector.startswith("<"):
         selector = f"all_with_type({selector})"
-    return f"setting {selector} {_pairs(setting.values)}".rstrip()
+    pairs = (f"{key} = {value!r}" for key, value in setting.values)
+    return " ".join(["setting", selector, *pairs])
 
-
-def _pairs(values: Iterable[tuple[str, object]]) -> str:
-    return " ".join(f"{key} = {value!r}" for key, value in values)
-
-
-# --- State transitions ------------------------------------------------------------------------------------------------
 
 END = "[*]"
 

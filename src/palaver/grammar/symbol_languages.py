@@ -20,10 +20,7 @@ _BIT_CHARS = (CharSet.of("0"), CharSet.of("1"))
 
 
 class Languages:
-    """The languages of one grammar, each made when it is first asked for.
-
-    In a binary grammar text is its UTF-8 bytes, and every pattern is about bytes.
-    """
+    """The languages of a grammar's symbols. In a binary one text is its UTF-8 bytes, and patterns are about bytes."""
 
     def __init__(self, rules: Mapping[str, Rule], *, binary: bool) -> None:
         self._rules = rules

@@ -1,7 +1,4 @@
-"""Candidates: several message types that may be coming, read from one input.
-
-The input is decoded once and kept once; each candidate has its own parser over it. Those that failed read no more.
-"""
+"""Candidates: several message types that may be coming, read from one input, which is decoded and kept once."""
 
 from __future__ import annotations
 

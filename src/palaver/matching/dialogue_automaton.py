@@ -199,7 +199,7 @@ class DialogueAutomaton:
             later = () if level.following is None else level.following.steps.get(move, ())
             routes = self.positions.routes(level.position, None).get(move, [])
             level.steps[move] = self._merged(level, routes, level.position.ending, later)
-        return state.steps.get(move, ())
+        return state.steps.setdefault(move, ())
 
     def _levels(self, state: DialogueState, fields: LoopFields | None) -> Iterator[DialogueState]:
         """This state, and those it becomes when rules end, up to the first that is not asking."""
@@ -226,7 +226,11 @@ class DialogueAutomaton:
         later: tuple[MessageTransition, ...],
     ) -> tuple[MessageTransition, ...]:
         """The transitions by the routes of a level, and after its end, without those that others cover."""
-        found = [(self.state_along(level, route), self._step(level, route)) for route in routes]
+        found: list[tuple[DialogueState, MessageTransition]] = []
+        for route in routes:
+            state = self.state_along(level, route)
+            closing = route.after.ending if route.after.is_over else None
+            found.append((state, MessageTransition(level, route, ref(state), closing)))
         if ending is not None:
             for then in later:
                 state = self.state_after(then)
@@ -241,10 +245,6 @@ class DialogueAutomaton:
         if len(found) > MAX_HYPOTHESES:
             MAX_HYPOTHESES.reached()
         return tuple(step for _, step in found[:MAX_HYPOTHESES])
-
-    def _step(self, level: DialogueState, route: Route) -> MessageTransition:
-        closing = route.after.ending if route.after.is_over else None
-        return MessageTransition(level, route, ref(self.state_along(level, route)), closing=closing)
 
     def state_along(self, level: DialogueState, route: Route) -> DialogueState:
         """The state at the end of a route."""

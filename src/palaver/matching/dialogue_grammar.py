@@ -57,7 +57,8 @@ def cut_at_messages(rules: Mapping[str, Expr], start: str) -> DialogueGrammar:
     first = cutter.cut(Ref(start))
     assert isinstance(first, Ref), "a reference stays one"
     states = {name: cutter.cut(rules[name]) for name in order if name in talking}
-    messages = (_message(ref) for body in (first, *states.values()) for ref in refs(body) if ref.sender is not None)
+    said = [ref for body in (first, *states.values()) for ref in refs(body)]
+    messages = [MessageType(ref.symbol, ref.sender, ref.recipient) for ref in said if ref.sender is not None]
     return DialogueGrammar(
         first,
         states,
@@ -78,11 +79,6 @@ def _is_text(expr: Expr) -> bool:
             return False
         case _:
             assert_never(expr)
-
-
-def _message(ref: Ref) -> MessageType:
-    assert ref.sender is not None, "a message has a sender"
-    return MessageType(ref.symbol, ref.sender, ref.recipient)
 
 
 class _Cutter:
@@ -111,9 +107,6 @@ class _Cutter:
                 return expr
             case _:
                 assert_never(expr)
-
-
-# --- Terms ------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(eq=False)

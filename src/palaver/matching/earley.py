@@ -85,6 +85,7 @@ class EarleyParser(EarleyScanner):
         self.tracks_expected = tokens is None  # with tokens it knows neither open nodes nor expected terminals
         self.lazy = lazy  # True if the nodes of tokens may make their children later
         self._bounds = ComputedBounds(tables, bound, first_tree)
+        self.crashes = self._bounds.crashes  # the errors that computed bounds raised
         self._state_sets: dict[int, StateSet] = {}
         self._goals: list[ParseGoal] = []
         # Where tails have led to known completed goals again, all completed goals of the position.
@@ -94,13 +95,6 @@ class EarleyParser(EarleyScanner):
         self._last = self._state_set(0)
         self._begin(history)
         self._run()
-
-    # --- Answers ----------------------------------------------------------------------------------------------------
-
-    @property
-    def crashes(self) -> list[str]:
-        """The errors that computed bounds raised."""
-        return self._bounds.crashes
 
     @property
     def furthest(self) -> int:
@@ -177,8 +171,6 @@ class EarleyParser(EarleyScanner):
         self._unmatched.clear()
         self._partly_matched.clear()
         self.tracks_expected = False
-
-    # --- Parsing ----------------------------------------------------------------------------------------------------
 
     def extend(self, text: str) -> None:
         """Read a further piece of the input."""

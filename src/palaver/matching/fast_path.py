@@ -6,9 +6,11 @@ generated function. The children of lazy nodes are made here, too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import Final
 
+from palaver.matching.earley import EarleyParser
 from palaver.matching.fast_path_compiler import FastPathProgram
 from palaver.matching.fast_path_machine import FastPathMachine, token_node
 from palaver.matching.fast_path_scanner import DONE, FAILED, FALL_BACK
@@ -28,9 +30,12 @@ from palaver.matching.instructions import (
     Unsupported,
 )
 from palaver.matching.lookahead import Lookahead
-from palaver.matching.matching_limits import CALLS_BEFORE_GENERATING, MIN_CHARACTERS_TO_PAUSE_COLLECTOR
+from palaver.matching.matching_limits import CALLS_BEFORE_GENERATING, MAX_FALLBACKS, MIN_CHARACTERS_TO_PAUSE_COLLECTOR
+from palaver.matching.parse_forest import first_tree
 from palaver.matching.regex_rules import RegexRules
 from palaver.matching.rule_regexes import END_MARK
+from palaver.matching.token_rules import TokenTable
+from palaver.spec.ast import Expr, Expression
 from palaver.spec.python_code import SPEC_CODE_RAISES
 from palaver.trees.lazy import with_serialised
 from palaver.trees.node import Node, Part, new
@@ -40,21 +45,24 @@ _DIGITS: Final = {chr(byte): f"{byte:08b}" for byte in range(256)}
 
 
 class FastPath:
-    """A grammar compiled for machines. `by_earley` reads a text as a rule when a machine falls back."""
+    """A grammar compiled for one kind of input: bytes or text, a `whole` message or one that anything may follow."""
 
     def __init__(
         self,
-        tables: GrammarTables,
+        rules: Mapping[str, Expr],
+        start: str,
         bound: BoundEvaluator,
-        by_earley: Callable[[Nonterminal, str], Node],
-        *,
+        is_pure: Callable[[Expression], bool],
+        binary: bool,
         whole: bool,
     ) -> None:
-        self.tables = tables
+        self.tables = tables = GrammarTables(rules, start, binary=binary, whole=whole, is_pure=is_pure)
         self.paths = len(tables.bound_paths.paths)
         self.bound = bound
         self.whole = whole
-        self._by_earley = by_earley
+        self._rules = rules
+        self._rest: dict[Nonterminal, GrammarTables] = {}
+        self._fallbacks = 0
         self.regex_rules = RegexRules(tables)
         lookahead, bit_lookahead = Lookahead(tables), Lookahead(tables, in_bits=True)
         self._programs = {
@@ -67,6 +75,22 @@ class FastPath:
         for is_lazy, dialect in ((True, Dialect.SKETCH), (False, Dialect.FULL)):
             program = self._programs[dialect]
             self.starts[is_lazy] = program, program.call(tables.start, None, _STOP)
+
+    @cached_property
+    def is_tried(self) -> bool:
+        """True unless the grammar is left-recursive, so that machines would always fall back, or they often did."""
+        return not self.tables.first_follow.is_left_recursive
+
+    def note_fallback(self) -> None:
+        """Count a fall back of a machine."""
+        self._fallbacks += 1
+        if self._fallbacks >= MAX_FALLBACKS:
+            self.is_tried = False
+
+    @cached_property
+    def tokens(self) -> TokenTable:
+        """The tokens of the Earley parser."""
+        return TokenTable(self)
 
     def forget(self) -> None:
         """Empty the caches of the message before."""
@@ -164,7 +188,14 @@ class FastPath:
         return int(self.bound(computed.expression, node))
 
     def read_by_earley(self, nonterminal: Nonterminal, text: str) -> tuple[Part, ...]:
-        return self._by_earley(nonterminal, text).children
+        """The children of a rule over a text on which a machine fell back."""
+        if nonterminal not in self._rest:
+            assert nonterminal.symbol is not None  # only rules are read by themselves
+            binary = self.tables.binary
+            self._rest[nonterminal] = GrammarTables(self._rules, nonterminal.symbol, binary=binary, whole=True)
+        parser = EarleyParser(self._rest[nonterminal], self.bound, first_tree)
+        parser.extend(text)
+        return first_tree(parser, parser.ends[parser.limit][0]).children
 
 
 class _RuleExpansion:

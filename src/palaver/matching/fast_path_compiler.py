@@ -41,6 +41,10 @@ if TYPE_CHECKING:
     from palaver.matching.fast_path import FastPath
 
 
+# Matches nothing: for patterns whose end has to be looked for character by character.
+_NO_MATCH = re.compile("(?!)").match
+
+
 class FastPathProgram:
     """The instructions of one grammar in one dialect."""
 
@@ -207,7 +211,7 @@ class FastPathProgram:
             op.text, op.leaf = "01"[slot.bit] if slot.kind == BIT else slot.text, slot.leaf
             return op
         op = ParseInstruction(ops.PATTERN, following)
-        op.slot, op.match, op.is_closed = slot, _no_match, False
+        op.slot, op.match, op.is_closed = slot, _NO_MATCH, False
         rule_pattern = self._regex_rules.pattern_of_terminal(slot)
         op.is_proved = rule_pattern is not None
         if rule_pattern is not None:
@@ -299,7 +303,3 @@ def _is_leaf(nonterminal: Nonterminal) -> bool:
     first = nonterminal.alternatives[0]
     is_single = len(nonterminal.alternatives) == 1 and not nonterminal.parts and first.is_last
     return is_single and first.target is None and first.kind != BIT
-
-
-def _no_match(_text: str, _at: int) -> None:
-    """Match nothing: for patterns whose end has to be looked for character by character."""

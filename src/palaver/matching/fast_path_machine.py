@@ -61,10 +61,7 @@ LoopCounters: TypeAlias = tuple[int, int, int | None, Any] | None
 
 
 class FastPathMachine(FastPathScanner):
-    """Parses one message. Feed it with `read`, and look at `status`, `at`, `lengths` and `parts`.
-
-    Only the part of the input that has not been parsed is kept at hand: a *window* that begins at `_base`.
-    """
+    """Parses one message, of which only the part not yet parsed is at hand: a *window* that begins at `_base`."""
 
     # Class attributes as defaults: most messages are read before any of them changes.
     status = WAITING

@@ -1,7 +1,4 @@
-"""FIRST and FOLLOW sets (Aho, Sethi and Ullman 1986), also of single bits; they keep the parser's state sets small.
-
-Sets of terminals are bit sets. They may be too large, never too small.
-"""
+"""FIRST and FOLLOW sets (Aho, Sethi and Ullman 1986), also of bits, as bit sets; too large perhaps, never too small."""
 
 from __future__ import annotations
 

@@ -68,6 +68,8 @@ class Forecaster:
     ) -> None:
         self.start = NonTerminal(start)
         self.dialogue = cut_at_messages(rules, start)
+        self.messages = self.dialogue.messages  # all message types, in the order of the spec
+        self.texts = self.dialogue.texts  # expressions of symbols made up for terminals between messages, of `StdOut`
         self.compiled = DialogueAutomaton(self.dialogue, bound, distinguish)
         self.positions = self.compiled.positions
         # The messages in which a bound may find its field; True if a state may be one.
@@ -76,16 +78,6 @@ class Forecaster:
         said = (move.symbol for move in self.messages)
         self.field_messages = frozenset(symbol for symbol in said if counted & reachable(symbol, children).keys())
         self.counts_states = any(symbol in self.positions.rules for symbol in counted)
-
-    @property
-    def messages(self) -> tuple[MessageType, ...]:
-        """All message types, in the order of the spec."""
-        return self.dialogue.messages
-
-    @property
-    def texts(self) -> Mapping[str, Expr]:
-        """The expressions of symbols made up for terminals between messages, which `StdOut` sends."""
-        return self.dialogue.texts
 
     def begin(self) -> Forecast:
         """The forecast before the first message."""
@@ -135,8 +127,6 @@ class Hypothesis:
             return ()
         self._forecaster.compiled.moves(self.future, self.fields)
         return tuple(self.fields.crashes)
-
-    # --- The tree -----------------------------------------------------------------------------------------------------
 
     @property
     def closed(self) -> tuple[Node, ...]:
@@ -192,8 +182,6 @@ class Hypothesis:
         (tree,) = parts_of(edge.children)
         assert isinstance(tree, Node), "the start symbol is one"
         return tree
-
-    # --- Steps --------------------------------------------------------------------------------------------------------
 
     def _steps(self, move: MessageType) -> tuple[MessageTransition, ...]:
         known = self.future.steps.get(move)
@@ -278,11 +266,9 @@ class Forecast:
     def moves(self) -> tuple[MessageType, ...]:
         """The message types that may come next, each once, in the order of the spec."""
         if self._moves is None:
-            if len(self.hypotheses) == 1:
-                self._moves = self.hypotheses[0].moves
-            else:
-                moves = (move for each in self.hypotheses for move in each.moves)
-                self._moves = self._forecaster.compiled.in_order(moves)
+            found = dict.fromkeys(hypothesis.moves for hypothesis in self.hypotheses)
+            moves = (move for moves in found for move in moves)
+            self._moves = next(iter(found)) if len(found) == 1 else self._forecaster.compiled.in_order(moves)
         return self._moves
 
     @property

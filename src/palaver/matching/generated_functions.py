@@ -108,8 +108,6 @@ class _FunctionWriter:
         function: ReadFunction = self._names["read"]
         return function
 
-    # --- Pieces of source -------------------------------------------------------------------------------------------
-
     def _line(self, line: str) -> None:
         self._lines.append(" " * self._indent + line)
         if len(self._lines) > MAX_FUNCTION_LINES:
@@ -134,8 +132,6 @@ class _FunctionWriter:
         if len(fragments) == 1 and fragments[0].startswith("*p"):
             return fragments[0][1:]  # it is a tuple already
         return f"({', '.join(fragments)},)" if fragments else "()"
-
-    # --- Instructions -----------------------------------------------------------------------------------------------
 
     def _write_until(self, op: ParseInstruction, stops: tuple[ParseInstruction, ...]) -> list[str]:
         """The source of all instructions from `op` on, up to one of the stops or the end of the rule."""
@@ -277,8 +273,6 @@ class _FunctionWriter:
         """Let computed bounds find a node."""
         for path in self._program.selected(op.symbol) if op.is_tracked else ():
             self._line(f"fields[{path}] = {node}, {text}")
-
-    # --- Terminals and tokens ---------------------------------------------------------------------------------------
 
     def _token(self, op: ParseInstruction) -> str:
         node = self._fresh("n")

@@ -162,7 +162,8 @@ class GrammarTables:
 
     def _mark_tracked(self) -> None:
         last_names = {path.names[-1] for path in self.bound_paths.paths}
-        callers = backwards({nonterminal: list(_called_by(nonterminal)) for nonterminal in self.nonterminals})
+        called = {each: [slot.target for slot in each.slots() if slot.target] for each in self.nonterminals}
+        callers = backwards(called)
         todo = [each for each in self.nonterminals if _looks_back(each) or each.symbol in last_names]
         while todo:
             nonterminal = todo.pop()
@@ -181,10 +182,6 @@ def _looks_back(nonterminal: Nonterminal) -> bool:
     """Return True for a repetition whose bounds are computed from the input."""
     bounds = (nonterminal.least, nonterminal.most)
     return any(isinstance(bound, Computed) and bound.path is not None for bound in bounds)
-
-
-def _called_by(nonterminal: Nonterminal) -> Iterator[Nonterminal]:
-    return (slot.target for slot in nonterminal.slots() if slot.target is not None)
 
 
 def _is_short(start: GrammarSlot) -> bool:

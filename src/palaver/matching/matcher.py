@@ -17,7 +17,6 @@ answers, and knows what was expected.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property
 
 from palaver.grammar.ir import bodies_below, uses_binary
 from palaver.matching.bound_paths import BoundPaths as BoundPaths
@@ -27,10 +26,7 @@ from palaver.matching.earley import EarleyParser
 from palaver.matching.fast_path import FastPath
 from palaver.matching.fast_path_machine import FastPathMachine
 from palaver.matching.fast_path_scanner import DONE, FALL_BACK, WAITING
-from palaver.matching.grammar_slots import Nonterminal
 from palaver.matching.grammar_tables import BoundEvaluator as BoundEvaluator
-from palaver.matching.grammar_tables import GrammarTables
-from palaver.matching.matching_limits import MAX_FALLBACKS
 from palaver.matching.parse_forest import first_tree, partial_trees, trees
 from palaver.matching.token_rules import TokenTable
 from palaver.spec.ast import Expr, Expression
@@ -107,7 +103,7 @@ class CompiledMatcher:
         self.is_binary = uses_binary(rules, start)
         self._rules = rules
         self._bounds = bound, is_pure
-        self._compiled_inputs: dict[tuple[bool, bool], CompiledInput] = {}
+        self._compiled_inputs: dict[tuple[bool, bool], FastPath] = {}
 
     def matcher(
         self,
@@ -130,58 +126,8 @@ class CompiledMatcher:
         key = self.is_binary if binary is None else binary, whole
         compiled = self._compiled_inputs.get(key)
         if compiled is None:
-            compiled = self._compiled_inputs[key] = CompiledInput(self._rules, self.start, *self._bounds, *key)
+            compiled = self._compiled_inputs[key] = FastPath(self._rules, self.start, *self._bounds, *key)
         return Matcher(compiled, DecodedInput(key[0]), history, prune and not reference, lazy, prune)
-
-
-class CompiledInput:
-    """The tables that matchers for one kind of input share."""
-
-    def __init__(
-        self,
-        rules: Mapping[str, Expr],
-        start: str,
-        bound: BoundEvaluator,
-        is_pure: Callable[[Expression], bool],
-        binary: bool,
-        whole: bool,
-    ) -> None:
-        self.tables = GrammarTables(rules, start, binary=binary, whole=whole, is_pure=is_pure)
-        self.bound = bound
-        self.whole = whole
-        self._rules = rules
-        self._fallbacks = 0
-        self._rest: dict[Nonterminal, GrammarTables] = {}
-
-    @cached_property
-    def fast_path(self) -> FastPath | None:
-        """The fast path, unless the grammar is left-recursive and would always fall back."""
-        return None if self.tables.first_follow.is_left_recursive else self._built_fast_path
-
-    @cached_property
-    def tokens(self) -> TokenTable:
-        """The tokens of the Earley parser."""
-        return TokenTable(self._built_fast_path)
-
-    @cached_property
-    def _built_fast_path(self) -> FastPath:
-        return FastPath(self.tables, self.bound, self._read_by_earley, whole=self.whole)
-
-    def note_fallback(self) -> None:
-        """Count a fall back of the fast path. If that happens often, it is not tried again."""
-        self._fallbacks += 1
-        if self._fallbacks >= MAX_FALLBACKS:
-            self.fast_path = None
-
-    def _read_by_earley(self, nonterminal: Nonterminal, text: str) -> Node:
-        if nonterminal not in self._rest:
-            assert nonterminal.symbol is not None  # only rules are read by themselves
-            self._rest[nonterminal] = GrammarTables(
-                self._rules, nonterminal.symbol, binary=self.tables.binary, whole=True
-            )
-        parser = EarleyParser(self._rest[nonterminal], self.bound, first_tree)
-        parser.extend(text)
-        return first_tree(parser, parser.ends[parser.limit][0])
 
 
 def compile_matcher(
@@ -223,7 +169,7 @@ class Matcher:
 
     def __init__(
         self,
-        compiled: CompiledInput,
+        compiled: FastPath,
         source: DecodedInput,
         history: Sequence[Node],
         is_fast: bool,
@@ -236,21 +182,13 @@ class Matcher:
         self._history = history
         self._prune = prune
         self._whole = compiled.whole
+        self.binary = compiled.tables.binary  # True if leaves are bytes
+        self._unit = compiled.tables.unit  # the number of parser positions per character
         self.source = source
         self._lengths: list[int] = []
-        self._fast_path = compiled.fast_path if is_fast else None  # None: the Earley parser reads
+        self._fast_path = compiled if is_fast and compiled.is_tried else None  # None: the Earley parser reads
         if not is_lazy and self._fast_path is not None:
             self._fast_path.forget()
-
-    @property
-    def binary(self) -> bool:
-        """True if leaves are bytes."""
-        return self._compiled.tables.binary
-
-    @property
-    def _unit(self) -> int:
-        """The number of parser positions per character."""
-        return self._compiled.tables.unit
 
     def prepare(self) -> None:
         """Compile now what would be compiled with the first message, for all matchers of this grammar."""
@@ -275,11 +213,7 @@ class Matcher:
         return self.source.length
 
     def feed(self, data: str | bytes) -> MatchProgress:
-        """Read a further piece.
-
-        :raises ValueError: the input has been told to be finished
-        :raises TypeError: a text is fed partly as str and partly as bytes
-        """
+        """Read a further piece. :raises ValueError: the end was told :raises TypeError: str and bytes are mixed"""
         if self._has_ended:
             raise ValueError("the end of the input has been told already")
         return self._read(self.source.take(data))
@@ -358,8 +292,6 @@ class Matcher:
             text = ""  # the Earley parser has read it by now
         return self._read_by_earley(text)
 
-    # --- Fast path --------------------------------------------------------------------------------------------------
-
     def _all_read(self) -> MatchProgress:
         """The progress of a matcher that has read a complete message at once."""
         return MatchProgress((self.source.length,), True, False)
@@ -409,8 +341,6 @@ class Matcher:
         self._compiled.note_fallback()
         self._lengths = []
         self._told = 0
-
-    # --- Earley parser ----------------------------------------------------------------------------------------------
 
     @property
     def _parser(self) -> EarleyParser:

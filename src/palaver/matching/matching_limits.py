@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from palaver.limits import Limit
 
-# --- Limits that change a result ---
 # Explanations of one history that are followed at a time. An ambiguous dialogue grammar may have more.
 MAX_HYPOTHESES = Limit(64, "hypotheses about the state of a session", "the least preferred are dropped")
 # Places looked at on the way to the next message. Only rules that begin with each other in thousands of ways have more,
@@ -13,13 +12,11 @@ MAX_CLOSURE_PLACES = Limit(20_000, "grammar positions before the next message", 
 # Dialogue states looked at to find the messages that may still come. Those of most protocols are fewer.
 MAX_STATES_AHEAD = Limit(300, "dialogue states ahead", "every message counts as possible")
 
-# --- Earley parser ---
 # Waiters in tail position that are looked at one by one; more are compared as sets.
 MAX_TAILS_ONE_BY_ONE = 4
 # Visits of a looping automaton state before it gets a compiled regex; compiling costs a few hundred single moves.
 VISITS_BEFORE_COMPILING = 200
 
-# --- Fast path ---
 # Messages on which the fast path fell back, after which the Earley parser is asked at once.
 MAX_FALLBACKS = 3
 # Characters from which on Python's cyclic garbage collector is paused.
@@ -38,13 +35,11 @@ CALLS_BEFORE_GENERATING = 4
 MAX_INLINED_RULES = 8
 MAX_FUNCTION_LINES = 600
 
-# --- Regex rules: beyond these a rule is not proved regular, and is read without a compiled regex ---
 MAX_AUTOMATON_STATES = 300
 MAX_STATE_PAIRS = 2_000
 MAX_ALTERNATIVES_COMPARED = 100  # each is compared with each
 MAX_REGEX_LENGTH = 20_000
 
-# --- Caches: beyond these they are emptied, or the thing is not kept ---
 # Nodes over so few characters, or bits, are made once and shared: they are values, and the same come again and again.
 MAX_SHARED_TEXT = 2
 MAX_SHARED_BITS = 16
@@ -61,7 +56,6 @@ MAX_KEPT_RUNS = 1_000
 # Dialogue states remembered though nothing refers to them.
 MAX_KEPT_STATES = 20_000
 
-# --- Dialogue grammars ---
 # Endings followed to see whether one dialogue state includes another; beyond, both are kept.
 MAX_ENDINGS_COMPARED = 4
 # Open nodes around the latest message in the recent tree, and finished children in each. Constraints are asked about

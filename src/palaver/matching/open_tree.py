@@ -228,7 +228,6 @@ def symbols_around(edge: OpenEdge) -> tuple[NonTerminal, ...]:
     return names
 
 
-# --- Actions ----------------------------------------------------------------------------------------------------------
 # Changes of an edge between two messages. Each `apply` returns the edge after it, and adds the closed nodes to `done`.
 
 ClosedNodes: TypeAlias = list["ClosedSubtree | Node"]
@@ -307,9 +306,6 @@ def grown(edge: OpenEdge, growth: Iterable[TreeAction], done: ClosedNodes) -> Op
     for each in growth:
         edge = each.apply(edge, done)
     return edge
-
-
-# --- The recent tree --------------------------------------------------------------------------------------------------
 
 
 def recent_tree(edge: OpenEdge, start: NonTerminal, closing: Sequence[Part] | None) -> tuple[Node, TreePath]:

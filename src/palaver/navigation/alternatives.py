@@ -11,6 +11,7 @@ bounds of repetitions. For an unfinished node, only those alternatives count tha
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias, assert_never
 
 from palaver.grammar.printing import show_expr
@@ -44,14 +45,12 @@ _Note: TypeAlias = str | _RepeatTexts | _RepeatEnd
 _Notes: TypeAlias = "tuple[_Notes, _Note] | None"
 
 
+@dataclass(slots=True)
 class _Jump:
     """An instruction: continue at any of several addresses, the preferred first, and record something."""
 
-    __slots__ = ("note", "targets")
-
-    def __init__(self, note: _Note | None, targets: list[int]) -> None:
-        self.note = note
-        self.targets = targets
+    note: _Note | None
+    targets: list[int]
 
 
 # An instruction: read one child, and continue at the next address.
@@ -84,8 +83,6 @@ class RuleAutomaton:
             return part.symbol if part.parties is None else (part.symbol, part.parties)
         key = (type(part), part)
         return key if key in self._literals or len(self._patterns) > 1 else type(part)
-
-    # --- Running ------------------------------------------------------------------------------------------------------
 
     def _find(self, children: Sequence[Part], *, is_open: bool) -> tuple[str, ...]:
         threads = self._closed([(0, None)])
@@ -138,8 +135,6 @@ class RuleAutomaton:
         if len(self._patterns) == 1 and (type(leaf), leaf) not in self._literals:
             return True
         return self._patterns[pattern].matches(leaf.decode("latin-1") if isinstance(leaf, bytes) else leaf)
-
-    # --- Compiling ----------------------------------------------------------------------------------------------------
 
     def _compile(self, expr: Expr) -> None:
         match expr:

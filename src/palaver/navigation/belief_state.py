@@ -69,8 +69,6 @@ class BeliefState:
         """The edges for a message, those of the preferred hypothesis first."""
         return [edge for hypothesis in self.hypotheses for edge in self._map.edges_for(hypothesis.map_node, move, None)]
 
-    # --- Advancing ----------------------------------------------------------------------------------------------------
-
     def advance(
         self, move: MessageType, node: Node, before: Forecast, after: Forecast, planned: Edge | None
     ) -> tuple[Edge, ...]:
@@ -198,8 +196,6 @@ class BeliefState:
                     return
         elif len(self._forecast_hypotheses) == 1:
             self._views.note_dialogue(self._forecast_hypotheses[0].tree())
-
-    # --- Hypotheses that remain possible ------------------------------------------------------------------------------
 
     def _is_possible(self, edge: Edge, forecast: Forecast) -> bool:
         """Return True if the forecaster has a hypothesis with the continuations of an edge."""

@@ -111,8 +111,6 @@ class Coverage:
         """The covered paths in the order in which they were seen, without the first `since`."""
         return (self.walks[state] for state in islice(self._covered, since, None))
 
-    # --- States -------------------------------------------------------------------------------------------------------
-
     def step(self, state: int, name: str) -> int:
         """The state of a node with this name below one in `state`."""
         following = self._steps[state].get(name)
@@ -150,8 +148,6 @@ class Coverage:
     def suffix_of(self, state: int) -> int:
         """The state of the path without its first symbol."""
         return self._suffixes[state]
-
-    # --- Noting -------------------------------------------------------------------------------------------------------
 
     def cover(self, state: int) -> None:
         """Note that a node was met in a state."""

@@ -38,10 +38,7 @@ def add_paths(coverage: Coverage, data: Mapping[str, Any]) -> None:
 
 
 def write(file: Path, **parts: Any) -> None:
-    """Write a coverage file, atomically.
-
-    :raises PalaverError: it cannot be written
-    """
+    """Write a coverage file, atomically. :raises PalaverError: it cannot be written"""
     whole = json.dumps({"format": _FORMAT, **parts}, ensure_ascii=False, indent=None, separators=(",", ":"))
     beside = file.with_name(f"{file.name}.new")
     try:

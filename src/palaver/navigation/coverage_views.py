@@ -16,6 +16,7 @@ from palaver.grammar.analysis import Analysis
 from palaver.grammar.printing import show_expr
 from palaver.matching.dialogue_automaton import DialogueState
 from palaver.matching.dialogue_grammar import MessageType
+from palaver.matching.forecaster import Forecaster
 from palaver.navigation.alternatives import RuleAutomaton
 from palaver.navigation.dialogue_states import DiagramState, DialogueStateMachine, DialogueTransition
 from palaver.navigation.navigation_limits import MAX_NOTED_STEPS
@@ -28,14 +29,14 @@ _NotedStep: TypeAlias = tuple[DialogueState, MessageType, DialogueState]
 
 
 class CoverageViews:
-    """The coverage so far. `analysis` is that of the grammar of the states."""
+    """The coverage so far. `analysis` is that of the grammar of the dialogue."""
 
-    def __init__(self, analysis: Analysis, states: DialogueStateMachine) -> None:
+    def __init__(self, analysis: Analysis, forecaster: Forecaster) -> None:
         grammar = analysis.grammar
-        self.states = states
+        self._forecaster = forecaster
         self.alternatives = Alternatives(analysis, grammar.start)
         # By message, the number of occurrences, also if it is 0.
-        self.message_counts: dict[MessageType, int] = dict.fromkeys(states.messages, 0)
+        self.message_counts: dict[MessageType, int] = dict.fromkeys(forecaster.messages, 0)
         # By the text of a constraint, how often it held, and how often it was violated.
         self.constraint_counts: dict[str, tuple[int, int]] = {each.text: (0, 0) for each in grammar.constraints}
         # The variable of a quantifier, as <e> in "forall <e> in <exchange>", is no symbol of the spec.
@@ -62,10 +63,13 @@ class CoverageViews:
         return self._transition_counts
 
     @cached_property
+    def states(self) -> DialogueStateMachine:
+        """The state machine, built when it is first asked for."""
+        return DialogueStateMachine(self._forecaster)
+
+    @cached_property
     def _transitions(self) -> dict[tuple[int, MessageType, int], DialogueTransition]:
         return {(each.source.number, each.move, each.target.number): each for each in self.states.transitions}
-
-    # --- Noting -------------------------------------------------------------------------------------------------------
 
     def note_message(self, move: MessageType, node: Node) -> None:
         """Note a message and its alternatives, without the transition."""
@@ -89,7 +93,7 @@ class CoverageViews:
             source, target = self.states.state_of(before), self.states.state_of(after)
             if source is None:
                 continue
-            if before is self.states.beginning:
+            if before is self._forecaster.compiled.beginning:
                 self._state_counts[source] += count
             transition = None if target is None else self._transitions.get((source.number, move, target.number))
             if transition is not None:
@@ -128,8 +132,6 @@ class CoverageViews:
         held, failed = self.constraint_counts.get(text, (0, 0))
         self.constraint_counts[text] = (held + holds, failed + (not holds))
 
-    # --- Reporting ----------------------------------------------------------------------------------------------------
-
     def summary(self) -> list[tuple[str, int, int]]:
         """Each view: its name, the number of items reached, and the number of all items."""
         taken = set(self.alternatives.taken())
@@ -141,8 +143,6 @@ class CoverageViews:
             "constraints": [held + failed > 0 for held, failed in self.constraint_counts.values()],
         }
         return [(name, sum(reached), len(reached)) for name, reached in counted.items()]
-
-    # --- Merging and storing ------------------------------------------------------------------------------------------
 
     def as_data(self) -> dict[str, Any]:
         """All views, as JSON can hold them. Messages that were never seen are included, to identify the spec."""
@@ -189,9 +189,6 @@ class CoverageViews:
             if text in self.constraint_counts:
                 known = self.constraint_counts[text]
                 self.constraint_counts[text] = (known[0] + held, known[1] + failed)
-
-
-# --- Alternatives -----------------------------------------------------------------------------------------------------
 
 
 class Alternatives:

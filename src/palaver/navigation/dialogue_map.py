@@ -17,6 +17,7 @@ session, edges are looked up with the fields of that session.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
 from typing import NamedTuple, assert_never
 
 from palaver.matching.dialogue_automaton import (
@@ -43,52 +44,37 @@ HANG_UP = "(end)"
 _Chain = tuple[NonTerminal, ...]
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class MapNode:
     """A node of the dialogue map."""
 
-    __slots__ = ("answers", "by_move", "chain", "edges", "ending", "following", "future", "is_known", "number", "state")
-
-    def __init__(
-        self, future: DialogueState, state: int, chain: _Chain, following: MapNode | None, number: int
-    ) -> None:
-        self.future = future
-        self.state = state  # of the innermost open tree node; where a tree grows from the bottom, of the one above it
-        self.chain = chain  # the symbols around a tree that grows from the bottom
-        self.following = following
-        self.number = number  # in the order of creation
-        # Valid once `is_known`:
-        self.is_known = False
-        self.edges: tuple[Edge, ...] = ()
-        self.by_move: dict[MessageType, tuple[Edge, ...]] = {}
-        # The symbols that others may send, sorted; SILENCE if we may send, else HANG_UP if the dialogue may end.
-        self.answers: tuple[str, ...] = ()
-        self.ending: tuple[int, ...] | None = None  # the states covered if the dialogue ends here; None if it cannot
+    future: DialogueState
+    state: int  # of the innermost open tree node; where a tree grows from the bottom, of the one above it
+    chain: _Chain  # the symbols around a tree that grows from the bottom
+    following: MapNode | None
+    number: int  # in the order of creation
+    # Valid once `is_known`:
+    is_known: bool = False
+    edges: tuple[Edge, ...] = ()
+    by_move: dict[MessageType, tuple[Edge, ...]] = field(default_factory=dict)
+    # The symbols that others may send, sorted; SILENCE if we may send, else HANG_UP if the dialogue may end.
+    answers: tuple[str, ...] = ()
+    ending: tuple[int, ...] | None = None  # the states covered if the dialogue ends here; None if it cannot
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Edge:
     """A message that is possible at a node."""
 
-    __slots__ = ("above", "is_exhausted", "is_ours", "marks", "move", "source", "state", "states", "to")
-
-    def __init__(
-        self,
-        source: MapNode,
-        move: MessageType,
-        marks: tuple[int, ...],
-        above: int,
-        state: int,
-        to: MapNode,
-        is_ours: bool,
-    ) -> None:
-        self.source = source
-        self.move = move
-        self.marks = marks  # the states of the tree nodes that are created before the message, in order
-        self.above = above  # the state of the parent of the message
-        self.state = state  # of the message
-        self.states = (*marks, state)
-        self.to = to
-        self.is_ours = is_ours
-        self.is_exhausted = False  # all that it can cover is covered
+    source: MapNode
+    move: MessageType
+    marks: tuple[int, ...]  # the states of the tree nodes that are created before the message, in order
+    above: int  # the state of the parent of the message
+    state: int  # of the message
+    to: MapNode
+    is_ours: bool
+    states: tuple[int, ...]  # all that it covers itself: the marks and the message
+    is_exhausted: bool = False  # all that it can cover is covered
 
     def is_like(self, other: Edge) -> bool:
         """Return True if both are the same edge; computed repetitions create edges anew."""
@@ -200,8 +186,6 @@ class DialogueMap:
             edges = node.by_move[move] = tuple([edge for edge in self.edges(node) if edge.move == move])
         return edges
 
-    # --- Levels -------------------------------------------------------------------------------------------------------
-
     def _edges_from(self, node: MapNode, fields: LoopFields | None) -> Iterator[Edge]:
         for level, ended in self._levels(node, fields):
             after = _GrownLevels((_LevelState(level.state, level.chain),), ended.marks)
@@ -256,9 +240,8 @@ class DialogueMap:
             node = self._node(each, level_state, node)
         assert node is not None, "the end of the whole is never over"
         state = self.coverage.step(above, move.symbol)
-        return Edge(source, move, grown.marks, above, state, node, move.sender in self.ours)
-
-    # --- Growth -------------------------------------------------------------------------------------------------------
+        states = (*grown.marks, state)
+        return Edge(source, move, grown.marks, above, state, node, move.sender in self.ours, states)
 
     def _grown(self, start: _GrownLevels, growth: tuple[TreeAction, ...]) -> list[_GrownLevels]:
         """All results of growth; several only where a tree grows from the bottom."""

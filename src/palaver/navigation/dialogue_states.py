@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple, assert_never
 from weakref import WeakKeyDictionary
 
@@ -64,70 +63,27 @@ class DialogueTransition(NamedTuple):
 
 
 class DialogueStateMachine:
-    """The states and transitions of a dialogue, in the order of the search."""
+    """The states and transitions of a dialogue, in the order of the search: the first state is the initial one."""
 
     def __init__(self, forecaster: Forecaster, most: int = MAX_FUTURES) -> None:
-        self.messages = forecaster.messages
-        self.beginning = forecaster.compiled.beginning
-        self._forecaster = forecaster
-        self._most = most
-
-    # The machine is built on demand.
-
-    @cached_property
-    def _keys(self) -> _FutureClasses:
-        return _FutureClasses(self._forecaster.positions)
-
-    @cached_property
-    def _reachable(self) -> _ReachableStates:
-        return _ReachableStates(self._forecaster, self._keys, self._most)
-
-    @property
-    def is_complete(self) -> bool:
-        return self._reachable.is_complete
-
-    @cached_property
-    def states(self) -> tuple[DiagramState, ...]:
-        return tuple(self._named(self._reachable))
-
-    @cached_property
-    def _by_key(self) -> dict[int, DiagramState]:
-        return dict(zip(self._reachable.can_end, self.states, strict=True))
-
-    @cached_property
-    def _by_future(self) -> dict[DialogueState, DiagramState]:
+        self._keys = _FutureClasses(forecaster.positions)
+        reachable = _ReachableStates(forecaster, self._keys, most)
+        self.is_complete = reachable.is_complete
+        self.states = tuple(self._named(reachable))
+        self._by_key = dict(zip(reachable.can_end, self.states, strict=True))
         # Most futures that are looked up are among those of the search.
-        return {future: self._by_key[key] for future, key in self._reachable.futures.items()}
-
-    @cached_property
-    def _targets(self) -> dict[tuple[DiagramState, MessageType], tuple[DiagramState, ...]]:
-        return {
-            (self._by_key[source], move): tuple(self._by_key[target] for target in targets)
-            for source in self._by_key
-            for move, targets in self._reachable.steps.get(source, {}).items()
-        }
-
-    @cached_property
-    def transitions(self) -> tuple[DialogueTransition, ...]:
-        return tuple(
-            DialogueTransition(source, move, target)
-            for (source, move), targets in self._targets.items()
+        self._by_future = {future: self._by_key[key] for future, key in reachable.futures.items()}
+        self.transitions = tuple(
+            DialogueTransition(state, move, self._by_key[target])
+            for key, state in self._by_key.items()
+            for move, targets in reachable.steps.get(key, {}).items()
             for target in targets
         )
-
-    @property
-    def initial(self) -> DiagramState:
-        """The state before the first message."""
-        return self.states[0]
 
     def state_of(self, future: DialogueState) -> DiagramState | None:
         """The state of a future of the forecaster; None if the machine was cut off before it."""
         state = self._by_future.get(future)
         return self._by_key.get(self._keys.of(future)) if state is None else state
-
-    def targets(self, source: DiagramState, move: MessageType) -> tuple[DiagramState, ...]:
-        """The states that a message may lead to from a state."""
-        return self._targets.get((source, move), ())
 
     def _named(self, reachable: _ReachableStates) -> Iterator[DiagramState]:
         found = [self._keys.symbol(key) for key in reachable.can_end]
@@ -256,8 +212,6 @@ class _FutureClasses:
             self._tops.append(position)
         return number
 
-    # --- Normal forms -------------------------------------------------------------------------------------------------
-
     def _normal(self, position: DottedRule) -> DottedRule:
         """The position without silent items at its beginning, and without the rounds left of computed loops."""
         if isinstance(position.item, LeftCornerTerm):
@@ -291,8 +245,6 @@ class _FutureClasses:
 
     def _is_count(self, item: DialogueTerm) -> bool:
         return isinstance(item, LoopTerm) and item.body in self._counted
-
-    # --- Names --------------------------------------------------------------------------------------------------------
 
     def symbol(self, number: int) -> _StateLabel:
         """The rule of a state."""

@@ -159,9 +159,6 @@ class GoalCounts:
             yield goal, reached, self._totals[goal]
 
 
-# --- Missing paths ----------------------------------------------------------------------------------------------------
-
-
 class MissingPath(NamedTuple):
     """A missing state, and the steps down to it: pairs of a symbol and its child."""
 

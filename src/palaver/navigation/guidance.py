@@ -9,7 +9,6 @@ from palaver.navigation.coverage import Coverage, KPaths
 from palaver.navigation.coverage_file import add_paths, paths_as_data
 from palaver.navigation.coverage_views import CoverageViews
 from palaver.navigation.dialogue_map import DialogueMap
-from palaver.navigation.dialogue_states import DialogueStateMachine
 from palaver.navigation.goals import CoverageGoal, GoalCounts, GoalMembership, GoalProgress, MissingPaths
 from palaver.navigation.guided_strategy import GuidedStrategy, RandomWalk
 from palaver.navigation.navigator import TargetNavigator, TargetSelector
@@ -40,7 +39,7 @@ class Guidance:
         self.goals = GoalMembership(self.paths, self.dialogue, setup.ours)
         self.goal_progress = GoalProgress(self.coverage, self.goals, goal)
         self.goal_counts = GoalCounts(self.coverage, self.goals)
-        self.views = CoverageViews(setup.spec.analysis, DialogueStateMachine(forecaster))
+        self.views = CoverageViews(setup.spec.analysis, forecaster)
         missing_paths = MissingPaths(self.goal_progress)
         self.dialogue_map = DialogueMap(forecaster, self.coverage, setup.ours)
         self.ours, self.peer = PeerModel(self.paths), PeerModel(self.paths)

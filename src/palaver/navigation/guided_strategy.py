@@ -48,8 +48,6 @@ class GuidedStrategy:
         self._refused: dict[str, None] = {}
         self._planned: Edge | None = None  # the message that is being made
 
-    # --- The strategy -------------------------------------------------------------------------------------------------
-
     def begin(self) -> None:
         """Begin another session."""
         self.belief.begin()
@@ -124,8 +122,6 @@ class GuidedStrategy:
         if self._steps and not isinstance(self._steps[0], Edge):
             del self._steps[0]
 
-    # --- Plans --------------------------------------------------------------------------------------------------------
-
     def _make_plan(self) -> bool:
         nodes = [each.map_node for each in self.belief.hypotheses]
         if not nodes:
@@ -184,8 +180,6 @@ class GuidedStrategy:
     def _tell(self, what: str) -> None:
         if self.explanations is not None:
             self.explanations.append(what)
-
-    # --- The end ------------------------------------------------------------------------------------------------------
 
     def _choose_way_to_end(self, moves: Sequence[MessageType], can_end: bool) -> StrategyChoice:
         """End the session here if that is possible, else on the shortest way."""

@@ -2,8 +2,6 @@
 
 from palaver.limits import Limit
 
-# --- The dialogue map and the searches on it --------------------------------------------------------------------------
-
 MAX_EDGES_OF_NODE = Limit(1_000, "edges from one node of the dialogue map", "the others are not planned for")
 MAX_LEFT_RECURSIVE_CHAINS = Limit(200, "chains of left-recursive symbols", "the others are not on the dialogue map")
 MAX_PATHS_BELOW_MESSAGE = Limit(4_000, "uncovered k-paths below one message", "the others are not planned for")
@@ -20,8 +18,6 @@ MAX_NODES_NEARBY = 300
 MAX_NODES_TO_END = 5_000
 # So many plans are made for one message before the strategy heads for the end of the session.
 MAX_PLANS_PER_MESSAGE = 12
-
-# --- Giving up --------------------------------------------------------------------------------------------------------
 
 # An answer or a part of one that did not come so often is given up. With 10, something that comes every third time
 # would be given up in one of sixty cases; with 20, in one of three thousand.
@@ -42,8 +38,6 @@ MAX_DRAWS_OF_TARGET = 12
 MAX_FRUITLESS_STEERING = 8
 # So many attempts at one message are steered; the next ones are made at random.
 MAX_STEERED_ATTEMPTS = 4
-
-# --- Views and diagrams -----------------------------------------------------------------------------------------------
 
 # A state machine beyond these is cut off, and says that it is incomplete.
 MAX_FUTURES = 2_000

@@ -97,8 +97,6 @@ class RoutePlanner:
         self._explored: list[MapNode] = []
         self._a_star = AStar(dialogue_map, self.possible_edges, MAX_NODES_OF_FAR_SEARCH)
 
-    # --- Observations -------------------------------------------------------------------------------------------------
-
     def note_result(self, edge: Edge, had_something_new: bool) -> None:
         """Note that a message was sent or received."""
         self._missed.pop(edge.state, None)
@@ -147,8 +145,6 @@ class RoutePlanner:
         """Return True if something this likely would have come in so many tries."""
         return tries >= self.peer.patience / CERTAIN_PATIENCE_DIVISOR / likelihood + 2
 
-    # --- Gains --------------------------------------------------------------------------------------------------------
-
     def gain(self, edge: Edge, tentative: Mapping[int, int]) -> float:
         """The number of paths that a message is expected to cover."""
         if edge.is_exhausted:
@@ -192,8 +188,6 @@ class RoutePlanner:
                         worth += likelihood
             known = self._worth[state] = (key, worth)
         return known[1]
-
-    # --- Plans --------------------------------------------------------------------------------------------------------
 
     def plan(self, starts: Iterable[MapNode], context: PlanningContext) -> RoutePlan | None:
         """Plan from one of these nodes; None if nothing is left to plan for, from any node."""
@@ -286,8 +280,6 @@ class RoutePlanner:
         missing = [state for state in edge.states if self.goal_progress.is_missing(state) and state not in tentative]
         return max(missing, key=lambda state: len(self.coverage.walks[state]), default=edge.state)
 
-    # --- Far away -----------------------------------------------------------------------------------------------------
-
     def _compute_distances(self) -> None:
         """Compute lower bounds of the cost from each explored node to something that is missing."""
         if not self._explored:
@@ -335,8 +327,6 @@ class RoutePlanner:
         steps, goal, cost = found
         return RoutePlan(steps, self._target(goal, context.tentative), 1.0, cost)
 
-
-# --- A* ---------------------------------------------------------------------------------------------------------------
 
 # The possible edges from a node, in session 0 (this one) or 1 (the next), after our last message: each with its cost,
 # its likelihood, and our last message afterwards.

@@ -125,9 +125,6 @@ def _without_brackets(name: str) -> str:
     return name.removeprefix("<").replace(">", "", 1)
 
 
-# --- Mermaid ----------------------------------------------------------------------------------------------------------
-
-
 def as_mermaid(drawn: Diagram) -> str:
     """Render a Mermaid flowchart, which has coloured arrows, unlike its state diagrams. Double lines: may end here."""
     lines = ["flowchart LR"]
@@ -158,9 +155,6 @@ def _mermaid_text(*lines: str) -> str:
     return '"' + "<br>".join(line.translate(_MERMAID_ENTITIES) for line in lines) + '"'
 
 
-# --- DOT --------------------------------------------------------------------------------------------------------------
-
-
 def as_dot(drawn: Diagram) -> str:
     """Render a graph for Graphviz. Double lines: the session may end here."""
     lines = ["digraph states {"]
@@ -187,8 +181,6 @@ def _dot_text(*lines: str) -> str:
     escaped = (line.replace("\\", "\\\\").replace('"', '\\"') for line in lines)
     return '"' + "\\n".join(escaped) + '"'
 
-
-# --- SVG --------------------------------------------------------------------------------------------------------------
 
 # The font is monospaced, so that the size of a text is known.
 _CHARACTER = 7.3
@@ -269,9 +261,6 @@ def _box(box: Box, item: LayoutItem) -> Iterator[str]:
 
 def _text(text: str, x: float, y: float, colour: str) -> str:
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="middle" fill="{colour}">{escape(text)}</text>'
-
-
-# --- Arrows -----------------------------------------------------------------------------------------------------------
 
 
 class _CurveEnd(NamedTuple):

@@ -24,13 +24,14 @@ _Thread: TypeAlias = tuple[int, tuple[int, ...]]
 class AutomatonState(dict[str, "AutomatonState | None"]):
     """A state of the automaton. `state[char]` is the next one, or None if no word goes on so."""
 
-    __slots__ = ("_automaton", "_threads", "accepts", "can_go_on", "visits")
+    __slots__ = ("_automaton", "_threads", "accepts", "can_go_on", "visits", "width")
 
     def __init__(self, automaton: Automaton, threads: frozenset[_Thread], accepts: bool) -> None:
         self._automaton = automaton
         self._threads = threads
         self.accepts = accepts
         self.can_go_on = bool(threads)
+        self.width = len(threads)  # a step costs as much
         self.visits = 0  # the number of loops of a scan here; a hot state is worth a faster way
 
     def __missing__(self, char: str) -> AutomatonState | None:
@@ -44,11 +45,6 @@ class AutomatonState(dict[str, "AutomatonState | None"]):
 
     def __eq__(self, other: object) -> bool:
         return self is other
-
-    @property
-    def width(self) -> int:
-        """The number of threads; a step costs as much."""
-        return len(self._threads)
 
     def next_chars(self) -> CharSet:
         """The characters with which a match goes on from here."""

@@ -125,10 +125,7 @@ def lowest(mask: int) -> int:
 
 
 def highest(mask: int, limit: int) -> int:
-    """The highest amount up to `limit`, -1 if there is none.
-
-    The limit makes draws the same whether the mask was made for a small limit or for a large one.
-    """
+    """The highest amount up to `limit`, -1 if there is none; so draws do not depend on the limit of the mask."""
     return (mask & ((2 << limit) - 1)).bit_length() - 1
 
 

@@ -72,8 +72,6 @@ class CharacterPartition:
         return found
 
 
-# --- runs -------------------------------------------------------------------------------------------------------------
-
 # The characters of a word: so many of each class.
 RunList: TypeAlias = list[tuple[CharacterPool, int]]
 

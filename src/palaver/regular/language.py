@@ -67,10 +67,6 @@ class Language:
         """The length of the longest word; None if there is no limit."""
         return self._lengths[1]
 
-    @property
-    def is_finite(self) -> bool:
-        return self.longest is not None
-
     @cached_property
     def automaton(self) -> Automaton:
         return Automaton(self.expression)
@@ -106,9 +102,6 @@ def packed(bits: str) -> tuple[bytes, int]:
     """
     missing = -len(bits) % 8
     return int("0" + bits + "0" * missing, 2).to_bytes((len(bits) + missing) // 8, "big"), missing
-
-
-# --- composition ------------------------------------------------------------------------------------------------------
 
 
 class NotRegular(Exception):

@@ -100,7 +100,7 @@ def find_lengths(
     if first > MAX_WORD_LENGTH:
         return FoundLengths((), False)
     end = int(MAX_WORD_LENGTH) if last is None else min(last, int(MAX_WORD_LENGTH))
-    if not language.is_finite:
+    if language.longest is None:
         upto = first
         while not (found := members(mask(upto), first, upto)) and upto < end and not is_over(upto):
             upto = min(2 * upto + 1, end)

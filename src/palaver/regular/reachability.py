@@ -35,8 +35,6 @@ class Reachability:
         self._lengths = self._explored = 0
         self._period = 0  # all lengths beyond are like those so many before
 
-    # --- lengths ------------------------------------------------------------------------------------------------------
-
     def lengths(self, query: LengthQuery) -> FoundLengths:
         self._left = int(MAX_PRODUCT_STATES)
         try:
@@ -108,8 +106,6 @@ class Reachability:
         self._left -= cost_of(state)
         if self._left < 0:
             raise _TooManyStates
-
-    # --- words too long to be counted ---------------------------------------------------------------------------------
 
     def walk(self, start: ProductState, chance: RandomSource) -> str | None:
         """A random word, found by a random walk with backtracking; None if none was found."""

@@ -126,9 +126,6 @@ def _flags_inside(group: Any, flags: int) -> int:
     return int((flags | added) & ~removed)
 
 
-# --- characters -------------------------------------------------------------------------------------------------------
-
-
 def _characters(kind: Any, value: Any, flags: int) -> CharSet:
     """The set that one character of a pattern stands for."""
     if kind is op.ANY:

@@ -98,10 +98,7 @@ class Words:
         return self._words.lengths(self._query)
 
     def draw(self, chance: RandomSource) -> str | None:
-        """A random word: each length is equally likely, and of that length each word.
-
-        None: there is no word of these lengths, or none was found among very many states.
-        """
+        """A random word, each length and each word of it equally likely; None if there is none, or none was found."""
         return self._words.draw(chance.pick(self.lengths), chance) if self.lengths else None
 
     def count(self, enough: int = _MANY) -> int | None:
@@ -206,9 +203,6 @@ def _all_words(language: Language) -> _WordSource:
         found = language.kept[_WordSource] = _WordSource(LanguageFacts(language))
     assert isinstance(found, _WordSource)
     return found
-
-
-# --- words that are numbers -------------------------------------------------------------------------------------------
 
 
 def are_digits(language: Language, base: int, *, empty: bool = False) -> bool:

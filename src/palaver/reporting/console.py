@@ -66,8 +66,6 @@ class ConsoleReport:
         """Remove what was drawn, if the campaign did not come to its end."""
         self._display.close()
 
-    # --- While it lasts -----------------------------------------------------------------------------------------------
-
     def _show_message(self, message: SessionMessage) -> None:
         colour = self._parties.setdefault(message.sender, _COLOURS[len(self._parties) % len(_COLOURS)])
         to = f" -> {message.recipient}" if message.recipient else ""
@@ -78,8 +76,6 @@ class ConsoleReport:
         alike.append(finding)
         if len(alike) == 1 or self._verbose:  # the next ones tell nothing new
             self._display.show(finding.show(), is_result=True)
-
-    # --- In the end ---------------------------------------------------------------------------------------------------
 
     def _summarise(self, reason: str) -> None:
         campaign = self._campaign

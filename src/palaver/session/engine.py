@@ -91,16 +91,11 @@ class Session:
         return verdict_of(self.findings)
 
     def _take(self, step: LifecycleInput) -> None:
-        """Go to the next state.
-
-        :raises LifecycleError: the step is not allowed in this state
-        """
+        """Go to the next state. :raises LifecycleError: the step is not allowed in this state"""
         state = TRANSITIONS[self._state].get(step)
         if state is None:
             raise LifecycleError(self._state, step)
         self._state = state
-
-    # --- Events -------------------------------------------------------------------------------------------------------
 
     def handle(self, event: Input) -> list[Action]:
         """Take in an event, and return the actions to be carried out. The first event begins the session.
@@ -221,8 +216,6 @@ class Session:
         except SPEC_CODE_RAISES as error:
             self._find(finding_drafts.raised(error, self._roles.told(what, error)))
 
-    # --- Reading ------------------------------------------------------------------------------------------------------
-
     def _go_on(self) -> None:
         """Read all messages that are certain, and decide whose turn it is, or if the session is over."""
         self._read_messages()
@@ -279,8 +272,6 @@ class Session:
         self.said.append(message)
         self._strategy.said(move, node, before, self._forecast, is_ours)
         self._received_in_a_row = 0 if is_ours else self._received_in_a_row + 1
-
-    # --- Sending ------------------------------------------------------------------------------------------------------
 
     @property
     def wants_to_send(self) -> bool:
@@ -341,10 +332,7 @@ class Session:
         return partial(self._find, FindingDraft(FindingKind.UNSOLVED, self._history.reason))
 
     def commit(self, at: float) -> list[Action]:
-        """Send the message that was made.
-
-        :raises LifecycleError: there is none
-        """
+        """Send the message that was made. :raises LifecycleError: there is none"""
         self._clock.advance(at)
         self._activate()
         self._take(OwnStep.COMMIT)
@@ -356,10 +344,7 @@ class Session:
         return self._connections.take_actions()
 
     def discard(self) -> None:
-        """Drop the message that was made, because the peer was faster.
-
-        :raises LifecycleError: there is none
-        """
+        """Drop the message that was made, because the peer was faster. :raises LifecycleError: there is none"""
         self._take(OwnStep.DISCARD)
         self._pending = None
 
@@ -368,8 +353,6 @@ class Session:
         tree = Tree(self._history.newest)
         self._add(move, _as_bytes(tree))
         self._guarded(f"{move.sender}.send", self._roles.party(move.sender).send, tree, move.recipient)
-
-    # --- The end ------------------------------------------------------------------------------------------------------
 
     def _find(self, draft: FindingDraft) -> None:
         self.findings.append(draft.finding(self._clock.now, self.said, self.spec.grammar.constraints))
@@ -407,8 +390,6 @@ class Session:
         for fault in self._roles.faults[told:]:
             self.findings.append(Finding(FindingKind.SPEC_CRASH, self._clock.now, fault, messages=tuple(self.said)))
         self._connections.close_all()
-
-    # --- The host of the parties --------------------------------------------------------------------------------------
 
     def start(self, party: Party) -> None:
         """Open the connection of a party."""

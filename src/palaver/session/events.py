@@ -28,9 +28,6 @@ class Tls:
     server_name: str = ""
 
 
-# --- Inputs -----------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class Listening:
     """A link that was opened to listen at port 0, which means any, listens at this one."""
@@ -95,9 +92,6 @@ class TimePassed:
 
 
 Input: TypeAlias = Listening | Opened | Received | Closed | Failed | Secured | TimePassed
-
-
-# --- Actions ----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

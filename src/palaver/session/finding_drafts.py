@@ -54,9 +54,6 @@ def _constraint_with(leaf: Expression, constraints: Iterable[Constraint]) -> str
     return ""
 
 
-# --- messages ---------------------------------------------------------------------------------------------------------
-
-
 def unreadable(name: str, inbox: Inbox, *, is_reset: bool) -> FindingDraft:
     """The data is not the beginning of a message, or the connection was closed in the middle of a message."""
     offset, expected = inbox.expected()
@@ -97,9 +94,6 @@ def too_many(name: str, moves: Sequence[MessageType], most: int) -> FindingDraft
     return FindingDraft(FindingKind.LIMIT, what, name, _symbols([move for move in moves if move.sender != name]))
 
 
-# --- silence ----------------------------------------------------------------------------------------------------------
-
-
 def stopped_short(name: str, inbox: Inbox, seconds: float, patience: float) -> FindingDraft:
     """A party has begun a message and not ended it in time."""
     inbox.end()  # only then the missing part is known
@@ -123,9 +117,6 @@ def silent(moves: Sequence[MessageType], others: Sequence[MessageType], seconds:
     if not others:
         return FindingDraft(FindingKind.UNREACHABLE, f"{names} had no connection {how_long}", names)
     return FindingDraft(FindingKind.SILENCE, f"{names} sent nothing {how_long}", names, _symbols(others))
-
-
-# --- connections, and the code of the spec ----------------------------------------------------------------------------
 
 
 def failed(event: Failed) -> FindingDraft:

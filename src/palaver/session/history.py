@@ -38,9 +38,6 @@ class Refusal(NamedTuple):
     is_crash: bool = False  # True if code of the spec raised
 
 
-# --- Earlier messages that computed repetitions refer to --------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class Referenced:
     """The earlier messages that later ones may refer to, in the order of the session."""
@@ -114,9 +111,6 @@ class References:
         return earlier.messages if symbol in self._readers else ()
 
 
-# --- The history ------------------------------------------------------------------------------------------------------
-
-
 class Extension(NamedTuple):
     """A message that violates no constraint, and what is known after it."""
 
@@ -171,8 +165,6 @@ class SessionHistory:
             reasons.append(failure.tell())
         return reasons[0]
 
-    # --- Messages of others -------------------------------------------------------------------------------------------
-
     def extended_by(self, move: MessageType, node: Node) -> Extension | Refusal:
         """The extension by a message of another party, or why it cannot be accepted."""
         if move.symbol in self._setup.generated:
@@ -211,8 +203,6 @@ class SessionHistory:
         forecast = forecast.without(refuted) if refuted else forecast
         referenced = self._setup.references.after(self.referenced, node, forecast.hypotheses[0])
         return Extension(node, forecast, watches, referenced)
-
-    # --- Our messages -------------------------------------------------------------------------------------------------
 
     def make(self, move: MessageType) -> Node | None:
         """A message of ours that can be sent now; None if none was found, and then `reason` says why."""
@@ -259,7 +249,7 @@ class SessionHistory:
         Otherwise the constraint that it violates for good; None if there is none.
         """
         try:
-            node = self._context.first = self._context.make(move.symbol)
+            node = self._context.first = self._context.make(move.symbol, self._context.history)
         except Discarded:
             return None
         extension = self._checked(move, node)
@@ -313,11 +303,11 @@ class _NextMessage:
         self.hook: TreePath = ()
         self.history: tuple[Node, ...] = ()
         self.sees_all = False
-        self.make: Callable[[str], Node]
+        self.make: Callable[[str, tuple[Node, ...]], Node]
 
     def completed(self) -> Tree:
         """The tree with a fresh message."""
-        node, self.first = self.first or self.make(self.move.symbol), None
+        node, self.first = self.first or self.make(self.move.symbol, self.history), None
         hypothesis = self._history.forecast.after(self.move, node).hypotheses[0]
         if self.sees_all:
             tree, self.hook = hypothesis.tree(), hypothesis.latest

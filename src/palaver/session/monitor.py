@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from palaver.compiled import Spec
-from palaver.constraints.checks import Evaluate, Failure, can_bind_open_nodes, compile_check, compile_formula
+from palaver.constraints.checks import Evaluate, Failure, FormulaCompiler, can_bind_open_nodes, compile_check
 from palaver.constraints.code_uses import integer_constants, is_upper_bound, takes_only_length
 from palaver.constraints.incremental import IncrementalChecks
 from palaver.matching.forecaster import Forecast, Hypothesis, MessageType
@@ -44,7 +44,7 @@ class ConstraintMonitor:
         self._constraints = [number for number, each in enumerate(by_constraint) for _ in each]  # of each clause
         self._checks = [compile_check(clause.as_constraint(), analysis, names) for clause in clauses]
         constants = integer_constants(spec.python, names)
-        self.initial, _ = IncrementalChecks.begin(self._checks, analysis, names, constants).with_end(())
+        self.initial = IncrementalChecks.begin(self._checks, analysis, names, constants).with_message(None)
         self._lasting = [not self.initial.can_recover(check.constraint) for check in self._checks]
         self.is_incremental = all(self.initial.is_incremental(check.constraint) for check in self._checks)
         self._early = [early for clause in clauses if (early := _early(clause)) is not None]
@@ -113,8 +113,8 @@ class ConstraintMonitor:
         if self._is_unseen(symbol, closed):
             return before, self._beyond_repair(before, hypothesis) if self.constrains_the_end else None
         message = self._message(hypothesis)
-        after, failures = before.with_message(message, _in_their_places(closed, hypothesis))
-        violated = self._violated(after) or self._beyond_repair(after, hypothesis) if failures else None
+        after = before.with_message(message, _in_their_places(closed, hypothesis))
+        violated = self._violated(after) or self._beyond_repair(after, hypothesis) if after.failures else None
         return after, violated or self._early_failure(message)
 
     def _violated(self, watch: IncrementalChecks) -> Failure | None:
@@ -234,7 +234,7 @@ def _early(clause: Clause) -> _EarlyCheck | None:
     first = clause.quantifiers[0]
     if first.path.steps or not can_bind_open_nodes(first):
         return None
-    evaluate = compile_formula(_below_the_first(clause), (), clause.analysis, clause.names, early=True)
+    evaluate = FormulaCompiler(clause.analysis, clause.names, early=True).formula(_below_the_first(clause), ())
     return _EarlyCheck(first.path.base, first.variable, evaluate)
 
 

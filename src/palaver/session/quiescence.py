@@ -44,8 +44,6 @@ class SessionClock:
         self.active_at = 0.0  # when something was last sent or received
         self.alarm = 0.0  # when the session stops yielding, or stops waiting for a program to exit
 
-    # --- Events -------------------------------------------------------------------------------------------------------
-
     def advance(self, at: float) -> None:
         """Set the time; it never goes back."""
         self.now = max(self.now, at)
@@ -73,8 +71,6 @@ class SessionClock:
     def set_alarm(self, seconds: float | None = None) -> None:
         """Set the alarm to so many seconds from now; None: to the quiet interval."""
         self.alarm = self.now + (self.quiet_seconds if seconds is None else seconds)
-
-    # --- Times --------------------------------------------------------------------------------------------------------
 
     @property
     def is_buffering(self) -> bool:
@@ -120,8 +116,6 @@ class SessionClock:
         return min(max(seconds, _LEAST_QUIET_SECONDS if seconds else _FIRST_QUIET_SECONDS), _MOST_QUIET_SECONDS)
 
 
-# --- Timers of the spec -----------------------------------------------------------------------------------------------
-
 _START = re.compile(r"start: (?P<number>[0-9]+) \((?P<seconds>[0-9]+)\)\n?")
 _CANCEL = re.compile(r"cancel: (?P<number>[0-9]+)\n?")
 
@@ -156,9 +150,6 @@ class Timers:
         _, _, number = min(over)
         del self._due[number]
         return f"expired: {number}\n"
-
-
-# --- Waiting ----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

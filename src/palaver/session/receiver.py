@@ -54,13 +54,8 @@ class Receiver:
         self._history = history
         self._inboxes: dict[str, Inbox] = {}
 
-    # --- Senders ------------------------------------------------------------------------------------------------------
-
     def sender_to(self, party: Party) -> str:
-        """The party that sends to a party.
-
-        :raises PalaverError: it is ambiguous
-        """
+        """The party that sends to a party. :raises PalaverError: it is ambiguous"""
         sender = self.only_sender_to(party)
         if sender is None:
             known = ", ".join(self._roles.senders_to(party)) or "none"
@@ -77,8 +72,6 @@ class Receiver:
             now = (move.sender for move in moves if move.sender in senders and move.recipient in recipients)
             senders = list(dict.fromkeys(now))
         return senders[0] if len(senders) == 1 else None
-
-    # --- Inboxes ------------------------------------------------------------------------------------------------------
 
     def inbox(self, name: str) -> Inbox:
         """The inbox of a party. Inboxes are ordered by the arrival of their oldest unread data."""
@@ -128,8 +121,6 @@ class Receiver:
 
     def _senders(self) -> set[str]:
         return {move.sender for move in self._history.forecast.moves}
-
-    # --- Accepting messages -------------------------------------------------------------------------------------------
 
     def next_message(self, *, is_quiet: bool, is_reset: bool) -> AcceptedMessage | FindingDraft | None:
         """Take one message out of an inbox, if it is certain, and add it to the history.
@@ -214,9 +205,6 @@ class Receiver:
         rest.expect(moves, extension.referenced)
         status = rest.status()
         return status.longest is not None or status.may_go_on
-
-
-# --- Inboxes ----------------------------------------------------------------------------------------------------------
 
 
 class ReadingStatus(NamedTuple):
@@ -369,8 +357,6 @@ class Inbox:
         self._progress = {}
         return data
 
-
-# --- The reading cache ------------------------------------------------------------------------------------------------
 
 CachedReading: TypeAlias = tuple[MessageType, Node]
 

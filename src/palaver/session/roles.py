@@ -154,10 +154,7 @@ class Roles:
         return name in self._played or name in self._instances
 
     def party(self, name: str) -> Party:
-        """The object that plays a party.
-
-        :raises KeyError: there is none
-        """
+        """The object that plays a party. :raises KeyError: there is none"""
         return self._played.get(name) or self._instances[name]
 
     def has_connection(self, party: Party) -> bool:
@@ -183,10 +180,7 @@ class Roles:
 
     @property
     def program(self) -> tuple[str, ...]:
-        """The command behind `In` and `Out`.
-
-        :raises PalaverError: there is none
-        """
+        """The command behind `In` and `Out`. :raises PalaverError: there is none"""
         chosen = self._assignment.program or self._spec.namespace.program
         if not chosen:
             raise PalaverError("the spec talks to a program through In and Out, but no COMMAND was given")
@@ -226,8 +220,6 @@ def _without_name(uri: str) -> str:
     return uri if name is None else uri.partition("=")[2]
 
 
-# --- Connections ------------------------------------------------------------------------------------------------------
-
 # "ended": the peer sends no more, and may still receive.
 ConnectionState: TypeAlias = Literal["opening", "open", "ended", "reset", "closed"]
 
@@ -249,8 +241,6 @@ class Connections:
         actions, self._actions = self._actions, []
         return actions
 
-    # --- Requests -----------------------------------------------------------------------------------------------------
-
     def open(self, link: str, place: tuple[Address, Role], tls: Mapping[str, str] | None = None) -> None:
         """Open a connection, unless it is up and leads to this place."""
         if self.is_up(link) and self._places[link] == place:
@@ -265,10 +255,7 @@ class Connections:
         self._actions.append(Secure(link, role, tls))
 
     def send(self, link: str, data: bytes) -> None:
-        """Send data.
-
-        :raises PalaverError: there is no such connection
-        """
+        """Send data. :raises PalaverError: there is no such connection"""
         if link not in self._states:
             raise PalaverError(f"{link} cannot send without a connection: start() was not called, or stop() was")
         self._actions.append(Send(link, data))
@@ -286,8 +273,6 @@ class Connections:
         for link in list(self._states):
             self.close(link)
 
-    # --- Events -------------------------------------------------------------------------------------------------------
-
     def listening(self, link: str, port: int) -> None:
         """Note the port that was chosen for a connection that was to listen at any port."""
         address, role = self._places[link]
@@ -303,8 +288,6 @@ class Connections:
         # A peer that sends no more may still receive, and breaks no rule if it does not: we send what is left to send.
         is_in_order = event.cause is None and event.exit_code is None
         self._states[event.link] = "ended" if is_in_order else "reset" if event.cause == "reset" else "closed"
-
-    # --- States -------------------------------------------------------------------------------------------------------
 
     def is_open(self, link: str) -> bool:
         """Return True if both sides may send."""

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from palaver.limits import Limit
 
-# --- Limits that change a result --------------------------------------------------------------------------------------
-
 MAX_MESSAGE_ENDS = Limit(256, "possible ends of a message", "shorter messages are not tried")
 # Libraries wrap an error three or four times; an error that is its own cause would be followed without end.
 MAX_CAUSES = Limit(10, "nested causes of an error in a spec", "deeper causes are ignored")
-
-# --- Limits of time and memory ----------------------------------------------------------------------------------------
 
 # Only messages up to this length, in bytes, are kept in the reading cache.
 MAX_CACHED_BYTES = 512

@@ -17,8 +17,7 @@ from palaver.solving.placement import node_of
 from palaver.solving.restrict import restricted
 from palaver.solving.solving_limits import MAX_AFFIX_LENGTH, MAX_AMOUNT, MAX_CACHED_ASSIGNMENTS
 from palaver.solving.spelling import Speller
-from palaver.solving.view_arithmetic import inverse
-from palaver.solving.view_values import first_spelling, numbers_in, simple_base
+from palaver.solving.view_values import first_spelling, inverse, numbers_in, simple_base
 from palaver.trees.node import Node, NonTerminal
 from palaver.trees.tree import Tree
 

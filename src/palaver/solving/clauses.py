@@ -12,14 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, assert_never
 
-from palaver.constraints.checks import (
-    CompiledLeaf,
-    Evaluate,
-    Failure,
-    can_bind_open_nodes,
-    compile_formula,
-    compile_leaf,
-)
+from palaver.constraints.checks import CompiledLeaf, Evaluate, Failure, FormulaCompiler, can_bind_open_nodes
 from palaver.constraints.node_selectors import Bindings, Select, compile_path
 from palaver.grammar.analysis import Analysis
 from palaver.spec.ast import (
@@ -60,12 +53,12 @@ class Clause:
     def leaf(self) -> CompiledLeaf:
         """The condition, compiled."""
         assert isinstance(self.body, PythonCondition), "the caller has looked at the expression"
-        return compile_leaf(self.body.expression, self.variables, self.analysis, self.names, early=True)
+        return FormulaCompiler(self.analysis, self.names, early=True).leaf(self.body.expression, self.variables)
 
     @cached_property
     def evaluate(self) -> Evaluate:
         """The body, compiled."""
-        return compile_formula(self.body, self.variables, self.analysis, self.names, early=True)
+        return FormulaCompiler(self.analysis, self.names, early=True).formula(self.body, self.variables)
 
     @cached_property
     def _selects(self) -> tuple[Select, ...]:
@@ -111,8 +104,6 @@ class Clause:
         for bound in self.bindings(root):
             if (failure := self.evaluate(root, bound)) is not None:
                 yield bound, failure
-
-    # --- what names stand for -----------------------------------------------------------------------------------------
 
     def path_of(self, name: str) -> Selector:
         """The path of the nodes that a name in the condition refers to."""

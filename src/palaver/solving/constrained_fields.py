@@ -13,10 +13,9 @@ from palaver.generation.makers import Discarded
 from palaver.random_source import RandomSource
 from palaver.solving.assignment import Assigner
 from palaver.solving.domains import Domain
-from palaver.solving.memetic_search import MemeticSearch
+from palaver.solving.memetic_search import MemeticSearch, StepBudget
 from palaver.solving.placement import node_of
 from palaver.solving.solving_limits import MAX_FIELD_CLIMBS, MAX_FIELD_CRASHES, MAX_FIELD_DRAWS, MAX_FIELD_SPELLINGS
-from palaver.solving.step_budget import StepBudget
 from palaver.spec.python_code import SPEC_CODE_RAISES
 from palaver.trees.node import Node
 from palaver.trees.tree import Tree
@@ -60,10 +59,7 @@ class ConstrainedField:
     _record: _Record = field(default_factory=_Record, repr=False)
 
     def make(self, plain: Callable[[], Node]) -> Node:
-        """A node; `plain` makes one without regard to constraints.
-
-        :raises Discarded: there seems to be none
-        """
+        """A node; `plain` makes one without regard to constraints. :raises Discarded: there seems to be none"""
         if self.search is None:
             return self._drawn(plain)
         # Conditions run the spec's own code, inside of makers that call each other as deep as the tree is.

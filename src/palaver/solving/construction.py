@@ -32,12 +32,11 @@ from palaver.generation.makers import Discarded
 from palaver.random_source import RandomSource
 from palaver.solving.assignment import Assigner, plain
 from palaver.solving.clauses import Clause
-from palaver.solving.edits import Edit, Edits
 from palaver.solving.invertible_views import OF_SEVERAL_NODES, View, ViewKind, ViewReader
-from palaver.solving.placement import Placing, node_of
+from palaver.solving.placement import Edit, Edits, Placing, node_of
 from palaver.solving.solving_limits import MAX_DISTINCT_DRAWS, MAX_INSTANCES
 from palaver.solving.solving_plan import Direction, Equation, SolvingPlan, directions_of
-from palaver.solving.view_arithmetic import HOLDS, inverse
+from palaver.solving.view_values import HOLDS, inverse
 from palaver.spec.ast import And, Child, Expression, Formula, Index, Not, Or, PythonCondition, Quantified, SelectorStep
 from palaver.spec.ast import Selector as AstPath
 from palaver.spec.python_code import SPEC_CODE_RAISES
@@ -281,8 +280,6 @@ class Constructor:
             else:
                 todo += reversed(current.children)
         return found
-
-    # --- repair -------------------------------------------------------------------------------------------------------
 
     def can_repair(self, clause: Clause) -> bool:
         """True if there may be a part of a clause that can be made true by writing."""

@@ -51,8 +51,6 @@ class Domain:
     # Words under limits, counted; shared by all domains of a symbol.
     _known: dict[tuple[Any, ...], Words] = field(default_factory=dict, compare=False, repr=False)
 
-    # --- restriction --------------------------------------------------------------------------------------------------
-
     def one_of(self, words: Iterable[str], *, is_exact: bool = True) -> Domain:
         known = self.words
         kept = tuple(dict.fromkeys(word for word in words if known is None or word in known))
@@ -72,8 +70,6 @@ class Domain:
 
     def of_length(self, least: int, most: int | None) -> Domain:
         return replace(self, least=max(self.least, least), most=lower_of(self.most, most))
-
-    # --- the limits ---------------------------------------------------------------------------------------------------
 
     def range_in(self, base: int) -> tuple[int, int | None]:
         """The required range of numbers in this base."""
@@ -104,8 +100,6 @@ class Domain:
     @property
     def _all_limits(self) -> tuple[WordCondition, ...]:
         return (*self.limits, *(InRange(base, low, high) for base, low, high in self.ranges))
-
-    # --- the words ----------------------------------------------------------------------------------------------------
 
     def allows(self, word: str) -> bool:
         """True if a word of the language is in the domain."""
@@ -186,8 +180,6 @@ class Domain:
         """The number of digits of the largest allowed number."""
         tops = [len(digits_of(high, base)) for base, _, high in self.ranges if high is not None]
         return max(1, *tops) if tops else None
-
-    # --- drawing ------------------------------------------------------------------------------------------------------
 
     def draw(self, chance: RandomSource) -> Iterator[str]:
         """Words to try, at random; finitely many."""

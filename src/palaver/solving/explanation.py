@@ -58,8 +58,6 @@ class Explainer:
     def _none_left(self) -> str:
         return f"{'with these constraints ' if self.constraints else ''}the grammar seems to have"
 
-    # --- trees that were not found ------------------------------------------------------------------------------------
-
     def _near(self, solver: Solver) -> str:
         """The nearest miss, and the conditions that fail in it."""
         if solver.nearest is None:

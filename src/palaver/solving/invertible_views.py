@@ -173,8 +173,6 @@ class ViewReader:
         except Exception:  # it will fail in the check as well, and be reported there
             return None
 
-    # --- calls --------------------------------------------------------------------------------------------------------
-
     def _call(self, call: ast.Call, kinds: Mapping[str, str]) -> View | None:
         function, arguments = self._resolve(call.func), call.args
         if call.keywords or not arguments:
@@ -226,8 +224,6 @@ class ViewReader:
                 return getattr(owner, attribute, None) if owner in (struct, int) else None
         return None
 
-    # --- parts of values ----------------------------------------------------------------------------------------------
-
     def _subscript(self, side: ast.Subscript, kinds: Mapping[str, str]) -> View | None:
         if isinstance(side.value, ast.Call) and self._resolve(side.value.func) is struct.unpack:
             return self._unpacked(side.value, side.slice, kinds)
@@ -265,8 +261,6 @@ class ViewReader:
             return replace(inner, kind=ViewKind.NUMBER, base=256, layout=layout[0] if is_signed else order, size=size)
         return None
 
-    # --- arithmetic ---------------------------------------------------------------------------------------------------
-
     def _arithmetic(
         self, left: ast.expr, operator: ast.operator, right: ast.expr, kinds: Mapping[str, str]
     ) -> View | None:
@@ -292,8 +286,6 @@ class ViewReader:
             case ast.Pow() if is_left and view.is_plain and 0 < constant <= MAX_POWER:
                 return replace(view, power=constant)
         return None
-
-    # --- constants ----------------------------------------------------------------------------------------------------
 
     def _is_constant(self, node: ast.AST) -> bool:
         match node:

@@ -21,12 +21,15 @@ from palaver.regular.words import (
 from palaver.solving.domains import Domain
 from palaver.solving.invertible_views import View, ViewKind
 from palaver.solving.solving_limits import MAX_LISTED_VALUES, MAX_MODULUS
-from palaver.solving.view_arithmetic import HOLDS, bounds, inverse, is_number
 from palaver.solving.view_values import (
+    HOLDS,
     are_known_numbers,
     base_of,
+    bounds,
+    inverse,
     is_bytewise,
     is_largest_first,
+    is_number,
     per_byte,
     size_of,
     spellings,
@@ -62,9 +65,6 @@ def restricted(domain: Domain, view: View, operator: str, value: Any) -> Domain 
             return None
         case _:
             assert_never(view.kind)
-
-
-# --- values -----------------------------------------------------------------------------------------------------------
 
 
 def _by_value(domain: Domain, view: View, operator: str, value: Any) -> Domain | None:
@@ -114,9 +114,6 @@ def _can_list(values: Sized) -> bool:
     if len(values) > MAX_LISTED_VALUES:
         MAX_LISTED_VALUES.reached()
     return len(values) <= MAX_LISTED_VALUES
-
-
-# --- numbers ----------------------------------------------------------------------------------------------------------
 
 
 def _by_number(domain: Domain, view: View, operator: str, value: Any) -> Domain | None:
@@ -181,9 +178,6 @@ def _sized(domain: Domain, view: View) -> Domain:
 def _is_one_byte(language: Language) -> bool:
     lengths = possible_lengths(language)
     return lengths.are_all and max(lengths.found, default=0) <= 1
-
-
-# --- lengths, characters and slices -----------------------------------------------------------------------------------
 
 
 def _by_length(domain: Domain, view: View, operator: str, value: Any) -> Domain | None:

@@ -23,10 +23,9 @@ from palaver.constraints.checks import Check, Failure
 from palaver.generation.makers import Discarded
 from palaver.solving.clauses import Clause
 from palaver.solving.construction import Constructor
-from palaver.solving.memetic_search import MemeticSearch, NearMiss
+from palaver.solving.memetic_search import MemeticSearch, NearMiss, StepBudget
 from palaver.solving.solving_limits import MAX_CONSTRUCTION_ROUNDS
 from palaver.solving.solving_plan import SolvingPlan
-from palaver.solving.step_budget import StepBudget
 from palaver.trees.tree import Tree
 
 # The cost of a further round in steps: equations are solved, checks evaluated, clauses repaired.

@@ -21,14 +21,13 @@ from palaver.solving.assignment import Assigner
 from palaver.solving.constrained_fields import ConstrainedField
 from palaver.solving.construction import Constructor
 from palaver.solving.invertible_views import ViewReader
-from palaver.solving.memetic_search import MemeticSearch
+from palaver.solving.memetic_search import MemeticSearch, StepBudget
 from palaver.solving.placement import Placing
 from palaver.solving.solutions import Solutions
 from palaver.solving.solver import Solver
 from palaver.solving.solving_limits import MAX_REPETITIONS, MIN_RENEWED_NODES, EvolutionRates, SolvingLimits
 from palaver.solving.solving_plan import ConstraintPlanner, SolvingPlan
 from palaver.solving.spelling import Speller
-from palaver.solving.step_budget import StepBudget
 from palaver.spec.ast import Constraint
 from palaver.trees.node import Node, TreePath
 from palaver.trees.tree import Tree
@@ -40,7 +39,7 @@ __all__ = ["IncompleteTree", "Solutions", "Solver", "SolverFactory", "SolvingPla
 class IncompleteTree(Protocol):
     """A tree with a part missing, such as a session before our next message."""
 
-    make: Callable[[str], Node]  # makes nodes of a symbol for it; set by the factory
+    make: Callable[[str, tuple[Node, ...]], Node]  # makes a node of a symbol, given the history; set by the factory
     history: tuple[Node, ...]  # the messages that computed repetitions in the part may count by
 
     def completed(self) -> Tree:
@@ -83,12 +82,12 @@ class SolverFactory:
         chance: RandomSource,
         turn: RandomSource,
         limits: SolvingLimits,
-        scene: IncompleteTree | None = None,
+        incomplete: IncompleteTree | None = None,
         steering: Steering | None = None,
     ) -> Solver:
         """A solver for these constraints. `turn` makes fresh trees, `random_source` decides all else.
 
-        With a scene, it is the missing part of that tree that is made. Fresh trees follow the steering.
+        With an incomplete tree, it is the missing part that is made. Fresh trees follow the steering.
         """
         plan = self.plan(constraints, limits.max_repetitions)
         budget = StepBudget(limits.budget)
@@ -97,8 +96,8 @@ class SolverFactory:
         for equation in plan.equations:
             equation.compile()
         fields: dict[str, MakeField] = {}
-        is_frozen = None if scene is None else scene.is_frozen
-        placing = replace(self._placing(program, fields, chance / "mend", limits, scene), is_frozen=is_frozen)
+        is_frozen = None if incomplete is None else incomplete.is_frozen
+        placing = replace(self._placing(program, fields, chance / "mend", limits, incomplete), is_frozen=is_frozen)
         measured = self._measured(limits.max_repetitions, program, fields)
         assigner = Assigner(
             self._languages, self._speller, plan.domains, self.read, self.read_bits, measured, limits.max_repetitions
@@ -109,7 +108,9 @@ class SolverFactory:
                 symbol, plan.domains[symbol], (), (), assigner, None, chance / symbol, budget
             ).make
         # A field that is searched for is not made of others that are, or there might be no end.
-        simple = self._placing(program, dict(fields), chance / "fields", limits, scene) if plan.filters else placing
+        simple = placing
+        if plan.filters:
+            simple = self._placing(program, dict(fields), chance / "fields", limits, incomplete)
         for symbol in sorted(plan.filters):
             fields[symbol] = self._searched(symbol, plan, simple, assigner, chance / symbol, budget, limits.rates).make
         search = MemeticSearch(
@@ -128,9 +129,11 @@ class SolverFactory:
         start, nodes = self.analysis.grammar.start, limits.max_nodes
         fresh: Callable[[], Tree]
         fresh = partial(program.make_tree, start, turn, nodes=nodes, fields=fields, steering=steering)
-        if scene is not None:
-            scene.make = _making(scene, program, turn, nodes, fields, steering)
-            fresh = scene.completed
+        if incomplete is not None:
+            incomplete.make = lambda symbol, history: program.make(
+                symbol, turn, nodes=nodes, history=history, fields=fields, steering=steering
+            )
+            fresh = incomplete.completed
         checks = [self.check(constraint) for constraint in constraints]
         return Solver(fresh, checks, plan, constructor, search, budget)
 
@@ -187,12 +190,12 @@ class SolverFactory:
         fields: FieldMakers,
         chance: RandomSource,
         limits: SolvingLimits,
-        scene: IncompleteTree | None,
+        incomplete: IncompleteTree | None,
     ) -> Placing:
         def make(symbol: str, above: tuple[str, ...], given: Mapping[str, Node], elsewhere: int) -> Node:
             # A part that is renewed again and again must not grow each time.
             nodes = max(MIN_RENEWED_NODES, limits.max_nodes - elsewhere)
-            history = () if scene is None else scene.history
+            history = () if incomplete is None else incomplete.history
             return program.make(symbol, chance, nodes=nodes, above=above, history=history, pins=given, fields=fields)
 
         return Placing(make, self.generate, self._generated, self._dependence)
@@ -209,8 +212,6 @@ class SolverFactory:
             return MeasuredDerivations(rules, measure, binary=self.analysis.is_binary, most=most, make=make)
 
         return measured
-
-    # --- analyses shared by all solvers -------------------------------------------------------------------------------
 
     @cached_property
     def _languages(self) -> Languages:
@@ -236,20 +237,6 @@ class SolverFactory:
     def _generated(self) -> frozenset[str]:
         rules = self.analysis.grammar.rules
         return frozenset(symbol for symbol, rule in rules.items() if rule.generator is not None)
-
-
-def _making(
-    scene: IncompleteTree,
-    program: TreeMaker,
-    chance: RandomSource,
-    nodes: int,
-    fields: FieldMakers,
-    steering: Steering | None,
-) -> Callable[[str], Node]:
-    def make(symbol: str) -> Node:
-        return program.make(symbol, chance, nodes=nodes, history=scene.history, fields=fields, steering=steering)
-
-    return make
 
 
 def _drawn(plan: SolvingPlan) -> list[str]:

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from palaver.limits import Limit
 
-# --- set by users -----------------------------------------------------------------------------------------------------
-
 MAX_NODES = 200  # nodes of a tree; beyond it, every choice takes its shortest alternative
 MAX_REPETITIONS = 20  # rounds of `*` and `+` beyond their minimum
 BUDGET = 5_000  # steps per tree: fresh trees and changes of one; beyond it, the search for a tree ends
@@ -41,8 +39,6 @@ class SolvingLimits:
     rates: EvolutionRates = DEFAULT_RATES
 
 
-# --- analysis ---------------------------------------------------------------------------------------------------------
-
 MAX_LISTED_VALUES = Limit(4096, "values in the collection of an `in`", "the condition is only checked, not solved")
 MAX_MODULUS = Limit(100_000, "as the modulus in a condition", "the condition is only checked, not solved")
 MAX_PROPAGATION_PASSES = Limit(
@@ -51,8 +47,6 @@ MAX_PROPAGATION_PASSES = Limit(
 MAX_POWER = 8  # exponents of a view; beyond it, the side of a comparison is not inverted
 MAX_DIRECTION_COMBINATIONS = 256  # ways to direct all equations; beyond it, each takes its cheaper direction
 MAX_SPELLER_DEPTH = 20  # rules inside each other; beyond it, words are read by the matcher
-
-# --- construction -----------------------------------------------------------------------------------------------------
 
 MAX_INSTANCES = Limit(10_000, "instances of one equation in one tree", "the others are left to the search")
 MAX_AMOUNT = Limit(10_000, "as a length or count required by an equation", "no such part is built")
@@ -64,8 +58,6 @@ MAX_LEADING_ZEROS = 4  # spellings of a number, with more and more zeros in fron
 MAX_CACHED_ASSIGNMENTS = 4096  # values kept with their nodes; beyond it, all are dropped
 MAX_CACHED_DOMAINS = 64  # word counts kept per symbol; beyond it, all are dropped
 
-# --- search -----------------------------------------------------------------------------------------------------------
-
 MAX_FIELD_DRAWS = 300  # of one field; beyond it, the tree is discarded with that reason
 MAX_FIELD_CLIMBS = 4  # for one field; beyond it, the tree is discarded
 MAX_FIELD_CRASHES = 3  # first draws that all made the spec's code raise; then the tree is discarded
@@ -74,8 +66,6 @@ MAX_MUTATION_TRIES = 6  # changes of a word until one is a word of the language;
 MAX_STEPS_WITHOUT_GAIN = 300  # beyond it, a climb ends
 MAX_STEPS_ON_PLATEAU = 20  # first steps of a climb that all give the same distance; beyond it, the climb ends
 MIN_RENEWED_NODES = 20  # nodes a renewed part may have even in a full tree; with fewer it would not vary
-
-# --- runs and explanations --------------------------------------------------------------------------------------------
 
 MAX_REPEATED_TREES = Limit(
     # A language with a hundred equally likely sentences is exhausted by then, but for one time in twenty thousand.

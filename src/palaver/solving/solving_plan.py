@@ -171,8 +171,6 @@ class ConstraintPlanner:
         computed = frozenset(symbol for symbol in self._computed if not self._has_gaps(symbol))
         return SolvingPlan(tuple(clauses), self._domains, filters, equations, self._proof, self._uses, computed)
 
-    # --- one clause ---------------------------------------------------------------------------------------------------
-
     def _is_domain(self, clause: Clause, *, exactly: bool = False) -> bool:
         """True if the clause compares every node of a symbol with a constant; the symbol's domain is limited by it.
 
@@ -252,8 +250,6 @@ class ConstraintPlanner:
         inside = self._analysis.below(symbol) | {symbol}
         rules = self._analysis.grammar.rules
         return any(rules[name].generator is not None for name in inside if name in rules)
-
-    # --- domains ------------------------------------------------------------------------------------------------------
 
     def _domain(self, symbol: str) -> Domain | None:
         if symbol in self._domains:
@@ -379,9 +375,6 @@ def directions_of(clause: Clause, reader: ViewReader) -> list[Direction]:
         written = symbols[relation.view.name]
         found.append(Direction(clause, relation, names.index(relation.view.name), written, read))
     return found
-
-
-# --- the order of equations -------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

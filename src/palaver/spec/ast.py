@@ -17,9 +17,6 @@ from palaver.trees.node import Parties
 NOWHERE = Span(0, 0)
 
 
-# --- Grammar expressions ----------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class Literal:
     """A terminal of fixed text or bytes."""
@@ -92,9 +89,6 @@ Expr: TypeAlias = Literal | Bit | Pattern | Ref | Sequence | Choice | Repeat | P
 Bound: TypeAlias = "int | Expression"  # an Expression is computed anew for each repetition
 
 
-# --- Python with selectors in it --------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class Child:
     """`.<b>`: the direct children of that name."""
@@ -155,9 +149,6 @@ class Expression:
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
-# --- Constraints ------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class PythonCondition:
     """A Python condition; it holds if it holds for every combination of the nodes that its mentions select."""
@@ -196,9 +187,6 @@ class Quantified:
 
 
 Formula: TypeAlias = PythonCondition | And | Or | Not | Quantified
-
-
-# --- Statements -------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

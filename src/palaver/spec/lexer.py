@@ -132,9 +132,6 @@ def symbol_error(text: str, at: int) -> tuple[Span, str, str]:
     return span, f"<{name}> is not a symbol: a name contains only letters, digits and _", hint
 
 
-# --- Rules -----------------------------------------------------------------------------------------------------------
-
-
 def rule_tokens(text: str, at: int) -> tuple[list[Token], int]:
     """The tokens of a right-hand side that starts at `at`, behind `::=`, and the end of the rule."""
     tokens: list[Token] = []
@@ -206,9 +203,6 @@ def _bounds(text: str, at: int) -> Token:
     if end < len(text) and text[end] == "}":
         return Token("bounds", at, end + 1, text[at : end + 1], inner=tuple(inner))
     return Token("operator", at, at + 1, "{")
-
-
-# --- Python ----------------------------------------------------------------------------------------------------------
 
 
 def python_tokens(

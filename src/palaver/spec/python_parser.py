@@ -227,9 +227,6 @@ def _restore_debug_fields(tree: ast.AST, lifted: LiftedPython) -> None:
                     part.value = lifted.original_text(part.value)
 
 
-# --- Python statements -----------------------------------------------------------------------------------------------
-
-
 def parse_module(source: Source, masked: str, starts: Sequence[int], report: Reporter) -> ast.Module:
     """All Python statements of a spec; errors are reported.
 

@@ -84,10 +84,7 @@ def _misplaced_binding(mention: Mention, lifted: LiftedPython) -> ParseError:
 
 
 def read_path(source: Source, tokens: Sequence[Token], at: int) -> tuple[Selector, int] | None:
-    """The path that starts with token number `at`, and the number of the token behind it; None if there is none.
-
-    :raises ParseError: the path is broken
-    """
+    """The path at token number `at`, if any, and the number of the token behind. :raises ParseError: it is broken"""
     return _Lifter(source, "").path(tokens, at, _partners(tokens))
 
 

@@ -86,9 +86,6 @@ def parse_constraint(text: str, report: Reporter, name: str = "<constraint>") ->
     return statement
 
 
-# --- Statements ------------------------------------------------------------------------------------------------------
-
-
 class _SpecReader:
     """Reads one text, and collects the statements of each kind."""
 

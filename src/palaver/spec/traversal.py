@@ -29,8 +29,6 @@ from palaver.spec.ast import (
     Sequence,
 )
 
-# --- Grammar expressions ----------------------------------------------------------------------------------------------
-
 
 def parts_of(expr: Expr) -> tuple[Expr, ...]:
     """The expressions directly inside `expr`."""
@@ -109,9 +107,6 @@ def map_bounds(expr: Expr, change: Callable[[Bound], Bound]) -> Expr:
             return expr
         case _:
             assert_never(expr)
-
-
-# --- Formulas and selectors -------------------------------------------------------------------------------------------
 
 
 def walk_formula(formula: Formula) -> Iterator[Formula]:

@@ -12,10 +12,7 @@ from palaver.transport.event_loop import SelectorEventLoop
 
 
 class SocketNetwork(Scheduler):
-    """Sessions on one event loop. Each goes on whenever another one waits.
-
-    Who connects waits `connect_patience` seconds for somebody to listen, so it does not matter who starts first.
-    """
+    """Sessions on one event loop, in turns. Who connects waits `connect_patience` seconds for somebody to listen."""
 
     def __init__(self, *, connect_patience: float = 10.0) -> None:
         super().__init__()
@@ -51,13 +48,8 @@ class SocketNetwork(Scheduler):
                 return loop.port_of(link)
         raise ValueError(f"nobody has opened a link {link!r}")
 
-    # --- Asked by the event loops -------------------------------------------------------------------------------------
-
     def _pass_time(self, until: float | None) -> None:
         self._share(self._loop.wait(min(self._deadlines(until), default=None)))
-
-    def _poll(self) -> None:
-        self._share(self._loop.poll())
 
     def _share(self, inputs: Iterable[Input]) -> None:
         """Give every event loop the inputs of its links."""
@@ -88,7 +80,7 @@ class SocketEventLoop:
             self._world._loop.carry_out([replace(action, link=self.prefix + action.link)])
 
     def poll(self) -> list[Input]:
-        self._world._poll()
+        self._world._share(self._world._loop.poll())
         taken, self.unseen = self.unseen, []
         return taken
 

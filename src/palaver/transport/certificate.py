@@ -30,10 +30,7 @@ DAYS = 30
 
 @contextmanager
 def make_certificate(server_name: str = "") -> Iterator[str]:
-    """Make a certificate; its path, with the key in the same file, is valid within the `with` block.
-
-    :raises ChannelError: the program that would make it is missing or does not work
-    """
+    """Make a certificate; its path, key included, is valid in the `with` block. :raises ChannelError: it fails"""
     program = shutil.which("openssl")
     if program is None:
         raise ChannelError(

@@ -47,8 +47,6 @@ class Connection:
         self._close_by: float | None = None
         self._is_being_closed = False
 
-    # --- Asked by the event loop --------------------------------------------------------------------------------------
-
     @property
     def is_closing(self) -> bool:
         return self._close_by is not None
@@ -74,8 +72,6 @@ class Connection:
         if self._close_by is None or self._is_being_closed:
             return source.deadline
         return self._close_by if source.deadline is None else min(self._close_by, source.deadline)
-
-    # --- Asked by the session -----------------------------------------------------------------------------------------
 
     def send(self, data: bytes) -> None:
         if not self._has_finished and not self.is_closed:
@@ -113,8 +109,6 @@ class Connection:
             self._pending.abandon()
         elif self._channel is not None:
             self._channel.abandon()
-
-    # --- Advancing ----------------------------------------------------------------------------------------------------
 
     def advance(self, now: float, *, can_read: bool = True) -> list[Input]:
         """Do what can be done now, and return what has happened."""

@@ -69,8 +69,6 @@ class SelectorEventLoop:
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    # --- Actions ------------------------------------------------------------------------------------------------------
-
     def carry_out(self, actions: Iterable[Action]) -> None:
         """Begin to do all this, in this order. Never blocks, except to look up the name of a host.
 
@@ -100,8 +98,6 @@ class SelectorEventLoop:
     def port_of(self, link: str) -> int:
         """Return the port where a link listens, as soon as it was opened; 0 if it does not."""
         return self._connection(link).port
-
-    # --- Inputs -------------------------------------------------------------------------------------------------------
 
     def poll(self) -> list[Input]:
         """Return what has happened, without waiting."""
@@ -138,8 +134,6 @@ class SelectorEventLoop:
             self._closing.clear()
             self._listeners.clear()
             self._selector.close()
-
-    # --- Opening and closing ------------------------------------------------------------------------------------------
 
     def _open(self, action: Open) -> None:
         if action.link in self._connections:
@@ -212,8 +206,6 @@ class SelectorEventLoop:
         if link not in self._connections:
             raise ValueError(f"no link {link!r} was ever opened")
         return self._connections[link]
-
-    # --- One round ----------------------------------------------------------------------------------------------------
 
     def _round(self, until: float | None) -> tuple[float, list[Input]]:
         """Wait for any connection, for any deadline, or until then. Return the time, and what has happened."""

@@ -59,10 +59,6 @@ def in_pieces(size: int, every: float = 0.0) -> Wire:
     return wire
 
 
-def _hold_nothing(link: str) -> bool:
-    return False
-
-
 @dataclass(eq=False, slots=True)
 class _Endpoint:
     """One end of a link."""
@@ -113,7 +109,7 @@ class MemoryNetwork(Scheduler):
         clock: ManualClock | None = None,
         *,
         wire: Wire = in_one_piece,
-        hold: Hold = _hold_nothing,
+        hold: Hold = lambda link: False,
         connect_patience: float = 10.0,
     ) -> None:
         super().__init__()
@@ -136,8 +132,6 @@ class MemoryNetwork(Scheduler):
         """Add a session. It goes on whenever another one waits."""
         self._drivers.append(Driver(session, self.loop(), watch))
         return self._drivers[-1]
-
-    # --- Asked by the event loops -------------------------------------------------------------------------------------
 
     def _arrived(self, loop: EventLoop) -> list[Input]:
         return self._take(loop)
@@ -164,8 +158,6 @@ class MemoryNetwork(Scheduler):
 
     def _is_due(self, arrival: _Arrival, loop: EventLoop) -> bool:
         return arrival.at <= self.clock.now() and arrival.end.loop is loop
-
-    # --- Data on its way ----------------------------------------------------------------------------------------------
 
     def _put(
         self,
@@ -207,8 +199,6 @@ class MemoryNetwork(Scheduler):
         is_first, end.is_open = not end.is_open, True
         self._flush(end)
         return [Opened(self.clock.now(), end.link, end.port)] if is_first else []
-
-    # --- Actions of the endpoints -------------------------------------------------------------------------------------
 
     def _open(self, end: _Endpoint) -> None:
         if end.is_listening:

@@ -58,14 +58,16 @@ def _by_other(operation: Binary) -> Binary:
     return method
 
 
-def _arithmetic(operation: Binary) -> Binary:
+def _arithmetic(operation: Binary) -> tuple[Binary, Binary]:
+    """`tree operation other`, and the reflection `other operation tree`."""
+
     def method(self: Forwarding, other: Any) -> Any:
         if isinstance(other, Forwarding):
             return operation(self.to_int(), other.to_int())
         mine = _like(self, other)
         return mine if mine is NotImplemented else operation(mine, other)
 
-    return method
+    return method, _reflected(operation)
 
 
 def _reflected(operation: Binary) -> Binary:
@@ -127,16 +129,13 @@ def _guide(argument: object) -> str | bytes | None:
     return argument if isinstance(argument, str | bytes) else None
 
 
-def _text_only(name: str) -> Method:
-    return _named(lambda self, *arguments, **named: getattr(self.to_string(), name)(*arguments, **named), name)
+def _only_in(conversion: str, name: str) -> Method:
+    """A method that only one type has; `conversion` reads a value as that type."""
 
+    def method(self: Forwarding, *arguments: Any, **named: Any) -> Any:
+        return getattr(getattr(self, conversion)(), name)(*arguments, **named)
 
-def _bytes_only(name: str) -> Method:
-    return _named(lambda self, *arguments, **named: getattr(self.to_bytes(), name)(*arguments, **named), name)
-
-
-def _int_only(name: str) -> Method:
-    return _named(lambda self, *arguments, **named: getattr(self.to_int(), name)(*arguments, **named), name)
+    return _named(method, name)
 
 
 def _named(method: Method, name: str) -> Method:
@@ -208,22 +207,14 @@ class Forwarding:
     __add__ = _by_other(operator.add)
     __radd__ = _reflected(operator.add)
 
-    __sub__ = _arithmetic(operator.sub)
-    __rsub__ = _reflected(operator.sub)
-    __mod__ = _arithmetic(operator.mod)
-    __rmod__ = _reflected(operator.mod)
-    __floordiv__ = _arithmetic(operator.floordiv)
-    __rfloordiv__ = _reflected(operator.floordiv)
-    __truediv__ = _arithmetic(operator.truediv)
-    __rtruediv__ = _reflected(operator.truediv)
-    __lshift__ = _arithmetic(operator.lshift)
-    __rlshift__ = _reflected(operator.lshift)
-    __rshift__ = _arithmetic(operator.rshift)
-    __rrshift__ = _reflected(operator.rshift)
-    __xor__ = _arithmetic(operator.xor)
-    __rxor__ = _reflected(operator.xor)
-    __divmod__ = _arithmetic(divmod)
-    __rdivmod__ = _reflected(divmod)
+    __sub__, __rsub__ = _arithmetic(operator.sub)
+    __mod__, __rmod__ = _arithmetic(operator.mod)
+    __floordiv__, __rfloordiv__ = _arithmetic(operator.floordiv)
+    __truediv__, __rtruediv__ = _arithmetic(operator.truediv)
+    __lshift__, __rlshift__ = _arithmetic(operator.lshift)
+    __rshift__, __rrshift__ = _arithmetic(operator.rshift)
+    __xor__, __rxor__ = _arithmetic(operator.xor)
+    __divmod__, __rdivmod__ = _arithmetic(divmod)
 
     __and__ = _number(operator.and_)
     __rand__ = _number_reflected(operator.and_)
@@ -290,18 +281,18 @@ class Forwarding:
 
     # Methods that only one type has
 
-    casefold = _text_only("casefold")
-    format = _text_only("format")
-    format_map = _text_only("format_map")
-    isdecimal = _text_only("isdecimal")
-    isidentifier = _text_only("isidentifier")
-    isnumeric = _text_only("isnumeric")
-    isprintable = _text_only("isprintable")
-    hex = _bytes_only("hex")
-    as_integer_ratio = _int_only("as_integer_ratio")
-    bit_count = _int_only("bit_count")
-    bit_length = _int_only("bit_length")
-    conjugate = _int_only("conjugate")
+    casefold = _only_in("to_string", "casefold")
+    format = _only_in("to_string", "format")
+    format_map = _only_in("to_string", "format_map")
+    isdecimal = _only_in("to_string", "isdecimal")
+    isidentifier = _only_in("to_string", "isidentifier")
+    isnumeric = _only_in("to_string", "isnumeric")
+    isprintable = _only_in("to_string", "isprintable")
+    hex = _only_in("to_bytes", "hex")
+    as_integer_ratio = _only_in("to_int", "as_integer_ratio")
+    bit_count = _only_in("to_int", "bit_count")
+    bit_length = _only_in("to_int", "bit_length")
+    conjugate = _only_in("to_int", "conjugate")
 
     def __getattr__(self, name: str) -> NoReturn:
         """Raise for a name that does not exist, with a hint at a similar one."""

@@ -19,17 +19,12 @@ class NonTerminal(str):
 
     __slots__ = ()
 
+    is_terminal = False
+    is_non_terminal = True
+
     def name(self) -> str:
         """The name with its brackets, as the spec writes it."""
         return str(self)
-
-    @property
-    def is_terminal(self) -> bool:
-        return False
-
-    @property
-    def is_non_terminal(self) -> bool:
-        return True
 
 
 class Parties(NamedTuple):

@@ -47,9 +47,6 @@ def show_grammar(part: Part) -> str:
     return "\n".join(map(_rule_line, _node_lines(part)))
 
 
-# --- Nested trees -----------------------------------------------------------------------------------------------------
-
-
 def _write(part: Part, jobs_of: _JobsOf) -> str:
     written: list[str] = []
     stack: list[_Job] = [(part, 0)]
@@ -107,9 +104,6 @@ def _indent(depth: int) -> str:
     return "  " * min(depth, MAX_INDENT_DEPTH)
 
 
-# --- Values -----------------------------------------------------------------------------------------------------------
-
-
 def _value(found: Sequence[Leaf], kind: ValueType) -> str:
     if kind is ValueType.BITS:
         return "0b" + "".join(map(str, found))
@@ -140,9 +134,6 @@ def _literals(found: Sequence[Leaf]) -> Iterator[str]:
             pieces.append(leaf_bytes(leaf))
     if data := b"".join(pieces):
         yield repr(data)
-
-
-# --- Rules ------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(slots=True)

@@ -50,9 +50,6 @@ class ValueType(Enum):
     TRAILING_BITS_ONLY = BITS
 
 
-# --- Reading ----------------------------------------------------------------------------------------------------------
-
-
 def leaves_of(part: Part) -> list[Leaf]:
     """The leaves below `part`, left to right; as a list, which is faster than to yield them one by one."""
     if not isinstance(part, Node):
@@ -190,9 +187,6 @@ def name_of(part: Part) -> str:
     return str(part.symbol) if isinstance(part, Node) else repr(part)
 
 
-# --- Comparing --------------------------------------------------------------------------------------------------------
-
-
 def equals_plain(part: Part, other: object) -> bool:
     """Return True if the value, converted to the type of `other`, equals it.
 
@@ -258,9 +252,6 @@ def _key(part: Part) -> bytes | int | str:
         return to_bits(part)
 
 
-# --- Values as objects ------------------------------------------------------------------------------------------------
-
-
 class TreeValue(Forwarding):
     """The value of a part without its place, from `tree.value()`. It behaves as the tree does in expressions."""
 
@@ -318,8 +309,6 @@ class TreeValue(Forwarding):
         except ConversionError:  # bits that fill no byte, beside other data
             return self.to_bits()
 
-
-# --- Leaves to plain values -------------------------------------------------------------------------------------------
 
 _DIGITS = bytes.maketrans(b"\x00\x01", b"01")
 

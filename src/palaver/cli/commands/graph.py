@@ -17,6 +17,7 @@ from palaver.errors import PalaverError
 from palaver.grammar.analysis import Analysis
 from palaver.grammar.lowering import slice_messages
 from palaver.grammar.printing import show_expr
+from palaver.matching.forecaster import Forecaster
 from palaver.navigation.coverage_file import read as read_coverage
 from palaver.navigation.state_diagram import CoverageViews, DialogueStateMachine, as_dot, as_mermaid, as_svg, diagram
 from palaver.session.setup import ConstraintMonitor
@@ -67,18 +68,17 @@ def command(
 def _covered(spec: Spec, coverage_file: str | None) -> tuple[DialogueStateMachine, CoverageViews | None]:
     """The states, and what was covered of them if there is a file that tells."""
     if coverage_file is None:
-        return _states(spec), None
+        return DialogueStateMachine(_forecaster(spec)), None
     with read_coverage(Path(coverage_file)) as data:
         spec = _with_messages(spec, data["views"]["messages"])
-        states = _states(spec)
-        views = CoverageViews(spec.analysis, states)
+        views = CoverageViews(spec.analysis, _forecaster(spec))
         views.add_data(data["views"])
-    return states, views
+    return views.states, views
 
 
-def _states(spec: Spec) -> DialogueStateMachine:
+def _forecaster(spec: Spec) -> Forecaster:
     # In conversations, what constraints speak of is told apart, so it is here: the states must be the same.
-    return DialogueStateMachine(spec.forecaster(ConstraintMonitor(spec).states))
+    return spec.forecaster(ConstraintMonitor(spec).states)
 
 
 def _with_messages(spec: Spec, names: Collection[str]) -> Spec:
