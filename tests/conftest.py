@@ -6,6 +6,7 @@ import io
 import math
 import os
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Generator
@@ -102,7 +103,12 @@ class CommandLine:
         return self._checked(Outcome(done.returncode, done.stdout, done.stderr))
 
     def start(self, *arguments: str, **options: Any) -> subprocess.Popen[bytes]:
-        return subprocess.Popen(self.argv(*arguments), cwd=self.folder, **options)
+        """Start it as a process that can be interrupted, also if the tests run in the background of a shell."""
+
+        def allow_interrupts() -> None:
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+        return subprocess.Popen(self.argv(*arguments), cwd=self.folder, preexec_fn=allow_interrupts, **options)
 
     def argv(self, *arguments: str) -> list[str]:
         return [sys.executable, "-m", "palaver", *arguments]
