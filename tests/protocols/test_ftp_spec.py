@@ -173,4 +173,4 @@ def test_a_server_that_acknowledges_prot_c_and_keeps_encrypting_is_found_out(
         talked = talk(FTP_TLS, running, "-n", "20", "--timeout", "0.5")
     assert talked.code == 1
     # It waits in vain for us to encrypt, or cannot make sense of what we say in clear.
-    assert "no response" in talked.said or "unexpected response" in talked.said
+    assert "no response" in talked.text or "unexpected response" in talked.text

@@ -68,14 +68,14 @@ def test_who_has_no_key_is_told(palaver: Any, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.delenv("OPENAI_API_KEY")
     talked = talk(palaver, "-n", "1")
     assert talked.code == 2
-    assert "OPENAI_API_KEY" in talked.said
+    assert "OPENAI_API_KEY" in talked.text
 
 
 def test_who_has_no_client_of_openai_is_told(palaver: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "openai", None)
     talked = talk(palaver, "-n", "1")
     assert talked.code == 2
-    assert "openai" in talked.said
+    assert "openai" in talked.text
 
 
 def test_prompts_can_be_made_without_a_model(palaver: Any) -> None:

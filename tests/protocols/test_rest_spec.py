@@ -100,4 +100,4 @@ def test_a_server_that_does_not_speak_http_is_found_out(palaver: Any, data: byte
         talked = talk(palaver, "--client", str(port), "-n", "1")
     assert talked.code == 1
     assert talked.summary.endswith("1 finding (unexpected response: 1)")
-    assert told in talked.said
+    assert told in talked.text

@@ -129,7 +129,7 @@ def without_words() -> DrivenSession:
 
 
 def too_many() -> DrivenSession:
-    driven = asked(TALK.replace("<Server:answer>", "<Server:answer>+"), most_messages=2)
+    driven = asked(TALK.replace("<Server:answer>", "<Server:answer>+"), max_messages=2)
     driven.hear(b"SAY a\nSAY b\nSAY c\n")
     return driven
 
