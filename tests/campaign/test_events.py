@@ -42,7 +42,7 @@ SPEC = """
 """
 ODD = SPEC.replace('"yes\\n"', '"perhaps\\n"')
 
-SERVER = f"{sys.executable} -m palaver.demo.server {{port}}"
+SERVER = shlex.join([sys.executable, "-m", "palaver.demo.server", "{port}"])
 
 
 def run(sessions: int = 5, other: str | None = None, **options: bool) -> Campaign:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import select
+import shlex
 import signal
 import socket
 import sys
@@ -357,7 +358,7 @@ def test_nothing_of_a_target_survives_the_loop(error: type[BaseException] | None
 
 def test_a_target_that_ignores_to_be_asked_is_made_to_end() -> None:
     port = free_port("tcp")
-    script = f"trap '' TERM; {sys.executable} -SE {SERVER} tcp {port}"
+    script = f"trap '' TERM; {shlex.join([sys.executable, '-SE', str(SERVER)])} tcp {port}"
     with SelectorEventLoop(close_grace=0.05) as loop:
         target = SystemUnderTest(loop, ("sh", "-c", script), at(port), role="server", patience=LIMIT_S)
         target.before_session()

@@ -86,6 +86,7 @@ def test_a_half_closed_peer_still_receives() -> None:
     assert (server.heard, client.heard) == ([b"now"], [b"well"])
 
 
+@encrypted
 def test_a_script_can_start_tls(world: MemoryNetwork | SocketNetwork) -> None:
     secretly: list[ScriptStep] = [Expect(b"go"), Write(b"ok"), StartTls(), Write(b"secret")]
     server, client = meet(world, secretly, [Write(b"go"), Expect(b"ok"), StartTls(), Expect(b"secret"), Disconnect()])
@@ -94,6 +95,7 @@ def test_a_script_can_start_tls(world: MemoryNetwork | SocketNetwork) -> None:
     assert client.heard == [b"oksecret"]
 
 
+@encrypted
 def test_a_script_can_use_tls_from_the_start(world: MemoryNetwork | SocketNetwork) -> None:
     _, client = meet(world, [Write(b"secret")], [Expect(b"secret"), Disconnect()], tls=Tls())
     assert client.heard == [b"secret"]
