@@ -31,26 +31,10 @@ _HOMES = {
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
-    "Campaign",
-    "ConversionError",
-    "Diagnostic",
-    "Finding",
-    "Observation",
-    "Oracle",
-    "PalaverError",
-    "Rejected",
-    "SetupError",
-    "Severity",
-    "Spec",
-    "SpecCrash",
-    "SpecError",
-    "Tree",
-    "Unsolvable",
-    "Verdict",
-    "load",
-    "loads",
+    "Campaign", "ConversionError", "Diagnostic", "Finding", "Observation", "Oracle", "PalaverError", "Rejected",
+    "SetupError", "Severity", "Spec", "SpecCrash", "SpecError", "Tree", "Unsolvable", "Verdict", "load", "loads",
     "talk",
-]
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

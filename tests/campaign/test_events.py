@@ -176,3 +176,13 @@ def test_a_target_that_crashes_is_an_event_and_a_finding() -> None:
     ended = [event for event in made if isinstance(event, TargetEnded)]
     assert [event.exit_code for event in ended] == [3]
     assert [finding.kind.label for finding in made.findings][:1] == ["crash"]
+
+
+def test_campaigns_in_threads_leave_the_recursion_limit_as_it_was() -> None:
+    before = sys.getrecursionlimit()
+    threads = [threading.Thread(target=run(sessions=20).run) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sys.getrecursionlimit() == before

@@ -1,10 +1,10 @@
-"""The recursion limit while a tree is made."""
+"""The recursion limit while a tree is made. It is one for all threads, so the largest that any of them wants holds."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from threading import Lock, get_ident
 from types import FrameType
 from typing import ParamSpec, TypeVar
 
@@ -13,35 +13,57 @@ from palaver.generation.generation_limits import MAX_FRAMES, MAX_SPEC_FRAMES
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
+_lock = Lock()
+_wanted: dict[int, int] = {}  # by each thread, in its innermost call
+_usual = sys.getrecursionlimit()
 
-@contextmanager
-def deep_calls() -> Iterator[None]:
-    """Let makers call makers as deep as a tree goes: Python frames live on the heap, so that is no danger."""
-    before = sys.getrecursionlimit()
-    sys.setrecursionlimit(MAX_FRAMES)
-    try:
-        yield
-    finally:
-        sys.setrecursionlimit(before)
+
+class deep_calls:
+    """Lets makers call makers as deep as a tree goes: Python frames live on the heap, so that is no danger."""
+
+    __slots__ = ("_before", "_limit")
+
+    def __init__(self, limit: int = MAX_FRAMES) -> None:
+        self._limit = limit
+
+    def __enter__(self) -> None:
+        global _usual
+        thread = get_ident()
+        with _lock:
+            if not _wanted:
+                _usual = sys.getrecursionlimit()
+            self._before = _wanted.get(thread)
+            _wanted[thread] = self._limit
+            sys.setrecursionlimit(max(_wanted.values()))
+
+    def __exit__(self, *_: object) -> None:
+        with _lock:
+            if self._before is None:
+                del _wanted[get_ident()]
+            else:
+                _wanted[get_ident()] = self._before
+            sys.setrecursionlimit(max(_wanted.values(), default=_usual))
 
 
 def deep(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
     """`function`, with as many frames as makers may use."""
-    return deep_calls()(function)
+
+    def call(*arguments: Arguments.args, **keywords: Arguments.kwargs) -> Result:
+        with deep_calls():
+            return function(*arguments, **keywords)
+
+    return call
 
 
 def shallow(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
     """`function`, with no more than the usual number of frames: spec code may recurse without end, and through C."""
 
     def call(*arguments: Arguments.args, **keywords: Arguments.kwargs) -> Result:
-        before, depth = sys.getrecursionlimit(), 0
+        depth = 0
         frame: FrameType | None = sys._getframe()
         while frame is not None:
             frame, depth = frame.f_back, depth + 1
-        sys.setrecursionlimit(depth + MAX_SPEC_FRAMES)
-        try:
+        with deep_calls(depth + MAX_SPEC_FRAMES):
             return function(*arguments, **keywords)
-        finally:
-            sys.setrecursionlimit(before)
 
     return call
