@@ -59,7 +59,7 @@ WORLDLY = {"socket", "selectors", "threading", "asyncio", "time", "random", "sub
 WORLDLY_ROOMS = {"cli", "reporting", "transport"}
 # Other modules that touch the world, and why.
 TOUCH_THE_WORLD = {
-    ("generation", "threading"): "the recursion limit is one for all threads",
+    ("generation/depth", "threading"): "the recursion limit is one for all threads",
     ("random_source", "random"): "the one source of randomness",
     ("namespace", "random"): "gives each spec a `random` of its own",
 }
