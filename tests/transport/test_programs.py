@@ -146,13 +146,13 @@ def test_processes_started_by_a_program_end_with_it(tmp_path: Path) -> None:
     os.close(held)
 
 
-def test_a_program_ends_although_others_hold_its_output(loop: SelectorEventLoop, tmp_path: Path) -> None:
-    if not hasattr(os, "pidfd_open"):
-        pytest.skip("only the system knows that it has ended")
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="only the system knows that it has ended")
+def test_a_program_ends_although_others_hold_its_output(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "end")
-    loop.carry_out([shell(f"cat '{tmp_path}/end' & echo started; exit 4")])
-    assert Recorder(loop).wait_for(Closed, "program").exit_code == 4
-    (tmp_path / "end").write_text("")
+    with SelectorEventLoop() as loop:
+        loop.carry_out([shell(f"cat '{tmp_path}/end' & echo started; exit 4")])
+        assert Recorder(loop).wait_for(Closed, "program").exit_code == 4
+        (tmp_path / "end").write_text("")
 
 
 def test_a_missing_program_is_not_found(loop: SelectorEventLoop) -> None:
