@@ -147,6 +147,7 @@ def test_processes_started_by_a_program_end_with_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="only the system knows that it has ended")
+@pytest.mark.parametrize("ways_to_know_the_end", [TOLD], indirect=True)
 def test_a_program_ends_although_others_hold_its_output(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "end")
     with SelectorEventLoop() as loop:
