@@ -26,6 +26,12 @@ settings.register_profile("palaver", deadline=None)
 settings.load_profile("palaver")
 
 
+# A shell without job control starts background commands with SIGINT ignored, and children inherit that; but some tests
+# interrupt the processes they start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip a test of servers that are not there."""
     if absent := missing(item.iter_markers("servers")):
@@ -103,12 +109,7 @@ class CommandLine:
         return self._checked(Outcome(done.returncode, done.stdout, done.stderr))
 
     def start(self, *arguments: str, **options: Any) -> subprocess.Popen[bytes]:
-        """Start it as a process that can be interrupted, also if the tests run in the background of a shell."""
-
-        def allow_interrupts() -> None:
-            signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-        return subprocess.Popen(self.argv(*arguments), cwd=self.folder, preexec_fn=allow_interrupts, **options)
+        return subprocess.Popen(self.argv(*arguments), cwd=self.folder, **options)
 
     def argv(self, *arguments: str) -> list[str]:
         return [sys.executable, "-m", "palaver", *arguments]
