@@ -9,7 +9,7 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,14 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip a test of servers that are not there."""
     if absent := missing(item.iter_markers("servers")):
         pytest.skip(f"missing: {', '.join(absent)}")
+
+
+@pytest.fixture(autouse=True)
+def usual_recursion_limit() -> Iterator[None]:
+    """Give every test the usual limit, whatever the one before has left behind in its threads."""
+    before = sys.getrecursionlimit()
+    yield
+    sys.setrecursionlimit(before)
 
 
 @pytest.hookimpl(wrapper=True)

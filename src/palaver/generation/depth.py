@@ -21,14 +21,14 @@ _usual = sys.getrecursionlimit()
 class deep_calls:
     """Lets makers call makers as deep as a tree goes: Python frames live on the heap, so that is no danger."""
 
-    __slots__ = ("_before", "_limit")
+    __slots__ = ("_before", "_limit", "_thread")
 
     def __init__(self, limit: int = MAX_FRAMES) -> None:
         self._limit = limit
 
     def __enter__(self) -> None:
         global _usual
-        thread = get_ident()
+        self._thread = thread = get_ident()  # a generator may be closed by another one
         with _lock:
             if not _wanted:
                 _usual = sys.getrecursionlimit()
@@ -39,9 +39,9 @@ class deep_calls:
     def __exit__(self, *_: object) -> None:
         with _lock:
             if self._before is None:
-                del _wanted[get_ident()]
+                _wanted.pop(self._thread, None)
             else:
-                _wanted[get_ident()] = self._before
+                _wanted[self._thread] = self._before
             sys.setrecursionlimit(max(_wanted.values(), default=_usual))
 
 
