@@ -202,11 +202,16 @@ def main() -> None:
     """Serve all of them, and the right one, until the program is ended."""
     # What can be wrong in the demo is among them.
     sessions: list[type[MailSession]] = [MailSession, *MailSession.__subclasses__()]
+    threads = []
     for kind in sessions:
         server = server_of(kind, 0)
         print(kind.__name__, server.server_address[1])
-        Thread(target=server.serve_forever).start()
+        threads.append(Thread(target=server.serve_forever))
+        threads[-1].start()
     print("ready", flush=True)
+    # The servers start a thread for each session, and may not do so while Python shuts down.
+    for thread in threads:
+        thread.join()
 
 
 if __name__ == "__main__":

@@ -37,11 +37,11 @@
 # a message or the connection ends, are no fields like others.
 <named>    ::= <host> | <field>
 <fields>   ::= (<close> | <field>)*
-<host>     ::= r"(?i:host):[ ]?[0-9A-Za-z.:-]+\r\n"
-<close>    ::= r"(?i:connection):[ ]?close\r\n"
-<field>    ::= r"(?i:(?!(host|content-length|transfer-encoding|connection):)[a-z][a-z0-9-]*):[ ]?[!-~]([ -~]*[!-~])?\r\n"
-<length>   ::= r"(?i:content-length):[ ]?" <size> "\r\n"
-<coding>   ::= r"(?i:transfer-encoding):[ ]?chunked\r\n"
+<host>     ::= r"(?ai:host):[ ]?[0-9A-Za-z.:-]+\r\n"
+<close>    ::= r"(?ai:connection):[ ]?close\r\n"
+<field>    ::= r"(?ai:(?!(host|content-length|transfer-encoding|connection):)[a-z][a-z0-9-]*):[ ]?[!-~]([ -~]*[!-~])?\r\n"
+<length>   ::= r"(?ai:content-length):[ ]?" <size> "\r\n"
+<coding>   ::= r"(?ai:transfer-encoding):[ ]?chunked\r\n"
 <size>     ::= r"0|[1-9][0-9]{0,3}"
 <body>     ::= <byte>{int(<size>)}
 <chunk>    ::= <chunk_size> "\r\n" <byte>{int(str(<chunk_size>), 16)} "\r\n"
