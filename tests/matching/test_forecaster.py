@@ -369,7 +369,7 @@ def test_the_messages_ahead_become_fewer() -> None:
 
 
 @given(SEEDS, st.booleans())
-@settings(derandomize=True, max_examples=60, deadline=None)
+@settings(derandomize=True, max_examples=25, deadline=None)
 def test_every_message_that_comes_was_ahead(seed: int, is_computed: bool) -> None:
     dialogue = RandomDialogue(seed, is_computed=is_computed)
     begin = Forecaster(dialogue.rules, "<start>", bound=number_in).begin()

@@ -106,6 +106,7 @@ def test_the_client_of_openai_is_talked_to_without_findings(palaver: Any) -> Non
 # --- ourselves --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_our_client_of_the_api_talks_to_our_server(palaver: Any) -> None:
     target = f"{OURSELVES} rest --client {{port}} -n 1"
     side = ("--server", "{port}", "--target", target)
@@ -114,6 +115,7 @@ def test_our_client_of_the_api_talks_to_our_server(palaver: Any) -> None:
     assert talked.summary.startswith("3 sessions, ")
 
 
+@pytest.mark.slow
 def test_our_client_of_a_model_talks_to_our_model(palaver: Any) -> None:
     target = f"env OPENAI_API_KEY=the_password OPENAI_BASE_URL=http://127.0.0.1:{{port}}/v1 {OURSELVES} llm -n 1"
     side = ("--server", "Gpt={port}", "--target", target)

@@ -61,6 +61,7 @@ def test_the_right_server_is_not_suspected(palaver: Any, ports: dict[str, str]) 
     assert (talked.code, kinds(talked.summary)) == (0, []), talked.said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bug", CLIENTS, ids=lambda bug: bug.name)
 def test_a_wrong_client_is_found_out(palaver: Any, bug: Bug) -> None:
     talked = talk(palaver, "ftp_clients.fan", bug.sessions, *client(bug.name), *HASTE)
