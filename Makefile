@@ -39,11 +39,11 @@ tests: $(INSTALLED)
 servers:
 	tools/servers.sh
 
-# Every bundled spec with real servers and clients, 50 conversations each; some minutes.
+# Every bundled spec with real servers and clients, 50 sessions each; some minutes.
 protocols: $(INSTALLED)
 	$(BIN)/python benchmarks/protocols.py
 
-# Whether all roads of the matcher say the same, at length; a few minutes. `make nightly SEED=2` tries other cases.
+# Whether all parsers agree, at length; a few minutes. `make nightly SEED=2` tries other cases.
 SEED ?= 1
 nightly: $(INSTALLED)
 	$(BIN)/python tests/matching/differential.py --checks 100000 --seed $(SEED)
@@ -64,11 +64,11 @@ bench-matching: $(INSTALLED)
 bench-solving: $(INSTALLED)
 	$(BIN)/python benchmarks/solving.py
 
-# The same for conversations with real servers, also against plain sockets; three minutes.
+# The same for sessions with real servers, also against plain sockets; three minutes.
 bench-talking: $(INSTALLED)
 	$(BIN)/python benchmarks/talking.py
 
-# The same for guided conversations, also against random walks; the reference takes most of the twenty-five minutes.
+# The same for guided sessions, also against random walks; the reference takes most of the twenty-five minutes.
 bench-guiding: $(INSTALLED)
 	$(BIN)/python benchmarks/guiding.py
 

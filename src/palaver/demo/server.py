@@ -228,7 +228,7 @@ def with_defects(names: Sequence[str]) -> type[MailSession]:
 
 class _Server(ThreadingTCPServer):
     allow_reuse_address = True
-    daemon_threads = True  # a conversation that goes on does not keep the server alive
+    daemon_threads = True  # a session that goes on does not keep the server alive
 
 
 def server_of(kind: type[MailSession], port: int) -> ThreadingTCPServer:

@@ -10,7 +10,7 @@
 # in it is a part of the session; all other rules tell what messages look like.
 
 
-# --- The conversation -------------------------------------------------------------------------------------------------
+# --- The session ------------------------------------------------------------------------------------------------------
 
 <start>           ::= <Server:greeting> <too_early>? <hello>
 <too_early>       ::= <Client:mail> <Server:out_of_order>

@@ -12,7 +12,7 @@
 include('smtp.fan')
 
 
-# --- The conversation -------------------------------------------------------------------------------------------------
+# --- The session ------------------------------------------------------------------------------------------------------
 
 <start>           ::= <Server:greeting> <hello> | <Server:no_service> <leave>
 <hello>           ::= <Client:ehlo> <Server:features> <guest> | <Client:ehlo> <Server:unknown> <old_hello>
@@ -103,7 +103,7 @@ include('smtp.fan')
 <no_service>      ::= r"554 [ -~]*" "\r\n"
 <unknown>         ::= r"50[024] [ -~]*" "\r\n"
 
-# Not now, or never; in one line, or in two. Each step has a name of its own for it, so that guided conversations try
+# Not now, or never; in one line, or in two. Each step has a name of its own for it, so that guided sessions try
 # them all.
 <login_refused>   ::= <rejection>
 <auth_refused>    ::= <rejection>

@@ -77,7 +77,7 @@ def _covered(spec: Spec, coverage_file: str | None) -> tuple[DialogueStateMachin
 
 
 def _forecaster(spec: Spec) -> Forecaster:
-    # In conversations, what constraints speak of is told apart, so it is here: the states must be the same.
+    # In sessions, what constraints speak of is told apart, so it is here: the states must be the same.
     return spec.forecaster(ConstraintMonitor(spec).states)
 
 

@@ -1,4 +1,4 @@
-"""`palaver talk`: conversations with a real peer."""
+"""`palaver talk`: sessions with a real peer."""
 
 from __future__ import annotations
 
