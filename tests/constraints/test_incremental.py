@@ -110,7 +110,16 @@ TALKS = {
     "arguments": "<start> ::= <turn>*\n<turn> ::= <C:ask> <S:made>\n<made> ::= <reply> := copied(<reply>)\n",
 }
 NESTED = ("states that go on", "states in states")
-CODE = "def copied(x):\n    return str(x)\ndef above(x):\n    return x.parent\ndef around(x):\n    return above(x)\n"
+CODE = """
+import functools
+from functools import reduce
+
+def copied(x): return str(x)
+def above(x): return x.parent
+def around(x): return above(x)
+def joined(text, x): return text + str(x)[:2]
+def longer(length, x): return max(length, len(str(x)))
+"""
 SYMBOLS = ["<start>", "<turn>", "<more>", "<rest>", "<ask>", "<reply>", "<made>", "<no>", "<tag>", "<bye>"]
 
 
@@ -168,6 +177,8 @@ def conditions(draw: st.DrawFn, talk: str, variables: list[Selector]) -> str:
                 f"[str(x) for x in *{one}] == sorted(str(x) for x in *{one})",
                 f"len(set(map(str, *{one}))) == |{one}|",
                 f"{one}.parent is not None",
+                f"reduce(joined, *{one}, '') != 'a{bound}'",
+                f"len(functools.reduce(joined, *{one}, '')) <= reduce(longer, *{other}, {bound})",
             ]
         )
     )
@@ -221,6 +232,8 @@ def outline(failure: Failure | None) -> object:
     if failure is None:
         return None
     values = [[str(tree) for tree in v] if isinstance(v, list) else str(v) for _, v in failure.values]
+    if "reduce(" in failure.leaf.text:  # it tells its state instead
+        values = []
     return failure.leaf.text, values, {k: str(v) for k, v in (failure.bound or {}).items()}, repr(failure.error)
 
 
@@ -279,6 +292,7 @@ def test_evaluating_a_possible_next_message_leaves_the_outcomes_unchanged(
 
 
 LOOP = """
+from functools import reduce
 <start> ::= <exchange>*
 <exchange> ::= <C:ask> <S:answer>
 <ask> ::= <no> ":" <op>
@@ -309,6 +323,7 @@ def exchanges(last_word: str, count: int) -> Iterator[Snapshot]:
 
 
 CROSS_MESSAGE = [
+    "reduce(lambda most, a: max(most, int(str(a).partition(':')[0])), *<ask>, 0) < 100000",
     "forall <ex> in <exchange>: <ex>.<ask>.<no> == <ex>.<answer>.<no>",
     "len(*<bad_login>) <= 2",
     "|<ask>| >= |<answer>|",
@@ -455,3 +470,62 @@ def test_a_constraint_that_fails_can_recover_or_not(constraint: str, can_recover
 def test_only_some_constraints_need_the_whole_tree(talk: str, constraint: str, is_incremental: bool) -> None:
     spec = load(talk, [constraint])
     assert begin(spec).is_incremental(spec.grammar.constraints[0]) == is_incremental
+
+
+# --- Folds ------------------------------------------------------------------------------------------------------------
+
+STEPS = """
+class Log:
+    def __init__(self, lines=()):
+        self.lines = list(lines)
+
+calls = []
+
+def counted(state, node):
+    calls.append(str(node))
+    return state + 1
+
+def logged(state, node):
+    return Log([*state.lines, str(node)])
+
+def changed(state, node):
+    state.lines.append(str(node))
+    return state
+
+def nested(state, node):
+    state["asked"].lines.append(str(node))
+    return dict(state)
+"""
+
+
+def failures_of(condition: str, count: int = 20) -> list[Failure]:
+    spec = palaver.loads(STEPS + LOOP, constraints=[condition])
+    monitor = begin(spec)
+    for snapshot in exchanges("ok", count):
+        monitor = monitor.with_message(snapshot.message, snapshot.closed)
+    return monitor.failures
+
+
+def test_a_step_is_taken_once_for_each_node() -> None:
+    spec = palaver.loads(STEPS + LOOP, constraints=["reduce(counted, *<ask>, 0) >= 0"])
+    monitor = begin(spec)
+    for snapshot in exchanges("ok", 30):
+        monitor = monitor.with_message(snapshot.message, snapshot.closed)
+    assert spec.namespace.names["calls"] == [f"{number}:get" for number in range(30)]
+
+
+def test_a_failure_tells_the_state() -> None:
+    [failure] = failures_of("reduce(counted, *<ask>, 0) < 20")
+    assert failure.describe() == "reduce(counted, *<ask>, 0) < 20 does not hold (the state of counted = 20)"
+
+
+@pytest.mark.parametrize(
+    ("step", "initial"), [("changed", "Log()"), ("nested", '{"asked": Log()}')], ids=["the state", "a part of it"]
+)
+def test_a_step_that_changes_its_state_is_an_error_of_the_spec(step: str, initial: str) -> None:
+    [failure] = failures_of(f"reduce({step}, *<ask>, {initial}) is not None")
+    assert str(failure.error) == f"{step} changes the state it is given; it must return a new one"
+
+
+def test_a_step_that_returns_a_new_state_is_none() -> None:
+    assert failures_of("len(reduce(logged, *<ask>, Log()).lines) == 20") == []

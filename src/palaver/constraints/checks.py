@@ -47,10 +47,13 @@ class Failure:
     values: tuple[tuple[Mention, Value], ...] = ()
     bound: Mapping[str, Tree] | None = None
     error: BaseException | None = None
+    states: tuple[tuple[str, object], ...] = ()  # of folds, with the names of their steps
 
     def describe(self) -> str:
         """One sentence for people."""
-        seen = ", ".join(dict.fromkeys(f"{_text_of(self.leaf, mention)} = {_brief(v)}" for mention, v in self.values))
+        shown = [f"{_text_of(self.leaf, mention)} = {_brief(value)}" for mention, value in self.values]
+        shown += [f"the state of {name} = {_shortened(repr(state))}" for name, state in self.states]
+        seen = ", ".join(dict.fromkeys(shown))
         if self.error is not None:
             what = f"{self.leaf.text} {describe_error(self.error)}"
         else:
@@ -285,4 +288,8 @@ def _brief(value: Value) -> str:
         text = f"[{', '.join(map(_brief, value[:5]))}{', …' if len(value) > 5 else ''}]"
     else:
         text = repr(value)
+    return _shortened(text)
+
+
+def _shortened(text: str) -> str:
     return text if len(text) <= MAX_SHOWN_VALUE else f"{text[: MAX_SHOWN_VALUE - 1]}…"

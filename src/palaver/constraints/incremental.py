@@ -28,9 +28,11 @@ from typing import Any, assert_never
 
 from palaver.constraints.checks import Check, Failure, FormulaCompiler
 from palaver.constraints.code_uses import is_upper_bound, sees_surroundings, takes_only_length
+from palaver.constraints.folds import folds_of
 from palaver.constraints.incremental_formulas import (
     IncrementalConnective,
     IncrementalExists,
+    IncrementalFold,
     IncrementalForall,
     IncrementalFormula,
     IncrementalLeaf,
@@ -43,7 +45,7 @@ from palaver.constraints.node_selectors import compile_path
 from palaver.constraints.path_growth import Selection, Selections, WatchedPath, WatchedPaths
 from palaver.grammar.analysis import Analysis
 from palaver.spec.ast import And, Constraint, Expression, Formula, Not, Or, PythonCondition, Quantified, Selector
-from palaver.spec.python_code import SPEC_CODE_RAISES
+from palaver.spec.python_code import SPEC_CODE_RAISES, compile_expression
 from palaver.spec.traversal import expressions_of, first_expression
 from palaver.trees.node import Node
 from palaver.trees.tree import Tree
@@ -252,6 +254,8 @@ class _IncrementalCompiler:
         return kind(reads, can_recover, can_break, variable, select, body, first_expression(formula.body))
 
     def _leaf(self, expression: Expression, variables: tuple[str, ...], bound: frozenset[str]) -> IncrementalFormula:
+        if fold := self._fold(expression, bound):
+            return fold
         leaf = self._plain.leaf(expression, variables)
         mentions: list[MentionValues] = []
         reads: list[int] = []
@@ -266,6 +270,18 @@ class _IncrementalCompiler:
         constants = () if variables else self._constants  # variables may hide constants
         can_recover = is_counting and not is_upper_bound(expression.python, constants)
         return IncrementalLeaf(tuple(reads), can_recover, True, leaf, tuple(mentions))
+
+    def _fold(self, expression: Expression, bound: frozenset[str]) -> IncrementalFold | None:
+        """A condition as one on folds; None if it mentions anything else, or is inside of a quantifier."""
+        condition, folds = folds_of(expression, self._names)
+        if bound or len(folds) != len(expression.mentions):
+            return None
+        ordered = {fold.mention: fold for fold in folds}
+        reads = tuple(self.paths.number(mention.path) for mention in expression.mentions)
+        function = compile_expression(condition, self._names)
+        return IncrementalFold(
+            reads, True, True, expression, function, tuple(map(ordered.__getitem__, expression.mentions))
+        )
 
 
 def _shared(parts: tuple[IncrementalFormula, ...]) -> tuple[tuple[int, ...], bool, bool]:

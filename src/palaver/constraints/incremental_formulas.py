@@ -4,6 +4,7 @@ As in semi-naive evaluation (Bancilhon & Ramakrishnan 1986), a formula looks onl
 new. It is given the selections of now and its own last `Outcome`, and returns a new one:
 
 - a formula that reads no selection (`StaticFormula`) is evaluated once;
+- a condition on a fold over a list goes on with the state it had (`folds`);
 - a leaf looks at combinations with something new, unless it reads a whole list that has grown;
 - `forall` keeps only the nodes for which the body may still fail, `exists` only those for which it may still hold;
 - a formula that holds for good is `SETTLED`.
@@ -22,10 +23,11 @@ from itertools import product
 from typing import NamedTuple, TypeAlias
 
 from palaver.constraints.checks import CompiledLeaf, Evaluate, Failure, Value, values_of
+from palaver.constraints.folds import Fold, FoldState
 from palaver.constraints.node_selectors import Bindings, Select
 from palaver.constraints.path_growth import AppendOnlyList, Selections
 from palaver.spec.ast import Expression, Mention
-from palaver.spec.python_code import SPEC_CODE_RAISES
+from palaver.spec.python_code import SPEC_CODE_RAISES, SpecFunction
 from palaver.trees.tree import Tree
 
 
@@ -36,6 +38,7 @@ class Outcome(NamedTuple):
     failure: Failure | None
     parts: tuple[Outcome | None, ...] = ()
     pending: Pending = AppendOnlyList()  # nodes that a quantifier binds, with outcomes that can change
+    states: tuple[FoldState, ...] = ()  # of folds
 
 
 # In the order in which they were bound.
@@ -80,6 +83,30 @@ class StaticFormula(IncrementalFormula):
     def update(self, now: Selections, selections: Selections, bound: Bindings, before: Outcome | None) -> Outcome:
         failure = self.check(NO_TREE, bound)
         return SETTLED if failure is None else Outcome((), failure)
+
+
+@dataclass(frozen=True, eq=False)
+class IncrementalFold(IncrementalFormula):
+    """A condition on folds over lists; it reads a selection for each of them."""
+
+    expression: Expression
+    function: SpecFunction  # of the states of the folds
+    folds: tuple[Fold, ...]
+
+    def update(self, now: Selections, selections: Selections, bound: Bindings, before: Outcome | None) -> Outcome:
+        states = tuple(fold.initial for fold in self.folds) if before is None else before.states
+        error: BaseException | None = None
+        try:
+            states = tuple(
+                fold.after(state, selection.selected(state.length))
+                for fold, state, selection in zip(self.folds, states, now, strict=True)
+            )
+            if self.function(*(state.value for state in states)):
+                return Outcome(now, None, states=states)
+        except SPEC_CODE_RAISES as caught:  # foreign code: whatever it raises is a failure, never a pass
+            error = caught
+        seen = tuple((fold.name, state.value) for fold, state in zip(self.folds, states, strict=True))
+        return Outcome(now, Failure(self.expression, (), dict(bound), error, seen), states=states)
 
 
 @dataclass(frozen=True, slots=True)
