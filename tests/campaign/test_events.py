@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import shlex
+import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -27,7 +28,9 @@ from palaver.campaign.events import (
     TargetEnded,
     TargetStarted,
 )
+from palaver.campaign.oracles import ForbiddenBytes
 from palaver.campaign.run import Budget, Campaign, Until
+from palaver.navigation import coverage_file
 from palaver.session.findings import Verdict
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "navigation"))
@@ -162,12 +165,73 @@ def test_campaigns_in_threads_do_not_disturb_each_other() -> None:
         ({"client": "Nobody=tcp://127.0.0.1:1"}, "the spec has no party Nobody"),
         ({"client": "tcp://127.0.0.1:1", "guided": False}, "--unguided needs a limit"),
         ({"target": "'", "client": "{port}"}, "the command of --target cannot be parsed"),
+        ({"client": 1, "until": "covrage"}, "until is one of 'coverage', .*, and not 'covrage'"),
+        ({"client": 1, "goal": "everything"}, "goal is one of .*, and not 'everything'"),
+        ({"client": 1, "sessions": 0}, "the number of sessions is at least 1, and not 0"),
+        ({"client": 1, "seed": "seven"}, "seed is a whole number, and not 'seven'"),
+        ({"client": 1, "oracles": [ForbiddenBytes]}, r"ForbiddenBytes is a class: write ForbiddenBytes\(\)"),
+        ({"client": 1, "oracles": ["no oracle"]}, "an oracle has a method observe"),
+        ({"client": 1, "coverage_file": "/no/such/folder/file"}, "there is no folder /no/such/folder"),
     ],
-    ids=["party", "end", "target"],
+    ids=["party", "end", "target", "until", "goal", "sessions", "seed", "class", "no oracle", "file"],
 )
 def test_what_does_not_fit_is_told_before_anything_is_opened(options: dict[str, object], reason: str) -> None:
     with pytest.raises(palaver.SetupError, match=reason):
         palaver.talk(SMTP, **options)  # type: ignore[arg-type]
+
+
+def test_the_coverage_of_another_spec_is_not_written_over(tmp_path: Path) -> None:
+    file = tmp_path / "covered.json"
+    coverage_file.write(file, **run().run().guidance.as_data())
+    before = file.read_bytes()
+    with pytest.raises(palaver.SetupError, match="this is the coverage of another spec"):
+        palaver.talk(SMTP, client=1, coverage_file=file)
+    assert file.read_bytes() == before
+
+
+def test_a_campaign_that_has_not_tested_anything_has_passed_nothing() -> None:
+    made = run()
+    assert made.verdict is Verdict.INCONCLUSIVE
+    assert made.run().verdict is Verdict.PASS
+
+
+class Raises:
+    """A reader, and an oracle, that raises at the first message."""
+
+    def __call__(self, event: Event) -> None:
+        if isinstance(event, MessageSent):
+            raise ValueError("not this one")
+
+    def observe(self, event: Event) -> list[palaver.Observation]:
+        self(event)
+        return []
+
+
+@pytest.mark.parametrize("which", ["reader", "oracle"])
+def test_what_raises_ends_the_campaign_with_its_last_event(which: str) -> None:
+    seen: list[Event] = []
+    made = palaver.talk(SMTP, target=SERVER, seed=1, sessions=2, oracles=[Raises()] if which == "oracle" else [])
+    made.attach(seen.append, *([Raises()] if which == "reader" else []))
+    with pytest.raises(ValueError, match="not this one"):
+        made.run()
+    assert isinstance(seen[-1], CampaignEnded)
+    assert seen[-1].reason == "ValueError: not this one"
+    assert [type(event) for event in seen].count(CampaignEnded) == 1
+
+
+def test_a_program_that_stops_reading_leaves_no_target_behind(tmp_path: Path) -> None:
+    program = f"""
+import palaver
+for event in palaver.talk({str(SMTP)!r}, target={SERVER!r}, seed=1, sessions=50):
+    if type(event).__name__ == "MessageReceived":
+        break
+target = next(iter(open("/proc/thread-self/children").read().split()))
+print(target)
+"""
+    if not Path("/proc/thread-self/children").exists():
+        pytest.skip("the system does not tell the children of a process")
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert not Path("/proc", done.stdout.strip()).exists()
 
 
 def test_a_target_that_crashes_is_an_event_and_a_finding() -> None:

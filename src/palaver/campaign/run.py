@@ -10,6 +10,7 @@ whoever iterates, and shown to the oracles. Nothing is called back from below; w
 
 from __future__ import annotations
 
+import atexit
 import gc
 import platform
 from collections import Counter
@@ -155,7 +156,9 @@ class Campaign:
 
     @property
     def verdict(self) -> Verdict:
-        """The verdict of all sessions together, so far."""
+        """The verdict of all sessions together, so far; inconclusive before the first has ended."""
+        if not self.progress.sessions and not self.findings:
+            return Verdict.INCONCLUSIVE
         return verdict_of(self.findings)
 
     @property
@@ -166,6 +169,7 @@ class Campaign:
 
     def _run(self) -> Iterator[Event]:
         progress, events = self.progress, self._produce()
+        atexit.register(self.close)  # who leaves in the middle leaves no system under test behind
         try:
             with _spec_kept():
                 for event in events:
@@ -177,12 +181,17 @@ class Campaign:
         except (KeyboardInterrupt, GeneratorExit):
             progress.ended = "interrupted"
             raise
+        except Exception as error:  # of a reader or an oracle
+            progress.ended = f"{type(error).__name__}: {error}"
+            raise
         finally:
+            atexit.unregister(self.close)
             events.close()
             self._ended = self._clock.now()
-            self._at_end()
-            last = CampaignEnded(self._ended, 0, progress.ended, self.verdict, progress.sessions)
-            if progress.ended:
+            try:
+                self._at_end()
+            finally:  # the summary is not lost if the coverage file cannot be written
+                last = CampaignEnded(self._ended, 0, progress.ended, self.verdict, progress.sessions)
                 self._emit(last)
         yield last
 
@@ -191,7 +200,7 @@ class Campaign:
         self._emit(event)
         yield event
         for oracle in self._oracles:
-            for seen in oracle.observe(event):
+            for seen in oracle.observe(event) or ():
                 reported = self._observed(seen, event.session)
                 self._emit(reported)
                 yield reported

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import Enum
 from os import PathLike
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 from palaver.addresses import parse_party_address
 from palaver.campaign.oracles import Oracle
@@ -14,6 +15,7 @@ from palaver.campaign.system_under_test import PORT, SystemUnderTest, TargetErro
 from palaver.compiled import Spec, load
 from palaver.compiled.bundled import spec_files
 from palaver.errors import PalaverError
+from palaver.navigation.coverage_file import check_writable
 from palaver.navigation.coverage_file import read as read_coverage
 from palaver.navigation.coverage_file import write as write_coverage
 from palaver.navigation.goals import CoverageGoal
@@ -28,6 +30,8 @@ from palaver.transport.registry import free_port
 
 __all__ = ["SetupError", "TargetError", "talk"]
 
+Choice = TypeVar("Choice", bound=Enum)
+
 
 class SetupError(PalaverError):
     """The parties, addresses or options of a campaign do not fit the spec, or each other."""
@@ -36,8 +40,8 @@ class SetupError(PalaverError):
 def talk(
     spec: Spec | str | PathLike[str],
     *,
-    client: str | Sequence[str] = (),
-    server: str | Sequence[str] = (),
+    client: int | str | Sequence[str] = (),
+    server: int | str | Sequence[str] = (),
     program: Sequence[str] = (),
     target: str | None = None,
     seed: int | None = None,
@@ -63,13 +67,13 @@ def talk(
     """Make a campaign of sessions with a real peer; iterate over its events, or call its `run`.
 
     The spec may be a path, or the name of a bundled one.
-    `client` and `server` are addresses, `[NAME=]URI`, of the parties that palaver plays: it connects as a client, and
-    listens as a server. `program` is talked to by its standard input and output. `target` is the command line of the
-    system under test, started and watched; `{port}` in it, and in addresses, stands for a free port. The other options
-    are those of the command `palaver talk`. With `plans` there are `PlanMade` events, with `trace` there are events of
-    every input and action of a session.
+    `client` and `server` are addresses, `[NAME=]URI` or a port, of the parties that palaver plays: it connects as a
+    client, and listens as a server. `program` is talked to by its standard input and output. `target` is the command
+    line of the system under test, started and watched; `{port}` in it, and in addresses, stands for a free port. The
+    other options are those of the command `palaver talk`. With `plans` there are `PlanMade` events, with `trace` there
+    are events of every input and action of a session.
 
-    :raises SetupError: the parties, addresses or options do not fit
+    :raises SetupError: the parties, addresses or options do not fit, or the coverage file is of no use
     :raises SpecError: the spec is wrong
     """
     files = () if isinstance(spec, Spec) else tuple(spec_files([str(spec)]))
@@ -79,6 +83,7 @@ def talk(
     if target is not None:
         clients, servers, port = _with_port(clients, servers)
     budget = _budget(until, sessions, seconds, guided=guided)
+    _check_oracles(oracles)
     try:
         roles = _roles(loaded, clients, servers, tuple(program))
         setup = SessionSetup(loaded, roles, solving or SolvingLimits(MAX_NODES, MAX_REPETITIONS, MESSAGE_STEP_BUDGET))
@@ -89,11 +94,13 @@ def talk(
     setup.prepare()
     if seed is None:
         seed = RandomSource.fresh_seed()
-    guidance = Guidance(setup, RandomSource(seed), k=k, goal=CoverageGoal(goal), follows_the_paper=schedule == "paper")
+    elif not isinstance(seed, int):
+        raise SetupError(f"seed is a whole number, and not {seed!r}")
+    aim = _one_of(CoverageGoal, "goal", goal)
+    guidance = Guidance(setup, RandomSource(seed), k=k, goal=aim, follows_the_paper=schedule == "paper")
     file = None if coverage_file is None else Path(coverage_file)
-    if file is not None and file.exists():
-        with read_coverage(file) as data:
-            guidance.resume_from(data)
+    if file is not None:
+        _resume(guidance, file)
     loop = SelectorEventLoop(connect_timeout=timeout, startup_patience=wait_for_server)
 
     def at_end() -> None:
@@ -121,8 +128,36 @@ def talk(
     )
 
 
-def _as_tuple(addresses: str | Sequence[str]) -> tuple[str, ...]:
-    return (addresses,) if isinstance(addresses, str) else tuple(addresses)
+def _as_tuple(addresses: int | str | Sequence[str]) -> tuple[str, ...]:
+    return (str(addresses),) if isinstance(addresses, int | str) else tuple(addresses)
+
+
+def _resume(guidance: Guidance, file: Path) -> None:
+    """Go on from a coverage file, if there is one. :raises SetupError: it cannot be read, or not be written later"""
+    try:
+        check_writable(file)
+        if file.exists():
+            with read_coverage(file) as data:
+                guidance.resume_from(data)
+    except PalaverError as error:
+        raise SetupError(str(error)) from error
+
+
+def _one_of(kind: type[Choice], name: str, value: Choice | str) -> Choice:
+    """A member of an enumeration, or what it is called."""
+    try:
+        return kind(value)
+    except ValueError as error:
+        choices = ", ".join(repr(each.value) for each in kind)
+        raise SetupError(f"{name} is one of {choices}, and not {value!r}") from error
+
+
+def _check_oracles(oracles: Sequence[Oracle]) -> None:
+    for oracle in oracles:
+        if isinstance(oracle, type):
+            raise SetupError(f"an oracle is an object, and {oracle.__name__} is a class: write {oracle.__name__}()")
+        if not callable(getattr(oracle, "observe", None)):
+            raise SetupError(f"an oracle has a method observe(event), and {oracle!r} has none")
 
 
 def _with_port(clients: tuple[str, ...], servers: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...], int]:
@@ -149,9 +184,11 @@ def _target(
 
 def _budget(until: Until | str | None, sessions: int | None, seconds: float | None, *, guided: bool) -> Budget:
     """A campaign that has a limit lasts until then, unless told otherwise."""
+    if sessions is not None and sessions < 1:
+        raise SetupError(f"the number of sessions is at least 1, and not {sessions}")
     is_limited = sessions is not None or seconds is not None
     if until is not None:
-        return Budget(Until(until), sessions, seconds)
+        return Budget(_one_of(Until, "until", until), sessions, seconds)
     if not guided and not is_limited:
         raise SetupError("--unguided needs a limit: give -n, --time or --until")
     return Budget(Until.FOREVER if is_limited else Until.PLATEAU, sessions, seconds)

@@ -7,6 +7,7 @@ are left out when it is read.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import pairwise
@@ -27,9 +28,15 @@ def paths_as_data(coverage: Coverage) -> dict[str, Any]:
 
 
 def add_paths(coverage: Coverage, data: Mapping[str, Any]) -> None:
-    """Cover the paths that another run has covered and the spec has."""
+    """Cover the paths that another run has covered and the spec has.
+
+    :raises PalaverError: most of them are of another spec
+    """
     below = coverage.paths.below
     names = data["names"]
+    known = {*below, *(name for found in below.values() for name in found)}
+    if 2 * len(known.intersection(names)) < len(names):
+        raise PalaverError("this is the coverage of another spec; give each spec a file of its own")
     for numbers in data["paths"]:
         path = [names[number] for number in numbers][-coverage.paths.k :]
         is_known = path[0] in below or any(path[0] in found for found in below.values())
@@ -46,6 +53,16 @@ def write(file: Path, **parts: Any) -> None:
         beside.replace(file)
     except OSError as error:
         raise PalaverError(f"cannot write the coverage file {file}: {error.strerror}") from error
+
+
+def check_writable(file: Path) -> None:
+    """:raises PalaverError: a coverage file could not be written there"""
+    if not file.parent.is_dir():
+        raise PalaverError(f"cannot write the coverage file {file}: there is no folder {file.parent}")
+    if file.is_dir() or not os.access(file.parent, os.W_OK):
+        raise PalaverError(
+            f"cannot write the coverage file {file}: {'it is a folder' if file.is_dir() else 'not allowed'}"
+        )
 
 
 @contextmanager

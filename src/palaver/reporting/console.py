@@ -56,7 +56,7 @@ class ConsoleReport:
                     self._show_message(message)
             case PlanMade(text=text):
                 click.echo(click.style(f"# {text}", dim=True))
-            case CampaignEnded(reason=reason):
+            case CampaignEnded(reason=reason) if reason:  # else nothing was begun
                 self._display.close()
                 self._summarise(reason)
             case _:
