@@ -52,9 +52,10 @@ TOKEN = re.compile(
 )
 RULE_HEAD = re.compile(rf"[ \t]*(<[^<>\n\"']*>){_BLANK}::=")
 _ANGLES = re.compile(r"<([^<>\n]*)>")
-# A comment may stand between statements, and between the lines of a rule.
-GAP = re.compile(r"(?:[ \t\n;]|\\\n|#[^\n]*)*")
-_CONTINUATION = re.compile(r"(?:[ \t\n]|\\\n|#[^\n]*)*(?=\|)")
+# A comment may stand between statements, and between the lines of a rule. Repetitions are possessive (`*+`): a comment
+# is read as a whole or not at all, in linear time, and nothing in it is ever read as a part of the spec.
+GAP = re.compile(r"(?:[ \t\n;]|\\\n|#[^\n]*+)*+")
+_CONTINUATION = re.compile(r"(?:[ \t\n]|\\\n|#[^\n]*+)*+(?=\|)")
 _KEYWORD_LINE = re.compile(r"[ \t]*(?:(?:where|minimizing|maximizing|setting)\b|include[ \t]*\()")
 _WORD_LINE = re.compile(rf"[ \t]*{NAME}(?![\w\"'])")
 _LINE_END = re.compile(r"\r\n|\r|\f")

@@ -46,7 +46,7 @@ _KEYWORD = re.compile(r"(where|minimizing|maximizing|setting)\b")
 _INCLUDE = re.compile(r"include[ \t]*(?=\()")
 _NAKED_HEAD = re.compile(rf"({NAME})[ \t]*::=")
 _ANGLES = re.compile(r"<[^<>\n]*>")
-_LINES_BETWEEN = re.compile(r"(?:[ \t\n]|#[^\n]*)*")
+_LINES_BETWEEN = re.compile(r"(?:[ \t\n]|#[^\n]*+)*+")
 _CONDITION = re.compile(r"[^=!<>:](==|!=|<=|>=|<|>)")
 # Statements that go on with what the Python statement before them began.
 _CLAUSES = frozenset(("else", "elif", "except", "finally"))
