@@ -15,7 +15,7 @@ from driven_session import SERVER, DrivenSession, answered
 
 import golden
 from palaver.session.events import Closed, Failed, Opened
-from palaver.session.findings import Finding, FindingKind, Severity, Verdict, show_data
+from palaver.session.findings import Finding, FindingKind, Fingerprint, Severity, Verdict, show_data
 
 FINDINGS = Path(__file__).parent / "findings.txt"
 
@@ -226,16 +226,16 @@ def test_the_middle_of_a_long_session_is_left_out() -> None:
 
 
 def test_findings_are_the_same_whatever_the_values_in_them_are() -> None:
-    def signature(seed: int, data: bytes) -> tuple[str, ...]:
+    def fingerprint(seed: int, data: bytes) -> Fingerprint:
         driven = DrivenSession(seed=seed)
         driven.do(Opened(0.0, "Client"))
         driven.talk()
         driven.hear(data)
         finding: Finding = driven.session.findings[0]
-        return finding.signature
+        return finding.fingerprint
 
-    assert signature(1, b"SAY other\n") == signature(2, b"SAY another\n")
-    assert signature(1, b"SAY other\n") != signature(1, b"SAX")
+    assert fingerprint(1, b"SAY other\n") == fingerprint(2, b"SAY another\n")
+    assert fingerprint(1, b"SAY other\n") != fingerprint(1, b"SAX")
 
 
 def test_findings_differ_if_they_violate_different_constraints() -> None:
@@ -249,13 +249,13 @@ where <word> != "bad"
 where int(<number>) < 10
 """
 
-    def signature(data: bytes) -> tuple[str, ...]:
+    def fingerprint(data: bytes) -> Fingerprint:
         driven = DrivenSession(text).open()
         driven.talk()
         driven.hear(data)
         (finding,) = driven.session.findings
         assert finding.kind is FindingKind.CONSTRAINT
-        return finding.signature
+        return finding.fingerprint
 
-    assert signature(b"bad 1\n") == signature(b"bad 2\n")
-    assert signature(b"bad 1\n") != signature(b"good 11\n")
+    assert fingerprint(b"bad 1\n") == fingerprint(b"bad 2\n")
+    assert fingerprint(b"bad 1\n") != fingerprint(b"good 11\n")

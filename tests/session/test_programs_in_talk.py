@@ -76,7 +76,7 @@ def test_a_program_that_is_ended_by_a_signal_has_crashed(when: str) -> None:
     session = talked(ECHO, program(**{when: "os.kill(os.getpid(), 9)"}))
     (finding,) = session.findings
     assert (finding.kind, finding.party) == (FindingKind.CRASH, "Out")
-    assert "killed by signal 9" in finding.message
+    assert "killed by SIGKILL" in finding.message
     assert len(finding.messages) == (5 if when == "quit" else 1)
 
 

@@ -12,6 +12,11 @@ WAITING_EVENT_EVERY = 0.25
 # The output of the system under test that is kept: its end, where a crash is reported.
 MAX_OUTPUT_BYTES = 8192
 MAX_OUTPUT_LINES_SHOWN = 12
+# Reports of errors are looked for in so many characters of a line, and end after so many lines; of a session so many
+# are kept.
+MAX_OUTPUT_LINE = 4096
+MAX_REPORT_LINES = 200
+MAX_REPORTS = 20
 # The operating system does not say when a program begins to listen, so we look this often, only while it starts.
 LISTEN_CHECK_EVERY = 0.02
 # The time before a server that could not be started again is tried once more: its port may still be in use.

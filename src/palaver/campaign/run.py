@@ -334,10 +334,14 @@ class Campaign:
         return self._report(finding, number)
 
     def _look_for_crashes(self, target: SystemUnderTest, session: Session) -> None:
-        """If the system under test has crashed, that explains what else was found."""
-        was_cut = any(finding.kind in _MAY_BE_A_CRASH for finding in session.findings)
-        crashes = [death for death in target.after_session(was_cut=was_cut) if target.is_crash(death)]
-        session.findings[:0] = [death.finding("", session.said) for death in crashes]
+        """If the system under test has crashed, that explains why the connection has ended: it is one finding."""
+        cut = [finding for finding in session.findings if finding.kind in _MAY_BE_A_CRASH]
+        crashes = [death for death in target.after_session(was_cut=bool(cut)) if target.is_crash(death)]
+        found = [death.finding("", session.said) for death in crashes]
+        if found and cut:
+            found[-1] = replace(found[-1], expected=cut[0].expected, got=cut[0].got, offset=cut[0].offset)
+            session.findings[:] = [finding for finding in session.findings if finding not in cut]
+        session.findings[:0] = found
 
     def _count(self, session: Session) -> None:
         progress = self.progress

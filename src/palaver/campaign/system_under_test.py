@@ -14,7 +14,6 @@ left when it is closed, with all that it has started.
 from __future__ import annotations
 
 import shlex
-import signal
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -27,10 +26,11 @@ from palaver.campaign.campaign_limits import (
     MAX_OUTPUT_LINES_SHOWN,
     RESTART_PAUSE,
 )
+from palaver.campaign.crash_reports import CrashReport, ReportReader
 from palaver.campaign.events import TargetEnded, TargetOutput, TargetStarted
 from palaver.errors import PalaverError
 from palaver.session.events import Action, Close, Closed, Failed, Input, Open, Opened, Received, TimePassed
-from palaver.session.findings import Finding, FindingKind, SessionMessage
+from palaver.session.findings import Finding, FindingKind, SessionMessage, exit_text
 from palaver.transport.driver import EventLoop
 from palaver.transport.registry import is_listening
 
@@ -51,13 +51,12 @@ class TargetExit:
     at: float
     exit_code: int  # negative: by that signal
     output: bytes  # the end of what it wrote
+    reports: tuple[CrashReport, ...] = ()  # of errors, in what it wrote
 
     @property
     def how(self) -> str:
         """As in "was killed by SIGSEGV"."""
-        if self.exit_code < 0:
-            return f"was killed by {_signal_name(-self.exit_code)}"
-        return f"exited with code {self.exit_code}"
+        return exit_text(self.exit_code)
 
     @property
     def last_output(self) -> str:
@@ -70,7 +69,8 @@ class TargetExit:
         message = f"the system under test {self.how}"
         if self.last_output:
             message += "; its last output:\n" + "\n".join(f"  | {line}" for line in self.last_output.splitlines())
-        return Finding(FindingKind.CRASH, self.at, message, party=party, messages=tuple(messages))
+        cause = "; ".join([self.how, *(report.cause for report in self.reports[-1:])])
+        return Finding(FindingKind.CRASH, self.at, message, party=party, messages=tuple(messages), cause=cause)
 
 
 def command_of(text: str, port: int) -> tuple[str, ...]:
@@ -120,6 +120,7 @@ class SystemUnderTest:
         self._awaited: str | None = None  # the link by which a client is to come, until something comes
         self._come_by = 0.0
         self._output = bytearray()
+        self._reports = ReportReader()
         self._death: TargetExit | None = None  # since it was last started
         self._deaths: list[TargetExit] = []
         self._unheard: list[Input] = []  # by the session, while we waited for the program
@@ -282,12 +283,14 @@ class SystemUnderTest:
                 others.append(happened)
             elif isinstance(happened, Received):
                 self._output += happened.data
+                self._reports.feed(happened.data)
                 self._events.append(TargetOutput(happened.at, 0, happened.data))
                 del self._output[:-MAX_OUTPUT_BYTES]
             elif isinstance(happened, Closed):
                 assert happened.exit_code is not None, "a target is closed by its end only"
                 self._events.append(TargetEnded(happened.at, 0, happened.exit_code))
-                self._death = TargetExit(happened.at, happened.exit_code, bytes(self._output))
+                reports = tuple(self._reports.take())
+                self._death = TargetExit(happened.at, happened.exit_code, bytes(self._output), reports)
                 if self._is_up:
                     self._deaths.append(self._death)
                 self._is_running = self._is_up = False
@@ -304,10 +307,3 @@ class SystemUnderTest:
     def _place(self) -> str:
         port = self._address.port
         return f"{self._address.scheme} port {port}" if port else "its socket"
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"

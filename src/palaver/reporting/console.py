@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import click
 
 from palaver.campaign.events import (
@@ -18,12 +20,14 @@ from palaver.campaign.run import Campaign
 from palaver.limits import recorded, told
 from palaver.reporting.display import LINE_EVERY_S, LiveDisplay, display_for
 from palaver.reporting.status import Status, counted, paths_of
-from palaver.session.findings import Finding, SessionMessage, show_data
+from palaver.session.findings import Finding, Fingerprint, SessionMessage, show_data
 
 _COLOURS = ("cyan", "green", "yellow", "magenta", "blue")
 
 # More reasons for what is not covered than this are only counted.
 _MAX_REASONS = 10
+# So many different findings are shown at one place of the dialogue; a peer may send something else each time.
+_MAX_SHOWN_AT_ONE_PLACE = 20
 
 
 class ConsoleReport:
@@ -38,7 +42,8 @@ class ConsoleReport:
         self._console = console
         self._status = Status(campaign)
         self._display = display_for(console, self._status, verbose=verbose)
-        self._alike: dict[tuple[str, ...], list[Finding]] = {}  # findings by what makes them the same
+        self._alike: dict[Fingerprint, list[Finding]] = {}
+        self._places: Counter[tuple[object, ...]] = Counter()  # different findings at one place of the dialogue
         self._parties: dict[str, str] = {}
 
     def __call__(self, event: Event) -> None:
@@ -72,9 +77,13 @@ class ConsoleReport:
         click.echo(f"{click.style(message.sender + to, fg=colour)}: {show_data(message.data)}")
 
     def _show_finding(self, finding: Finding) -> None:
-        alike = self._alike.setdefault(finding.signature, [])
+        fingerprint = finding.fingerprint
+        alike = self._alike.setdefault(fingerprint, [])
         alike.append(finding)
-        if len(alike) == 1 or self._verbose:  # the next ones tell nothing new
+        if len(alike) == 1:  # the next ones tell nothing new
+            self._places[fingerprint.place] += 1
+        is_new = len(alike) == 1 and self._places[fingerprint.place] <= _MAX_SHOWN_AT_ONE_PLACE
+        if is_new or self._verbose:
             self._display.show(finding.show(), is_result=True)
 
     def _summarise(self, reason: str) -> None:
@@ -87,6 +96,9 @@ class ConsoleReport:
         for first, *others in self._alike.values():
             if others:
                 click.echo(f"{counted(len(others), 'more finding')} like {first.headline}")
+        different = sum(max(0, count - _MAX_SHOWN_AT_ONE_PLACE) for count in self._places.values())
+        if different and not self._verbose:
+            click.echo(f"{counted(different, 'more different finding')} not shown; see -v")
         click.echo(f"seed {campaign.seed}")
         self._show_coverage()
         click.echo(f"stopped: {reason}")

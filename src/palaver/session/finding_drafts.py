@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from palaver.matching.forecaster import MessageType
 from palaver.session.events import Closed, Failed, FailureCause
-from palaver.session.findings import Finding, FindingKind, SessionMessage, show_data
+from palaver.session.findings import Finding, FindingKind, SessionMessage, exit_text, show_data
 from palaver.session.session_limits import MAX_BYTES_IN_HEADLINE, MAX_CAUSES, MAX_EXPECTED_IN_HEADLINE
 from palaver.spec.ast import Constraint, Expression
 from palaver.spec.traversal import expressions_of
@@ -39,11 +39,17 @@ class FindingDraft:
     expected: tuple[str, ...] = ()
     got: bytes = b""
     broken: Expression | None = None  # the condition of a constraint that does not hold
+    offset: int = 0  # the byte of `got` where it is wrong
+    cause: str = ""  # of a crash
 
     def finding(self, at: float, said: Sequence[SessionMessage], constraints: Iterable[Constraint]) -> Finding:
         """The finding in a session with these messages, of a spec with these constraints."""
         text = "" if self.broken is None else _constraint_with(self.broken, constraints)
-        return Finding(self.kind, at, self.message, self.party, self.expected, self.got, text, tuple(said))
+        return Finding(
+            *(self.kind, at, self.message, self.party, self.expected, self.got, text, tuple(said)),
+            offset=self.offset,
+            cause=self.cause,
+        )
 
 
 def _constraint_with(leaf: Expression, constraints: Iterable[Constraint]) -> str:
@@ -63,7 +69,7 @@ def unreadable(name: str, inbox: Inbox, *, is_reset: bool) -> FindingDraft:
         found = show_data(got[offset : offset + MAX_BYTES_IN_HEADLINE]) if offset < len(got) else "end of message"
         more = " …" if offset + MAX_BYTES_IN_HEADLINE < len(got) else ""
         what = f"unexpected response from {name} at byte {offset}: {wanted}got {found}{more}"
-        return FindingDraft(FindingKind.UNPARSEABLE, what, name, expected, got)
+        return FindingDraft(FindingKind.UNPARSEABLE, what, name, expected, got, offset=offset)
     kind, ended = (FindingKind.RESET, "reset") if is_reset else (FindingKind.CLOSED, "closed")
     return FindingDraft(kind, f"{name} {ended} the connection in the middle of a message", name, expected, got)
 
@@ -130,9 +136,8 @@ def broken_off(event: Closed, moves: Sequence[MessageType]) -> FindingDraft:
         return FindingDraft(
             FindingKind.RESET, "connection reset before the session was complete", event.link, _symbols(moves)
         )
-    code = event.exit_code or 0
-    how = f"was killed by signal {-code}" if code < 0 else f"exited with code {code}"
-    return FindingDraft(FindingKind.CRASH, f"the program {how}", "Out", _symbols(moves))
+    how = exit_text(event.exit_code or 0)
+    return FindingDraft(FindingKind.CRASH, f"the program {how}", "Out", _symbols(moves), cause=how)
 
 
 def raised(error: BaseException, told: str) -> FindingDraft:

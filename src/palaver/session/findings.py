@@ -6,10 +6,13 @@ expected there and what came, so that it can be read by itself.
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
+from palaver.session.fingerprint import Fingerprint as Fingerprint
+from palaver.session.fingerprint import normalised_data, normalised_text, request_names
 from palaver.session.session_limits import MAX_SHOWN_BYTES, MAX_SHOWN_MESSAGES
 from palaver.trees.node import Node
 
@@ -52,6 +55,13 @@ class FindingKind(Enum):
         self.verdict = verdict
 
 
+# Kinds of findings that differ if something else was received, or if the reason is another one.
+_TOLD_APART_BY_DATA = frozenset((FindingKind.UNPARSEABLE, FindingKind.UNEXPECTED))
+_TOLD_APART_BY_REASON = frozenset(
+    (FindingKind.ORACLE, FindingKind.TLS, FindingKind.UNREACHABLE, FindingKind.SPEC_CRASH, FindingKind.CRASH)
+)
+
+
 @dataclass(frozen=True, slots=True)
 class SessionMessage:
     """A message of a session."""
@@ -80,16 +90,29 @@ class Finding:
     severity: Severity = Severity.VIOLATION
     number: int = 0  # of the finding in its campaign, from 1
     session: int = 0  # of the session in its campaign, from 1
+    offset: int = 0  # the byte of `got` where it is wrong
+    cause: str = ""  # of a crash: the signal or exit code, and the top stack frame if it is known
 
     @property
     def verdict(self) -> Verdict:
         return Verdict.PASS if self.severity is Severity.NOTE else self.kind.verdict
 
     @property
-    def signature(self) -> tuple[str, ...]:
-        """The part that is equal for findings of the same problem: neither their times nor the values in them."""
-        last = self.messages[-1].symbol if self.messages else ""
-        return (self.kind.label, self.party, last, self.constraint, *self.expected)
+    def fingerprint(self) -> Fingerprint:
+        """What is equal for findings of the same problem."""
+        requests = [said.data for said in self.messages if said.is_ours]
+        has_cause = self.kind in _TOLD_APART_BY_REASON
+        has_data = self.kind in _TOLD_APART_BY_DATA
+        return Fingerprint(
+            self.label,
+            self.party,
+            self.messages[-1].symbol if self.messages else "",
+            request_names(self.messages),
+            self.constraint,
+            self.expected,
+            normalised_text(self.cause or (self.message if has_cause else "")),
+            normalised_data(self.got[self.offset :], requests[-1] if requests else b"") if has_data else "",
+        )
 
     @property
     def label(self) -> str:
@@ -134,6 +157,16 @@ def show_data(data: bytes) -> str:
         text = shown.decode(errors="replace") if rest and shown[:-3].decode(errors="ignore") else ""
     is_text = bool(text) and all(char.isprintable() or char in "\r\n\t" for char in text)
     return (repr(text) if is_text or not data else shown.hex(" ")) + rest
+
+
+def exit_text(exit_code: int) -> str:
+    """How a program has ended, as in "was killed by SIGSEGV"; a negative exit code is the number of a signal."""
+    if exit_code >= 0:
+        return f"exited with code {exit_code}"
+    try:
+        return f"was killed by {signal.Signals(-exit_code).name}"
+    except ValueError:
+        return f"was killed by signal {-exit_code}"
 
 
 def verdict_of(findings: Sequence[Finding]) -> Verdict:

@@ -22,3 +22,6 @@ MAX_SHOWN_MESSAGES = 20
 # The first line of a finding shows so many bytes of what came, and so many of the texts that were expected.
 MAX_BYTES_IN_HEADLINE = 40
 MAX_EXPECTED_IN_HEADLINE = 3
+# The fingerprint of a finding has so many bytes of a line that was received, and so many of binary data.
+MAX_FINGERPRINT_BYTES = 40
+MAX_FINGERPRINT_BINARY = 4

@@ -1,0 +1,78 @@
+"""Fingerprints of findings: what is equal for findings of one problem, and differs for those of two.
+
+Times and random values are left out: numbers, quoted values, and words that the peer has only repeated from our
+message. So the same problem, met with other values, has the same fingerprint.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from palaver.session.session_limits import MAX_FINGERPRINT_BINARY, MAX_FINGERPRINT_BYTES
+from palaver.trees.node import Node
+
+if TYPE_CHECKING:
+    from palaver.session.findings import SessionMessage
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprint:
+    """What tells the finding of one problem from that of another."""
+
+    kind: str
+    party: str  # that caused it
+    after: str  # the name of the last message
+    request: str  # the names of our last message: of the message, and of what stands for it
+    constraint: str  # the violated one
+    expected: tuple[str, ...]
+    cause: str = ""  # the signal or exit code, and the top stack frame; or the reason, without its values
+    received: str = ""  # what came where it was wrong, without its values
+
+    @property
+    def place(self) -> tuple[object, ...]:
+        """What is equal for all problems at one place of the dialogue, whatever came there."""
+        return self.kind, self.party, self.after, self.request, self.constraint, self.expected
+
+
+_QUOTED = re.compile(r"b?'(?:[^'\\]|\\.)*'|b?\"(?:[^\"\\]|\\.)*\"")
+_ADDRESS = re.compile(r"0x[0-9a-fA-F]+")
+# Not those of a place such as `spec.fan:7:3`, nor those inside of a name, nor exit codes.
+_NUMBER = re.compile(r"(?<![\w:.])(?<!code )\d+(?:\.\d+)*")
+
+_WORD = re.compile(rb"[A-Za-z0-9_]{3,}")
+# A digest or a random identifier: digits and letters mixed.
+_MIXED = re.compile(rb"(?=[0-9a-zA-Z]*[0-9])(?=[0-9a-zA-Z]*[a-zA-Z])[0-9a-zA-Z]{8,}")
+_DIGITS = re.compile(rb"[0-9]+")
+
+
+def normalised_text(text: str) -> str:
+    """A sentence without the values in it."""
+    return _NUMBER.sub("0", _ADDRESS.sub("0x0", _QUOTED.sub("''", text)))
+
+
+def normalised_data(data: bytes, request: bytes = b"") -> str:
+    """What was received, without numbers and without what it repeats of our request: the first line of it."""
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return data[:MAX_FINGERPRINT_BINARY].hex(" ")
+    line = data.lstrip(b"\r\n").partition(b"\n")[0].rstrip(b"\r") or data[:1]
+    line = _WORD.sub(lambda word: b"..." if word[0] in request else word[0], line)
+    line = _DIGITS.sub(b"0", _MIXED.sub(b"0", line))
+    return line[:MAX_FINGERPRINT_BYTES].decode(errors="replace")
+
+
+def request_names(messages: Sequence[SessionMessage]) -> str:
+    """The name of our last message; and if another symbol stands for all of it, that one's, too."""
+    ours = next((said for said in reversed(messages) if said.is_ours), None)
+    if ours is None:
+        return ""
+    names = [ours.symbol]
+    node = ours.node
+    while len(node.children) == 1 and isinstance(child := node.children[0], Node):
+        names.append(child.symbol)
+        node = child
+    return " ".join(names)
