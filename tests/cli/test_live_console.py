@@ -189,7 +189,7 @@ def test_findings_are_counted_by_kind_and_the_latest_is_shown(run: Campaign, clo
     clock.advance(1)
     display(TICK)
     display.close()
-    assert "findings no response: 2, unexpected response: 1; latest: no response: three�[2J" in screen.latest
+    assert "findings no response: 2, unexpected response: 1; latest: no response: three\\x1b…" in screen.latest
 
 
 def test_what_is_shown_goes_above_the_area_and_stays(run: Campaign, clock: ManualClock) -> None:

@@ -12,10 +12,14 @@ from typing import Any
 
 import pytest
 from driven_session import SERVER, DrivenSession, answered
+from hypothesis import given
+from hypothesis import strategies as st
 
 import golden
+from palaver.printable import printable
 from palaver.session.events import Closed, Failed, Opened
 from palaver.session.findings import Finding, FindingKind, Fingerprint, Severity, Verdict, show_data
+from palaver.session.message_text import show_place
 
 FINDINGS = Path(__file__).parent / "findings.txt"
 
@@ -205,13 +209,100 @@ def test_without_a_finding_the_verdict_is_pass() -> None:
         ("grüße".encode(), "'grüße'"),
         (b"", "''"),
         (b"\x00\xff", "00 ff"),
-        (b"\x1b[31m", "1b 5b 33 31 6d"),
+        (b"\x1b[31m", r"'\x1b[31m'"),
+        (b"250 caf\xe9\n", r"'250 caf\xe9\n'"),
         (b"a" * 300, f"'{'a' * 200}' … (300 bytes)"),
     ],
-    ids=["text", "more than ASCII", "nothing", "bytes", "what a terminal would obey", "much"],
+    ids=[
+        "text",
+        "more than ASCII",
+        "nothing",
+        "bytes",
+        "what a terminal would obey",
+        "a byte of another encoding",
+        "much",
+    ],
 )
-def test_data_is_shown_as_text_or_in_hexadecimal(data: bytes, shown: str) -> None:
+def test_data_is_shown_as_text_with_escapes_or_in_hexadecimal(data: bytes, shown: str) -> None:
     assert show_data(data) == shown
+
+
+def test_a_long_message_is_shown_around_the_place_where_it_is_wrong() -> None:
+    driven = asked(TALK.replace("{1,8}", "+"))
+    driven.hear(b"SAY " + b"a" * 1000 + b"7" + b"b" * 1000 + b"\n")
+    shown, caret = driven.session.findings[0].show().splitlines()[2:4]
+    assert shown.startswith("  Server: … 'aaa")
+    assert shown.endswith("bbb' … (2006 bytes)  <- here")
+    assert shown[caret.index("^")] == "7"
+    assert caret.endswith("^ byte 1004 of <answer>")
+
+
+@given(st.text(max_size=60), st.binary(max_size=2))
+def test_the_caret_points_at_the_wrong_byte_whatever_came(text: str, wrong: bytes) -> None:
+    before = text.encode("utf-8", "ignore")
+    wrong = b"\xff" + wrong
+    data = before + wrong + b"tail"
+    first, *others = show_place(data, len(before), "here")
+    assert all(line.isprintable() for line in (first, *others))
+    if others[0].lstrip().startswith("^"):
+        column = others[0].index("^")
+        char = (wrong + b"tail").decode("utf-8", "surrogateescape")[0]
+        assert first[column] in (char, "\\"), (first, column)
+
+
+BINARY = """
+<start> ::= <Client:ask> <Server:answer>
+<ask> ::= b"\\x01\\x02"
+<answer> ::= <id> <flags> <size> <body>
+<id> ::= b"\\x12\\x34"
+<flags> ::= <top> <rest>
+<top> ::= 1
+<rest> ::= <bit>{7}
+<size> ::= <byte>
+<body> ::= <byte>{3}
+where bytes(<size>)[0] == 3
+"""
+
+
+def test_a_binary_message_is_shown_as_its_fields_beside_their_bytes() -> None:
+    driven = DrivenSession(BINARY).open()
+    driven.talk()
+    driven.hear(b"\x12\x34\x81\xf0\x00\x01\xff")
+    (finding,) = driven.session.findings
+    assert finding.kind is FindingKind.CONSTRAINT
+    rows = [" ".join(line.split()) for line in finding.show().splitlines()[2:]]
+    assert rows[0] == "Server: <answer>, 7 bytes <- here"
+    assert "0000 12 34 <id> = 4660" in rows
+    assert "0002 81 <top> = 0b1" in rows
+    assert "0002 81 <rest> = 0b0000001" in rows
+    assert "0003 f0 <size> = 240 <- here" in rows
+    assert "0004 00 01 ff <body> = 511" in rows
+
+
+def test_binary_data_that_is_no_message_is_shown_in_rows_with_a_caret() -> None:
+    driven = DrivenSession(BINARY).open()
+    driven.talk()
+    driven.hear(b"\x12\x00\x81\xf0")
+    lines = driven.session.findings[0].show().splitlines()
+    row = next(line for line in lines if "12 00 81 f0" in line)
+    caret = lines[lines.index(row) + 1]
+    assert row[caret.index("^") :].startswith("00 81")
+    assert caret.endswith("^ byte 1 of <answer>")
+
+
+def test_what_a_program_or_a_spec_says_cannot_move_the_cursor() -> None:
+    evil = "\x1b]52;c;ZXZpbA==\x07\r\u202e\x9b2J"
+    finding = Finding(FindingKind.SPEC_CRASH, 0.0, f"raised {evil}\n  | {evil}", "Server", got=evil.encode())
+    assert all(line.isprintable() for line in (finding.headline, *finding.show().split("\n")))
+    assert "\\x1b]52;c;" in finding.show()
+
+
+@given(st.text())
+def test_escaping_for_a_terminal_leaves_nothing_that_it_obeys_and_is_done_once(text: str) -> None:
+    once = printable(text)
+    assert all(char.isprintable() or char in "\n\t" for char in once)
+    assert printable(once) == once
+    assert once == text or not all(char.isprintable() or char in "\n\t" for char in text)
 
 
 def test_the_middle_of_a_long_session_is_left_out() -> None:
@@ -221,7 +312,7 @@ def test_the_middle_of_a_long_session_is_left_out() -> None:
     (finding,) = driven.session.findings
     lines = finding.show().splitlines()
     assert lines[21] == "  … 10 messages …"
-    assert len(lines) == 1 + 20 + 1 + 20 + 2
+    assert len(lines) == 1 + 20 + 1 + 20 + 3
     assert len(finding.messages) == 50
 
 

@@ -12,12 +12,13 @@ import os
 import sys
 import traceback
 from importlib import import_module
-from io import TextIOWrapper
+from io import StringIO, TextIOWrapper
 from typing import Any, NoReturn
 
 import click
 
 from palaver.errors import PalaverError, SpecCrash, SpecError
+from palaver.printable import printable
 
 FINDINGS, WRONG_USE, OUR_FAILURE, INTERRUPTED = 1, 2, 3, 130
 
@@ -91,23 +92,25 @@ def _exit_code(arguments: list[str] | None) -> int:
     except click.exceptions.Exit as exit_:
         return exit_.exit_code
     except click.ClickException as error:
-        error.show()
+        shown = StringIO()
+        error.show(shown)
+        click.echo(printable(shown.getvalue()), err=True, nl=False)
         return WRONG_USE
     except (click.Abort, KeyboardInterrupt):
         click.echo("palaver: interrupted", err=True)
         return INTERRUPTED
     except (SpecError, SpecCrash) as error:
-        click.echo(str(error), err=True)
+        click.echo(printable(str(error)), err=True)
         return WRONG_USE
     except PalaverError as error:
-        click.echo(f"palaver: {error}", err=True)
+        click.echo(printable(f"palaver: {error}"), err=True)
         return FINDINGS
     except _OutputClosed:
         _drop_output()
         return 0
     except OSError as error:
         # A full disk, a file that is gone by now: nobody's mistake, but the user can do something about it.
-        click.echo(f"palaver: {error}", err=True)
+        click.echo(printable(f"palaver: {error}"), err=True)
         try:
             sys.stdout.flush()
         except OSError:
@@ -116,7 +119,7 @@ def _exit_code(arguments: list[str] | None) -> int:
     except Exception as error:
         if "PALAVER_DEBUG" in os.environ:
             traceback.print_exc()
-        click.echo(f"palaver failed: {type(error).__name__}: {error}", err=True)
+        click.echo(printable(f"palaver failed: {type(error).__name__}: {error}"), err=True)
         click.echo("This is a bug in palaver. Set PALAVER_DEBUG=1 to see where.", err=True)
         return OUR_FAILURE
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from palaver import limits
+from palaver.printable import printable
 from palaver.solving.solving_limits import DEFAULT_RATES, MAX_NODES, MAX_REPETITIONS, EvolutionRates
 
 if TYPE_CHECKING:
@@ -180,7 +181,7 @@ def load_spec(options: dict[str, Any]) -> Spec:
     spec = load(*files, **grammar_arguments(options))
     if spec.warnings and options["warnings_are_errors"]:
         for warning in spec.warnings:
-            click.echo(str(warning), err=True)
+            click.echo(printable(str(warning)), err=True)
         raise click.UsageError("the spec has warnings, and --warnings-are-errors is given")
     if spec.warnings:
         count = len(spec.warnings)
@@ -196,7 +197,7 @@ def limits_told() -> Iterator[None]:
             yield
         finally:
             for line in limits.told(reached):
-                click.echo(f"palaver: {line}", err=True)
+                click.echo(printable(f"palaver: {line}"), err=True)
 
 
 def is_binary(spec: Spec, options: dict[str, Any]) -> bool:

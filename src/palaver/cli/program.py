@@ -12,6 +12,8 @@ from pathlib import Path
 
 import click
 
+from palaver.printable import printable
+
 
 class OutputProgram:
     """Runs a command with each output, in a file named as its last argument or on its standard input."""
@@ -42,7 +44,7 @@ class OutputProgram:
     def report(self) -> bool:
         """Tell how the runs ended; whether any of them crashed."""
         for crash in self._crashes:
-            click.echo(f"palaver: {self._command[0]}: {crash}", err=True)
+            click.echo(printable(f"palaver: {self._command[0]}: {crash}"), err=True)
         if self._failed:
             click.echo(
                 f"palaver: {self._command[0]} exited with an error in {self._failed} of {self._runs} runs", err=True

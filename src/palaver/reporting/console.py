@@ -18,6 +18,7 @@ from palaver.campaign.events import (
 )
 from palaver.campaign.run import Campaign
 from palaver.limits import recorded, told
+from palaver.printable import printable
 from palaver.reporting.display import LINE_EVERY_S, LiveDisplay, display_for
 from palaver.reporting.status import Status, counted, paths_of
 from palaver.session.findings import Finding, Fingerprint, SessionMessage, show_data
@@ -60,7 +61,7 @@ class ConsoleReport:
                 if self._verbose:
                     self._show_message(message)
             case PlanMade(text=text):
-                click.echo(click.style(f"# {text}", dim=True))
+                click.echo(click.style(f"# {printable(text)}", dim=True))
             case CampaignEnded(reason=reason) if reason:  # else nothing was begun
                 self._display.close()
                 self._summarise(reason)
@@ -101,7 +102,7 @@ class ConsoleReport:
             click.echo(f"{counted(different, 'more different finding')} not shown; see -v")
         click.echo(f"seed {campaign.seed}")
         self._show_coverage()
-        click.echo(f"stopped: {reason}")
+        click.echo(f"stopped: {printable(reason)}")
         self._show_reasons()
         for line in told(campaign.limits):
             click.echo(line)
@@ -121,7 +122,7 @@ class ConsoleReport:
         with recorded(self._campaign.limits):
             reasons = self._campaign.guidance.reasons()
         for reason in reasons[:_MAX_REASONS]:
-            click.echo(f"not covered: {reason}")
+            click.echo(printable(f"not covered: {reason}"))
         if len(reasons) > _MAX_REASONS:
             click.echo(f"not covered: {sum(each.paths for each in reasons[_MAX_REASONS:])} more paths")
 

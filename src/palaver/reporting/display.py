@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 import click
 
 from palaver.campaign.events import Event
+from palaver.printable import printable
 from palaver.reporting.status import Status
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ class NoDisplay:
         """Draw nothing."""
 
     def show(self, text: str, *, is_result: bool = False) -> None:
-        click.echo(text, err=not is_result)
+        click.echo(printable(text), err=not is_result)
 
     def close(self) -> None:
         """There is nothing to remove."""

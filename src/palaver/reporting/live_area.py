@@ -9,6 +9,7 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
+from palaver.printable import printable
 from palaver.reporting.status import Status, counted
 
 # As wide as the longest label.
@@ -37,7 +38,7 @@ class LiveArea:
         self._live.update(Group(*self._bars(status), *_lines(status, rate, seconds)), refresh=True)
 
     def print(self, text: str) -> None:
-        self._console.print(Text(text), soft_wrap=True)
+        self._console.print(Text(printable(text)), soft_wrap=True)
 
     def close(self) -> None:
         """Remove the area, and leave the terminal as it was."""
@@ -71,9 +72,7 @@ def _lines(status: Status, rate: float, seconds: float) -> Iterator[Text]:
 
 
 def _line(label: str, text: str, style: str = "") -> Text:
-    # What a peer said, or code of a spec raised, must not move the cursor.
-    harmless = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text)
-    return _labelled(label).append(harmless, style)
+    return _labelled(label).append(printable(text), style)
 
 
 def _labelled(label: str, style: str = "") -> Text:

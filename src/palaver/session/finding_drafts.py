@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 from palaver.matching.forecaster import MessageType
 from palaver.session.events import Closed, Failed, FailureCause
 from palaver.session.findings import Finding, FindingKind, SessionMessage, exit_text, show_data
+from palaver.session.message_text import offset_of
 from palaver.session.session_limits import MAX_BYTES_IN_HEADLINE, MAX_CAUSES, MAX_EXPECTED_IN_HEADLINE
 from palaver.spec.ast import Constraint, Expression
-from palaver.spec.traversal import expressions_of
+from palaver.spec.traversal import expressions_of, last_symbol
+from palaver.trees.node import Node
 
 if TYPE_CHECKING:
     from palaver.session.history import Refusal
@@ -39,17 +41,30 @@ class FindingDraft:
     expected: tuple[str, ...] = ()
     got: bytes = b""
     broken: Expression | None = None  # the condition of a constraint that does not hold
-    offset: int = 0  # the byte of `got` where it is wrong
+    offset: int | None = None  # the byte of `got` where it is wrong
     cause: str = ""  # of a crash
+    symbols: tuple[str, ...] = ()  # the names of the messages that `got` was read as
+    node: Node | None = None  # the tree of `got`
 
     def finding(self, at: float, said: Sequence[SessionMessage], constraints: Iterable[Constraint]) -> Finding:
         """The finding in a session with these messages, of a spec with these constraints."""
         text = "" if self.broken is None else _constraint_with(self.broken, constraints)
         return Finding(
             *(self.kind, at, self.message, self.party, self.expected, self.got, text, tuple(said)),
-            offset=self.offset,
+            offset=self._place if self.offset is None else self.offset,
             cause=self.cause,
+            symbols=self.symbols,
+            node=self.node,
         )
+
+    @property
+    def _place(self) -> int | None:
+        """The byte where the value stands that violates a constraint, if there is only one that it speaks of."""
+        if self.node is None or self.broken is None:
+            return None
+        symbols = dict.fromkeys(last_symbol(mention.path) for mention in self.broken.mentions)
+        places = [at for symbol in symbols if (at := offset_of(self.node, symbol)) is not None]
+        return places[0] if len(places) == 1 else None
 
 
 def _constraint_with(leaf: Expression, constraints: Iterable[Constraint]) -> str:
@@ -69,16 +84,19 @@ def unreadable(name: str, inbox: Inbox, *, is_reset: bool) -> FindingDraft:
         found = show_data(got[offset : offset + MAX_BYTES_IN_HEADLINE]) if offset < len(got) else "end of message"
         more = " …" if offset + MAX_BYTES_IN_HEADLINE < len(got) else ""
         what = f"unexpected response from {name} at byte {offset}: {wanted}got {found}{more}"
-        return FindingDraft(FindingKind.UNPARSEABLE, what, name, expected, got, offset=offset)
+        return FindingDraft(FindingKind.UNPARSEABLE, what, name, expected, got, offset=offset, symbols=inbox.symbols)
     kind, ended = (FindingKind.RESET, "reset") if is_reset else (FindingKind.CLOSED, "closed")
-    return FindingDraft(kind, f"{name} {ended} the connection in the middle of a message", name, expected, got)
+    what = f"{name} {ended} the connection in the middle of a message"
+    return FindingDraft(kind, what, name, expected, got, offset=len(got), symbols=inbox.symbols)
 
 
-def refused(name: str, symbol: str, refusal: Refusal, got: bytes) -> FindingDraft:
+def refused(name: str, symbol: str, refusal: Refusal, got: bytes, node: Node | None) -> FindingDraft:
     """The data is a message that violates a constraint."""
     reason, leaf, is_crash = refusal
     kind = FindingKind.SPEC_CRASH if is_crash else FindingKind.CONSTRAINT
-    return FindingDraft(kind, f"{symbol} from {name}: {reason}", name, got=got, broken=leaf)
+    return FindingDraft(
+        kind, f"{symbol} from {name}: {reason}", name, got=got, broken=leaf, symbols=(symbol,), node=node
+    )
 
 
 def out_of_turn(name: str, inbox: Inbox, moves: Sequence[MessageType]) -> FindingDraft:
@@ -104,7 +122,10 @@ def stopped_short(name: str, inbox: Inbox, seconds: float, patience: float) -> F
     """A party has begun a message and not ended it in time."""
     inbox.end()  # only then the missing part is known
     what = f"{name} stopped in the middle of a message for {seconds:.1f} s (--patience {patience:g})"
-    return FindingDraft(FindingKind.SILENCE, what, name, inbox.expected()[1], inbox.peek())
+    got = inbox.peek()
+    return FindingDraft(
+        FindingKind.SILENCE, what, name, inbox.expected()[1], got, offset=len(got), symbols=inbox.symbols
+    )
 
 
 def cut_off(moves: Sequence[MessageType], others: Sequence[MessageType]) -> FindingDraft:

@@ -11,9 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
+from palaver.printable import printable
 from palaver.session.fingerprint import Fingerprint as Fingerprint
 from palaver.session.fingerprint import normalised_data, normalised_text, request_names
-from palaver.session.session_limits import MAX_SHOWN_BYTES, MAX_SHOWN_MESSAGES
+from palaver.session.message_text import is_binary, show_fields, show_place
+from palaver.session.message_text import show_data as show_data
+from palaver.session.session_limits import MAX_SHOWN_MESSAGES, MAX_SHOWN_NAMES
 from palaver.trees.node import Node
 
 
@@ -90,8 +93,10 @@ class Finding:
     severity: Severity = Severity.VIOLATION
     number: int = 0  # of the finding in its campaign, from 1
     session: int = 0  # of the session in its campaign, from 1
-    offset: int = 0  # the byte of `got` where it is wrong
+    offset: int | None = None  # the byte of `got` where it is wrong, if that is known
     cause: str = ""  # of a crash: the signal or exit code, and the top stack frame if it is known
+    symbols: tuple[str, ...] = ()  # the names of the messages that `got` was read as
+    node: Node | None = field(default=None, repr=False)  # the tree of `got`, if it has one
 
     @property
     def verdict(self) -> Verdict:
@@ -111,7 +116,7 @@ class Finding:
             self.constraint,
             self.expected,
             normalised_text(self.cause or (self.message if has_cause else "")),
-            normalised_data(self.got[self.offset :], requests[-1] if requests else b"") if has_data else "",
+            normalised_data(self.got[self.offset or 0 :], requests[-1] if requests else b"") if has_data else "",
         )
 
     @property
@@ -124,7 +129,7 @@ class Finding:
         """The finding in one line: its number and session, if it has one, its kind, and the reason."""
         where = f"finding {self.number} in session {self.session}, " if self.number else ""
         reason = self.message.partition("\n")[0]
-        return where + (reason if reason.startswith(self.label) else f"{self.label}: {reason}")
+        return printable(where + (reason if reason.startswith(self.label) else f"{self.label}: {reason}"))
 
     def show(self) -> str:
         """The finding with the messages of its session, for people."""
@@ -134,29 +139,36 @@ class Finding:
             left_out = len(said) - 2 * MAX_SHOWN_MESSAGES
             said[MAX_SHOWN_MESSAGES:-MAX_SHOWN_MESSAGES] = [f"  … {left_out} messages …"]
         lines += said
-        if self.got:
-            lines.append(f"  {self.party or 'got'}: {show_data(self.got)}  <- here")
+        lines += self._offending_lines()
         if self.expected:
             lines.append(f"  expected {' or '.join(self.expected)}")
-        return "\n".join(lines)
+        return printable("\n".join(lines))
+
+    def _offending_lines(self) -> list[str]:
+        """What came, with a caret where it is wrong; the fields of a binary message beside its bytes."""
+        if not self.got and self.offset is None:
+            return []
+        who = f"  {self.party or 'got'}: "
+        if self.node is not None and is_binary(self.got):
+            rows = show_fields(self.got, self.node, self.offset)
+            return [f"{who}{self.node.symbol}, {len(self.got)} bytes  <- here", *(f"    {row}" for row in rows)]
+        if self.offset is None:
+            return [f"{who}{show_data(self.got)}  <- here"]
+        first, *others = show_place(self.got, self.offset, f"byte {self.offset}{self._of_message}")
+        return [f"{who}{first}  <- here", *(" " * len(who) + line for line in others)]
+
+    @property
+    def _of_message(self) -> str:
+        """The names of the message that is wrong, or may be meant."""
+        names = " or ".join(self.symbols[:MAX_SHOWN_NAMES])
+        more = len(self.symbols) - MAX_SHOWN_NAMES
+        return f" of {names}{f' or {more} more' if more > 0 else ''}" if names else ""
 
 
 def show_message(said: SessionMessage) -> str:
     """A message in one line."""
     to = f" -> {said.recipient}" if said.recipient else ""
     return f"{said.sender}{to}: {show_data(said.data)}"
-
-
-def show_data(data: bytes) -> str:
-    """Data as text if it is that, else in hexadecimal digits."""
-    shown = data if len(data) <= MAX_SHOWN_BYTES else data[:MAX_SHOWN_BYTES]
-    rest = f" … ({len(data)} bytes)" if len(data) > MAX_SHOWN_BYTES else ""
-    try:
-        text = shown.decode()
-    except UnicodeDecodeError:
-        text = shown.decode(errors="replace") if rest and shown[:-3].decode(errors="ignore") else ""
-    is_text = bool(text) and all(char.isprintable() or char in "\r\n\t" for char in text)
-    return (repr(text) if is_text or not data else shown.hex(" ")) + rest
 
 
 def exit_text(exit_code: int) -> str:

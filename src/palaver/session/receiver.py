@@ -165,7 +165,9 @@ class Receiver:
                 if isinstance(taken, AcceptedMessage):
                     return taken
                 refusals.append(taken)
-        return refused(name, *refusals[0], inbox.peek()[: ends[0]])
+        got, (symbol, refusal) = inbox.peek()[: ends[0]], refusals[0]
+        node = next((node for move, node in inbox.readings(ends[0]) if move.symbol == symbol), None)
+        return refused(name, symbol, refusal, got, node)
 
     def _take(
         self, name: str, inbox: Inbox, length: int, *, looks_ahead: bool
@@ -332,6 +334,11 @@ class Inbox:
         furthest = max(offsets)
         texts = (text for offset, expected in found if offset == furthest for text in expected)
         return furthest, tuple(dict.fromkeys(texts))
+
+    @property
+    def symbols(self) -> tuple[str, ...]:
+        """The names of the messages that the data is read as."""
+        return tuple(dict.fromkeys(move.symbol for move in self._moves))
 
     def behind(self, length: int) -> Inbox:
         """An inbox with the data behind so many bytes."""

@@ -19,6 +19,11 @@ MAX_TIMER_SECONDS = 1e9
 # Findings show at most so many bytes of a message, and so many messages at the session's beginning and at its end.
 MAX_SHOWN_BYTES = 200
 MAX_SHOWN_MESSAGES = 20
+# Of a binary message so many rows of fields are shown, of so many bytes.
+MAX_FIELD_ROWS = 64
+BYTES_PER_ROW = 16
+# The names of so many messages are told that something could have been.
+MAX_SHOWN_NAMES = 3
 # The first line of a finding shows so many bytes of what came, and so many of the texts that were expected.
 MAX_BYTES_IN_HEADLINE = 40
 MAX_EXPECTED_IN_HEADLINE = 3

@@ -11,6 +11,7 @@ from palaver.cli.options import grammar_arguments, grammar_options
 from palaver.compiled import Spec, examine
 from palaver.compiled.bundled import spec_files
 from palaver.navigation.coverage import KPaths
+from palaver.printable import printable
 from palaver.solving.explanation import contradiction
 from palaver.spec.diagnostics import Reporter
 
@@ -37,7 +38,7 @@ def _check(files: tuple[str, ...], options: dict[str, Any], strict: bool, k: int
     if spec is not None:
         _report_contradiction(spec, report)
     for diagnostic in report.diagnostics:
-        click.echo(str(diagnostic))
+        click.echo(printable(str(diagnostic)))
     errors = len(report.errors)
     warnings = len(report.diagnostics) - errors
     if report.diagnostics:

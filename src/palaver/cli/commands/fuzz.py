@@ -29,6 +29,7 @@ from palaver.cli.timeout import until
 from palaver.compiled import Spec
 from palaver.compiled.data import as_bytes
 from palaver.errors import Rejected, Unsolvable
+from palaver.printable import printable
 from palaver.solving.solver_factory import SolvingPlan
 from palaver.solving.solving_limits import BUDGET
 from palaver.trees.tree import Tree
@@ -147,7 +148,7 @@ def _show_plan(plan: SolvingPlan) -> None:
         source, span = clause.constraint.source, clause.constraint.span
         line, column = source.place(span.start)
         text = clause.expression.text if clause.expression is not None else clause.constraint.text
-        click.echo(f"palaver: {source.name}:{line}:{column}: {text}: {_USES[use]}", err=True)
+        click.echo(printable(f"palaver: {source.name}:{line}:{column}: {text}: {_USES[use]}"), err=True)
 
 
 def _sink(options: dict[str, Any]) -> Sink:
@@ -183,7 +184,7 @@ def _initial(spec: Spec, place: str | None) -> tuple[list[Tree], int]:
             seeds.append(spec.parse(data if spec.is_binary else data.decode("utf-8", "surrogateescape")))
         except Rejected as error:
             refused += 1
-            click.echo(f"palaver: {name} does not conform to the spec and is skipped: {error}", err=True)
+            click.echo(printable(f"palaver: {name} does not conform to the spec and is skipped: {error}"), err=True)
     return seeds, refused
 
 
@@ -211,6 +212,6 @@ def _out_of_time(made: int, wanted: int | None) -> str | None:
 
 def _conclude(shortfall: str | None, program: OutputProgram | None, refused_seeds: int) -> int:
     if shortfall is not None:
-        click.echo(f"palaver: {shortfall}", err=True)
+        click.echo(printable(f"palaver: {shortfall}"), err=True)
     crashed = program is not None and program.report()
     return FINDINGS if shortfall is not None or crashed or refused_seeds else 0

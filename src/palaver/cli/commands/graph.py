@@ -20,6 +20,7 @@ from palaver.grammar.printing import show_expr
 from palaver.matching.forecaster import Forecaster
 from palaver.navigation.coverage_file import read as read_coverage
 from palaver.navigation.state_diagram import CoverageViews, DialogueStateMachine, as_dot, as_mermaid, as_svg, diagram
+from palaver.printable import printable
 from palaver.session.setup import ConstraintMonitor
 
 _FORMS = {"mermaid": as_mermaid, "dot": as_dot, "svg": as_svg}
@@ -61,7 +62,7 @@ def command(
         raise click.UsageError(str(error)) from error
     drawn = diagram(states, views, is_folded=not all_messages)
     for remark in drawn.remarks:
-        click.echo(f"palaver: {remark}", err=True)
+        click.echo(printable(f"palaver: {remark}"), err=True)
     write_text(_FORMS[form](drawn), output)
 
 

@@ -14,6 +14,7 @@ from palaver.cli.output import Nowhere, OneFile, Sink, Stdout, formatter
 from palaver.cli.rejection import explain
 from palaver.compiled import Reading, Spec
 from palaver.compiled.data import as_bytes
+from palaver.printable import printable
 from palaver.trees.tree import Tree
 
 
@@ -63,7 +64,7 @@ def _read(name: str, binary: bool) -> str | bytes | None:
             with open(name, "rb") as file:
                 data = file.read()
     except OSError as error:
-        click.echo(f"palaver: cannot read {name}: {error.strerror}", err=True)
+        click.echo(printable(f"palaver: cannot read {name}: {error.strerror}"), err=True)
         return None
     return data if binary else data.decode("utf-8", "surrogateescape")
 
@@ -73,7 +74,7 @@ def _parse(spec: Spec, name: str, data: str | bytes, options: dict[str, Any]) ->
     tree = next(iter(reading), None)
     shown = "<stdin>" if name == "-" else name
     if tree is None:
-        click.echo(explain(shown, data, reading.rejection()), err=True)
+        click.echo(printable(explain(shown, data, reading.rejection())), err=True)
     elif (
         options["validate"] and (str(tree) if isinstance(data, str) else bytes(tree)) != data and not options["prefix"]
     ):

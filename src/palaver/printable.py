@@ -1,0 +1,21 @@
+"""Text that may be shown on a terminal, wherever it came from.
+
+A terminal obeys control characters: they move the cursor, change the title, or write to the clipboard (OSC 52). So
+whatever comes from a peer, a program, a spec or a file name is shown with escapes in their place.
+"""
+
+from __future__ import annotations
+
+import re
+
+# Line ends and tabs stay. What is between them is mostly printable.
+_BETWEEN = re.compile(r"[^\n\t]+")
+
+
+def printable(text: str) -> str:
+    """The text with an escape, as Python writes it, for each character that is not printable. Twice is as once."""
+    return _BETWEEN.sub(lambda found: found[0] if found[0].isprintable() else _escaped(found[0]), text)
+
+
+def _escaped(text: str) -> str:
+    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
