@@ -18,7 +18,7 @@ PACKAGES = [module for module in MODULES if module.stem == "__init__"]
 
 # Rooms by floor. A room may import from lower floors and from itself; rooms on one floor are strangers.
 FLOORS = [
-    ["errors", "source", "random_source", "limits", "addresses", "printable"],
+    ["errors", "source", "random_source", "limits", "interruption", "addresses", "printable"],
     ["trees"],
     ["spec"],
     ["regular"],

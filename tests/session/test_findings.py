@@ -133,8 +133,8 @@ def without_words() -> DrivenSession:
 
 
 def too_many() -> DrivenSession:
-    driven = asked(TALK.replace("<Server:answer>", "<Server:answer>+"), max_messages=2)
-    driven.hear(b"SAY a\nSAY b\nSAY c\n")
+    driven = asked(TALK.replace("<Server:answer>", "<Server:answer>+"), max_messages=20)
+    driven.hear(b"SAY a\n" * 30)
     return driven
 
 

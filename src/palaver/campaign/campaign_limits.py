@@ -6,6 +6,9 @@ MAX_SILENT_SESSIONS = 3
 MAX_MESSAGES_WITHOUT_GAIN = 2_000
 # With --until coverage: how often what was given up is tried again, each time with twice the attempts.
 MAX_RETRIES = 3
+# Unless --session-time is given, a session may take so many times the timeout, and so long for each allowed message.
+SESSION_TIMEOUTS = 10
+SESSION_SECONDS_PER_MESSAGE = 0.1
 # While nothing happens there is an event this often.
 WAITING_EVENT_EVERY = 0.25
 

@@ -17,6 +17,8 @@ from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
+from math import inf
 from typing import Self, TypeAlias
 
 from palaver.campaign.campaign_limits import WAITING_EVENT_EVERY
@@ -40,12 +42,13 @@ from palaver.campaign.events import (
 from palaver.campaign.oracles import Observation, Oracle
 from palaver.campaign.stopping import Budget, Phase, Progress, StopRule, Until
 from palaver.campaign.system_under_test import SystemUnderTest, TargetError
+from palaver.interruption import Interrupted, interruptible
 from palaver.limits import Limit, recorded
 from palaver.navigation.guidance import Guidance
 from palaver.random_source import RandomSource
 from palaver.session.engine import Session, Timeouts
 from palaver.session.events import Action, Input, Listening, TimePassed
-from palaver.session.findings import Finding, FindingKind, Verdict, verdict_of
+from palaver.session.findings import Finding, FindingKind, Verdict, verdict_of, worst
 from palaver.session.setup import SessionSetup
 from palaver.session.strategy import Strategy
 from palaver.transport.driver import Driver, EventLoop
@@ -111,6 +114,7 @@ class Campaign:
         self._timeouts = timeouts
         self._stop_rule = StopRule(budget, guidance)
         self._began = self._clock.now()
+        self._ends_at = None if budget.seconds is None else self._began + budget.seconds
         self._ended: float | None = None
         self._session: Session | None = None
         self._found: list[Finding] = []  # in the session that goes on, by oracles
@@ -156,10 +160,14 @@ class Campaign:
 
     @property
     def verdict(self) -> Verdict:
-        """The verdict of all sessions together, so far; inconclusive before the first has ended."""
+        """The verdict of all sessions together, so far; inconclusive before the first has ended.
+
+        A session that the end of the run has cut says nothing.
+        """
         if not self.progress.sessions and not self.findings:
             return Verdict.INCONCLUSIVE
-        return verdict_of(self.findings)
+        is_cut = any(not each.ends_run for each in self.progress.cut_off)
+        return worst((verdict_of(self.findings), Verdict.INCONCLUSIVE if is_cut else Verdict.PASS))
 
     @property
     def coverage(self) -> CoverageFigures:
@@ -175,7 +183,8 @@ class Campaign:
                 for event in events:
                     yield from self._publish(event)
         except TargetError as error:
-            if not progress.sessions:
+            is_late = self._ends_at is not None and self._clock.now() >= self._ends_at
+            if not progress.sessions and not is_late:
                 raise
             progress.ended = str(error)  # what was found until then is not lost
         except (KeyboardInterrupt, GeneratorExit):
@@ -232,11 +241,11 @@ class Campaign:
         progress = self.progress
         stream = self._chance / "session" / progress.sessions
         number = progress.sessions + 1
-        session = self._session = Session(self._setup, self._strategy, stream, self._timeouts)
+        session = self._session = Session(self._setup, self._strategy, stream, self._timeouts, ends_at=self._ends_at)
         self._found, self._seen = [], 0
         yield SessionStarted(self._clock.now(), number, progress.phase is Phase.GUIDED)
         if self._target is not None:
-            self._target.before_session()
+            self._target.before_session(self._ends_at)
         try:
             yield from self._drive(session, number)
             if self._target is not None:
@@ -247,23 +256,32 @@ class Campaign:
         finally:
             self._session = None
             self._count(session)  # what was said was said, also if it was interrupted
-        verdict = verdict_of([*session.findings, *self._found])
+        verdict = worst((session.verdict, verdict_of(self._found)))
         yield SessionEnded(self._clock.now(), number, verdict, tuple(session.said))
 
     def _drive(self, session: Session, number: int) -> Iterator[Event]:
         """Let the session talk until it is over."""
         happened: list[Input | Action] = []
         driver = Driver(session, self._event_loop, happened.append)
-        with recorded(self.limits):
-            driver.step()
+        self._bounded(session, driver.step)
         while True:
             yield from self._news(session, number, happened)
             if session.is_over:
                 return
-            with recorded(self.limits):
-                is_waiting = not self._step(driver)
-            if is_waiting:
+            if not self._bounded(session, partial(self._step, driver)):
                 yield StillWaiting(self._clock.now(), number)
+
+    def _bounded(self, session: Session, step: Callable[[], bool]) -> bool:
+        """Take a step of the session, and cut it if the step takes longer than the session may."""
+        try:
+            with recorded(self.limits), interruptible(lambda: self._seconds_left(session)):
+                return step()
+        except Interrupted as error:
+            self._event_loop.carry_out(session.cut(error))
+            return True
+
+    def _seconds_left(self, session: Session) -> float:
+        return inf if session.ends_at is None else session.ends_at - self._clock.now()
 
     def _step(self, driver: Driver) -> bool:
         """Let the session speak, or wait for its peer; False if nothing came for a while."""
@@ -349,6 +367,8 @@ class Campaign:
         ours = sum(said.is_ours for said in session.said)
         progress.sent += ours
         progress.received += len(session.said) - ours
+        if session.cut_off is not None:
+            progress.cut_off.append(session.cut_off)
         progress.findings += len(session.findings) + len(self._found)
         progress.silent = 0 if session.said else progress.silent + 1
         for finding in session.findings:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -10,6 +10,7 @@ from palaver.campaign.campaign_limits import MAX_MESSAGES_WITHOUT_GAIN, MAX_RETR
 
 if TYPE_CHECKING:  # so that the command line can name the ways to stop without loading the rest
     from palaver.navigation.guidance import Guidance
+    from palaver.session.engine import CutOff
 
 
 class Until(Enum):
@@ -42,6 +43,7 @@ class Progress:
     sent: int = 0
     received: int = 0
     findings: int = 0
+    cut_off: list[CutOff] = field(default_factory=list)  # why sessions were cut
     silent: int = 0  # sessions in a row without a message
     phase: Phase = Phase.GUIDED
     ended: str = ""  # why, once it has

@@ -131,14 +131,14 @@ class SystemUnderTest:
         taken, self._events = self._events, []
         return [replace(event, session=session) for event in taken]
 
-    def before_session(self) -> None:
-        """See to it that a server runs and listens. :raises TargetError: it does not"""
+    def before_session(self, ends_at: float | None = None) -> None:
+        """See to it that a server runs and listens, before the run is over. :raises TargetError: it does not"""
         if self._role == "client":
             self._is_due = True
             return
         self._look()
         if not self._is_running:
-            self._start_server()
+            self._start_server(ends_at)
         self._unheard.clear()  # nobody is left who would want to hear it
 
     def after_session(self, *, was_cut: bool = False) -> list[TargetExit]:
@@ -212,9 +212,10 @@ class SystemUnderTest:
         taken, self._unheard = self._unheard, []
         return taken
 
-    def _start_server(self) -> None:
+    def _start_server(self, ends_at: float | None) -> None:
         """Start a server and wait until it listens. One that has done so before gets several chances."""
-        is_first, give_up_at = self.starts == 0, self.clock.now() + self._patience
+        is_first, began = self.starts == 0, self.clock.now()
+        give_up_at = began + self._patience if ends_at is None else min(began + self._patience, ends_at)
         # What a server had started before it crashed is ended with it, but that may take a moment.
         while self._listens() is True:
             if is_first or self.clock.now() >= give_up_at:
@@ -227,7 +228,7 @@ class SystemUnderTest:
                 return
             if is_first or self._is_running or self.clock.now() >= give_up_at:
                 self.stop()
-                raise TargetError(self._what_went_wrong())
+                raise TargetError(self._what_went_wrong(self.clock.now() - began))
             until = self.clock.now() + RESTART_PAUSE
             while self.clock.now() < until:
                 self._wait(until)
@@ -244,11 +245,11 @@ class SystemUnderTest:
         """Return True if somebody listens at the address; None if its scheme cannot tell."""
         return is_listening(self._address.scheme, self._address.port)
 
-    def _what_went_wrong(self) -> str:
+    def _what_went_wrong(self, seconds: float) -> str:
         death = self._death
         if death is None:
             wrote = bytes(self._output)
-            what = f"{self._name} did not listen at {self._place} within {self._patience:g} s"
+            what = f"{self._name} did not listen at {self._place} within {min(seconds, self._patience):.3g} s"
         else:
             wrote = death.output
             what = f"{self._name} {death.how} before it listened at {self._place}"

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal, TypeVar
 
 from palaver.addresses import parse_party_address
+from palaver.campaign.campaign_limits import SESSION_SECONDS_PER_MESSAGE, SESSION_TIMEOUTS
 from palaver.campaign.oracles import Oracle
 from palaver.campaign.run import Budget, Campaign, Until
 from palaver.campaign.system_under_test import PORT, SystemUnderTest, TargetError, command_of
@@ -57,6 +58,7 @@ def talk(
     patience: float = 5.0,
     quiet_interval: float | None = None,
     wait_for_server: float = 1.0,
+    session_time: float | None = None,
     max_messages: int = 1000,
     max_message_bytes: int = 1 << 20,
     solving: SolvingLimits | None = None,
@@ -101,6 +103,8 @@ def talk(
     file = None if coverage_file is None else Path(coverage_file)
     if file is not None:
         _resume(guidance, file)
+    if session_time is None:
+        session_time = SESSION_TIMEOUTS * timeout + SESSION_SECONDS_PER_MESSAGE * max_messages
     loop = SelectorEventLoop(connect_timeout=timeout, startup_patience=wait_for_server)
 
     def at_end() -> None:
@@ -115,7 +119,7 @@ def talk(
         setup,
         guidance,
         seed,
-        Timeouts(timeout, patience, quiet_interval, max_message_bytes, max_messages),
+        Timeouts(timeout, patience, quiet_interval, max_message_bytes, max_messages, session_time),
         budget,
         loop,
         is_guided=guided,

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType
 from typing import TypeVar
 
+from palaver import interruption
+
 T = TypeVar("T")
+
+# How often the time is looked at while sessions go on, and how late work may be that looks at it by itself.
+_LOOK_EVERY_S = 0.2
+_MOST_LATE_S = 0.4
 
 # The alarm goes off again and again: the spec's own code may catch it once.
 _AGAIN_S = 0.05
@@ -52,6 +59,22 @@ def until(items: Iterator[T], seconds: float | None) -> Iterator[T]:
             yield alarm.interrupt(items)
     except (StopIteration, _TimeUp):
         return
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@contextmanager
+def late_work_interrupted() -> Iterator[None]:
+    """Interrupt work whose time is over and that does not look at the time itself, such as the Python of a spec."""
+
+    def ring(_number: int, _frame: FrameType | None) -> None:
+        interruption.check(late_by=_MOST_LATE_S)
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, _LOOK_EVERY_S, _LOOK_EVERY_S)
+    try:
+        yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)

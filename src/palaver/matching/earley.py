@@ -30,6 +30,7 @@ from collections.abc import Callable, Iterator, Sequence
 from heapq import heappop, heappush
 from itertools import islice
 
+from palaver import interruption
 from palaver.matching.bound_paths import NO_PATH_STATE, PathState
 from palaver.matching.collector_pause import CollectorPaused
 from palaver.matching.earley_bounds import ComputedBounds
@@ -205,6 +206,7 @@ class EarleyParser(EarleyScanner):
         positions = self._positions
         self._tails.clear()
         while positions:
+            interruption.check()
             pos = heappop(positions)
             self._last = self._state_sets[pos]
             self._process(self._last)

@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final, TypeAlias
 
+from palaver import interruption
 from palaver.matching.collector_pause import CollectorPaused
 from palaver.matching.earley import EarleyParser
 from palaver.matching.earley_items import NO_CHILD, CompletedGoal, EarleyItem, ItemChild, ParseGoal
@@ -143,6 +144,7 @@ class _TreeBuilder:
     def _go_back(self) -> tuple[_ForestTask, _PartList]:
         """The task and parts of the last choice that has an option left; (None, None) if none has."""
         while self._choices:
+            interruption.check()
             options, number, item, walk, rest, parts = self._choices.pop()
             task = self._choose(options, number, item, walk, rest, parts)
             if task is not None:

@@ -20,6 +20,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple, assert_never
 
+from palaver import interruption
 from palaver.matching.dialogue_automaton import (
     AddAction,
     AnyFields,
@@ -143,6 +144,7 @@ class DialogueMap:
         found = {self.beginning}
         nodes = [self.beginning]
         for node in nodes:
+            interruption.check()
             for edge in self.edges(node):
                 if edge.to not in found and len(found) < most:
                     found.add(edge.to)

@@ -47,6 +47,7 @@ class GuidedStrategy:
         self._possible: tuple[str, ...] = ()  # the possible answers after the latest message
         self._refused: dict[str, None] = {}
         self._planned: Edge | None = None  # the message that is being made
+        self._ends_soon = False  # no more plans are made in this session
 
     def begin(self) -> None:
         """Begin another session."""
@@ -54,13 +55,14 @@ class GuidedStrategy:
         self._last = ""
         self._possible = ()
         self._refused = {}
+        self._ends_soon = False
         if self._steps and isinstance(self._steps[0], Edge) and self._steps[0].source is not self._map.beginning:
             self._drop("the previous session ended early")
 
     def choose(self, moves: Sequence[MessageType], forecast: Forecast, can_end: bool) -> StrategyChoice:
         """Choose our next message by the plan."""
         self._planned = None
-        for _ in range(MAX_PLANS_PER_MESSAGE):
+        for _ in range(0 if self._ends_soon else MAX_PLANS_PER_MESSAGE):
             if not self._steps and not self._make_plan():
                 break
             step = self._steps[0]
@@ -77,6 +79,12 @@ class GuidedStrategy:
             else:
                 self._refuse(step)
         return self._choose_way_to_end(moves, can_end)
+
+    def finish_soon(self) -> None:
+        """Drop the plan, and take the shortest way to the end of the session."""
+        if not self._ends_soon:
+            self._ends_soon = True
+            self._drop("the session has used up its messages")
 
     def waited(self, forecast: Forecast) -> None:
         """Note that nothing came while we waited."""
@@ -223,6 +231,7 @@ class RandomWalk(RandomStrategy):
         self._sessions = 0
 
     def begin(self) -> None:
+        super().begin()
         self._belief.begin()
         self._chance = self._chances / self._sessions
         self._sessions += 1

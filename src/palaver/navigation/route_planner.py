@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from typing import Any, NamedTuple, TypeAlias
 
+from palaver import interruption
 from palaver.limits import Limit
 from palaver.navigation.dialogue_map import DialogueMap, Edge, MapNode
 from palaver.navigation.goals import GoalProgress, MissingPaths
@@ -288,6 +289,7 @@ class RoutePlanner:
         sources: dict[MapNode, list[tuple[MapNode, float]]] = {}
         distances: dict[MapNode, float] = {}
         for node in self._explored:
+            interruption.check()
             for edge in self.dialogue_map.edges(node):
                 cost, likelihood = self._cost(edge, "", node.answers)
                 if likelihood:
@@ -377,6 +379,7 @@ class AStar:
             if goal is not None or (session, node) in done:
                 continue
             done.add((session, node))
+            interruption.check()
             for edge, more, _, then_last in self._edges(node, session, last, context):
                 total, further = cost + (1.0 if self._counts_messages else more), (steps, edge)
                 if is_goal(edge):

@@ -94,6 +94,8 @@ class ConsoleReport:
         count = self._status.findings.total()
         found = f"{counted(count, 'finding')} ({self._status.kinds})" if count else "no findings"
         click.echo(f"{counted(progress.sessions, 'session')}, {sent}, {found}")
+        for why, times in Counter(map(str, progress.cut_off)).items():
+            click.echo(f"{counted(times, 'session')} cut off by {why}, and inconclusive")
         for first, *others in self._alike.values():
             if others:
                 click.echo(f"{counted(len(others), 'more finding')} like {first.headline}")

@@ -27,10 +27,12 @@ from typing import Any, assert_never
 
 from palaver.compiled.data import as_bytes
 from palaver.errors import ConversionError, PalaverError
+from palaver.interruption import Interrupted
 from palaver.matching.forecaster import Forecast, MessageType
 from palaver.party import NetworkParty, Party
 from palaver.random_source import RandomSource
 from palaver.session import finding_drafts
+from palaver.session.allowance import CutOff, SessionAllowance
 from palaver.session.events import Action, Closed, Failed, Input, Listening, Opened, Received, Secured, TimePassed, Tls
 from palaver.session.finding_drafts import FindingDraft
 from palaver.session.findings import Finding, FindingKind, SessionMessage, Verdict, verdict_of
@@ -42,25 +44,32 @@ from palaver.session.roles import SELF_STARTING, Connections
 from palaver.session.session_limits import MAX_EXIT_SECONDS
 from palaver.session.setup import SessionSetup
 from palaver.session.strategy import WAIT, Strategy
-from palaver.spec.python_code import SPEC_CODE_RAISES
+from palaver.spec.python_code import SPEC_CODE_RAISES, raising_line
 from palaver.trees.node import Node
 from palaver.trees.tree import Tree
 
-__all__ = ["Session", "Timeouts"]
+__all__ = ["CutOff", "Session", "Timeouts"]
 
 _OUR_TURN = (SessionState.OUR_TURN, SessionState.UNANSWERED)
 _NOTHING_MORE = (SessionState.LEAVING, SessionState.OVER)
 
 
 class Session:
-    """One run of the protocol that a spec describes."""
+    """One run of the protocol that a spec describes. It is cut when the run `ends_at` some time."""
 
     def __init__(
-        self, setup: SessionSetup, strategy: Strategy, chance: RandomSource, timeouts: Timeouts | None = None
+        self,
+        setup: SessionSetup,
+        strategy: Strategy,
+        chance: RandomSource,
+        timeouts: Timeouts | None = None,
+        *,
+        ends_at: float | None = None,
     ) -> None:
         self.spec = setup.spec
         self.said: list[SessionMessage] = []
         self.findings: list[Finding] = []
+        self.cut_off: CutOff | None = None  # why, if a limit has ended the session
         self._state = SessionState.IDLE
         self._strategy = strategy
         self._timeouts = timeouts or Timeouts()
@@ -71,6 +80,7 @@ class Session:
         self._roles = setup.make_roles(self)
         self._connections = Connections()
         self._clock = SessionClock(self._timeouts)
+        self._allowance = SessionAllowance(self._timeouts, ends_at)
         self._timers = Timers(are_observed=setup.has_timers)
         self._receiver = Receiver(setup, self._roles, self._history)
         self._wait = PeerWait(self._roles, self._history, self._receiver, self._connections, self._clock, self._timers)
@@ -87,8 +97,14 @@ class Session:
 
     @property
     def verdict(self) -> Verdict:
-        """The verdict of the findings so far."""
-        return verdict_of(self.findings)
+        """The verdict of the findings so far; without any, that of a session that was cut is inconclusive."""
+        verdict = verdict_of(self.findings)
+        return Verdict.INCONCLUSIVE if self.cut_off and verdict is Verdict.PASS else verdict
+
+    @property
+    def ends_at(self) -> float | None:
+        """The time when the session is cut, as far as it is known."""
+        return self._allowance.ends_at
 
     def _take(self, step: LifecycleInput) -> None:
         """Go to the next state. :raises LifecycleError: the step is not allowed in this state"""
@@ -122,6 +138,7 @@ class Session:
                 self._note_port(link, port)
             case Opened(_, link):
                 self._connections.opened(link)
+                self._allowance.start(self._clock.now)
                 self._clock.mark_activity()
             case Closed():
                 self._close(event)
@@ -154,10 +171,8 @@ class Session:
         """The time when the session wants `TimePassed` if nothing happens before."""
         if self._state is SessionState.OVER:
             return None
-        if self._state is SessionState.LEAVING:
-            return self._clock.alarm
-        times = [self._timers.next_at] if self._wait.is_for_timer() else []
-        if self._is_yielding:
+        times = [self.ends_at, self._timers.next_at if self._wait.is_for_timer() else None]
+        if self._state is SessionState.LEAVING or self._is_yielding:
             times.append(self._clock.alarm)
         elif not self.wants_to_send:
             times.append(self._wait.deadline)
@@ -206,7 +221,7 @@ class Session:
         if isinstance(event, Closed) and event.link == "In":
             self._close(event)
             self._end(OwnStep.FINISH)
-        elif self._clock.now >= self._clock.alarm:
+        elif self._clock.now >= self._clock.alarm or self._allowance.is_over(self._clock.now):
             self._end(OwnStep.FINISH)
 
     def _guarded(self, what: str, function: Callable[..., Any], *arguments: Any) -> None:
@@ -228,13 +243,22 @@ class Session:
             self._read_messages()
         if self._state in _NOTHING_MORE:
             return
-        most = self._timeouts.max_messages
-        if not self._forecast.moves or (len(self.said) >= most and self._history.can_end):
+        most, is_late = self._timeouts.max_messages, self._allowance.is_over(self._clock.now)
+        if not self._forecast.moves or ((is_late or len(self.said) >= most) and self._history.can_end):
             self._finish()
+        elif is_late:
+            self._cut(self._allowance.out_of_time())
         elif self._received_in_a_row > most:
             self._find(finding_drafts.too_many(self.said[-1].sender, self._forecast.moves, most))
+        elif self._is_used_up:
+            self._cut(CutOff(f"--max-messages {most}"))
         elif not self._is_yielding:
             self._decide_turn()
+
+    @property
+    def _is_used_up(self) -> bool:
+        """True if the session may have no more messages."""
+        return self._allowance.is_used_up(len(self.said), self._received_in_a_row)
 
     def _decide_turn(self) -> None:
         """Take our turn if we can; otherwise end if the peer has had its time."""
@@ -250,7 +274,7 @@ class Session:
 
     def _read_messages(self) -> None:
         # A peer that sends without end is not read to the end.
-        while not self.is_over and self._received_in_a_row <= self._timeouts.max_messages:
+        while not self.is_over and not self._is_used_up:
             found = self._receiver.next_message(
                 is_quiet=self._clock.is_quiet, is_reset=self._connections.is_any_reset()
             )
@@ -270,6 +294,9 @@ class Session:
         is_ours = self._roles.is_ours(move.sender)
         message = SessionMessage(self._clock.now, move.sender, move.recipient, move.symbol, data, node, is_ours=is_ours)
         self.said.append(message)
+        self._allowance.start(self._clock.now)
+        if self._allowance.is_nearly_used_up(len(self.said)):
+            self._strategy.finish_soon()
         self._strategy.said(move, node, before, self._forecast, is_ours)
         self._received_in_a_row = 0 if is_ours else self._received_in_a_row + 1
 
@@ -358,6 +385,19 @@ class Session:
         self.findings.append(draft.finding(self._clock.now, self.said, self.spec.grammar.constraints))
         self._end(OwnStep.FIND)
 
+    def cut(self, error: Interrupted) -> list[Action]:
+        """End the session because its time was over in the middle of some work; return what is to be done."""
+        place = raising_line(self.spec.namespace.names, error)
+        self._cut(self._allowance.out_of_time(place))
+        return self._connections.take_actions()
+
+    def _cut(self, reason: CutOff) -> None:
+        """End the session because a limit is reached. That says nothing about the peer, nor about the plan."""
+        if not self.is_over:
+            self.cut_off = reason
+            self._strategy.finish_soon()
+            self._end(OwnStep.CUT)
+
     def abandon(self) -> list[Action]:
         """End the session because of a finding that is not its own; return what is to be done."""
         self._end(OwnStep.FIND)
@@ -384,7 +424,7 @@ class Session:
         if self.is_over:
             return
         self._take(step)
-        self._strategy.ended(not self.findings and self._history.can_end)
+        self._strategy.ended(not self.findings and not self.cut_off and self._history.can_end)
         told = len(self._roles.faults)
         self._roles.stop()
         for fault in self._roles.faults[told:]:

@@ -7,7 +7,7 @@ expected there and what came, so that it can be read by itself.
 from __future__ import annotations
 
 import signal
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -183,7 +183,12 @@ def exit_text(exit_code: int) -> str:
 
 def verdict_of(findings: Sequence[Finding]) -> Verdict:
     """The verdict of all findings: an error of ours outweighs a failure of the peer, and that an inconclusive one."""
-    found = {finding.verdict for finding in findings}
+    return worst(finding.verdict for finding in findings)
+
+
+def worst(verdicts: Iterable[Verdict]) -> Verdict:
+    """The verdict that outweighs the others."""
+    found = set(verdicts)
     for verdict in (Verdict.ERROR, Verdict.FAIL, Verdict.INCONCLUSIVE):
         if verdict in found:
             return verdict

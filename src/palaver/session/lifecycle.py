@@ -41,6 +41,7 @@ class OwnStep(Enum):
     FIND = "a finding ends the session"
     LEAVE = "the dialogue is complete, and the program under test still runs"
     FINISH = "the dialogue is complete, and nothing is left to wait for"
+    CUT = "a limit of the session, or of the run, is reached"
 
 
 LifecycleInput: TypeAlias = type[Input] | OwnStep
@@ -65,10 +66,11 @@ def _on_event(state: SessionState) -> dict[LifecycleInput, SessionState]:
 
 
 _S, _DO = SessionState, OwnStep
-_ENDINGS: dict[LifecycleInput, SessionState] = {_DO.FIND: _S.OVER, _DO.LEAVE: _S.LEAVING, _DO.FINISH: _S.OVER}
+_BROKEN_OFF: dict[LifecycleInput, SessionState] = {_DO.FIND: _S.OVER, _DO.CUT: _S.OVER}
+_ENDINGS: dict[LifecycleInput, SessionState] = {**_BROKEN_OFF, _DO.LEAVE: _S.LEAVING, _DO.FINISH: _S.OVER}
 
 TRANSITIONS: Final[Mapping[SessionState, Mapping[LifecycleInput, SessionState]]] = {
-    _S.IDLE: {_DO.BEGIN: _S.PEER_TURN, _DO.FIND: _S.OVER},
+    _S.IDLE: {_DO.BEGIN: _S.PEER_TURN, **_BROKEN_OFF},
     _S.PEER_TURN: {
         **_on_event(_S.PEER_TURN),
         _DO.ADD_MESSAGE: _S.PEER_TURN,
@@ -79,13 +81,13 @@ TRANSITIONS: Final[Mapping[SessionState, Mapping[LifecycleInput, SessionState]]]
         **_on_event(_S.PEER_TURN),
         _DO.DELIVER: _S.PEER_TURN,
         _DO.MAKE_MESSAGE: _S.MESSAGE_PENDING,
-        _DO.FIND: _S.OVER,
+        **_BROKEN_OFF,
     },
     _S.MESSAGE_PENDING: {
         _DO.COMMIT: _S.PEER_TURN,
         _DO.DISCARD: _S.OUR_TURN,
         _DO.YIELD_TURN: _S.YIELDING,
-        _DO.FIND: _S.OVER,
+        **_BROKEN_OFF,
     },
     _S.YIELDING: {
         **_on_event(_S.YIELDING),
@@ -97,10 +99,10 @@ TRANSITIONS: Final[Mapping[SessionState, Mapping[LifecycleInput, SessionState]]]
         **_on_event(_S.YIELDING),
         _DO.DELIVER: _S.YIELDING,
         _DO.MAKE_MESSAGE: _S.MESSAGE_PENDING,
-        _DO.FIND: _S.OVER,
+        **_BROKEN_OFF,
     },
     # A message may still be understood from what came before a program exited.
-    _S.LEAVING: {**_on_event(_S.LEAVING), _DO.ADD_MESSAGE: _S.LEAVING, _DO.FIND: _S.OVER, _DO.FINISH: _S.OVER},
+    _S.LEAVING: {**_on_event(_S.LEAVING), _DO.ADD_MESSAGE: _S.LEAVING, **_BROKEN_OFF, _DO.FINISH: _S.OVER},
     # Code of the spec that runs while everything is closed may still raise.
     _S.OVER: {**_on_event(_S.OVER), _DO.FIND: _S.OVER},
 }

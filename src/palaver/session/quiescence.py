@@ -31,6 +31,7 @@ class Timeouts:
     quiet: float | None = None  # until a message that could go on counts as complete; None: it follows the peer
     max_message_bytes: int = 1 << 20  # in bytes
     max_messages: int = 1_000
+    session: float | None = None  # for all of a session, from its first connection on; None: no limit
 
 
 class SessionClock:

@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from palaver import interruption
 from palaver.errors import PalaverError
 from palaver.grammar.analysis import Analysis
 from palaver.matching.candidates import Candidates
@@ -175,6 +176,7 @@ class Receiver:
         """Take a message of this length, if it fits; otherwise, its symbol and why it does not."""
         refusal: tuple[str, Refusal] | None = None
         for move, node in inbox.readings(length):
+            interruption.check()
             extension = self._history.extended_by(move, node)
             if isinstance(extension, Refusal):
                 refusal = refusal or (move.symbol, extension)

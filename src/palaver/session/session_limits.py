@@ -16,6 +16,8 @@ MAX_CACHED_READINGS = 1_000
 MAX_EXIT_SECONDS = 1.0
 # A timer of a spec expires after this time at the latest.
 MAX_TIMER_SECONDS = 1e9
+# So many of the messages that a session may have are left for the way to its end.
+MAX_LAST_MESSAGES = 10
 # Findings show at most so many bytes of a message, and so many messages at the session's beginning and at its end.
 MAX_SHOWN_BYTES = 200
 MAX_SHOWN_MESSAGES = 20

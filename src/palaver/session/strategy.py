@@ -35,6 +35,9 @@ class Strategy(Protocol):
     def choose(self, moves: Sequence[MessageType], forecast: Forecast, can_end: bool) -> StrategyChoice:
         """One of our possible messages, or the end, if the session can end here, or a pause."""
 
+    def finish_soon(self) -> None:
+        """The session has nearly used up its messages: take the shortest way to its end from here on."""
+
     def waited(self, forecast: Forecast) -> None:
         """Nothing came in a pause. The next choice had better not be another one."""
 
@@ -55,14 +58,22 @@ class RandomStrategy:
 
     def __init__(self, chance: RandomSource) -> None:
         self._chance = chance
+        self._ends_soon = False
 
     def begin(self) -> None:
-        """Other sessions do not matter."""
+        """Begin another session."""
+        self._ends_soon = False
 
     def choose(self, moves: Sequence[MessageType], forecast: Forecast, can_end: bool) -> StrategyChoice:
         """A random one of our messages, or the end."""
+        if can_end and self._ends_soon:
+            return None
         options: list[MessageType | None] = [*moves, *((None,) if can_end else ())]
         return self._chance.pick(options)
+
+    def finish_soon(self) -> None:
+        """End the session as soon as it can end."""
+        self._ends_soon = True
 
     def waited(self, forecast: Forecast) -> None:
         """It never waits."""

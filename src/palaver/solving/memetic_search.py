@@ -18,6 +18,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from palaver import interruption
 from palaver.constraints.checks import Failure
 from palaver.constraints.distance import Fitness
 from palaver.generation.makers import Discarded
@@ -94,6 +95,7 @@ class MemeticSearch:
         distance, blamed = self.measure(tree)
         waited, last, differs = 0, None, False
         while distance > 0 and not self.budget.is_spent:
+            interruption.check()
             if waited >= (MAX_STEPS_WITHOUT_GAIN if differs else MAX_STEPS_ON_PLATEAU):
                 break
             target = self._target(tree, blamed, last)

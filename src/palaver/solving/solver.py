@@ -19,6 +19,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from palaver import interruption
 from palaver.constraints.checks import Check, Failure
 from palaver.generation.makers import Discarded
 from palaver.solving.clauses import Clause
@@ -98,6 +99,7 @@ class Solver:
 
     def solve(self) -> Tree | None:
         """A tree that satisfies every check; None if this attempt failed."""
+        interruption.check()
         self.budget.spent += 1
         try:
             if not self._checks:

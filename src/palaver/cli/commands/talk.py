@@ -20,6 +20,7 @@ from palaver.cli.options import (
     size_options,
     talk_options,
 )
+from palaver.cli.timeout import late_work_interrupted
 from palaver.solving.solving_limits import MESSAGE_STEP_BUDGET, SolvingLimits
 
 # The values of `CoverageGoal`, which is not imported before a campaign is.
@@ -28,7 +29,7 @@ _GOALS = ("inputs", "states", "all")
 # Options that are handed on to `palaver.talk` under the same name.
 _AS_THEY_ARE = (
     *("seed", "seconds", "until", "k", "goal", "schedule", "coverage_file", "timeout", "patience"),
-    *("quiet_interval", "wait_for_server", "max_messages", "max_message_bytes"),
+    *("quiet_interval", "wait_for_server", "session_time", "max_messages", "max_message_bytes"),
 )
 
 
@@ -40,7 +41,7 @@ class _Talk(GroupedCommand):
         "When to stop": ("count", "seconds", "until"),
         "Coverage": ("k", "goal", "schedule", "unguided", "coverage_file"),
         "Timing": ("wait_for_server", "timeout", "patience", "quiet_interval"),
-        "Limits of a session": ("max_messages", "max_message_bytes"),
+        "Limits of a session": ("session_time", "max_messages", "max_message_bytes"),
         "Output": ("seed", "verbose", "console"),
         "Spec": (
             *("files", "start_symbol", "constraints", "maximize", "minimize"),
@@ -103,7 +104,7 @@ class _Talk(GroupedCommand):
     "--time",
     "seconds",
     type=click.FloatRange(0, min_open=True),
-    help="Total run: stop after SECONDS.",
+    help="Total run: stop after SECONDS, also inside of a session.",
     metavar="SECONDS",
 )
 @click.option(
@@ -151,8 +152,14 @@ class _Talk(GroupedCommand):
     metavar="SECONDS",
     help="End of a reply: after SECONDS of silence, one that could go on is complete; adapts to the peer unless given.",
 )
+@click.option(
+    "--session-time",
+    type=click.FloatRange(0, min_open=True),
+    metavar="SECONDS",
+    help="Cut a session after SECONDS; ten times --timeout, and 0.1 s for each of --max-messages, unless given.",
+)
 @count_option(
-    "--max-messages", default=1000, help="End a session after N messages; report a peer that sends more in a row."
+    "--max-messages", default=1000, help="Cut a session after N messages; report a peer that sends more in a row."
 )
 @count_option("--max-message-bytes", default=1 << 20, help="Report a message of the peer that is longer than N bytes.")
 @size_options
@@ -201,7 +208,8 @@ def command(**options: Any) -> int:
         raise click.UsageError(str(error)) from error
     report = ConsoleReport(campaign, verbose=options["verbose"], console=options["console"])
     try:
-        campaign.attach(report).run()
+        with late_work_interrupted():
+            campaign.attach(report).run()
     except KeyboardInterrupt:
         return INTERRUPTED
     except TargetError as error:

@@ -1,0 +1,67 @@
+"""The allowance of a session: how many messages it may have, and how long it may take.
+
+Both are hard limits. Shortly before the last message the strategy is asked to come to an end; a session that has not
+ended by then is cut, and says nothing about the peer. The time of a session begins with its first connection or
+message: a server may wait for its client for as long as the run lasts.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from palaver.session.quiescence import Timeouts
+from palaver.session.session_limits import MAX_LAST_MESSAGES
+
+# The share of a session's messages in a row with which a peer may be one that never stops.
+_NEARLY_ALL = 0.95
+
+
+class CutOff(NamedTuple):
+    """Why a session was cut."""
+
+    option: str  # of the command line, whose limit was reached
+    place: str = ""  # the line of the spec's Python that took too long, if it was that
+    ends_run: bool = False  # True if it is the run whose time is over
+
+    def __str__(self) -> str:
+        return f"{self.option} in the Python of the spec ({self.place})" if self.place else self.option
+
+
+class SessionAllowance:
+    """The limits of one session. `run_ends_at` is the time when the whole run is over."""
+
+    def __init__(self, timeouts: Timeouts, run_ends_at: float | None = None) -> None:
+        self._most = timeouts.max_messages
+        self._seconds = timeouts.session
+        self._has_started = False
+        self.ends_at = run_ends_at  # when the session is cut; None: never
+        self._time_option = "--time"
+
+    def start(self, now: float) -> None:
+        """Note the first connection or message."""
+        if self._seconds is not None and not self._has_started:
+            self._has_started = True
+            at = now + self._seconds
+            if self.ends_at is None or at < self.ends_at:
+                self.ends_at, self._time_option = at, f"--session-time {self._seconds:g}"
+
+    def out_of_time(self, place: str = "") -> CutOff:
+        """The reason if the session has no time left; in such a line of the spec's Python."""
+        return CutOff(self._time_option, place, ends_run=self._time_option == "--time")
+
+    def is_over(self, now: float) -> bool:
+        """Return True if the session has no time left."""
+        return self.ends_at is not None and now >= self.ends_at
+
+    def is_used_up(self, messages: int, received_in_a_row: int) -> bool:
+        """Return True if the session may have no more messages.
+
+        A peer that has sent nearly all of them in a row is read a little further, until it is sure that it floods us.
+        """
+        if messages < self._most:
+            return False
+        return received_in_a_row < self._most * _NEARLY_ALL or received_in_a_row > self._most
+
+    def is_nearly_used_up(self, messages: int) -> bool:
+        """Return True if it is time to come to an end."""
+        return messages >= self._most - min(MAX_LAST_MESSAGES, self._most // 2)

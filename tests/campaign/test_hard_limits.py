@@ -1,0 +1,88 @@
+"""`--time` ends whatever goes on: sessions, searches for messages, Python of the spec, servers that do not start."""
+
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import palaver
+from palaver.session.findings import Verdict
+from palaver.solving.solving_limits import SolvingLimits
+
+ECHO = """
+<start> ::= <exchange>*
+<exchange> ::= <In:ask> <Out:answer>
+<ask> ::= "ASK " <word> "\\n"
+<answer> ::= "ASK " <word> "\\n"
+<word> ::= r"[a-z]{8,80}"
+"""
+HASH = ECHO + "import hashlib\nwhere hashlib.sha256(bytes(<ask>)).hexdigest().startswith('000000')\n"
+ENDLESS_PYTHON = """
+def endless(tree):
+    while True:
+        try:
+            while True:
+                pass
+        except Exception:
+            pass
+
+where endless(<ask>)
+"""
+CAT = (sys.executable, "-c", "import shutil, sys; shutil.copyfileobj(sys.stdin.buffer, sys.stdout.buffer, 1)")
+
+
+def took(campaign: Any) -> float:
+    began = time.monotonic()
+    campaign.run()
+    return time.monotonic() - began
+
+
+@pytest.mark.parametrize("how", [{}, {"guided": False}], ids=["guided", "unguided"])
+@pytest.mark.parametrize("text", [ECHO.replace("*", "{3000,}"), HASH], ids=["a long session", "a hard constraint"])
+def test_the_time_of_a_run_is_hard(text: str, how: dict[str, Any]) -> None:
+    limits = SolvingLimits(budget=10**9)
+    campaign = palaver.talk(
+        palaver.loads(text), program=CAT, seed=1, seconds=0.5, max_messages=10**9, solving=limits, **how
+    )
+    assert took(campaign) < 0.5 + 2.0
+    assert campaign.findings == []
+    assert campaign.verdict is Verdict.PASS
+    assert campaign.progress.ended == "reached the limit of 0.5 s (--time 0.5)"
+    assert [each.option for each in campaign.progress.cut_off] == ["--time"]
+
+
+def test_a_session_that_takes_too_long_is_inconclusive_and_the_next_one_follows() -> None:
+    text = ECHO.replace("*", "{3000,}")
+    campaign = palaver.talk(palaver.loads(text), program=CAT, seed=1, sessions=2, session_time=0.3, max_messages=10**9)
+    assert took(campaign) < 5
+    assert campaign.findings == []
+    assert campaign.verdict is Verdict.INCONCLUSIVE
+    assert [each.option for each in campaign.progress.cut_off] == ["--session-time 0.3"] * 2
+
+
+def test_python_of_a_spec_that_never_ends_is_interrupted_and_named(palaver: Any, spec: Any) -> None:
+    file = spec(ECHO.replace("*", "+") + ENDLESS_PYTHON)
+    talked = palaver("talk", "-f", file, "--time", "0.3", "--seed", "1", *CAT)
+    assert talked.code == 0
+    assert "1 session cut off by --time in the Python of the spec (" in talked.text
+    assert "/spec.fan:1" in talked.text
+
+
+def test_a_server_that_never_listens_is_not_waited_for_beyond_the_end() -> None:
+    sleeps = f"{sys.executable} -c 'import time; time.sleep(60)'"
+    text = ECHO.replace("In:", "Client:").replace("Out:", "Server:")
+    campaign = palaver.talk(palaver.loads(text), target=sleeps, seed=1, seconds=0.5)
+    assert took(campaign) < 3
+    assert "did not listen" in campaign.progress.ended
+
+
+@pytest.fixture
+def spec(tmp_path: Path) -> Any:
+    def write(text: str) -> str:
+        file = tmp_path / "spec.fan"
+        file.write_text(text)
+        return str(file)
+
+    return write

@@ -1,0 +1,103 @@
+"""A session has a hard limit of messages and of time. One that is cut says nothing about the peer."""
+
+from driven_session import ECHO, SERVER, DrivenSession, answered
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from palaver.random_source import RandomSource
+from palaver.session.engine import Session, Timeouts
+from palaver.session.events import Close, Opened, Received, TimePassed
+from palaver.session.findings import FindingKind, Verdict
+from palaver.session.setup import SessionSetup
+from palaver.session.strategy import RandomStrategy
+
+# It never ends by itself: only `<quit>` ends it, and that is unlikely.
+LONG = ECHO.replace("<exchange>+", "<exchange>{40,80}")
+
+
+def talked(driven: DrivenSession) -> DrivenSession:
+    while not driven.session.is_over:
+        for asked in driven.talk().splitlines(keepends=True):
+            driven.hear(answered(asked))
+    return driven
+
+
+@settings(max_examples=15)
+@given(st.integers(1, 60))
+def test_no_session_has_more_messages_than_it_may(most: int) -> None:
+    driven = talked(DrivenSession(LONG, max_messages=most).open())
+    assert len(driven.session.said) == most
+    assert driven.session.findings == []
+    assert driven.session.verdict is Verdict.INCONCLUSIVE
+    assert str(driven.session.cut_off) == f"--max-messages {most}"
+
+
+@settings(max_examples=15)
+@given(st.integers(2, 60), st.integers(0, 100))
+def test_a_session_that_can_end_ends_before_its_last_message(exchanges: int, seed: int) -> None:
+    most = 2 * exchanges
+    driven = talked(DrivenSession(ECHO, seed=seed, max_messages=most).open())
+    assert len(driven.session.said) <= most
+    if most >= 8:
+        assert driven.session.cut_off is None
+        assert driven.session.verdict is Verdict.PASS
+
+
+def test_a_flood_is_still_the_fault_of_the_peer() -> None:
+    text = "<start> ::= <Client:go> <Server:line>* <Server:end>\n"
+    text += "<go> ::= 'GO\\n'\n<line> ::= 'x\\n'\n<end> ::= '.\\n'\n"
+    driven = DrivenSession(text, max_messages=100).open()
+    driven.talk()
+    driven.hear(b"x\n" * 100_000)
+    assert driven.kinds == [FindingKind.LIMIT]
+    assert len(driven.session.said) <= 105
+
+
+def test_a_session_is_cut_when_its_time_is_over() -> None:
+    driven = DrivenSession(session=7.5).open()
+    driven.talk()
+    assert driven.session.deadline == 5.0  # that of the answer is nearer
+    driven.hear(b"SAY a", after=4.9)
+    assert driven.session.deadline == 7.5
+    driven.hear(b"b", after=2.5)
+    driven.wait(0.2)
+    assert driven.session.is_over
+    assert driven.session.verdict is Verdict.INCONCLUSIVE
+    assert driven.session.findings == []
+    assert str(driven.session.cut_off) == "--session-time 7.5"
+    assert any(isinstance(action, Close) for action in driven.actions)
+
+
+def test_the_time_of_a_session_begins_with_its_first_connection() -> None:
+    driven = DrivenSession(ECHO, SERVER, link="Server", session=10.0)
+    assert driven.session.deadline is None  # a client may take as long as it likes to connect
+    driven.wait(1000.0)
+    driven.open()
+    assert not driven.session.is_over
+    assert driven.session.ends_at == 1010.0
+
+
+def test_a_session_that_may_end_when_its_time_is_over_has_passed() -> None:
+    text = "<start> ::= <Client:go> <Server:line>*\n<go> ::= 'GO\\n'\n<line> ::= 'x\\n'\n"
+    driven = DrivenSession(text, session=1.0, quiet=5.0).open()
+    driven.talk()
+    driven.hear(b"x\n")
+    driven.wait(1.0)
+    assert driven.session.is_over
+    assert driven.session.verdict is Verdict.PASS
+    assert driven.session.cut_off is None
+
+
+def test_the_end_of_the_run_cuts_a_session_that_waits_for_its_client() -> None:
+    driven = DrivenSession(ECHO, SERVER, link="Server")
+    chance = RandomSource(1)
+    setup = SessionSetup(driven.spec, SERVER)
+    session = Session(setup, RandomStrategy(chance), chance, Timeouts(), ends_at=3.0)
+    session.handle(TimePassed(0.0))
+    assert session.deadline == 3.0
+    session.handle(TimePassed(3.0))
+    assert session.is_over
+    assert session.cut_off is not None
+    assert session.cut_off.ends_run
+    assert session.handle(Opened(4.0, "Server")) == []
+    assert session.handle(Received(4.0, "Server", b"late")) == []
