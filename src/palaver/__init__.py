@@ -10,7 +10,16 @@ if TYPE_CHECKING:
     from palaver.campaign.run import Campaign
     from palaver.campaign.talk import SetupError, talk
     from palaver.compiled import Spec, load, loads
-    from palaver.errors import ConversionError, Diagnostic, PalaverError, Rejected, SpecCrash, SpecError, Unsolvable
+    from palaver.errors import (
+        ConversionError,
+        Diagnostic,
+        PalaverError,
+        Rejected,
+        SpecCrash,
+        SpecError,
+        Undecided,
+        Unsolvable,
+    )
     from palaver.session.findings import Finding, Severity, Verdict
     from palaver.trees.tree import Tree
 
@@ -23,7 +32,7 @@ _HOMES = {
     "palaver.compiled": ("Spec", "load", "loads"),
     "palaver.errors": (
         *("ConversionError", "Diagnostic", "PalaverError", "Rejected"),
-        *("SpecCrash", "SpecError", "Unsolvable"),
+        *("SpecCrash", "SpecError", "Undecided", "Unsolvable"),
     ),
     "palaver.session.findings": ("Finding", "Severity", "Verdict"),
     "palaver.trees.tree": ("Tree",),
@@ -32,8 +41,8 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "Campaign", "ConversionError", "Diagnostic", "Finding", "Observation", "Oracle", "PalaverError", "Rejected",
-    "SetupError", "Severity", "Spec", "SpecCrash", "SpecError", "Tree", "Unsolvable", "Verdict", "load", "loads",
-    "talk",
+    "SetupError", "Severity", "Spec", "SpecCrash", "SpecError", "Tree", "Undecided", "Unsolvable", "Verdict", "load",
+    "loads", "talk",
 ]  # fmt: skip
 
 

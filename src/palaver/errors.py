@@ -4,6 +4,7 @@ PalaverError
 ├── SpecError            the spec is wrong: has its diagnostics, each with place, excerpt and hint
 ├── SpecCrash            Python code inside the spec raised while it was used
 ├── Rejected             an input does not conform: offset, expected items, reason
+├── Undecided            an input was too much work to read: neither accepted nor rejected
 ├── Unsolvable           no (further) tree satisfies the constraints within the budget
 └── ConversionError      a tree has no such value: three bits are no bytes, "abc" is no number
 
@@ -79,6 +80,10 @@ class Rejected(PalaverError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return partial(Rejected, offset=self.offset, expected=self.expected), (self.reason,)
+
+
+class Undecided(PalaverError):
+    """Reading an input took more work than is allowed: it may conform or not. The text says what took so much."""
 
 
 class Unsolvable(PalaverError):

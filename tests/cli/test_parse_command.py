@@ -168,3 +168,15 @@ def test_a_lost_source_is_explained(palaver: Any) -> None:
     rejected = palaver("parse", "-f", "packed.fan", "odd")
     assert rejected.code == 1
     assert "the inverse bytes.fromhex(str(<hex>)).decode() raised ValueError" in rejected.said
+
+
+def test_what_takes_too_much_work_has_an_exit_code_of_its_own(palaver: Any) -> None:
+    palaver.write(words_fan='<start> ::= <w>+\n<w> ::= r"[a-z]+"\nwhere len(str(<start>)) == 3\n')
+    palaver.write(good=b"abc", bad=b"abcd", many=b"abcdefghijklmnopqrst")
+    undecided = palaver("parse", "-f", "words.fan", "good", "many")
+    assert (undecided.code, undecided.said.splitlines()[0]) == (
+        4,
+        "many: undecided: all of the first 10000 derivations are rejected, and there may be more",
+    )
+    assert palaver("parse", "-f", "words.fan", "many", "bad").code == 1  # a rejection is certain
+    assert palaver("parse", "-f", "words.fan", "many", "missing").code == 2

@@ -145,6 +145,12 @@ def without_a_timer() -> DrivenSession:
     return driven
 
 
+def ambiguous() -> DrivenSession:
+    driven = asked(TALK.replace('"SAY " <word>', "<word>+") + "where len(str(<answer>)) != 17\n")
+    driven.hear(b"abcdefghijklmnop\n")
+    return driven
+
+
 SCENES: list[Callable[[], DrivenSession]] = [
     unparseable,
     unexpected,
@@ -164,6 +170,7 @@ SCENES: list[Callable[[], DrivenSession]] = [
     failed("in use", "tcp 127.0.0.1:2525: Address already in use"),
     too_many,
     without_a_timer,
+    ambiguous,
 ]
 
 

@@ -4,6 +4,7 @@
 1  findings: an input was rejected, too few solutions were found, a program crashed
 2  wrong use, or a wrong spec
 3  palaver itself failed
+4  undecided: a limit was reached before it was known if an input conforms
 """
 
 from __future__ import annotations
@@ -17,10 +18,10 @@ from typing import Any, NoReturn
 
 import click
 
-from palaver.errors import PalaverError, SpecCrash, SpecError
+from palaver.errors import PalaverError, SpecCrash, SpecError, Undecided
 from palaver.printable import printable
 
-FINDINGS, WRONG_USE, OUR_FAILURE, INTERRUPTED = 1, 2, 3, 130
+FINDINGS, WRONG_USE, OUR_FAILURE, UNDECIDED, INTERRUPTED = 1, 2, 3, 4, 130
 
 _COMMANDS = {
     "check": "Report the errors and warnings of a spec, and its size.",
@@ -102,6 +103,9 @@ def _exit_code(arguments: list[str] | None) -> int:
     except (SpecError, SpecCrash) as error:
         click.echo(printable(str(error)), err=True)
         return WRONG_USE
+    except Undecided as error:
+        click.echo(printable(f"palaver: undecided: {error}"), err=True)
+        return UNDECIDED
     except PalaverError as error:
         click.echo(printable(f"palaver: {error}"), err=True)
         return FINDINGS

@@ -2,9 +2,12 @@
 
 from palaver.limits import Limit
 
-# An ambiguous input may have more derivations than can be looked at.
+# An ambiguous input may have more derivations than can be looked at. Those of long inputs take long to check: there the
+# number of characters in all of them counts, as long as there are a few.
 MAX_REFUSED_DERIVATIONS = Limit(
-    10_000, "derivations of one input that violate constraints", "the input is rejected without trying the others"
+    10_000, "derivations of one input that violate constraints", "what the input means is left undecided"
 )
+MAX_REFUSED_CHARACTERS = 2_000_000
+MIN_REFUSED_DERIVATIONS = 20
 # Beyond so many values the readings of generated values are forgotten; it costs only time.
 MAX_CACHED_VALUES = 4096

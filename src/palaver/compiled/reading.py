@@ -1,14 +1,17 @@
-"""Parsing one input: its derivations that satisfy the constraints, or the reason why there is none."""
+"""Parsing one input: its derivations that satisfy the constraints, or the reason why there is none.
+
+There are three outcomes: the input conforms, it is rejected, or it was too much work to find out (`Undecided`).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from palaver.compiled.compiled_limits import MAX_REFUSED_DERIVATIONS
+from palaver.compiled.compiled_limits import MAX_REFUSED_CHARACTERS, MAX_REFUSED_DERIVATIONS, MIN_REFUSED_DERIVATIONS
 from palaver.compiled.data import as_data
 from palaver.constraints.checks import Failure
-from palaver.errors import Rejected
+from palaver.errors import Rejected, Undecided
 from palaver.solving.generator_sources import NoSource
 from palaver.trees.node import Node
 from palaver.trees.tree import SliceTree, Tree
@@ -19,7 +22,10 @@ if TYPE_CHECKING:
 
 
 class Reading:
-    """The parse trees of one input, to iterate over; `rejection` tells why there was none."""
+    """The parse trees of one input, to iterate over; `rejection` tells why there was none.
+
+    :raises Undecided: while iterating, or at once, if a limit was reached before all trees were found
+    """
 
     def __init__(
         self, spec: Spec, data: str | bytes | int | Tree, *, prefix: bool = False, reference: bool = False
@@ -29,7 +35,6 @@ class Reading:
         self._prefix = prefix
         self._failure: Failure | None = None  # the first that was met
         self._lost_source: str | None = None  # the first
-        self.has_given_up = False  # True if there are more derivations than could be looked at
         binary = spec.is_binary and isinstance(self._data, bytes)
         self._matcher = spec.matcher(binary=binary, reference=reference)
         self._progress = self._matcher.feed(self._data) if prefix else self._matcher.finish(self._data)
@@ -43,10 +48,15 @@ class Reading:
                 yield tree
                 continue
             refused += 1
-            if refused >= MAX_REFUSED_DERIVATIONS:
+            if refused >= self._most_refused:
                 MAX_REFUSED_DERIVATIONS.reached()
-                self.has_given_up = True
-                return
+                raise Undecided(f"all of the first {refused} derivations are rejected, and there may be more")
+
+    @property
+    def _most_refused(self) -> int:
+        """The number of derivations that may be rejected before the input is left undecided."""
+        most = max(MIN_REFUSED_DERIVATIONS, MAX_REFUSED_CHARACTERS // max(1, len(self._data)))
+        return min(most, MAX_REFUSED_DERIVATIONS)
 
     def _accepted(self, node: Node) -> Tree | None:
         try:
@@ -62,13 +72,10 @@ class Reading:
 
     def rejection(self) -> Rejected:
         """The error, once the iteration has ended without a tree."""
-        many = (
-            f" (all of the first {int(MAX_REFUSED_DERIVATIONS)} derivations are rejected)" if self.has_given_up else ""
-        )
         if self._failure is not None:
-            return Rejected(self._failure.tell() + many, offset=self._offset_of(self._failure))
+            return Rejected(self._failure.tell(), offset=self._offset_of(self._failure))
         if self._lost_source is not None:
-            return Rejected(self._lost_source + many, offset=0)
+            return Rejected(self._lost_source, offset=0)
         return self._misread()
 
     def _misread(self) -> Rejected:

@@ -14,7 +14,7 @@ from palaver.compiled.data import as_bytes, as_data
 from palaver.compiled.reading import Reading
 from palaver.constraints.checks import Check, compile_check, compile_objective
 from palaver.constraints.node_selectors import indexed
-from palaver.errors import ConversionError, Diagnostic, SpecCrash
+from palaver.errors import ConversionError, Diagnostic, SpecCrash, Undecided
 from palaver.generation.makers import Discarded, SpecCode
 from palaver.generation.tree_maker import TreeMaker, compile_tree_maker
 from palaver.grammar.analysis import Analysis
@@ -115,7 +115,7 @@ class Spec:
         """
         chance = RandomSource.fresh() if seed is None else RandomSource(seed)
         take_turn = partial(self.namespace.take, self.namespace.turn(chance))
-        first = (tree for data in initial if (tree := next(self.parses(data), None)) is not None)
+        first = (tree for data in initial if (tree := self._first_tree(data)) is not None)
         limits = SolvingLimits(max_nodes, max_repetitions, budget, rates)
         solver = self.solver_factory.solver(self.grammar.constraints, chance, chance / "fuzz", limits)
         explainer = Explainer(self.solver_factory, self.grammar.constraints, limits)
@@ -203,11 +203,19 @@ class Spec:
         With `reference`, only the general parser is used, without its fast paths. The result is the same.
 
         :raises Rejected: there is none; tells where the input is wrong and what was expected
+        :raises Undecided: it takes too much work to find out
         """
         reading = Reading(self, data, reference=reference)
         for tree in reading:
             return tree
         raise reading.rejection()
+
+    def _first_tree(self, data: str | bytes | Tree) -> Tree | None:
+        """The first derivation of an input that satisfies every constraint, if one is found."""
+        try:
+            return next(self.parses(data), None)
+        except Undecided:
+            return None
 
     def parses(
         self, data: str | bytes | int | Tree, *, prefix: bool = False, reference: bool = False
@@ -215,6 +223,8 @@ class Spec:
         """Every derivation of `data` that satisfies every constraint, lazily.
 
         With `prefix`, also the partial ones of what could still become a whole input. `reference` as for `parse`.
+
+        :raises Undecided: while iterating, if it takes too much work to find them all
         """
         return iter(Reading(self, data, prefix=prefix, reference=reference))
 
@@ -224,12 +234,17 @@ class Spec:
         If it has too many derivations to try, the tree itself is the proof that there is one.
 
         :raises Rejected: it does not conform
+        :raises Undecided: its text was not read to the end, and the tree itself is no proof
         """
-        reading = Reading(self, tree)
-        for _ in reading:
+        try:
+            reading = Reading(self, tree)
+            for _ in reading:
+                return
+        except Undecided:
+            if any(check.failure(tree) is not None for check in self.checks):
+                raise
             return
-        if not reading.has_given_up or any(check.failure(tree) is not None for check in self.checks):
-            raise reading.rejection()
+        raise reading.rejection()
 
     def matcher(
         self,
@@ -256,7 +271,7 @@ class Spec:
         return compile_matcher(bodies, symbol, bound=self._bound, is_pure=lambda expression: is_pure(expression, names))
 
     def read_as(self, symbol: str, value: Any) -> Node | None:
-        """The first derivation of a value as `symbol`, constraints aside; None if there is none.
+        """The first derivation of a value as `symbol`, constraints aside; None if there is none within the limits.
 
         :raises TypeError: the value is neither text nor bytes nor a number nor a tree
         :raises ConversionError: it cannot be written as text or bytes
@@ -269,8 +284,11 @@ class Spec:
             if len(self._read) > MAX_CACHED_VALUES:
                 self._read.clear()
             matcher = self.matcher(symbol, binary=self.is_binary)
-            matcher.finish(data)
-            self._read[key] = next(matcher.trees(), None)
+            try:
+                matcher.finish(data)
+                self._read[key] = next(matcher.trees(), None)
+            except Undecided:
+                self._read[key] = None
         return self._read[key]
 
     def _read_bits(self, symbol: str, bits: str) -> Node | None:

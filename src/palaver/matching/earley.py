@@ -255,6 +255,7 @@ class EarleyParser(EarleyScanner):
                 self._choose_part(entry, state_set)
             else:
                 self._scan(entry, is_new=True)
+        self.spend(len(todo) - state_set.done)
         state_set.done = len(todo)
 
     def _advance_waiters(self, result: CompletedGoal, state_set: StateSet) -> None:
@@ -266,6 +267,7 @@ class EarleyParser(EarleyScanner):
         if goal is self.root:
             self._note_end(result)
         is_tracked = goal.nonterminal.is_tracked
+        self.spend(len(goal.waiters))
         for waiter in goal.waiters:
             self._advance(waiter, pos, result, result.env if is_tracked else waiter.env, state_set)
         tails = goal.tails

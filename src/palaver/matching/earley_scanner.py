@@ -7,8 +7,10 @@ changes an answer; `_pruned` keeps what was left out at the last position, for m
 
 from __future__ import annotations
 
+from palaver.errors import Undecided
 from palaver.matching.earley_items import EarleyItem
 from palaver.matching.grammar_slots import BIT, LITERAL, GrammarSlot
+from palaver.matching.matching_limits import CHARACTERS_PER_WORK, MAX_EARLEY_WORK, MAX_EARLEY_WORK_PER_CHARACTER
 from palaver.regular.language import AutomatonState
 
 
@@ -26,6 +28,8 @@ class EarleyScanner:
         self._failed_at = -1
         self._failed: list[GrammarSlot] = []
         self._pruned_at = -1
+        self.work = 0  # see MAX_EARLEY_WORK
+        self._has_given_up = False  # True once there was too much of it
         self._pruned: list[EarleyItem] = []
 
     @property
@@ -43,6 +47,15 @@ class EarleyScanner:
         """The items of the frontier whose terminal cannot end where the input does."""
         partly_matched = (item for item, state in self._partly_matched if isinstance(state, int) or not state.accepts)
         return [*self._unmatched, *partly_matched]
+
+    def spend(self, work: int) -> None:
+        """Count work. :raises Undecided: it is more than the input may take"""
+        self.work += work
+        if self._has_given_up or self.work > MAX_EARLEY_WORK + MAX_EARLEY_WORK_PER_CHARACTER * self.limit:
+            if not self._has_given_up:
+                MAX_EARLEY_WORK.reached()
+            self._has_given_up = True
+            raise Undecided(f"the first {self.limit // self._unit} characters can be read in too many ways")
 
     def _end_terminal(self, item: EarleyItem, pos: int) -> None:
         """Move `item` on over its terminal, which ends at `pos`."""
@@ -116,11 +129,13 @@ class EarleyScanner:
         slot = item.slot
         buffer = self.buffer
         size = len(buffer)
+        began = at
         while at < size:
             following = state[buffer[at]]
             if following is None:
                 if state.can_go_on and at * self._unit > item.pos:
                     self._fail(slot, at * self._unit)
+                self.work += (at - began) // CHARACTERS_PER_WORK
                 return
             if following is not state:
                 state = following
@@ -131,6 +146,7 @@ class EarleyScanner:
                 at += 1
             if state.accepts:
                 self._end_pattern(item, at)
+        self.work += (at - began) // CHARACTERS_PER_WORK
         if state.can_go_on:
             self._partly_matched.append((item, state))
 
@@ -138,8 +154,11 @@ class EarleyScanner:
         """A match of a pattern may end before the character number `at`."""
         slot = item.slot
         pos = at * self._unit
-        if slot.verify is not None and not slot.verify(self.buffer[item.pos // self._unit : at]):
-            return
+        if slot.verify is not None:
+            text = self.buffer[item.pos // self._unit : at]
+            self.spend(len(text) // CHARACTERS_PER_WORK)
+            if not slot.verify(text):
+                return
         if pos == self.limit or not self._prune or slot.follow[self.buffer[at]]:
             self._end_terminal(item, pos)
         elif pos >= self._pruned_at:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from palaver.matching.grammar_slots import GrammarSlot
 from palaver.matching.instructions import FieldValue, ParseInstruction
-from palaver.matching.matching_limits import MAX_TOKEN_READ_AGAIN
+from palaver.matching.matching_limits import MAX_TOKEN_READ_AGAIN, MAX_VERIFIED_ENDS
 from palaver.regular.language import AutomatonState
 
 if TYPE_CHECKING:
@@ -48,10 +48,15 @@ class FastPathScanner:
         assert isinstance(here, AutomatonState)  # every pattern has its automaton
         self._scan = None
         found = -1
+        verified = 0
         size = len(buffer)
         while True:
             if here.accepts:
                 may_end = slot.follow[buffer[place]] if place < size else ended or not here.can_go_on
+                if may_end and slot.verify is not None:
+                    verified += 1
+                    if verified > MAX_VERIFIED_ENDS:
+                        return ~FALL_BACK  # the Earley parser counts its work
                 if may_end and (slot.verify is None or slot.verify(buffer[at:place])):
                     if found >= 0:
                         return ~FALL_BACK

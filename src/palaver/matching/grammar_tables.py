@@ -126,7 +126,7 @@ class GrammarTables:
                 slot.kind = PATTERN
                 slot.regex = regex
                 slot.start = (regex.byte_automaton if self.binary else regex.automaton).start
-                slot.verify = None if regex.is_plain else regex.matches
+                slot.verify = None if regex.is_plain else regex.verify
                 slot.shown = show_pattern(source)
             case _:
                 assert_never(part)

@@ -6,7 +6,8 @@
     progress = matcher.feed(b".org\\r\\n")
     tree = next(matcher.trees())
 
-The answers never depend on how the data was cut into pieces.
+The answers never depend on how the data was cut into pieces. Reading, and asking for trees, raises `Undecided` if the
+input takes more work than is allowed (`matching_limits`); nothing is known of such an input.
 
 There are two parsers. The *fast path* (`fast_path`) reads messages that have only one derivation, at the speed of a
 hand-written parser. Where it cannot decide, the *Earley parser* (`earley`) takes over with all that has been fed, and
@@ -18,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from palaver.errors import Undecided
 from palaver.grammar.ir import bodies_below, uses_binary
 from palaver.matching.bound_paths import BoundPaths as BoundPaths
 from palaver.matching.bound_paths import UnsupportedBound as UnsupportedBound
@@ -26,6 +28,7 @@ from palaver.matching.earley import EarleyParser
 from palaver.matching.fast_path import FastPath
 from palaver.matching.fast_path_machine import FastPathMachine
 from palaver.matching.fast_path_scanner import DONE, FALL_BACK, WAITING
+from palaver.matching.grammar_slots import GrammarSlot
 from palaver.matching.grammar_tables import BoundEvaluator as BoundEvaluator
 from palaver.matching.parse_forest import first_tree, partial_trees, trees
 from palaver.matching.token_rules import TokenTable
@@ -383,6 +386,7 @@ class Matcher:
 
     def _read_by_earley(self, text: str) -> MatchProgress:
         parser = self._parser
+        parser.spend(0)  # raises if it has given up
         if parser.is_alive:
             parser.extend(text)
         self._tell_lengths(parser.end_positions, self._unit)
@@ -406,13 +410,18 @@ class Matcher:
     def _failure(self) -> tuple[int, tuple[str, ...]]:
         """The offset at which the input failed, and the terminals expected there."""
         if self._cached_failure is None:
-            parser = self._reference_parser
-            if parser.is_alive:
-                position, slots, is_end = parser.limit, [item.slot for item in parser.frontier], False
-                slots.sort(key=lambda slot: slot.order)
-            else:
-                position = parser.furthest
-                slots, is_end = parser.expected_at_furthest()
+            position, slots, is_end = self._furthest()
             names = [slot.shown for slot in slots] + (["end of input"] if is_end else [])
             self._cached_failure = self.source.offset(position // self._unit), tuple(dict.fromkeys(names))
         return self._cached_failure
+
+    def _furthest(self) -> tuple[int, list[GrammarSlot], bool]:
+        """The position at which the input failed, the terminals expected there, and True if the end was, too."""
+        try:
+            parser = self._reference_parser
+        except Undecided:  # that the input fails is known, though not what could have stood there
+            return self._parser.furthest if self._fast_path is None else 0, [], False
+        if parser.is_alive:
+            expected = sorted((item.slot for item in parser.frontier), key=lambda slot: slot.order)
+            return parser.limit, expected, False
+        return parser.furthest, *parser.expected_at_furthest()

@@ -12,6 +12,15 @@ MAX_CLOSURE_PLACES = Limit(20_000, "grammar positions before the next message", 
 # Dialogue states looked at to find the messages that may still come. Those of most protocols are fewer.
 MAX_STATES_AHEAD = Limit(300, "dialogue states ahead", "every message counts as possible")
 
+# The work of the Earley parser: items, completed goals, and a part of each character that a pattern is tried on. What
+# is not ambiguous takes one to fifteen of them per character; an ambiguous input can take any number.
+MAX_EARLEY_WORK = Limit(300_000, "steps of reading, and 20 per character", "what the input means is left undecided")
+MAX_EARLEY_WORK_PER_CHARACTER = 20
+# Characters that a pattern is tried on for one unit of that work, or that are looked at again by another method.
+CHARACTERS_PER_WORK = 8
+# Ends of one pattern with look-around that the fast path tries.
+MAX_VERIFIED_ENDS = 50
+
 # Waiters in tail position that are looked at one by one; more are compared as sets.
 MAX_TAILS_ONE_BY_ONE = 4
 # Visits of a looping automaton state before it gets a compiled regex; compiling costs a few hundred single moves.

@@ -7,7 +7,8 @@ force.
 
 A *plain* pattern has nothing in it that textbooks do not have, and its regular expression is exact. In any other a
 look-around or an anchor is widened to the empty word and a back-reference to any text, so the expression accepts at
-least what the pattern matches; `Regex.matches` decides about each candidate.
+least what the pattern matches; `Regex.matches` decides about each candidate, and `Regex.verify` does so in bounded work
+(`pattern_matching`).
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import assert_never
 
+from palaver.errors import Undecided
 from palaver.regular.automaton import Automaton
 from palaver.regular.character_classes import PatternError, expand_classes, original_place
 from palaver.regular.charset import ASCII, BYTES, EVERY, CharSet
@@ -36,14 +38,20 @@ from palaver.regular.expression import (
     length_range,
     repetition,
 )
+from palaver.regular.pattern_matching import BacktrackingCost, backtracking_cost, matches_at_all
 from palaver.regular.regex_parser import (
+    Anchor,
     BackReference,
     Conditional,
     Group,
+    LookAround,
+    ParsedPattern,
     PatternCharacter,
     PatternSyntax,
+    WordBoundary,
     parse_pattern,
 )
+from palaver.regular.regular_limits import MAX_BACKTRACKING_STEPS, MAX_TRIED_LENGTH
 
 __all__ = [
     "EMPTY_WORD", "Alternation", "CharacterClass", "Concatenation", "PatternError", "Regex", "RegularExpression",
@@ -56,10 +64,23 @@ class Regex:
     """A pattern that has been read."""
 
     source: str | bytes
-    syntax: PatternSyntax = field(repr=False)
-    width: tuple[int, int | None]
-    is_plain: bool
+    parsed: ParsedPattern = field(repr=False)
     expanded: str = field(repr=False)
+
+    @property
+    def syntax(self) -> PatternSyntax:
+        """The syntax tree."""
+        return self.parsed.syntax
+
+    @property
+    def width(self) -> tuple[int, int | None]:
+        """The least and the largest length."""
+        return self.parsed.width
+
+    @property
+    def is_plain(self) -> bool:
+        """True if it has nothing in it that textbooks do not have."""
+        return self.parsed.is_plain
 
     @cached_property
     def automaton(self) -> Automaton:
@@ -81,6 +102,25 @@ class Regex:
         """Return True if the pattern matches exactly `text`; anchors and look-around see nothing else."""
         return self._fullmatch(text) is not None
 
+    @cached_property
+    def _backtracking_cost(self) -> BacktrackingCost | None:
+        return backtracking_cost(self.syntax)
+
+    def verify(self, text: str) -> bool:
+        """The same as `matches`, in bounded work: `text` may be made to let Python's `re` backtrack without end.
+
+        :raises Undecided: it would take too long
+        """
+        cost = self._backtracking_cost
+        if not text or (cost is not None and cost.is_small(len(text))):
+            return self.matches(text)
+        if self.parsed.is_memoryless:
+            return matches_at_all(self.syntax, text, repr(self.source))
+        if len(text) <= MAX_TRIED_LENGTH:
+            return self.matches(text)
+        MAX_BACKTRACKING_STEPS.reached()
+        raise Undecided(f"matching {len(text)} characters with the pattern {self.source!r} may take too many steps")
+
     def expression(self, alphabet: CharSet) -> RegularExpression | None:
         """An expression that accepts what the pattern matches, or more if it is not plain; None if that is nothing."""
         return _widened(self.syntax, alphabet)
@@ -97,14 +137,14 @@ def compile_pattern(source: str | bytes) -> Regex:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            syntax, width, is_plain = parse_pattern(expanded, flags)
-            if not is_plain:
+            parsed = parse_pattern(expanded, flags)
+            if not parsed.is_plain:
                 re.compile(expanded, flags)  # a look-behind of varying width is found only here
     except re.error as error:
         raise PatternError(error.msg, original_place(places, error.pos or 0)) from None
     except (RecursionError, OverflowError):
         raise PatternError("the pattern is too large or nested too deeply") from None
-    return Regex(source, syntax, width, is_plain, expanded)
+    return Regex(source, parsed, expanded)
 
 
 def _flags(source: str | bytes) -> int:
@@ -129,5 +169,7 @@ def _widened(syntax: PatternSyntax, alphabet: CharSet) -> RegularExpression | No
             return _widened(body, alphabet)
         case BackReference():
             return Repetition(CharacterClass(alphabet), 0, None)
+        case LookAround() | Anchor() | WordBoundary():
+            return EMPTY_WORD
         case _:
             assert_never(syntax)

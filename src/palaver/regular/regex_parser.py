@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from enum import Enum
 from functools import cache, cached_property
 from re import _constants as op  # type: ignore[attr-defined]  # private, but the only way to the parsed form
 from re import _parser as parser  # type: ignore[attr-defined]
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from palaver.regular.charset import END_OF_UNICODE, EVERY, CharSet
 from palaver.regular.expression import EMPTY_WORD, Alternation, Concatenation, Repetition
@@ -21,7 +22,7 @@ _CHARACTERS = (op.LITERAL, op.NOT_LITERAL, op.ANY, op.IN)
 _REPEATS = (op.MAX_REPEAT, op.MIN_REPEAT, op.POSSESSIVE_REPEAT)
 _TYPE_FLAGS = re.ASCII | re.LOCALE | re.UNICODE
 # As plain numbers: to combine flags of `re` takes longer than all the rest.
-_DOTALL, _IGNORECASE, _ASCII = int(re.DOTALL), int(re.IGNORECASE), int(re.ASCII)
+_DOTALL, _IGNORECASE, _ASCII, _MULTILINE = int(re.DOTALL), int(re.IGNORECASE), int(re.ASCII), int(re.MULTILINE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,20 +61,61 @@ class Conditional:
     no: PatternSyntax
 
 
-# What matches nothing, `(?!)`, is an alternation without options; look-around and anchors are the empty word.
+@dataclass(frozen=True, slots=True)
+class LookAround:
+    """Reads nothing; `body` must match, or must not, right after this place, or right before it.
+
+    `width` is the length of a body that stands before; Python allows only those of one length there.
+    """
+
+    body: PatternSyntax
+    is_negative: bool
+    is_behind: bool
+    width: int
+
+
+class Anchor(Enum):
+    """A condition on a place in the text; nothing is read."""
+
+    START = "the start of the text"
+    LINE_START = "the start of a line"
+    END = "the end of the text"
+    LAST_LINE_END = "the end of the text, or a line break before it"
+    LINE_END = "the end of a line"
+
+
+@dataclass(frozen=True, slots=True)
+class WordBoundary:
+    """A place where a word begins or ends, or one where none does; nothing is read."""
+
+    word: CharSet
+    is_negative: bool
+
+
+# What matches nothing, `(?!)`, is an alternation without options.
 PatternSyntax: TypeAlias = (
     "PatternCharacter | Concatenation[PatternSyntax] | Alternation[PatternSyntax] | Repetition[PatternSyntax]"
-    " | Group | BackReference | Conditional"
+    " | Group | BackReference | Conditional | LookAround | Anchor | WordBoundary"
 )
 
 
-def parse_pattern(text: str, flags: int) -> tuple[PatternSyntax, tuple[int, int | None], bool]:
-    """The syntax tree, least and largest length, and True if the pattern is plain. :raises re.error: it has none"""
+class ParsedPattern(NamedTuple):
+    """A pattern as its syntax tree, with what is known about it."""
+
+    syntax: PatternSyntax
+    width: tuple[int, int | None]
+    is_plain: bool  # True if it has nothing that textbooks do not have
+    is_memoryless: bool  # True if no part depends on how another part matched
+
+
+def parse_pattern(text: str, flags: int) -> ParsedPattern:
+    """The syntax tree of a pattern. :raises re.error: it has none"""
     tree = parser.parse(text, flags)
     translation = _PatternTranslation()
     syntax = translation.sequence(tree, tree.state.flags)
     least, most = tree.getwidth()
-    return syntax, (least, most if most < op.MAXREPEAT else None), translation.is_plain
+    width = least, most if most < op.MAXREPEAT else None
+    return ParsedPattern(syntax, width, translation.is_plain, translation.is_memoryless)
 
 
 class _PatternTranslation:
@@ -81,6 +123,7 @@ class _PatternTranslation:
 
     def __init__(self) -> None:
         self.is_plain = True
+        self.is_memoryless = True
 
     def sequence(self, items: Iterable[tuple[Any, Any]], flags: int) -> PatternSyntax:
         parts = tuple([self._item(kind, value, flags) for kind, value in items])
@@ -102,20 +145,37 @@ class _PatternTranslation:
     def _repetition(self, kind: Any, value: Any, flags: int) -> PatternSyntax:
         least, most, body = value
         limit = None if most is op.MAXREPEAT or most >= op.MAXREPEAT else int(most)
-        self.is_plain &= kind is not op.POSSESSIVE_REPEAT
+        if kind is op.POSSESSIVE_REPEAT:
+            self.is_plain = self.is_memoryless = False
         return Repetition(self.sequence(body, flags), int(least), limit)
 
     def _not_in_textbooks(self, kind: Any, value: Any, flags: int) -> PatternSyntax:
         self.is_plain = False
+        if kind is op.AT:
+            return _anchor(value, flags)
+        if kind in (op.ASSERT, op.ASSERT_NOT):
+            direction, body = value
+            return LookAround(
+                self.sequence(body, flags), kind is op.ASSERT_NOT, is_behind=direction < 0, width=body.getwidth()[0]
+            )
+        self.is_memoryless = False
         if kind is op.ATOMIC_GROUP:
             return Group(None, self.sequence(value, flags))
         if kind is op.GROUPREF:
             return BackReference(value)
-        if kind is op.GROUPREF_EXISTS:
-            number, yes, no = value
-            return Conditional(number, self.sequence(yes, flags), self.sequence(no or (), flags))
-        assert kind in (op.ASSERT, op.ASSERT_NOT, op.AT), f"an unknown part of a pattern: {kind}"
-        return EMPTY_WORD
+        assert kind is op.GROUPREF_EXISTS, f"an unknown part of a pattern: {kind}"
+        number, yes, no = value
+        return Conditional(number, self.sequence(yes, flags), self.sequence(no or (), flags))
+
+
+def _anchor(place: Any, flags: int) -> Anchor | WordBoundary:
+    if place in (op.AT_BOUNDARY, op.AT_NON_BOUNDARY):
+        return WordBoundary(_set_of_class(r"\w", flags & _ASCII), place is op.AT_NON_BOUNDARY)
+    if place is op.AT_BEGINNING:
+        return Anchor.LINE_START if flags & _MULTILINE else Anchor.START
+    if place is op.AT_END:
+        return Anchor.LINE_END if flags & _MULTILINE else Anchor.LAST_LINE_END
+    return Anchor.START if place is op.AT_BEGINNING_STRING else Anchor.END
 
 
 def _flags_inside(group: Any, flags: int) -> int:

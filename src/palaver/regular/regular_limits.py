@@ -17,6 +17,13 @@ MAX_PRODUCT_STATES = Limit(30_000, "states in one product automaton", "words bey
 MAX_MODULUS = Limit(64, "as the modulus of a number", "the remainder is left to the search")
 MAX_PATTERN_TRIES = Limit(1000, "attempts to draw a string with look-around", "the tree is discarded")
 
+# About a tenth of a second; beyond, the text is matched by another method if there is one.
+MAX_BACKTRACKING_STEPS = Limit(10_000_000, "steps of `re` with one pattern", "it is left undecided if the text matches")
+# A text of so many characters may be tried in exponential time.
+MAX_TRIED_LENGTH = 8
+# Each is a few operations on whole sets of positions; about a second.
+MAX_SET_OPERATIONS = Limit(2_000_000, "steps with one pattern", "it is left undecided if the text matches")
+
 # The counts of longer words alone would fill the memory; such words are drawn by a random walk.
 MAX_COUNTED_LENGTH = 1_000
 # A longer stretch of several characters stays a repetition in character runs.

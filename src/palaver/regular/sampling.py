@@ -14,7 +14,16 @@ from palaver.random_source import RandomSource
 from palaver.regular.charset import BYTES, EVERY, CharSet, drawable, listed
 from palaver.regular.expression import Alternation, Concatenation, Repetition
 from palaver.regular.regex import Regex
-from palaver.regular.regex_parser import BackReference, Conditional, Group, PatternCharacter, PatternSyntax
+from palaver.regular.regex_parser import (
+    Anchor,
+    BackReference,
+    Conditional,
+    Group,
+    LookAround,
+    PatternCharacter,
+    PatternSyntax,
+    WordBoundary,
+)
 from palaver.regular.regular_limits import MAX_PATTERN_TRIES
 
 # Text is drawn as str, anything binary as bytes; the two never mix in one pattern.
@@ -83,6 +92,8 @@ class _SamplerBuilder:
             case Conditional(condition, yes, no):
                 if_met, if_not = self.draw_of(yes), self.draw_of(no)
                 return lambda chance: (if_met if condition in groups else if_not)(chance)
+            case LookAround() | Anchor() | WordBoundary():
+                return lambda chance: empty
             case _:
                 assert_never(syntax)
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from palaver.errors import Undecided
 from palaver.matching.forecaster import MessageType
 from palaver.session.events import Closed, Failed, FailureCause
 from palaver.session.findings import Finding, FindingKind, SessionMessage, exit_text, show_data
@@ -97,6 +98,11 @@ def refused(name: str, symbol: str, refusal: Refusal, got: bytes, node: Node | N
     return FindingDraft(
         kind, f"{symbol} from {name}: {reason}", name, got=got, broken=leaf, symbols=(symbol,), node=node
     )
+
+
+def undecided(name: str, inbox: Inbox, reason: Undecided) -> FindingDraft:
+    """The data took too much work to be read: it may be a message or not."""
+    return FindingDraft(FindingKind.UNDECIDED, f"what {name} sent was not read: {reason}", name, got=inbox.peek())
 
 
 def out_of_turn(name: str, inbox: Inbox, moves: Sequence[MessageType]) -> FindingDraft:

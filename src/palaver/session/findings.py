@@ -50,6 +50,7 @@ class FindingKind(Enum):
     REFUSED = ("connection refused", Verdict.INCONCLUSIVE)
     UNREACHABLE = ("unreachable", Verdict.INCONCLUSIVE)
     UNSOLVED = ("no valid message", Verdict.INCONCLUSIVE)
+    UNDECIDED = ("undecided", Verdict.INCONCLUSIVE)
     IN_USE = ("address in use", Verdict.ERROR)
     SPEC_CRASH = ("error in spec", Verdict.ERROR)
 

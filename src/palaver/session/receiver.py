@@ -18,20 +18,28 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from palaver import interruption
-from palaver.errors import PalaverError
+from palaver.errors import PalaverError, Undecided
 from palaver.grammar.analysis import Analysis
 from palaver.matching.candidates import Candidates
 from palaver.matching.forecaster import Forecast, MessageType
 from palaver.matching.matcher import Matcher, MatchProgress
 from palaver.party import Party
-from palaver.session.finding_drafts import FindingDraft, out_of_turn, refused, stopped_short, unreadable
+from palaver.session.finding_drafts import FindingDraft, out_of_turn, refused, stopped_short, undecided, unreadable
 from palaver.session.history import NO_MESSAGES, Extension, Referenced, Refusal, SessionHistory
 from palaver.session.roles import Roles
-from palaver.session.session_limits import MAX_CACHED_BYTES, MAX_CACHED_READINGS, MAX_MESSAGE_ENDS
+from palaver.session.session_limits import (
+    MAX_CACHED_BYTES,
+    MAX_CACHED_READINGS,
+    MAX_MESSAGE_ENDS,
+    MAX_WEIGHED_BYTES,
+    MAX_WEIGHED_DERIVATIONS,
+    MIN_WEIGHED_DERIVATIONS,
+)
 from palaver.spec.traversal import computed_bounds
 from palaver.trees.node import Node
 
@@ -54,6 +62,7 @@ class Receiver:
         self._roles = roles
         self._history = history
         self._inboxes: dict[str, Inbox] = {}
+        self._weighed = 0  # derivations of the message that is being read
 
     def sender_to(self, party: Party) -> str:
         """The party that sends to a party. :raises PalaverError: it is ambiguous"""
@@ -134,18 +143,36 @@ class Receiver:
             if not self._is_unread(name):
                 continue
             moves = [move for move in forecast.moves if move.sender == name]
-            if not moves:
-                if self._is_out_of_turn(name, forecast):
-                    return out_of_turn(name, inbox, forecast.moves)
-                continue
-            inbox.expect(moves, self._history.referenced)
-            status = inbox.status()
-            if status.longest is None:
-                return None if status.may_go_on else unreadable(name, inbox, is_reset=is_reset)
-            if not is_quiet and (status.may_go_on or self._may_be_shorter(name, inbox)):
-                return None
-            return self._accept(name, inbox)
+            if moves:
+                try:
+                    return self._read(name, inbox, moves, is_quiet=is_quiet, is_reset=is_reset)
+                except Undecided as reason:
+                    return undecided(name, inbox, reason)
+            if self._is_out_of_turn(name, forecast):
+                return out_of_turn(name, inbox, forecast.moves)
         return None
+
+    def _read(
+        self, name: str, inbox: Inbox, moves: Sequence[MessageType], *, is_quiet: bool, is_reset: bool
+    ) -> AcceptedMessage | FindingDraft | None:
+        """Take one of these messages out of an inbox, if it is certain. :raises Undecided: it takes too much work"""
+        inbox.expect(moves, self._history.referenced)
+        status = inbox.status()
+        if status.longest is None:
+            return None if status.may_go_on else unreadable(name, inbox, is_reset=is_reset)
+        self._weighed = 0
+        if not is_quiet and (status.may_go_on or self._may_be_shorter(name, inbox)):
+            return None
+        return self._accept(name, inbox)
+
+    def _weigh(self, reading: CachedReading, length: int) -> Extension | Refusal:
+        """The history with a message of so many bytes, or why it refuses it. :raises Undecided: there were too many"""
+        self._weighed += 1
+        most = max(MIN_WEIGHED_DERIVATIONS, MAX_WEIGHED_BYTES // max(1, length))
+        if self._weighed > min(most, MAX_WEIGHED_DERIVATIONS):
+            MAX_WEIGHED_DERIVATIONS.reached()
+            raise Undecided(f"none of its first {self._weighed - 1} derivations is accepted, and there may be more")
+        return self._history.extended_by(*reading)
 
     def _is_out_of_turn(self, name: str, forecast: Forecast) -> bool:
         """Return True if a party sends that must not, unless other peers may, which are late and come first."""
@@ -154,7 +181,8 @@ class Receiver:
     def _accept(self, name: str, inbox: Inbox) -> AcceptedMessage | FindingDraft:
         """Accept the longest message that fits the history and the data behind it."""
         ends = inbox.ends()
-        if len(ends) > MAX_MESSAGE_ENDS:
+        is_cut = len(ends) > MAX_MESSAGE_ENDS
+        if is_cut:
             MAX_MESSAGE_ENDS.reached()
             del ends[MAX_MESSAGE_ENDS:]
         refusals: list[tuple[str, Refusal]] = []
@@ -166,6 +194,8 @@ class Receiver:
                 if isinstance(taken, AcceptedMessage):
                     return taken
                 refusals.append(taken)
+        if is_cut:
+            raise Undecided(f"it may end at more than {int(MAX_MESSAGE_ENDS)} places, and none of the last is right")
         got, (symbol, refusal) = inbox.peek()[: ends[0]], refusals[0]
         node = next((node for move, node in inbox.readings(ends[0]) if move.symbol == symbol), None)
         return refused(name, symbol, refusal, got, node)
@@ -177,7 +207,7 @@ class Receiver:
         refusal: tuple[str, Refusal] | None = None
         for move, node in inbox.readings(length):
             interruption.check()
-            extension = self._history.extended_by(move, node)
+            extension = self._weigh((move, node), length)
             if isinstance(extension, Refusal):
                 refusal = refusal or (move.symbol, extension)
             elif not looks_ahead or self._can_follow(name, inbox.behind(length), extension):
@@ -192,7 +222,7 @@ class Receiver:
         if not shorter or inbox.has_ended or inbox.behind(ends[0]).has_data:
             return False
         return any(
-            not isinstance(extension := self._history.extended_by(*reading), Refusal)
+            not isinstance(extension := self._weigh(reading, length), Refusal)
             and self._can_follow(name, inbox.behind(length), extension)
             for length in shorter
             for reading in inbox.readings(length)
@@ -235,6 +265,7 @@ class Inbox:
         self._matchers: dict[MessageType, Matcher] = {}
         self._candidates: Candidates[MessageType] | None = None
         self._progress: dict[MessageType, MatchProgress] = {}
+        self._undecided: Undecided | None = None  # why the data that came could not be read
         self.has_ended = False
 
     def __len__(self) -> int:
@@ -257,13 +288,20 @@ class Inbox:
         self._stream += data
         self._cached = None
         if self._candidates is not None:
-            self._progress = self._candidates.feed(data)
+            self._go_on(partial(self._candidates.feed, data))
+
+    def _go_on(self, read: Callable[[], dict[MessageType, MatchProgress]]) -> None:
+        """Read more. If that is too much work, the next `status` raises."""
+        try:
+            self._progress = read()
+        except Undecided as reason:
+            self._undecided = reason
 
     def end(self) -> None:
         """Note that no more data will come."""
         self.has_ended = True
         if self._candidates is not None and not self._datagrams:
-            self._progress = self._candidates.finish()
+            self._go_on(self._candidates.finish)
 
     def expect(self, moves: Sequence[MessageType], earlier: Referenced = NO_MESSAGES) -> None:
         """Read the data as one of these messages."""
@@ -274,7 +312,7 @@ class Inbox:
         self._begin()
 
     def _begin(self) -> None:
-        self._candidates = self._cached = None
+        self._candidates = self._cached = self._undecided = None
         if not self._moves:
             self._progress = {}
             return
@@ -298,7 +336,9 @@ class Inbox:
             self._progress = self._candidates.finish()
 
     def status(self) -> ReadingStatus:
-        """The progress of reading the next message."""
+        """The progress of reading the next message. :raises Undecided: it takes too much work"""
+        if self._undecided is not None:
+            raise self._undecided
         if self._datagrams and self._candidates is not None:
             self._begin()  # the first datagram came after the candidates were chosen
         if self._cached is not None:
@@ -361,7 +401,7 @@ class Inbox:
         else:
             data = bytes(self._stream[:length])
             del self._stream[:length]
-        self._candidates = self._cached = None
+        self._candidates = self._cached = self._undecided = None
         self._moves = ()
         self._progress = {}
         return data

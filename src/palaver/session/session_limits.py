@@ -5,6 +5,11 @@ from __future__ import annotations
 from palaver.limits import Limit
 
 MAX_MESSAGE_ENDS = Limit(256, "possible ends of a message", "shorter messages are not tried")
+# Derivations of received data that the constraints are asked about. Those of long messages take long: there the number
+# of bytes in all of them counts, as long as there are a few.
+MAX_WEIGHED_DERIVATIONS = Limit(2_000, "derivations of a received message", "what the message means is left undecided")
+MAX_WEIGHED_BYTES = 500_000
+MIN_WEIGHED_DERIVATIONS = 20
 # Libraries wrap an error three or four times; an error that is its own cause would be followed without end.
 MAX_CAUSES = Limit(10, "nested causes of an error in a spec", "deeper causes are ignored")
 

@@ -28,7 +28,7 @@ from palaver.cli.progress import ProgressBar
 from palaver.cli.timeout import until
 from palaver.compiled import Spec
 from palaver.compiled.data import as_bytes
-from palaver.errors import Rejected, Unsolvable
+from palaver.errors import Rejected, Undecided, Unsolvable
 from palaver.printable import printable
 from palaver.solving.solver_factory import SolvingPlan
 from palaver.solving.solving_limits import BUDGET
@@ -185,6 +185,10 @@ def _initial(spec: Spec, place: str | None) -> tuple[list[Tree], int]:
         except Rejected as error:
             refused += 1
             click.echo(printable(f"palaver: {name} does not conform to the spec and is skipped: {error}"), err=True)
+        except Undecided as error:
+            refused += 1
+            why = f"palaver: {name} may or may not conform to the spec and is skipped: {error}"
+            click.echo(printable(why), err=True)
     return seeds, refused
 
 

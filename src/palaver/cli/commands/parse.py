@@ -8,12 +8,13 @@ from typing import Any
 
 import click
 
-from palaver.cli.main import FINDINGS, WRONG_USE
+from palaver.cli.main import FINDINGS, UNDECIDED, WRONG_USE
 from palaver.cli.options import is_binary, limits_told, load_spec, spec_options
 from palaver.cli.output import Nowhere, OneFile, Sink, Stdout, formatter
 from palaver.cli.rejection import explain
 from palaver.compiled import Reading, Spec
 from palaver.compiled.data import as_bytes
+from palaver.errors import Undecided
 from palaver.printable import printable
 from palaver.trees.tree import Tree
 
@@ -27,8 +28,8 @@ from palaver.trees.tree import Tree
 def command(inputs: tuple[str, ...], **options: Any) -> int:
     """Check whether each FILE conforms to a spec; without FILE, standard input.
 
-    A newline at the end of a file is part of the input. The exit code is 0 if all conform, 1 if some do not, and 2 if
-    the command line or the spec is wrong.
+    A newline at the end of a file is part of the input. The exit code is 0 if all conform, 1 if some do not, 2 if the
+    command line or the spec is wrong, and 4 if it took too much work to find out about some.
     """
     spec = load_spec(options)
     binary = is_binary(spec, options)
@@ -40,11 +41,16 @@ def command(inputs: tuple[str, ...], **options: Any) -> int:
             if data is None:
                 outcomes.append(WRONG_USE)
                 continue
-            tree = _parse(spec, name, data, options)
+            try:
+                tree = _parse(spec, name, data, options)
+            except Undecided as error:
+                click.echo(printable(f"{_shown(name)}: undecided: {error}"), err=True)
+                outcomes.append(UNDECIDED)
+                continue
             outcomes.append(FINDINGS if tree is None else 0)
             if tree is not None:
                 sink.write(show(tree))
-    return max(outcomes)
+    return max(outcomes, key=(0, UNDECIDED, FINDINGS, WRONG_USE).index)
 
 
 def _sink(options: dict[str, Any]) -> Sink:
@@ -69,10 +75,14 @@ def _read(name: str, binary: bool) -> str | bytes | None:
     return data if binary else data.decode("utf-8", "surrogateescape")
 
 
+def _shown(name: str) -> str:
+    return "<stdin>" if name == "-" else name
+
+
 def _parse(spec: Spec, name: str, data: str | bytes, options: dict[str, Any]) -> Tree | None:
     reading = Reading(spec, data, prefix=options["prefix"], reference=options["reference"])
     tree = next(iter(reading), None)
-    shown = "<stdin>" if name == "-" else name
+    shown = _shown(name)
     if tree is None:
         click.echo(printable(explain(shown, data, reading.rejection())), err=True)
     elif (
