@@ -11,6 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from palaver.compiled.spec import Spec, count
+from palaver.compiled.undefined_names import report_undefined_names
 from palaver.grammar.analysis import Analysis
 from palaver.grammar.ir import Grammar
 from palaver.grammar.lowering import check_grammar, lower
@@ -89,6 +90,8 @@ def _build(
     analysis = Analysis(grammar)
     for name in analysis.parties:
         namespace.names.setdefault(name, namespace.parties.named(name))
+    if ran:
+        report_undefined_names(files, grammar, namespace, report)
     check_grammar(analysis, report, party_classes=namespace.party_classes if ran else None, is_whole=could_be_read)
     if report.errors:
         return None

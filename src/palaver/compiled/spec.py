@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, cast
@@ -12,7 +12,7 @@ import palaver.spec.ast as syntax
 from palaver.compiled.compiled_limits import MAX_CACHED_VALUES
 from palaver.compiled.data import as_bytes, as_data
 from palaver.compiled.reading import Reading
-from palaver.constraints.checks import Check, compile_check, compile_objective
+from palaver.constraints.checks import Check, CompiledObjective, compile_check
 from palaver.constraints.node_selectors import indexed
 from palaver.errors import ConversionError, Diagnostic, SpecCrash, Undecided
 from palaver.generation.makers import Discarded, SpecCode
@@ -119,7 +119,7 @@ class Spec:
         limits = SolvingLimits(max_nodes, max_repetitions, budget, rates)
         solver = self.solver_factory.solver(self.grammar.constraints, chance, chance / "fuzz", limits)
         explainer = Explainer(self.solver_factory, self.grammar.constraints, limits)
-        return Solutions(n, solver, self._goals, first, take_turn, explainer.explain)
+        return Solutions(n, solver, self._objectives, first, take_turn, explainer.explain)
 
     @cached_property
     def solver_factory(self) -> SolverFactory:
@@ -194,8 +194,8 @@ class Spec:
         return tuple(compile_check(constraint, self.analysis, names) for constraint in self.grammar.constraints)
 
     @cached_property
-    def _goals(self) -> tuple[Callable[[Tree], float], ...]:
-        return tuple(compile_objective(goal, self.analysis, self.namespace.names) for goal in self.grammar.objectives)
+    def _objectives(self) -> tuple[CompiledObjective, ...]:
+        return tuple(CompiledObjective(each, self.analysis, self.namespace.names) for each in self.grammar.objectives)
 
     def parse(self, data: str | bytes | int | Tree, *, reference: bool = False) -> Tree:
         """The first derivation of `data` that satisfies every constraint.

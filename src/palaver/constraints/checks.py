@@ -30,7 +30,13 @@ from palaver.spec.ast import (
     Quantified,
     Selector,
 )
-from palaver.spec.python_code import SPEC_CODE_RAISES, SpecFunction, compile_expression, describe_error
+from palaver.spec.python_code import (
+    SPEC_CODE_RAISES,
+    SpecFunction,
+    compile_expression,
+    crash_diagnostic,
+    describe_error,
+)
 from palaver.spec.traversal import first_expression
 from palaver.trees.tree import Tree
 from palaver.trees.values import value_of
@@ -97,19 +103,34 @@ def compile_check(constraint: Constraint, analysis: Analysis, names: dict[str, A
     return Check(constraint, FormulaCompiler(analysis, names, early=early).formula(constraint.formula, ()))
 
 
-def compile_objective(goal: Objective, analysis: Analysis, names: dict[str, Any]) -> Callable[[Tree], float]:
-    """The score of a tree by an objective: more is better. An objective that cannot be computed is worth nothing."""
-    leaf = FormulaCompiler(analysis, names).leaf(goal.expression, ())
-    sign = 1.0 if goal.maximize else -1.0
+class CompiledObjective:
+    """An objective as a function of trees. One that cannot be computed for a tree is worth nothing there."""
 
-    def score(tree: Tree) -> float:
+    def __init__(self, objective: Objective, analysis: Analysis, names: dict[str, Any]) -> None:
+        self.objective = objective
+        self._leaf = FormulaCompiler(analysis, names).leaf(objective.expression, ())
+        self._sign = 1.0 if objective.maximize else -1.0
+        self._was_computed = False
+        self._error: BaseException | None = None
+
+    def score(self, tree: Tree) -> float:
+        """The mean value over all nodes that the objective selects; more is better."""
         try:
-            values = [float(leaf.function(*each)) for each in leaf.combinations(tree, {})]
-        except SPEC_CODE_RAISES:  # an objective never rejects
+            values = [float(self._leaf.function(*each)) for each in self._leaf.combinations(tree, {})]
+        except SPEC_CODE_RAISES as error:  # an objective never rejects
+            self._error = error
             return float("-inf")
-        return sign * sum(values) / len(values) if values else 0.0
+        self._was_computed = True
+        return self._sign * sum(values) / len(values) if values else 0.0
 
-    return score
+    @property
+    def crash(self) -> Diagnostic | None:
+        """What the objective raised, if it did so for every tree."""
+        if self._error is None or self._was_computed:
+            return None
+        return crash_diagnostic(
+            f"the objective {self.objective.expression.text}", self.objective.expression, self._error
+        )
 
 
 class FormulaCompiler:

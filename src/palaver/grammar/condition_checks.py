@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import combinations, count
 from typing import assert_never
 
@@ -152,11 +152,12 @@ def _check_path(
     for step in path.steps:
         match step:
             case Child(symbol):
-                _check_child(symbols, symbol, path, source, analysis, report)
+                _check_child(symbols, symbol, path, source, bound, analysis, report)
                 symbols = frozenset((symbol,))
             case Descendant(symbol):
                 if symbols and not any(symbol == name or symbol in analysis.below(name) for name in symbols):
-                    report.error(source, path.span, f"{_names(symbols)} never contains {symbol}", "check the path")
+                    message = f"{_names(symbols)} never contains {symbol}"
+                    _report_dead_path(path, message, "check the path", source, bound, report)
                 symbols = frozenset((symbol,))
             case Index(tuple()):
                 pass  # a slice has the children of what it was cut from
@@ -167,8 +168,24 @@ def _check_path(
     return symbols
 
 
+def _report_dead_path(
+    path: Selector, message: str, hint: str, source: Source, bound: Collection[str], report: Reporter
+) -> None:
+    """Report a path that never selects anything. Below a bound name, the reference implementation accepts it."""
+    if path.base in bound:
+        report.warning(source, path.span, f"{message}, so this never selects anything", hint)
+    else:
+        report.error(source, path.span, message, hint)
+
+
 def _check_child(
-    symbols: frozenset[str], child: str, path: Selector, source: Source, analysis: Analysis, report: Reporter
+    symbols: frozenset[str],
+    child: str,
+    path: Selector,
+    source: Source,
+    bound: Collection[str],
+    analysis: Analysis,
+    report: Reporter,
 ) -> None:
     children = {name for symbol in symbols for name in analysis.children.get(symbol, ())}
     if child in children or not symbols:
@@ -180,7 +197,7 @@ def _check_child(
         return
     deeper = any(child in analysis.below(symbol) for symbol in symbols)
     hint = f"write ..{child} to look deeper" if deeper else "check the path"
-    report.error(source, path.span, f"{_names(symbols)} has no direct child {child}", hint)
+    _report_dead_path(path, f"{_names(symbols)} has no direct child {child}", hint, source, bound, report)
 
 
 def _repeated_mentions(formula: Formula, bound: frozenset[str]) -> Iterator[tuple[Expression, Mention, Expression]]:

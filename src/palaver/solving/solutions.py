@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from palaver.errors import ConversionError, Unsolvable
+from palaver.constraints.checks import CompiledObjective
+from palaver.errors import ConversionError, Diagnostic, Unsolvable
 from palaver.solving.solver import Solver
 from palaver.solving.solving_limits import MAX_CRASHES, MAX_REPEATED_TREES, MAX_SPARE_CANDIDATES
 from palaver.trees.tree import Tree
@@ -20,7 +21,7 @@ class Solutions(Iterator[Tree]):
         self,
         wanted: int | None,
         solver: Solver,
-        objectives: Sequence[Callable[[Tree], float]],
+        objectives: Sequence[CompiledObjective],
         first: Iterable[Tree],
         take_turn: Callable[[], None],
         explain: Callable[[Solutions], str],
@@ -39,6 +40,11 @@ class Solutions(Iterator[Tree]):
         self._can_do_without_crashing = False
         self.repeated = False  # the search ended because it only found trees that it had found before
         self._trees = self._run(iter(first))
+
+    @property
+    def objective_errors(self) -> list[Diagnostic]:
+        """The errors of objectives that could not be computed for any tree: nothing was optimised by these."""
+        return [crash for objective in self._objectives if (crash := objective.crash) is not None]
 
     def __iter__(self) -> Iterator[Tree]:
         return self
@@ -76,7 +82,7 @@ class Solutions(Iterator[Tree]):
             if tree is None:
                 break
             self._seen.add(tree.serialised())
-            candidates.append((sum(objective(tree) for objective in self._objectives), tree))
+            candidates.append((sum(objective.score(tree) for objective in self._objectives), tree))
         if not candidates:
             return None
         candidates.sort(key=lambda candidate: -candidate[0])

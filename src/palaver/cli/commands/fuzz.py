@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from palaver.cli.main import FINDINGS
+from palaver.cli.main import FINDINGS, WRONG_USE
 from palaver.cli.options import (
     budget_option,
     is_binary,
@@ -131,7 +131,10 @@ def command(**options: Any) -> int:
     if options["verbose"]:
         searched = trees.solver.found_by_search
         click.echo(f"palaver: {trees.made - searched} inputs made by construction, {searched} by search", err=True)
-    return _conclude(trees.shortfall or _out_of_time(trees.made, wanted), program, refused)
+    outcome = _conclude(trees.shortfall or _out_of_time(trees.made, wanted), program, refused)
+    for error in trees.objective_errors:
+        click.echo(str(error), err=True)
+    return WRONG_USE if trees.objective_errors else outcome
 
 
 # How a clause is used, in words.
