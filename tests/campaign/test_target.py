@@ -16,6 +16,7 @@ import pytest
 
 from palaver.addresses import Address
 from palaver.campaign.system_under_test import SystemUnderTest, TargetError, command_of
+from palaver.campaign.target_findings import TargetNews
 from palaver.session.events import Close, Closed, Failed, Input, Open, Opened, Received, Send, TimePassed
 from palaver.session.findings import FindingKind
 from palaver.transport.event_loop import SelectorEventLoop
@@ -108,6 +109,11 @@ def converse(target: SystemUnderTest, port: int, *told: str, cut: bool = False) 
     talk.end()
 
 
+def happened(news: TargetNews) -> list[object]:
+    """What a target did in a session that it should not have done."""
+    return [*news.exits, *news.reports]
+
+
 # --- servers ----------------------------------------------------------------------------------------------------------
 
 
@@ -120,7 +126,7 @@ def test_a_server_listens_before_the_first_session_and_lives_through_all(loop: S
         assert talk.ask("hello") == "hello"
         pids.append(talk.ask("pid"))
         talk.end()
-        assert target.after_session() == []
+        assert happened(target.after_session()) == []
     assert len(set(pids)) == target.starts == 1
 
 
@@ -136,43 +142,42 @@ def test_a_crash_is_found_with_how_it_came_and_what_was_written_last(
 ) -> None:
     target, port = server(loop)
     converse(target, port, "hello", told, cut=True)
-    (death,) = target.after_session(was_cut=True)
-    assert target.is_crash(death)
+    (death,) = target.after_session(was_cut=True).exits
     assert (death.exit_code, death.how) == (exit_code, how)
     assert death.last_output == f"ready\n{wrote}"
-    finding = death.finding("Server", ())
+    finding = death.finding(())
     assert finding.kind is FindingKind.CRASH
-    assert finding.party == "Server"
-    assert finding.message == f"the system under test {how}; its last output:\n  | ready\n  | {wrote}"
+    assert finding.message == f"the system under test {how}\n  its last output:\n  | ready\n  | {wrote}"
 
 
 def test_who_has_ended_is_started_again_and_only_then(loop: SelectorEventLoop) -> None:
     target, port = server(loop)
     converse(target, port, "crash", cut=True)
-    assert len(target.after_session(was_cut=True)) == 1
+    assert len(target.after_session(was_cut=True).exits) == 1
     converse(target, port, "hello")
-    assert target.after_session() == []
+    assert happened(target.after_session()) == []
     converse(target, port, "exit 0", cut=True)
-    (death,) = target.after_session(was_cut=True)
-    assert not target.is_crash(death)
+    (death,) = target.after_session(was_cut=True).exits
+    assert death.finding(()).kind is FindingKind.EXIT
     converse(target, port, "hello")
-    assert target.after_session() == []
+    assert happened(target.after_session()) == []
     assert target.starts == 3
 
 
-def test_an_end_between_two_sessions_is_told_with_the_next(loop: SelectorEventLoop) -> None:
+def test_an_end_between_two_sessions_is_told_before_the_next(loop: SelectorEventLoop) -> None:
     target, port = server(loop)
     target.before_session()
     talk = Talk(target, port)
     pid = int(talk.ask("pid"))
     talk.end()
-    assert target.after_session() == []
+    assert happened(target.after_session()) == []
     os.kill(pid, signal.SIGKILL)
     until = target.clock.now() + LIMIT_S
     while is_listening("tcp", port) is not False and target.clock.now() < until:
         target.wait(target.clock.now() + 0.01)
+    assert [death.exit_code for death in target.before_session().exits] == [-signal.SIGKILL]
     converse(target, port, "hello")
-    assert [death.exit_code for death in target.after_session()] == [-signal.SIGKILL]
+    assert happened(target.after_session()) == []
     assert target.starts == 2
 
 
@@ -184,7 +189,7 @@ def test_what_a_crashed_server_has_started_is_ended_so_that_the_port_is_free(loo
     talk.tell("crash")
     talk.hear(Closed)
     talk.end()
-    assert len(target.after_session(was_cut=True)) == 1
+    assert len(target.after_session(was_cut=True).exits) == 1
     converse(target, port, "hello")
     assert child.have_ended()
 
@@ -197,7 +202,7 @@ def test_a_server_may_write_more_than_anybody_wants_to_read(loop: SelectorEventL
     talk.tell("crash")
     talk.hear(Closed)
     talk.end()
-    (death,) = target.after_session(was_cut=True)
+    (death,) = target.after_session(was_cut=True).exits
     assert len(death.output) == 8192
     assert death.output.endswith(b"about to crash\n")
 
@@ -211,11 +216,11 @@ def test_a_server_that_has_closed_its_output_is_still_watched(loop: SelectorEven
     until = target.clock.now() + 1.2
     while target.clock.now() < until:
         assert [type(happened) for happened in target.wait(until)] == [TimePassed]
-    assert target.after_session() == []
+    assert happened(target.after_session()) == []
     pid = int(talk.ask("pid"))
     os.kill(pid, signal.SIGKILL)
     talk.hear(Closed)
-    assert [death.exit_code for death in target.after_session(was_cut=True)] == [-signal.SIGKILL]
+    assert [death.exit_code for death in target.after_session(was_cut=True).exits] == [-signal.SIGKILL]
 
 
 def test_a_server_of_datagrams_is_waited_for(loop: SelectorEventLoop) -> None:
@@ -225,7 +230,7 @@ def test_a_server_of_datagrams_is_waited_for(loop: SelectorEventLoop) -> None:
     talk = Talk(target, port, "udp")
     assert talk.ask("hello") == "hello"
     talk.end()
-    assert target.after_session() == []
+    assert happened(target.after_session()) == []
 
 
 # --- servers that do not start ----------------------------------------------------------------------------------------
@@ -312,14 +317,14 @@ def test_a_client_is_started_in_every_session_as_soon_as_we_listen(loop: Selecto
     target, port = client(loop)
     for number in (1, 2):
         serve(target, port, "bye")
-        assert [death.exit_code for death in target.after_session()] == [0]
+        assert happened(target.after_session()) == []
         assert target.starts == number
 
 
 def test_a_client_that_crashes_is_found(loop: SelectorEventLoop) -> None:
     target, port = client(loop)
     serve(target, port, "crash")
-    (death,) = target.after_session()
+    (death,) = target.after_session().exits
     assert death.exit_code == -signal.SIGSEGV
     assert death.last_output == "about to crash"
 
@@ -328,7 +333,7 @@ def test_a_client_that_does_not_end_is_ended_and_that_is_no_finding(loop: Select
     target, port = client(loop, end_patience=0.1)
     for _ in range(2):
         serve(target, port, "stay")
-        assert target.after_session() == []
+        assert happened(target.after_session()) == []
     assert target.starts == 2
 
 

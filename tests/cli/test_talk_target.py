@@ -56,7 +56,7 @@ def test_a_server_that_crashes_is_a_finding_with_its_last_words_and_is_started_a
     talked = talk("server.py", words="crash")
     assert talked.code == 1
     assert "crash: 2" in talked.summary
-    assert "the system under test exited with code 1; its last output:\n  | I do not know" in talked.text
+    assert "the system under test exited with code 1\n  its last output:\n  | I do not know" in talked.text
 
 
 def test_a_client_is_started_for_each_session(talk: Any) -> None:

@@ -188,7 +188,7 @@ def test_a_finding_can_be_read_by_itself(make: Callable[[], DrivenSession]) -> N
 def test_each_kind_of_finding_is_shown_here() -> None:
     shown = {given.partition(",")[0] for given, _ in golden.cases(FINDINGS).values()}
     assert shown == {kind.name for kind in FindingKind}
-    assert len(golden.cases(FINDINGS)) == len(SCENES) + 2
+    assert len(golden.cases(FINDINGS)) == len(SCENES) + 4
 
 
 @pytest.mark.parametrize(("title", "severity"), [("oracle", Severity.VIOLATION), ("note", Severity.NOTE)])
@@ -197,6 +197,22 @@ def test_a_finding_of_an_oracle_is_shown_alike(title: str, severity: Severity) -
     text = "Server took 1.500 s to send <answer>, more than 1 s"
     finding = Finding(FindingKind.ORACLE, 1.5, text, "Server", messages=finding.messages, severity=severity)
     golden.check_case(FINDINGS, title, replace(finding, number=2, session=7).show())
+
+
+@pytest.mark.parametrize(
+    ("title", "kind", "text"),
+    [
+        ("exit", FindingKind.EXIT, "the system under test exited with code 0, although nothing had asked it to"),
+        ("report", FindingKind.REPORT, "the system under test reports UndefinedBehaviorSanitizer: signed overflow"),
+    ],
+)
+def test_a_finding_about_the_system_under_test_may_show_the_session_before(
+    title: str, kind: FindingKind, text: str
+) -> None:
+    (finding,) = silent().session.findings
+    messages = finding.messages
+    finding = Finding(kind, 1.5, text, messages=messages, before=messages if title == "exit" else ())
+    golden.check_case(FINDINGS, title, finding.show())
 
 
 def test_without_a_finding_the_verdict_is_pass() -> None:

@@ -26,3 +26,7 @@ LISTEN_CHECK_EVERY = 0.02
 RESTART_PAUSE = 0.2
 # A peer that closed without a word may have crashed; the operating system tells so a moment later.
 EXIT_WAIT = 0.5
+# After the last session a server is watched so long.
+LAST_WATCH = 0.1
+# A report of an error that has begun is waited for so long.
+REPORT_WAIT = 0.1

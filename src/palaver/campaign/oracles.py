@@ -1,4 +1,4 @@
-"""Oracles: checks of what a grammar cannot say (Howden 1978), such as latency, forbidden bytes or sanitizer output.
+"""Oracles: checks of what a grammar cannot say (Howden 1978), such as latency, forbidden bytes or forbidden output.
 
 An oracle sees every event of a campaign, and returns what it has to say about it. A *violation* is a finding that makes
 the session fail; a *note* is told, and fails nothing.
@@ -67,11 +67,12 @@ class ForbiddenBytes:
             yield Observation(text, self._severity, event.message.sender)
 
 
-class SanitizerOutput:
-    """Reports output of the system under test that looks like a report of a sanitizer, or matches another pattern."""
+class ForbiddenOutput:
+    """Reports lines that the system under test writes and that contain a match of a pattern."""
 
-    def __init__(self, pattern: bytes = rb"(?m)^.*(?:Sanitizer: |runtime error: ).*$") -> None:
+    def __init__(self, pattern: bytes, severity: Severity = Severity.VIOLATION) -> None:
         self._pattern = re.compile(pattern)
+        self._severity = severity
         self._line = b""  # the latest one, which may go on
 
     def observe(self, event: Event) -> Iterable[Observation]:
@@ -81,4 +82,5 @@ class SanitizerOutput:
             *lines, self._line = (self._line + event.data).split(b"\n")
             for line in lines:
                 if self._pattern.search(line):
-                    yield Observation(f"the system under test wrote: {line.decode('utf-8', 'replace').strip()}")
+                    text = f"the system under test wrote: {line.decode('utf-8', 'replace').strip()}"
+                    yield Observation(text, self._severity)

@@ -21,7 +21,7 @@ from functools import partial
 from math import inf
 from typing import Self, TypeAlias
 
-from palaver.campaign.campaign_limits import WAITING_EVENT_EVERY
+from palaver.campaign.campaign_limits import LAST_WATCH, WAITING_EVENT_EVERY
 from palaver.campaign.events import (
     ActionTaken,
     CampaignEnded,
@@ -42,11 +42,12 @@ from palaver.campaign.events import (
 from palaver.campaign.oracles import Observation, Oracle
 from palaver.campaign.stopping import Budget, Phase, Progress, StopRule, Until
 from palaver.campaign.system_under_test import SystemUnderTest, TargetError
+from palaver.campaign.target_findings import MAY_BE_A_CRASH, HeldSession, TargetNews, explained
 from palaver.interruption import Interrupted, interruptible
 from palaver.limits import Limit, recorded
 from palaver.navigation.guidance import Guidance
 from palaver.random_source import RandomSource
-from palaver.session.engine import Session, Timeouts
+from palaver.session.engine import EndWatch, Session, Timeouts
 from palaver.session.events import Action, Input, Listening, TimePassed
 from palaver.session.findings import Finding, FindingKind, Verdict, verdict_of, worst
 from palaver.session.setup import SessionSetup
@@ -54,9 +55,6 @@ from palaver.session.strategy import Strategy
 from palaver.transport.driver import Driver, EventLoop
 
 __all__ = ["Budget", "Campaign", "CoverageFigures", "Phase", "Progress", "Reader", "Until"]
-
-# Findings that come about when a program is gone.
-_MAY_BE_A_CRASH = frozenset((FindingKind.CLOSED, FindingKind.RESET, FindingKind.SILENCE, FindingKind.REFUSED))
 
 # Sees every event, in order.
 Reader: TypeAlias = Callable[[Event], None]
@@ -122,6 +120,9 @@ class Campaign:
         self._covered = 0
         self._ports: dict[str, int] = {}
         self._events: Iterator[Event] | None = None
+        self._end_watch = EndWatch(timeouts.grace)
+        self._before: HeldSession | None = None  # the last session with the system under test
+        self._served_by = 0  # which of its runs
 
     def attach(self, *readers: Reader) -> Self:
         """Let readers see all events, in the order in which they were attached."""
@@ -226,6 +227,10 @@ class Campaign:
             progress.ended, note = self._stop_rule.check(progress, self.seconds)
             if note:
                 yield PhaseChanged(self._clock.now(), 0, note)
+        if self._target is not None:
+            until = self._clock.now() + LAST_WATCH
+            yield from self._report_late(self._target.after_session(watch_until=until))
+            yield from self._target.take_events(0)
 
     def _start_event(self) -> CampaignStarted:
         from importlib.metadata import PackageNotFoundError, version
@@ -241,15 +246,15 @@ class Campaign:
         progress = self.progress
         stream = self._chance / "session" / progress.sessions
         number = progress.sessions + 1
+        if self._target is not None:
+            yield from self._report_late(self._target.before_session(self._ends_at))
         session = self._session = Session(self._setup, self._strategy, stream, self._timeouts, ends_at=self._ends_at)
         self._found, self._seen = [], 0
         yield SessionStarted(self._clock.now(), number, progress.phase is Phase.GUIDED)
-        if self._target is not None:
-            self._target.before_session(self._ends_at)
         try:
             yield from self._drive(session, number)
             if self._target is not None:
-                self._look_for_crashes(self._target, session)
+                self._watch_target(self._target, session, number)
                 yield from self._news(session, number)
             for finding in session.findings:
                 yield self._report(finding, number)
@@ -351,15 +356,25 @@ class Campaign:
             self._event_loop.carry_out(session.abandon())
         return self._report(finding, number)
 
-    def _look_for_crashes(self, target: SystemUnderTest, session: Session) -> None:
-        """If the system under test has crashed, that explains why the connection has ended: it is one finding."""
-        cut = [finding for finding in session.findings if finding.kind in _MAY_BE_A_CRASH]
-        crashes = [death for death in target.after_session(was_cut=bool(cut)) if target.is_crash(death)]
-        found = [death.finding("", session.said) for death in crashes]
-        if found and cut:
-            found[-1] = replace(found[-1], expected=cut[0].expected, got=cut[0].got, offset=cut[0].offset)
-            session.findings[:] = [finding for finding in session.findings if finding not in cut]
-        session.findings[:0] = found
+    def _watch_target(self, target: SystemUnderTest, session: Session, number: int) -> None:
+        """See what the system under test did in the session; that explains why the connection has ended."""
+        was_cut = any(finding.kind in MAY_BE_A_CRASH for finding in session.findings)
+        last = session.said[-1].symbol if session.said else ""
+        seconds = 0.0 if session.findings else self._end_watch.seconds_after(last)
+        watch_until = min(self._clock.now() + seconds, inf if self._ends_at is None else self._ends_at)
+        news = target.after_session(was_cut=was_cut, watch_until=watch_until)
+        before = self._before if self._served_by == target.starts else None
+        found = explained(session.findings, news, session.said, before)
+        session.findings[:] = [replace(finding, output=news.output) for finding in found]
+        self._before, self._served_by = HeldSession(number, tuple(session.said)), target.starts
+
+    def _report_late(self, news: TargetNews) -> Iterator[Event]:
+        """What the system under test did after a session was over belongs to that session."""
+        before = self._before
+        if before is not None:
+            for finding in explained((), news, before.messages, None):
+                self.progress.findings += 1
+                yield self._report(replace(finding, output=news.output), before.number)
 
     def _count(self, session: Session) -> None:
         progress = self.progress

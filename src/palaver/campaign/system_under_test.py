@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 from palaver.addresses import Address
@@ -23,14 +23,14 @@ from palaver.campaign.campaign_limits import (
     EXIT_WAIT,
     LISTEN_CHECK_EVERY,
     MAX_OUTPUT_BYTES,
-    MAX_OUTPUT_LINES_SHOWN,
+    REPORT_WAIT,
     RESTART_PAUSE,
 )
-from palaver.campaign.crash_reports import CrashReport, ReportReader
+from palaver.campaign.crash_reports import ReportReader
 from palaver.campaign.events import TargetEnded, TargetOutput, TargetStarted
+from palaver.campaign.target_findings import TargetExit, TargetNews, last_lines
 from palaver.errors import PalaverError
 from palaver.session.events import Action, Close, Closed, Failed, Input, Open, Opened, Received, TimePassed
-from palaver.session.findings import Finding, FindingKind, SessionMessage, exit_text
 from palaver.transport.driver import EventLoop
 from palaver.transport.registry import is_listening
 
@@ -42,35 +42,6 @@ PORT = "{port}"
 
 class TargetError(PalaverError):
     """The program under test cannot be started, or does not do what is needed of it."""
-
-
-@dataclass(frozen=True, slots=True)
-class TargetExit:
-    """The exit of the program, when nobody had asked for it."""
-
-    at: float
-    exit_code: int  # negative: by that signal
-    output: bytes  # the end of what it wrote
-    reports: tuple[CrashReport, ...] = ()  # of errors, in what it wrote
-
-    @property
-    def how(self) -> str:
-        """As in "was killed by SIGSEGV"."""
-        return exit_text(self.exit_code)
-
-    @property
-    def last_output(self) -> str:
-        """The end of what it wrote, as text."""
-        lines = self.output.decode("utf-8", "replace").splitlines()
-        return "\n".join(lines[-MAX_OUTPUT_LINES_SHOWN:])
-
-    def finding(self, party: str, messages: Sequence[SessionMessage]) -> Finding:
-        """The crash, after what was said before."""
-        message = f"the system under test {self.how}"
-        if self.last_output:
-            message += "; its last output:\n" + "\n".join(f"  | {line}" for line in self.last_output.splitlines())
-        cause = "; ".join([self.how, *(report.cause for report in self.reports[-1:])])
-        return Finding(FindingKind.CRASH, self.at, message, party=party, messages=tuple(messages), cause=cause)
 
 
 def command_of(text: str, port: int) -> tuple[str, ...]:
@@ -119,7 +90,8 @@ class SystemUnderTest:
         self._is_due = False  # a client that is to be started in this session
         self._awaited: str | None = None  # the link by which a client is to come, until something comes
         self._come_by = 0.0
-        self._output = bytearray()
+        self._output = bytearray()  # since it was last started
+        self._written = 0  # bytes of that in this session
         self._reports = ReportReader()
         self._death: TargetExit | None = None  # since it was last started
         self._deaths: list[TargetExit] = []
@@ -131,36 +103,47 @@ class SystemUnderTest:
         taken, self._events = self._events, []
         return [replace(event, session=session) for event in taken]
 
-    def before_session(self, ends_at: float | None = None) -> None:
-        """See to it that a server runs and listens, before the run is over. :raises TargetError: it does not"""
+    def before_session(self, ends_at: float | None = None) -> TargetNews:
+        """See to it that a server runs and listens; return what has happened to it since the last session.
+
+        :raises TargetError: it does not, or not before the run is over
+        """
         if self._role == "client":
             self._is_due = True
-            return
+            self._take_news()
+            return TargetNews()
         self._look()
+        news = self._take_news()
         if not self._is_running:
             self._start_server(ends_at)
         self._unheard.clear()  # nobody is left who would want to hear it
+        return news
 
-    def after_session(self, *, was_cut: bool = False) -> list[TargetExit]:
-        """Return the exits of the program since the last call, unless it was told to exit; mostly [].
+    def after_session(self, *, was_cut: bool = False, watch_until: float = 0.0) -> TargetNews:
+        """Return what has happened to the program since the session began.
 
         `was_cut`: the peer was gone when it should not have been, so it is worth waiting for the end of the program. A
-        client is always waited for, as it has nothing more to do, and ended if it does not end.
+        client is always waited for, as it has nothing more to do, and ended if it does not end. A server is watched
+        until the given time: it may crash a moment after its last message.
         """
         self._is_due, self._awaited = False, None
         self._look()
-        if was_cut or self._role == "client":
-            until = self.clock.now() + self._end_patience
-            while self._is_running and self.clock.now() < until:
-                self._wait(until)
+        now = self.clock.now()
+        until = now + self._end_patience if was_cut or self._role == "client" else watch_until
+        if self._reports.is_inside:
+            until = max(until, now + REPORT_WAIT)
+        while self._is_running and self.clock.now() < until:
+            self._wait(until)
         if self._is_running and self._role == "client":
             self.stop()
-        deaths, self._deaths = self._deaths, []
-        return deaths
+        return self._take_news()
 
-    def is_crash(self, death: TargetExit) -> bool:
-        """True if the exit is a failure. A client that was refused may say so by its exit code."""
-        return death.exit_code < 0 or (self._role == "server" and death.exit_code != 0)
+    def _take_news(self) -> TargetNews:
+        # A client has nothing more to do after a session, and may say by its exit code that it was refused.
+        exits = tuple(each for each in self._deaths if self._role == "server" or each.exit_code < 0)
+        written = bytes(self._output[-self._written :] if self._written else b"")
+        self._deaths, self._written = [], 0
+        return TargetNews(self.clock.now(), exits, tuple(self._reports.take()), written)
 
     def stop(self) -> None:
         """End the program, unless it has ended."""
@@ -255,8 +238,7 @@ class SystemUnderTest:
             what = f"{self._name} {death.how} before it listened at {self._place}"
             if death.exit_code == 0:
                 what += "; if it runs on in the background, start it in the foreground, so that palaver can watch it"
-        lines = wrote.decode("utf-8", "replace").splitlines()[-MAX_OUTPUT_LINES_SHOWN:]
-        return "\n".join([what, *(f"  | {line}" for line in lines)])
+        return "\n".join([what, *(f"  | {line}" for line in last_lines(wrote))])
 
     def _start(self, *, is_up: bool) -> None:
         self.starts += 1
@@ -284,6 +266,7 @@ class SystemUnderTest:
                 others.append(happened)
             elif isinstance(happened, Received):
                 self._output += happened.data
+                self._written += len(happened.data)
                 self._reports.feed(happened.data)
                 self._events.append(TargetOutput(happened.at, 0, happened.data))
                 del self._output[:-MAX_OUTPUT_BYTES]

@@ -38,7 +38,7 @@ from palaver.session.finding_drafts import FindingDraft
 from palaver.session.findings import Finding, FindingKind, SessionMessage, Verdict, verdict_of
 from palaver.session.history import SessionHistory
 from palaver.session.lifecycle import TRANSITIONS, LifecycleError, LifecycleInput, OwnStep, SessionState
-from palaver.session.quiescence import PeerWait, SessionClock, Timeouts, Timers
+from palaver.session.quiescence import EndWatch, PeerWait, SessionClock, Timeouts, Timers
 from palaver.session.receiver import AcceptedMessage, Receiver
 from palaver.session.roles import SELF_STARTING, Connections
 from palaver.session.session_limits import MAX_EXIT_SECONDS
@@ -48,7 +48,7 @@ from palaver.spec.python_code import SPEC_CODE_RAISES, raising_line
 from palaver.trees.node import Node
 from palaver.trees.tree import Tree
 
-__all__ = ["CutOff", "Session", "Timeouts"]
+__all__ = ["CutOff", "EndWatch", "Session", "Timeouts"]
 
 _OUR_TURN = (SessionState.OUR_TURN, SessionState.UNANSWERED)
 _NOTHING_MORE = (SessionState.LEAVING, SessionState.OVER)

@@ -44,6 +44,8 @@ class FindingKind(Enum):
     CLOSED = ("connection closed", Verdict.FAIL)
     RESET = ("connection reset", Verdict.FAIL)
     CRASH = ("crash", Verdict.FAIL)
+    EXIT = ("unrequested exit", Verdict.FAIL)
+    REPORT = ("error report", Verdict.FAIL)
     LIMIT = ("limit exceeded", Verdict.FAIL)
     TLS = ("TLS failure", Verdict.FAIL)
     ORACLE = ("oracle", Verdict.FAIL)
@@ -98,6 +100,8 @@ class Finding:
     cause: str = ""  # of a crash: the signal or exit code, and the top stack frame if it is known
     symbols: tuple[str, ...] = ()  # the names of the messages that `got` was read as
     node: Node | None = field(default=None, repr=False)  # the tree of `got`, if it has one
+    before: tuple[SessionMessage, ...] = field(default=(), repr=False)  # the session before, if that may be the cause
+    output: bytes = field(default=b"", repr=False)  # what the system under test wrote in the session, its end
 
     @property
     def verdict(self) -> Verdict:
@@ -135,11 +139,9 @@ class Finding:
     def show(self) -> str:
         """The finding with the messages of its session, for people."""
         lines = [self.headline, *self.message.splitlines()[1:]]
-        said = [f"  {show_message(each)}" for each in self.messages]
-        if len(said) > 2 * MAX_SHOWN_MESSAGES:
-            left_out = len(said) - 2 * MAX_SHOWN_MESSAGES
-            said[MAX_SHOWN_MESSAGES:-MAX_SHOWN_MESSAGES] = [f"  … {left_out} messages …"]
-        lines += said
+        if self.before:
+            lines += ["  the session before:", *_message_lines(self.before, "    "), "  this session:"]
+        lines += _message_lines(self.messages, "    " if self.before else "  ")
         lines += self._offending_lines()
         if self.expected:
             lines.append(f"  expected {' or '.join(self.expected)}")
@@ -164,6 +166,15 @@ class Finding:
         names = " or ".join(self.symbols[:MAX_SHOWN_NAMES])
         more = len(self.symbols) - MAX_SHOWN_NAMES
         return f" of {names}{f' or {more} more' if more > 0 else ''}" if names else ""
+
+
+def _message_lines(messages: Sequence[SessionMessage], indent: str) -> list[str]:
+    """Messages, without the middle of a long session."""
+    lines = [f"{indent}{show_message(each)}" for each in messages]
+    if len(lines) > 2 * MAX_SHOWN_MESSAGES:
+        left_out = len(lines) - 2 * MAX_SHOWN_MESSAGES
+        lines[MAX_SHOWN_MESSAGES:-MAX_SHOWN_MESSAGES] = [f"{indent}… {left_out} messages …"]
+    return lines
 
 
 def show_message(said: SessionMessage) -> str:

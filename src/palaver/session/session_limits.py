@@ -19,6 +19,8 @@ MAX_CACHED_BYTES = 512
 MAX_CACHED_READINGS = 1_000
 # A program may take this long to exit, in seconds, after the last message; it may crash only then.
 MAX_EXIT_SECONDS = 1.0
+# The first session that ends with a message of some name is watched so long for what must not come behind it.
+FIRST_END_SECONDS = 0.1
 # A timer of a spec expires after this time at the latest.
 MAX_TIMER_SECONDS = 1e9
 # So many of the messages that a session may have are left for the way to its end.

@@ -29,7 +29,7 @@ _GOALS = ("inputs", "states", "all")
 # Options that are handed on to `palaver.talk` under the same name.
 _AS_THEY_ARE = (
     *("seed", "seconds", "until", "k", "goal", "schedule", "coverage_file", "timeout", "patience"),
-    *("quiet_interval", "wait_for_server", "session_time", "max_messages", "max_message_bytes"),
+    *("quiet_interval", "wait_for_server", "grace", "session_time", "max_messages", "max_message_bytes"),
 )
 
 
@@ -40,7 +40,7 @@ class _Talk(GroupedCommand):
         "Peer": ("clients", "servers", "command_line"),
         "When to stop": ("count", "seconds", "until"),
         "Coverage": ("k", "goal", "schedule", "unguided", "coverage_file"),
-        "Timing": ("wait_for_server", "timeout", "patience", "quiet_interval"),
+        "Timing": ("wait_for_server", "timeout", "patience", "quiet_interval", "grace"),
         "Limits of a session": ("session_time", "max_messages", "max_message_bytes"),
         "Output": ("seed", "verbose", "console"),
         "Spec": (
@@ -151,6 +151,13 @@ class _Talk(GroupedCommand):
     type=click.FloatRange(0),
     metavar="SECONDS",
     help="End of a reply: after SECONDS of silence, one that could go on is complete; adapts to the peer unless given.",
+)
+@click.option(
+    "--grace",
+    type=click.FloatRange(0),
+    metavar="SECONDS",
+    help="End of a session: watch for SECONDS for messages that must not come and for crashes; "
+    "unless given, 0.1 s after each end that is new.",
 )
 @click.option(
     "--session-time",

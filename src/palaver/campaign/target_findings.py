@@ -1,0 +1,117 @@
+"""Findings about the system under test: crashes, unrequested exits, and errors that it reports itself.
+
+A program that ends, or reports an error, explains why its connection has ended: that is one finding, not two. If it
+happens before the session has heard anything from it, the session before may have caused it; then both are shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from palaver.campaign.campaign_limits import MAX_OUTPUT_LINES_SHOWN
+from palaver.campaign.crash_reports import CrashReport
+from palaver.session.findings import Finding, FindingKind, SessionMessage, Severity, Verdict, exit_text
+
+# Findings that come about when a program, or the part of it that talks to us, is gone.
+MAY_BE_A_CRASH = frozenset((FindingKind.CLOSED, FindingKind.RESET, FindingKind.SILENCE, FindingKind.REFUSED))
+
+
+@dataclass(frozen=True, slots=True)
+class TargetExit:
+    """The exit of the program, when nobody had asked for it."""
+
+    at: float
+    exit_code: int  # negative: by that signal
+    output: bytes  # the end of what it wrote
+    reports: tuple[CrashReport, ...] = ()  # of errors, in what it wrote
+
+    @property
+    def how(self) -> str:
+        """As in "was killed by SIGSEGV"."""
+        return exit_text(self.exit_code)
+
+    @property
+    def last_output(self) -> str:
+        """The end of what it wrote, as text."""
+        return "\n".join(last_lines(self.output))
+
+    def finding(self, messages: Sequence[SessionMessage]) -> Finding:
+        """The crash, or the exit, after what was said before."""
+        message = f"the system under test {self.how}"
+        cause = "; ".join([self.how, *(report.cause for report in self.reports[-1:])])
+        kind = FindingKind.EXIT if self.exit_code == 0 else FindingKind.CRASH
+        if kind is FindingKind.EXIT:
+            message += ", although nothing had asked it to"
+        return Finding(kind, self.at, message + _quoted(self.output), messages=tuple(messages), cause=cause)
+
+
+@dataclass(frozen=True, slots=True)
+class TargetNews:
+    """What a system under test did in a session that it should not have done."""
+
+    at: float = 0.0
+    exits: tuple[TargetExit, ...] = ()
+    reports: tuple[CrashReport, ...] = ()  # without an exit
+    output: bytes = b""  # the end of what it wrote in the session
+
+
+@dataclass(frozen=True, slots=True)
+class HeldSession:
+    """A session that is over."""
+
+    number: int
+    messages: tuple[SessionMessage, ...]
+
+
+def explained(
+    findings: Sequence[Finding], news: TargetNews, said: Sequence[SessionMessage], before: HeldSession | None
+) -> list[Finding]:
+    """The findings of a session, with those about the system under test first.
+
+    `before` is the last session that the same run of the program has served.
+    """
+    own = [death.finding(said) for death in news.exits] + _reported(news, said)
+    cut = [finding for finding in findings if finding.kind in MAY_BE_A_CRASH]
+    rest = list(findings)
+    if cut and (explaining := [at for at, each in enumerate(own) if each.verdict is Verdict.FAIL]):
+        last = explaining[-1]
+        own[last] = replace(own[last], expected=cut[0].expected, got=cut[0].got, offset=cut[0].offset)
+        rest = [finding for finding in findings if finding not in cut]
+    # Who ends in good order after a whole session may be made for one; that is told, and fails nothing.
+    own = [_as_note(each) if each.kind is FindingKind.EXIT and not cut else each for each in own]
+    if before is not None and all(message.is_ours for message in said):
+        own = [_uncertain(finding, before) for finding in own]
+    return [*own, *rest]
+
+
+def last_lines(output: bytes) -> list[str]:
+    """The end of what a program wrote, as text."""
+    return output.decode("utf-8", "replace").splitlines()[-MAX_OUTPUT_LINES_SHOWN:]
+
+
+def _quoted(output: bytes) -> str:
+    lines = last_lines(output)
+    return "\n".join(["\n  its last output:", *(f"  | {line}" for line in lines)]) if lines else ""
+
+
+def _reported(news: TargetNews, said: Sequence[SessionMessage]) -> list[Finding]:
+    """A finding for each kind of error that the program reports, and a note for each that it may have handled."""
+    reports = {report.cause: report for report in reversed(news.reports)}
+    findings = []
+    for report in reversed(reports.values()):
+        message = f"the system under test reports {report.tool}: {report.summary}{_quoted(news.output)}"
+        finding = Finding(FindingKind.REPORT, news.at, message, messages=tuple(said), cause=report.cause)
+        findings.append(finding if report.is_sure else _as_note(finding))
+    return findings
+
+
+def _as_note(finding: Finding) -> Finding:
+    return replace(finding, severity=Severity.NOTE)
+
+
+def _uncertain(finding: Finding, before: HeldSession) -> Finding:
+    """The finding, with the session before as another possible cause."""
+    first, newline, rest = finding.message.partition("\n")
+    text = f"{first}; session {before.number} may have caused it, which had just ended"
+    return replace(finding, message=text + newline + rest, before=before.messages)

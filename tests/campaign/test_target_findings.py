@@ -1,0 +1,124 @@
+"""What the system under test does is told once, and in the session that it belongs to."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+
+import palaver
+from palaver.campaign.crash_reports import CrashReport
+from palaver.campaign.run import Campaign
+from palaver.campaign.target_findings import HeldSession, TargetExit, TargetNews, explained
+from palaver.session.findings import Finding, FindingKind, SessionMessage, Severity, Verdict
+from palaver.trees.node import Node, NonTerminal
+
+CASES = Path(__file__).parents[1] / "cases"
+ASAN = CrashReport("AddressSanitizer", "heap-buffer-overflow", "parse a.c:1")
+TRACEBACK = CrashReport("Python", "ValueError: 1", "f (a.py:1)", is_sure=False)
+
+
+def said(*texts: str) -> tuple[SessionMessage, ...]:
+    """Messages; those in capital letters are ours."""
+    return tuple(
+        SessionMessage(0.0, "A", "B", "<m>", text.encode(), Node(NonTerminal("<m>"), (text,)), is_ours=text.isupper())
+        for text in texts
+    )
+
+
+def closed() -> Finding:
+    return Finding(FindingKind.CLOSED, 1.0, "connection closed", expected=("<answer>",))
+
+
+def exited(code: int, *reports: CrashReport) -> TargetNews:
+    return TargetNews(exits=(TargetExit(1.0, code, b"", reports),))
+
+
+def told(findings: list[Finding]) -> list[tuple[FindingKind, Severity]]:
+    return [(finding.kind, finding.severity) for finding in findings]
+
+
+@pytest.mark.parametrize(
+    ("news", "kind"),
+    [
+        (exited(-11), FindingKind.CRASH),
+        (exited(0), FindingKind.EXIT),
+        (exited(1, ASAN), FindingKind.CRASH),
+        (TargetNews(reports=(ASAN,)), FindingKind.REPORT),
+    ],
+)
+def test_what_the_program_did_explains_the_end_of_its_connection(news: TargetNews, kind: FindingKind) -> None:
+    (finding,) = explained([closed()], news, said("ASK"), None)
+    assert (finding.kind, finding.verdict) == (kind, Verdict.FAIL)
+    assert finding.expected == ("<answer>",)
+
+
+def test_other_findings_stay() -> None:
+    wrong = Finding(FindingKind.UNPARSEABLE, 1.0, "wrong")
+    found = explained([wrong], exited(-6), said("ASK"), None)
+    assert told(found) == [(FindingKind.CRASH, Severity.VIOLATION), (FindingKind.UNPARSEABLE, Severity.VIOLATION)]
+
+
+def test_an_exit_in_good_order_after_a_whole_session_is_a_note() -> None:
+    found = explained([], exited(0), said("ASK", "yes"), None)
+    assert told(found) == [(FindingKind.EXIT, Severity.NOTE)]
+
+
+def test_an_error_that_may_have_been_handled_is_a_note_and_explains_nothing() -> None:
+    found = explained([closed()], TargetNews(reports=(TRACEBACK, TRACEBACK)), said("ASK"), None)
+    assert told(found) == [(FindingKind.REPORT, Severity.NOTE), (FindingKind.CLOSED, Severity.VIOLATION)]
+
+
+def test_the_session_before_is_shown_only_if_the_program_has_said_nothing_since() -> None:
+    before = HeldSession(3, said("ASK", "yes"))
+    (uncertain,) = explained([closed()], exited(-6), said("ASK"), before)
+    assert "session 3 may have caused it" in uncertain.headline
+    assert uncertain.before == before.messages
+    (certain,) = explained([closed()], exited(-6), said("ASK", "yes", "ASK"), before)
+    assert certain.before == ()
+
+
+# --- with programs ----------------------------------------------------------------------------------------------------
+
+
+def campaign(server: str, *words: str, sessions: int, **options: object) -> Campaign:
+    command = shlex.join([sys.executable, "-SE", str(CASES / server), "{port}", *words])
+    made = palaver.talk(CASES / "ask.fan", target=command, seed=1, sessions=sessions, **options)  # type: ignore[arg-type]
+    return made.run()
+
+
+@pytest.mark.parametrize("server", ["childasan.py", "ubsan.py"])
+def test_reports_of_sanitizers_are_findings_also_of_a_child_and_without_a_crash(server: str) -> None:
+    ran = campaign(server, sessions=2)
+    assert [(finding.kind, finding.session) for finding in ran.findings] == [
+        (FindingKind.REPORT, 1),
+        (FindingKind.REPORT, 2),
+    ]
+    assert ran.verdict is Verdict.FAIL
+    assert len({finding.fingerprint for finding in ran.findings}) == 1
+    assert b"Sanitizer" in ran.findings[0].output or b"runtime error" in ran.findings[0].output
+
+
+def test_a_late_crash_is_shown_with_both_sessions_that_may_have_caused_it() -> None:
+    ran = campaign("ab.py", "0.05", sessions=4)
+    (finding,) = ran.findings
+    assert finding.kind is FindingKind.CRASH
+    assert "SIGABRT" in finding.message
+    if finding.session == 4:
+        assert "session 3 may have caused it" in finding.message
+        assert [message.symbol for message in finding.before] == ["<ask>", "<answer>"]
+    else:  # it was faster than we were
+        assert finding.session == 3
+
+
+def test_a_crash_after_the_last_session_belongs_to_it() -> None:
+    (finding,) = campaign("ab.py", "0.01", sessions=3).findings
+    assert (finding.kind, finding.session) == (FindingKind.CRASH, 3)
+    assert finding.before == ()
+
+
+def test_with_a_grace_a_late_crash_belongs_to_its_session() -> None:
+    (finding,) = campaign("ab.py", "0.05", sessions=4, grace=1.0).findings[:1]
+    assert (finding.kind, finding.session, finding.before) == (FindingKind.CRASH, 3, ())
