@@ -36,6 +36,7 @@ from palaver.spec.python_code import (
     compile_expression,
     crash_diagnostic,
     describe_error,
+    raising_line_of,
 )
 from palaver.spec.traversal import first_expression
 from palaver.trees.tree import Tree
@@ -76,6 +77,9 @@ class Failure:
         line, column = self.leaf.source.place(self.leaf.span.start)
         place = f"{self.leaf.source.name}:{line}:{column}"
         if self.error is not None:
+            raised_at = raising_line_of(self.leaf.source.name, self.error)
+            if raised_at and raised_at != f"{self.leaf.source.name}:{line}":
+                place = f"{raised_at}, called at {place}"
             return f"{self.describe()}, at {place}: this is an error in the spec, not in the input"
         return f"{self.describe()}, required by {place}"
 
@@ -95,12 +99,16 @@ class Check:
         return self.evaluate(tree, {})
 
 
-def compile_check(constraint: Constraint, analysis: Analysis, names: dict[str, Any], *, early: bool = False) -> Check:
+def compile_check(
+    constraint: Constraint, analysis: Analysis, names: dict[str, Any], *, early: bool = False, every: bool = False
+) -> Check:
     """`constraint` as a check; `names` is the spec's Python namespace.
 
-    With `early`, quantifiers bind nodes that are still open, as far as that is safe (`can_bind_open_nodes`).
+    With `early`, quantifiers bind nodes that are still open, as far as that is safe (`can_bind_open_nodes`). With
+    `every`, open nodes are selected as if they were complete, safe or not.
     """
-    return Check(constraint, FormulaCompiler(analysis, names, early=early).formula(constraint.formula, ()))
+    compiler = FormulaCompiler(analysis, names, early=early, every=every)
+    return Check(constraint, compiler.formula(constraint.formula, ()))
 
 
 class CompiledObjective:
@@ -134,12 +142,13 @@ class CompiledObjective:
 
 
 class FormulaCompiler:
-    """Compiles parts of constraints; `variables` are the Python names bound around them. `early` as in a check."""
+    """Compiles parts of constraints; `variables` are the Python names bound around them. The flags as in a check."""
 
-    def __init__(self, analysis: Analysis, names: dict[str, Any], *, early: bool = False) -> None:
+    def __init__(self, analysis: Analysis, names: dict[str, Any], *, early: bool = False, every: bool = False) -> None:
         self._analysis = analysis
         self._names = names
         self._early = early
+        self._every = every
 
     def formula(self, formula: Formula, variables: tuple[str, ...]) -> Evaluate:
         match formula:
@@ -154,8 +163,8 @@ class FormulaCompiler:
             case Quantified(every, variable, path, body):
                 if not variable.startswith("<"):
                     variables = (*variables, variable)
-                early, open_too = self._early, self._early and can_bind_open_nodes(formula)
-                select = compile_path(path, self._analysis, self._names, open_too=open_too, early=early)
+                open_too = self._early and can_bind_open_nodes(formula)
+                select = self._path(path, open_too=open_too, early=self._early)
                 inner = self.formula(body, variables)
                 return _quantified(every, variable, select, inner, first_expression(body))
             case _:
@@ -164,12 +173,14 @@ class FormulaCompiler:
     def leaf(self, expression: Expression, variables: tuple[str, ...]) -> CompiledLeaf:
         # The number of nodes in one that is still open is unknown, so lists do not look there.
         selects = tuple(
-            compile_path(mention.path, self._analysis, self._names, early=self._early and mention.kind == "each")
-            for mention in expression.mentions
+            self._path(mention.path, early=self._early and mention.kind == "each") for mention in expression.mentions
         )
         function = compile_expression(expression, self._names, variables)
         is_simple = not variables and all(mention.kind == "each" for mention in expression.mentions)
         return CompiledLeaf(expression, selects, function, variables, is_simple)
+
+    def _path(self, path: Selector, *, open_too: bool = False, early: bool = False) -> Select:
+        return compile_path(path, self._analysis, self._names, open_too=open_too, early=early, every=self._every)
 
 
 def values_of(mention: Mention, trees: list[Tree]) -> Sequence[Value]:

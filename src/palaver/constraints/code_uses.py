@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Mapping
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -92,17 +92,49 @@ def is_upper_bound(python: ast.expr, constants: Container[str] = ()) -> bool:
         case ast.Compare(counted, [ast.Lt() | ast.LtE()], [limit]) | ast.Compare(
             limit, [ast.Gt() | ast.GtE()], [counted]
         ):
-            pass
+            return _is_number(limit, constants) and _adds_counts(counted)
         case _:
             return False
-    match limit:
+
+
+def count_limit(python: ast.expr, constants: Mapping[str, int]) -> int | None:
+    """The number that a sum of counts must not exceed if the condition is to hold; None if there is none.
+
+    Numbers of nodes only grow, so a sum that is above the limit stays there, also if it has to be equal to a number.
+    """
+    match python:
+        case ast.Compare(counted, [ast.Lt() | ast.LtE() | ast.Eq() as operator], [limit]) | ast.Compare(
+            limit, [ast.Gt() | ast.GtE() | ast.Eq() as operator], [counted]
+        ) if _is_number(limit, constants) and _adds_counts(counted):
+            number = _number_of(limit, constants)
+            return number - 1 if isinstance(operator, ast.Lt | ast.Gt) else number
+        case _:
+            return None
+
+
+def _is_number(python: ast.expr, constants: Container[str]) -> bool:
+    match python:
         case ast.Constant(int()):
-            pass
-        case ast.Name(name) if name in constants:
-            pass
+            return True
+        case ast.Name(name):
+            return name in constants
         case _:
             return False
-    todo = [counted]
+
+
+def _number_of(python: ast.expr, constants: Mapping[str, int]) -> int:
+    match python:
+        case ast.Constant(int(number)):
+            return number
+        case ast.Name(name):
+            return constants[name]
+        case _:
+            raise ValueError(f"no number: {ast.unparse(python)}")
+
+
+def _adds_counts(python: ast.expr) -> bool:
+    """True if an expression is a count of nodes, or a sum of such counts."""
+    todo = [python]
     while todo:
         match todo.pop():
             case ast.BinOp(left, ast.Add(), right):

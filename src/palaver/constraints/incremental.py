@@ -134,6 +134,13 @@ class IncrementalChecks:
         formula = self._compiled.formula_of(constraint)
         return formula is None or formula.can_recover
 
+    def counts(self, position: int) -> list[int] | None:
+        """The numbers of nodes that the mentions of a check have selected, if it is one incremental condition."""
+        formula = self._compiled.formulas[position]
+        if not isinstance(formula, IncrementalLeaf):
+            return None
+        return [self._selections[number].trees.length for number in formula.reads]
+
     def _gain(self, arrived: dict[str, list[Tree]]) -> Selections:
         """The selections, with what they gain from new nodes."""
         if not any(arrived.values()):

@@ -23,15 +23,22 @@ Select: TypeAlias = Callable[[Tree, Bindings], list[Tree]]
 
 
 def compile_path(
-    path: Selector, analysis: Analysis, names: dict[str, Any], *, open_too: bool = False, early: bool = False
+    path: Selector,
+    analysis: Analysis,
+    names: dict[str, Any],
+    *,
+    open_too: bool = False,
+    early: bool = False,
+    every: bool = False,
 ) -> Select:
     """A function from a tree and bindings to the nodes that `path` selects.
 
     With `early`, open nodes are searched wherever the path comes through them, not only where it starts. With
-    `open_too`, a path that is a symbol alone selects open nodes, too.
+    `open_too`, a path that is a symbol alone selects open nodes, too; with `every`, any path does.
     """
     last = len(path.steps) - 1
-    steps = [_compile_step(step, analysis, names, early and at < last) for at, step in enumerate(path.steps)]
+    open_too = open_too or every
+    steps = [_compile_step(step, analysis, names, every or (early and at < last)) for at, step in enumerate(path.steps)]
     base, find = path.base, _whole_finder(path.base, analysis)
     if not steps:
         if open_too:

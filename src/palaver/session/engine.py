@@ -207,7 +207,7 @@ class Session:
         if self.is_over:
             return
         if sender is not None:
-            self._receiver.end(sender)  # whatever the party has made of it
+            self._receiver.end(sender, party.party_name)  # whatever the party has made of it
         code = event.exit_code or 0
         if event.cause == "reset" or (code > 0 and not self._history.can_end):
             self._read_messages()
@@ -244,7 +244,7 @@ class Session:
         if self._state in _NOTHING_MORE:
             return
         most, is_late = self._timeouts.max_messages, self._allowance.is_over(self._clock.now)
-        if not self._forecast.moves or ((is_late or len(self.said) >= most) and self._history.can_end):
+        if not self._forecast.moves or ((is_late or len(self.said) >= most) and self._history.may_stop):
             self._finish()
         elif is_late:
             self._cut(self._allowance.out_of_time())
@@ -343,7 +343,7 @@ class Session:
         """Make a message; return the function that carries it out, or None to let the peer send first."""
         moves = self._moves
         while moves:
-            move = self._strategy.choose(moves, self._forecast, self._history.can_end)
+            move = self._strategy.choose(moves, self._forecast, self._history.may_stop)
             if move is None:
                 return self._finish
             if move is WAIT:
@@ -354,9 +354,14 @@ class Session:
                 return partial(self._find, FindingDraft(FindingKind.SPEC_CRASH, str(error)))
             if node is not None:
                 return partial(self._send, move, node)
+            if self._history.maker.accusation is not None:
+                return partial(self._find, finding_drafts.accused(self._history.maker.accusation))
             self._strategy.refused(move)
             moves = [other for other in moves if other != move]
-        return partial(self._find, FindingDraft(FindingKind.UNSOLVED, self._history.reason))
+        if self._history.can_end:
+            return self._finish
+        kind = FindingKind.SPEC_CRASH if self._history.maker.has_crashed else FindingKind.UNSOLVED
+        return partial(self._find, FindingDraft(kind, self._history.maker.reason))
 
     def commit(self, at: float) -> list[Action]:
         """Send the message that was made. :raises LifecycleError: there is none"""
@@ -408,6 +413,8 @@ class Session:
         missing = self._history.missing
         if missing is not None and self._forecast.crashes:
             self._find(FindingDraft(FindingKind.SPEC_CRASH, self._forecast.crashes[0]))
+        elif missing and (accusation := self._history.accusation_at_end) is not None:
+            self._find(finding_drafts.accused(accusation))
         elif missing:
             self._find(
                 FindingDraft(FindingKind.UNSOLVED, f"no valid message could be generated: none is left, but {missing}")
@@ -464,7 +471,7 @@ class Session:
         name = sender or self._receiver.sender_to(party)
         if not self._roles.is_known(name):
             raise PalaverError(f"receive() of {party.party_name} names the sender {name}, but there is no such party")
-        inbox = self._receiver.inbox(name)
+        inbox = self._receiver.inbox(name, party.party_name)
         if message is None:
             inbox.end()
             return

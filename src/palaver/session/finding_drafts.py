@@ -17,8 +17,8 @@ from palaver.spec.traversal import expressions_of, last_symbol
 from palaver.trees.node import Node
 
 if TYPE_CHECKING:
-    from palaver.session.history import Refusal
-    from palaver.session.receiver import Inbox
+    from palaver.session.extension import Refusal
+    from palaver.session.receiver import DataSource, Inbox
 
 _KINDS: dict[FailureCause, FindingKind] = {
     "refused": FindingKind.REFUSED,
@@ -46,25 +46,37 @@ class FindingDraft:
     cause: str = ""  # of a crash
     symbols: tuple[str, ...] = ()  # the names of the messages that `got` was read as
     node: Node | None = None  # the tree of `got`
+    blamed: int | None = None  # the earlier message that is to blame, by its number in the session
 
     def finding(self, at: float, said: Sequence[SessionMessage], constraints: Iterable[Constraint]) -> Finding:
         """The finding in a session with these messages, of a spec with these constraints."""
         text = "" if self.broken is None else _constraint_with(self.broken, constraints)
+        if self.blamed is not None:
+            return self._about_earlier(at, said[: self.blamed], said[self.blamed], text)
         return Finding(
             *(self.kind, at, self.message, self.party, self.expected, self.got, text, tuple(said)),
-            offset=self._place if self.offset is None else self.offset,
+            offset=self._place(self.node) if self.offset is None else self.offset,
             cause=self.cause,
             symbols=self.symbols,
             node=self.node,
         )
 
-    @property
-    def _place(self) -> int | None:
+    def _about_earlier(self, at: float, said: Sequence[SessionMessage], wrong: SessionMessage, text: str) -> Finding:
+        """The finding at an earlier message, which came after those in `said`."""
+        what = f"{wrong.symbol} from {wrong.sender}: {self.message}"
+        return Finding(
+            *(self.kind, at, what, wrong.sender, (), wrong.data, text, tuple(said)),
+            offset=self._place(wrong.node),
+            symbols=(wrong.symbol,),
+            node=wrong.node,
+        )
+
+    def _place(self, node: Node | None) -> int | None:
         """The byte where the value stands that violates a constraint, if there is only one that it speaks of."""
-        if self.node is None or self.broken is None:
+        if node is None or self.broken is None:
             return None
         symbols = dict.fromkeys(last_symbol(mention.path) for mention in self.broken.mentions)
-        places = [at for symbol in symbols if (at := offset_of(self.node, symbol)) is not None]
+        places = [at for symbol in symbols if (at := offset_of(node, symbol)) is not None]
         return places[0] if len(places) == 1 else None
 
 
@@ -76,7 +88,7 @@ def _constraint_with(leaf: Expression, constraints: Iterable[Constraint]) -> str
     return ""
 
 
-def unreadable(name: str, inbox: Inbox, *, is_reset: bool) -> FindingDraft:
+def unreadable(source: DataSource, inbox: Inbox, *, is_reset: bool) -> FindingDraft:
     """The data is not the beginning of a message, or the connection was closed in the middle of a message."""
     offset, expected = inbox.expected()
     got = inbox.peek()
@@ -84,31 +96,51 @@ def unreadable(name: str, inbox: Inbox, *, is_reset: bool) -> FindingDraft:
         wanted = f"expected {_short(expected)}, " if expected else ""
         found = show_data(got[offset : offset + MAX_BYTES_IN_HEADLINE]) if offset < len(got) else "end of message"
         more = " …" if offset + MAX_BYTES_IN_HEADLINE < len(got) else ""
-        what = f"unexpected response from {name} at byte {offset}: {wanted}got {found}{more}"
-        return FindingDraft(FindingKind.UNPARSEABLE, what, name, expected, got, offset=offset, symbols=inbox.symbols)
+        what = f"unexpected response from {source} at byte {offset}: {wanted}got {found}{more}"
+        return FindingDraft(
+            FindingKind.UNPARSEABLE, what, source.sender, expected, got, offset=offset, symbols=inbox.symbols
+        )
     kind, ended = (FindingKind.RESET, "reset") if is_reset else (FindingKind.CLOSED, "closed")
-    what = f"{name} {ended} the connection in the middle of a message"
-    return FindingDraft(kind, what, name, expected, got, offset=len(got), symbols=inbox.symbols)
+    what = f"{source.sender} {ended} the connection{_of(source)} in the middle of a message"
+    return FindingDraft(kind, what, source.sender, expected, got, offset=len(got), symbols=inbox.symbols)
 
 
-def refused(name: str, symbol: str, refusal: Refusal, got: bytes, node: Node | None) -> FindingDraft:
-    """The data is a message that violates a constraint."""
-    reason, leaf, is_crash = refusal
-    kind = FindingKind.SPEC_CRASH if is_crash else FindingKind.CONSTRAINT
-    return FindingDraft(
-        kind, f"{symbol} from {name}: {reason}", name, got=got, broken=leaf, symbols=(symbol,), node=node
-    )
-
-
-def undecided(name: str, inbox: Inbox, reason: Undecided) -> FindingDraft:
+def undecided(source: DataSource, inbox: Inbox, reason: Undecided) -> FindingDraft:
     """The data took too much work to be read: it may be a message or not."""
-    return FindingDraft(FindingKind.UNDECIDED, f"what {name} sent was not read: {reason}", name, got=inbox.peek())
+    what = f"what {source} sent was not read: {reason}"
+    return FindingDraft(FindingKind.UNDECIDED, what, source.sender, got=inbox.peek())
 
 
-def out_of_turn(name: str, inbox: Inbox, moves: Sequence[MessageType]) -> FindingDraft:
+def refused(
+    source: DataSource, symbol: str, refusal: Refusal, got: bytes, node: Node | None, *, is_guilty: bool
+) -> FindingDraft:
+    """The data is a message that violates a constraint, by itself or because of an earlier one.
+
+    If it is not sure that any other message would have been right, it may be what we sent before.
+    """
+    if refusal.blamed is not None:
+        return accused(refusal)
+    if not refusal.is_crash and not is_guilty:
+        name = source.sender
+        what = f"no valid message could be generated: no {symbol} of {name} was found after which all constraints hold"
+        return FindingDraft(FindingKind.UNSOLVED, f"{what}: {refusal.reason}", broken=refusal.leaf)
+    kind = FindingKind.SPEC_CRASH if refusal.is_crash else FindingKind.CONSTRAINT
+    what = f"{symbol} from {source}: {refusal.reason}"
+    return FindingDraft(kind, what, source.sender, got=got, broken=refusal.leaf, symbols=(symbol,), node=node)
+
+
+def accused(refusal: Refusal) -> FindingDraft:
+    """An earlier message broke a constraint that cannot hold any more."""
+    if refusal.is_crash:
+        return FindingDraft(FindingKind.SPEC_CRASH, refusal.reason, broken=refusal.leaf)
+    return FindingDraft(FindingKind.CONSTRAINT, refusal.reason, broken=refusal.leaf, blamed=refusal.blamed)
+
+
+def out_of_turn(source: DataSource, inbox: Inbox, moves: Sequence[MessageType]) -> FindingDraft:
     """A party has sent although no message of it was expected."""
-    what = f"{name} sent data when {f'only {_names(moves)} may send' if moves else 'the session must end'}"
-    return FindingDraft(FindingKind.UNEXPECTED, what, name, _symbols(moves), inbox.peek())
+    when = f"only {_names(moves)} may send" if moves else "the session must end"
+    what = f"{source.sender} sent data{_on(source)} when {when}"
+    return FindingDraft(FindingKind.UNEXPECTED, what, source.sender, _symbols(moves), inbox.peek())
 
 
 def too_long(name: str, inbox: Inbox, moves: Sequence[MessageType], most: int) -> FindingDraft:
@@ -124,13 +156,15 @@ def too_many(name: str, moves: Sequence[MessageType], most: int) -> FindingDraft
     return FindingDraft(FindingKind.LIMIT, what, name, _symbols([move for move in moves if move.sender != name]))
 
 
-def stopped_short(name: str, inbox: Inbox, seconds: float, patience: float) -> FindingDraft:
+def stopped_short(source: DataSource, inbox: Inbox, seconds: float, patience: float) -> FindingDraft:
     """A party has begun a message and not ended it in time."""
     inbox.end()  # only then the missing part is known
-    what = f"{name} stopped in the middle of a message for {seconds:.1f} s (--patience {patience:g})"
+    what = (
+        f"{source.sender} stopped{_on(source)} in the middle of a message for {seconds:.1f} s (--patience {patience:g})"
+    )
     got = inbox.peek()
     return FindingDraft(
-        FindingKind.SILENCE, what, name, inbox.expected()[1], got, offset=len(got), symbols=inbox.symbols
+        FindingKind.SILENCE, what, source.sender, inbox.expected()[1], got, offset=len(got), symbols=inbox.symbols
     )
 
 
@@ -186,6 +220,14 @@ def raised(error: BaseException, told: str) -> FindingDraft:
     if cause is not None:
         MAX_CAUSES.reached()
     return FindingDraft(FindingKind.SPEC_CRASH, told)
+
+
+def _of(source: DataSource) -> str:
+    return "" if source.link is None else f" of {source.link}"
+
+
+def _on(source: DataSource) -> str:
+    return "" if source.link is None else f" on the connection of {source.link}"
 
 
 def _short(expected: Sequence[str]) -> str:

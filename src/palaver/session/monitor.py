@@ -4,34 +4,35 @@ Constraints are split into clauses, and each is watched (`constraints.incrementa
 not what came before it. A clause is *violated* if it does not hold, and no later message can make it hold. When the
 session ends, all must hold; until then a clause may be undecided. Clauses about each node of a state
 (`forall <e> in <exchange>: …`) are checked as far as the node is finished, so that a wrong message is noticed when it
-comes and not when the exchange is over.
+comes and not when the exchange is over. Numbers of nodes only grow: a clause that limits one is violated as soon as so
+many nodes have begun. Who is to blame for a clause that fails is kept with its value (`blame`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
-from typing import assert_never
 
 from palaver.compiled import Spec
-from palaver.constraints.checks import Evaluate, Failure, FormulaCompiler, can_bind_open_nodes, compile_check
-from palaver.constraints.code_uses import integer_constants, is_upper_bound, takes_only_length
+from palaver.constraints.checks import Check, Failure, compile_check
+from palaver.constraints.code_uses import integer_constants, is_upper_bound
 from palaver.constraints.incremental import IncrementalChecks
 from palaver.matching.forecaster import Forecast, Hypothesis, MessageType
+from palaver.session.blame import LatestMessage, MonitorState, Violation
+from palaver.session.clause_checks import (
+    EarlyCheck,
+    early_check,
+    early_check_of,
+    is_about_each,
+    is_about_each_state,
+    is_checked_early,
+    is_checked_while_open,
+    limit_of_counts,
+    only_counts,
+)
 from palaver.solving.clauses import Clause, clauses_of
-from palaver.spec.ast import And, Formula, Not, Or, PythonCondition, Quantified
-from palaver.spec.traversal import last_symbol, symbols_of
+from palaver.spec.traversal import expressions_of, last_symbol, selectors_of, symbols_of
 from palaver.trees.node import Node, OpenNode
 from palaver.trees.tree import Tree
-
-
-@dataclass(frozen=True, slots=True)
-class _EarlyCheck:
-    """A clause that is checked on nodes of a state before they are finished."""
-
-    symbol: str
-    variable: str
-    evaluate: Evaluate
 
 
 class ConstraintMonitor:
@@ -44,29 +45,42 @@ class ConstraintMonitor:
         self._constraints = [number for number, each in enumerate(by_constraint) for _ in each]  # of each clause
         self._checks = [compile_check(clause.as_constraint(), analysis, names) for clause in clauses]
         constants = integer_constants(spec.python, names)
-        self.initial = IncrementalChecks.begin(self._checks, analysis, names, constants).with_message(None)
-        self._lasting = [not self.initial.can_recover(check.constraint) for check in self._checks]
-        self.is_incremental = all(self.initial.is_incremental(check.constraint) for check in self._checks)
-        self._early = [early for clause in clauses if (early := _early(clause)) is not None]
+        initial = IncrementalChecks.begin(self._checks, analysis, names, constants).with_message(None)
+        self.initial = MonitorState(initial, (None,) * len(clauses), (None,) * len(clauses))
+        self._lasting = [not initial.can_recover(check.constraint) for check in self._checks]
+        self._early = [early for at, clause in enumerate(clauses) if (early := early_check_of(at, clause)) is not None]
+        numbers = {name: names[name] for name in sorted(constants)}
+        self._count_limits = [
+            each for at, clause in enumerate(clauses) if (each := limit_of_counts(at, clause, numbers))
+        ]
         # True if `check` checks everything that can be checked on unfinished nodes.
-        self.checks_all_early = all(_is_checked_early(clause) for clause in clauses)
+        self.checks_all_early = all(is_checked_early(clause) for clause in clauses)
         # The symbols above messages that constraints mention: hypotheses that differ in these have different verdicts.
         messages = {message.symbol for message in analysis.messages}
         mentioned = {name for constraint in spec.grammar.constraints for name in symbols_of(constraint.formula)}
         self.states = frozenset(name for name in mentioned if not messages.isdisjoint(analysis.below(name)))
         self._mentioned = frozenset(mentioned)
+        # How the early values are found: on each open node, or on the whole tree.
+        self._early_of_nodes: list[EarlyCheck] = []
+        self._early_of_trees: dict[int, Check] = {}
+        for at, clause in enumerate(clauses):
+            self._add_early_value(at, clause, initial)
+        # False if the whole tree is needed to evaluate the clauses.
+        self.is_incremental = not self._early_of_trees and all(
+            initial.is_incremental(check.constraint) for check in self._checks
+        )
         # The messages that contain nothing that constraints mention.
         self._unseen = frozenset(
             name for name in messages if mentioned.isdisjoint({name} | analysis.below_including_sources(name))
         )
-        if not self.is_incremental or self._violated(self.initial) is not None:
+        if not self.is_incremental or self._early_of_nodes or self._violated(self.initial, self.initial) is not None:
             self._unseen = frozenset()
         # False if a session without violations may end wherever the grammar lets it.
         self.constrains_the_end = not all(self._lasting)
         self._analysis = analysis
         self._number_is_fixed: dict[tuple[str, str], bool] = {}
         # The clauses that are only conditions on numbers of nodes; and the expressions that set an upper limit.
-        self._counting = [_only_counts(clause) for clause in clauses]
+        self._counting = [only_counts(clause) for clause in clauses]
         self._upper_bounds = frozenset(
             clause.expression
             for clause, counts in zip(clauses, self._counting, strict=True)
@@ -76,11 +90,22 @@ class ConstraintMonitor:
         self._seen = [self._messages_seen(clause, messages) for clause in clauses]
         self._listed = [self._holders(clause, messages) for clause in clauses]
         self._has_listed = any(self._listed)
+        self._expressions = [tuple(expressions_of(clause.as_constraint().formula)) for clause in clauses]
+        self._about_each = [is_about_each(clause) for clause in clauses]
         # The messages that are always the same. With settings, nothing is certain of what is made.
         self._follows_the_grammar = not spec.grammar.settings
-        self._constant = frozenset(
-            name for name in messages if self._follows_the_grammar and analysis.is_one_thing(name)
-        )
+        certain = messages if self._follows_the_grammar else ()
+        self._constant = frozenset(name for name in certain if analysis.is_one_thing(name))
+
+    def _add_early_value(self, at: int, clause: Clause, initial: IncrementalChecks) -> None:
+        """Compile the early value of a clause, if it has one."""
+        is_limit = any(each.clause == at for each in self._count_limits)
+        if is_limit or not self._speaks_of_states(clause) or is_checked_while_open(clause):
+            return
+        if initial.is_incremental(self._checks[at].constraint) and is_about_each_state(clause):
+            self._early_of_nodes.append(early_check(at, clause, every=True))
+        else:
+            self._early_of_trees[at] = compile_check(clause.as_constraint(), clause.analysis, clause.names, every=True)
 
     def _messages_seen(self, clause: Clause, messages: Collection[str]) -> frozenset[str]:
         symbols = set(symbols_of(clause.as_constraint().formula))
@@ -89,52 +114,139 @@ class ConstraintMonitor:
         inside = self._analysis.below_including_sources
         return frozenset(name for name in messages if not symbols.isdisjoint({name} | inside(name)))
 
-    def _holders(self, clause: Clause, messages: Collection[str]) -> frozenset[str]:
-        """The messages that may contain nodes of which a clause sees all."""
-        found: set[str] = set()
+    def _holders(self, clause: Clause, messages: Collection[str]) -> tuple[frozenset[str], ...]:
+        """For each list that a clause sees all of, the messages that may contain nodes of it."""
+        found: list[frozenset[str]] = []
         if clause.expression is not None and not clause.quantifiers:
             for mention in clause.expression.mentions:
                 counted = last_symbol(mention.path)
                 if mention.kind != "each" and counted not in self.states:
                     wanted = {counted, mention.path.base} - self.states
-                    found |= {name for name in messages if wanted <= {name} | self._analysis.below(name)}
-        return frozenset(found)
+                    found.append(frozenset(name for name in messages if wanted <= {name} | self._analysis.below(name)))
+        return tuple(dict.fromkeys(found))
+
+    def _speaks_of_states(self, clause: Clause) -> bool:
+        """Return True if a clause selects nodes that hold messages."""
+        return any(last_symbol(path) in self.states for path in selectors_of(clause.as_constraint().formula))
 
     def check(
-        self, before: IncrementalChecks, hypothesis: Hypothesis, symbol: str
-    ) -> tuple[IncrementalChecks, Failure | None]:
-        """The watch after the latest message, one of this symbol, and the failure of a clause that it has violated.
+        self, before: MonitorState, hypothesis: Hypothesis, latest: LatestMessage
+    ) -> tuple[MonitorState, Violation | None]:
+        """The state after the latest message, and the clause that it has violated.
 
-        If the message changes nothing, the watch is the same object as before.
+        If the message changes nothing, the state is the same object as before.
         """
         if not self._checks:
             return before, None
         closed = hypothesis.closed
-        if self._is_unseen(symbol, closed):
-            return before, self._beyond_repair(before, hypothesis) if self.constrains_the_end else None
+        if self._is_unseen(latest.symbol, closed):
+            violated = self._exceeded(before, hypothesis) if self._count_limits else None
+            if violated is None and self.constrains_the_end:
+                violated = self._beyond_repair(before, before, hypothesis)
+            return before, violated
         message = self._message(hypothesis)
-        after = before.with_message(message, _in_their_places(closed, hypothesis))
-        violated = self._violated(after) or self._beyond_repair(after, hypothesis) if after.failures else None
+        checks = before.checks.with_message(message, _in_their_places(closed, hypothesis))
+        after = self._state_after(before, checks, message, hypothesis, latest)
+        violated = self._exceeded(after, hypothesis) if self._count_limits else None
+        if violated is None and checks.failures:
+            violated = self._violated(before, after) or self._beyond_repair(before, after, hypothesis)
+        elif violated is None and self._early_of_trees:
+            violated = self._beyond_repair(before, after, hypothesis)
         return after, violated or self._early_failure(message)
 
-    def _violated(self, watch: IncrementalChecks) -> Failure | None:
-        for failure, is_lasting in zip(watch.outcomes, self._lasting, strict=True):
+    def _state_after(
+        self,
+        before: MonitorState,
+        checks: IncrementalChecks,
+        message: Tree,
+        hypothesis: Hypothesis,
+        latest: LatestMessage,
+    ) -> MonitorState:
+        early, failures = before.early, {}
+        if self._early_of_nodes or self._early_of_trees:
+            failures = self._early_failures(message)
+            values: list[bool | None] = list(early)
+            for at in (*(each.clause for each in self._early_of_nodes), *self._early_of_trees):
+                failure = failures.get(at)
+                # Code that expects complete nodes may raise.
+                values[at] = True if failure is None else None if failure.error is not None else False
+            early = tuple(values)
+        failing = [at for at, failure in enumerate(checks.outcomes) if failure is not None] if self._has_listed else ()
+        undecided = [at for at in failing if self._is_undecided(at, latest.symbol, hypothesis.ahead)]
+        return before.after(checks, early, latest, failures, undecided)
+
+    def _early_failures(self, message: Tree) -> dict[int, Failure]:
+        """The failures of clauses about states if the nodes around a message were complete as they are."""
+        root = message.get_root()
+        found = {at: check.failure(root) for at, check in self._early_of_trees.items()}
+        around = message.parent if self._early_of_nodes else None
+        while around is not None:
+            node = around.node
+            for early in self._early_of_nodes:
+                if isinstance(node, OpenNode) and early.symbol == node.symbol and found.get(early.clause) is None:
+                    found[early.clause] = early.evaluate(root, {early.variable: around})
+            around = around.parent
+        return {at: failure for at, failure in found.items() if failure is not None}
+
+    def _violated(self, before: MonitorState, after: MonitorState) -> Violation | None:
+        for at, (failure, is_lasting) in enumerate(zip(after.checks.outcomes, self._lasting, strict=True)):
             if failure is not None and is_lasting:
-                return failure
+                return self._with_blame(at, failure, before)
         return None
 
-    def _beyond_repair(self, watch: IncrementalChecks, hypothesis: Hypothesis) -> Failure | None:
-        """The failure of a clause that later messages could have satisfied, if no such message can come any more."""
-        outcomes = watch.outcomes
-        if not any(outcomes):
+    def _exceeded(self, state: MonitorState, hypothesis: Hypothesis) -> Violation | None:
+        """The clause by which there are too many nodes, or will be when those that have begun are complete."""
+        begun = hypothesis.open_symbols
+        for each in self._count_limits:
+            counts = state.checks.counts(each.clause)
+            if counts is None:
+                continue
+            total = sum(counts) + sum(begun.count(symbol) for symbol in each.symbols if symbol is not None)
+            if total > each.limit:
+                failure = state.checks.outcomes[each.clause] or Failure(
+                    each.expression,
+                    tuple(
+                        (mention, count + (begun.count(symbol) if symbol is not None else 0))
+                        for mention, count, symbol in zip(each.expression.mentions, counts, each.symbols, strict=True)
+                    ),
+                )
+                return Violation(each.clause, failure)
+        return None
+
+    def _beyond_repair(self, before: MonitorState, after: MonitorState, hypothesis: Hypothesis) -> Violation | None:
+        """A clause that later messages could have satisfied, if no such message can come any more."""
+        outcomes = after.checks.outcomes
+        if not any(outcomes) and not self._early_of_trees:
             return None
         ahead = hypothesis.ahead
         if not ahead:
-            return self.failure_at_end(Tree(hypothesis.complete_tree())) if hypothesis.can_end else None
-        for failure, seen in zip(outcomes, self._seen, strict=True):
+            if not hypothesis.can_end:
+                return None
+            clause, failure = self._first_failure(Tree(hypothesis.complete_tree()))
+            return None if failure is None else self._with_blame(clause, failure, before)
+        for at, (failure, seen) in enumerate(zip(outcomes, self._seen, strict=True)):
             if failure is not None and seen.isdisjoint(ahead):
-                return failure
+                return self._with_blame(at, failure, before)
         return None
+
+    def _with_blame(self, clause: int, failure: Failure, before: MonitorState) -> Violation:
+        """The violation of a clause that was given time: by the message that broke it, if that is known."""
+        if not before.fails(clause):
+            return Violation(clause, failure)
+        breach = before.breaches[clause]
+        if breach is None or breach.is_ours:
+            return Violation(clause, failure, is_doubtful=True)
+        return Violation(clause, failure, breach)
+
+    def accusation(self, state: MonitorState, hypothesis: Hypothesis) -> Violation | None:
+        """The clause that the peer broke first, of those that would fail if the session ended here."""
+        tree = Tree(hypothesis.complete_tree())
+        found = [
+            Violation(at, failure, breach)
+            for at, breach in enumerate(state.breaches)
+            if breach is not None and not breach.is_ours and (failure := self._checks[at].failure(tree)) is not None
+        ]
+        return min(found, key=lambda each: each.breach.number if each.breach else 0, default=None)
 
     def is_constant(self, symbol: str) -> bool:
         """Return True if all messages of a symbol that we can make are the same."""
@@ -157,17 +269,15 @@ class ConstraintMonitor:
             self._number_is_fixed[key] = is_fixed and counted not in self.states
         return self._number_is_fixed[key]
 
-    def is_pending(
-        self, before: IncrementalChecks, after: IncrementalChecks, hypothesis: Hypothesis, symbol: str
-    ) -> bool:
+    def is_pending(self, before: MonitorState, after: MonitorState, hypothesis: Hypothesis, symbol: str) -> bool:
         """Return True if after a message of this symbol only clauses fail that later messages are to satisfy.
 
         These are conditions on numbers of nodes that failed before; and conditions on all nodes of some name, such as
         `len(*<answer>.<item>) == int(<question>.<n>)`, before the messages that contain them.
         """
-        for at, (then, now) in enumerate(zip(before.outcomes, after.outcomes, strict=True)):
+        for at, (then, now) in enumerate(zip(before.checks.outcomes, after.checks.outcomes, strict=True)):
             is_as_before = self._counting[at] and then is not None
-            if now is not None and not is_as_before and not self._is_left_to_others(at, symbol, hypothesis.ahead):
+            if now is not None and not is_as_before and not self._is_undecided(at, symbol, hypothesis.ahead):
                 return False
         return True
 
@@ -177,16 +287,46 @@ class ConstraintMonitor:
             return frozenset()
         ahead = forecast.ahead_after(move)
         clauses = enumerate(self._constraints)
-        return frozenset(number for at, number in clauses if self._is_left_to_others(at, move.symbol, ahead))
+        return frozenset(number for at, number in clauses if self._is_undecided(at, move.symbol, ahead))
 
-    def _is_left_to_others(self, at: int, symbol: str, ahead: frozenset[str]) -> bool:
-        holders = self._listed[at]
-        return not self._lasting[at] and symbol not in holders and not holders.isdisjoint(ahead)
+    def _is_undecided(self, at: int, symbol: str, ahead: frozenset[str]) -> bool:
+        """Return True if a clause sees all nodes of some name, which are to come in other messages than this one."""
+        if self._lasting[at]:
+            return False
+        return any(symbol not in holders and not holders.isdisjoint(ahead) for holders in self._listed[at])
 
-    def breaks_a_count(self, before: IncrementalChecks, after: IncrementalChecks) -> bool:
-        """Return True if a number of nodes was right before, and is wrong now."""
-        outcomes = zip(before.outcomes, after.outcomes, self._counting, strict=True)
-        return any(counts and then is None and now is not None for then, now, counts in outcomes)
+    def broken_by(
+        self, before: MonitorState, after: MonitorState, hypothesis: Hypothesis, symbol: str
+    ) -> frozenset[int]:
+        """The clauses that held before a message of this symbol, fail after it, and are not undecided."""
+        if after is before:
+            return frozenset()
+        return frozenset(
+            at
+            for at, failure in enumerate(after.checks.outcomes)
+            if (failure is not None or after.early[at] is False)
+            and not before.fails(at)
+            and not (failure is not None and self._is_undecided(at, symbol, hypothesis.ahead))
+        )
+
+    def constraints_of(self, clauses: Collection[int]) -> frozenset[int]:
+        """The constraints, by their places in the spec, that clauses belong to."""
+        return frozenset(self._constraints[at] for at in clauses)
+
+    def clause_of(self, failure: Failure) -> int | None:
+        """The clause that a condition is part of."""
+        for at, expressions in enumerate(self._expressions):
+            if failure.leaf in expressions:
+                return at
+        return None
+
+    def is_lasting(self, clause: int) -> bool:
+        """Return True if a clause that fails cannot hold again."""
+        return self._lasting[clause]
+
+    def is_about_each(self, clause: int) -> bool:
+        """Return True if a clause is about each node of some name, not about all of them together."""
+        return self._about_each[clause]
 
     def _is_unseen(self, symbol: str, closed: Sequence[Node]) -> bool:
         """Return True if no constraint mentions a message, or the nodes that it has finished."""
@@ -196,10 +336,13 @@ class ConstraintMonitor:
 
     def failure_at_end(self, tree: Tree) -> Failure | None:
         """The failure of a constraint in a session that is over."""
-        for check in self._checks:
+        return self._first_failure(tree)[1]
+
+    def _first_failure(self, tree: Tree) -> tuple[int, Failure | None]:
+        for at, check in enumerate(self._checks):
             if (failure := check.failure(tree)) is not None:
-                return failure
-        return None
+                return at, failure
+        return 0, None
 
     def _message(self, hypothesis: Hypothesis) -> Tree:
         """The latest message in its place. Clauses that are not watched see the whole tree around it."""
@@ -212,7 +355,7 @@ class ConstraintMonitor:
             return tree
         return Tree(hypothesis.tree()).at(hypothesis.latest)
 
-    def _early_failure(self, message: Tree) -> Failure | None:
+    def _early_failure(self, message: Tree) -> Violation | None:
         if not self._early:
             return None
         root, around = message.get_root(), message.parent
@@ -222,59 +365,9 @@ class ConstraintMonitor:
                 if early.symbol == around.node.symbol:
                     failure = early.evaluate(root, {early.variable: around})
                     if failure is not None:
-                        return failure
+                        return Violation(early.clause, failure)
             around = around.parent
         return None
-
-
-def _early(clause: Clause) -> _EarlyCheck | None:
-    """The early check of a clause whose first quantifier is over a state, and compares what is inside."""
-    if not clause.quantifiers:
-        return None
-    first = clause.quantifiers[0]
-    if first.path.steps or not can_bind_open_nodes(first):
-        return None
-    evaluate = FormulaCompiler(clause.analysis, clause.names, early=True).formula(_below_the_first(clause), ())
-    return _EarlyCheck(first.path.base, first.variable, evaluate)
-
-
-def _below_the_first(clause: Clause) -> Formula:
-    """The formula below the first quantifier of a clause."""
-    formula = clause.as_constraint().formula
-    assert isinstance(formula, Quantified), "a clause with quantifiers begins with one"
-    return formula.body
-
-
-def _is_checked_early(clause: Clause) -> bool:
-    """Return True if the early check covers all that can be checked on unfinished nodes."""
-    is_early = _early(clause) is not None
-    todo: list[Formula] = [_below_the_first(clause) if is_early else clause.as_constraint().formula]
-    while todo:
-        match formula := todo.pop():
-            case Quantified(path=path, body=body) as quantifier:
-                if not path.steps and can_bind_open_nodes(quantifier):
-                    return False
-                todo.append(body)
-            case And(parts) | Or(parts):
-                todo.extend(parts)
-            case Not(part):
-                todo.append(part)
-            case PythonCondition():
-                pass
-            case _:
-                assert_never(formula)
-    return True
-
-
-def _only_counts(clause: Clause) -> bool:
-    """Return True if a clause is a condition on numbers of nodes, wherever they stand."""
-    expression = clause.expression
-    if expression is None or clause.quantifiers or not expression.mentions:
-        return False
-    return not any(mention.path.steps for mention in expression.mentions) and all(
-        mention.kind == "count" or takes_only_length(mention, expression, clause.names)
-        for mention in expression.mentions
-    )
 
 
 def _in_their_places(nodes: Sequence[Node], hypothesis: Hypothesis) -> Sequence[Tree]:

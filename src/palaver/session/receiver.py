@@ -3,7 +3,9 @@
 How it works
 ============
 
-Each party that we do not play has an inbox. One matcher per message that the party may send next reads its data as it
+Each party that we do not play has an inbox; one for each connection, if its messages come by several, because their
+order is known only within one. Data on a connection whose turn it is not waits as long as the party may send on
+another. One matcher per message that the party may send next reads its data as it
 comes; what is left behind the longest match belongs to the message after. Datagrams keep their borders: each is one
 message, or none.
 
@@ -29,8 +31,10 @@ from palaver.matching.candidates import Candidates
 from palaver.matching.forecaster import Forecast, MessageType
 from palaver.matching.matcher import Matcher, MatchProgress
 from palaver.party import Party
+from palaver.session.extension import Extension, Refusal
 from palaver.session.finding_drafts import FindingDraft, out_of_turn, refused, stopped_short, undecided, unreadable
-from palaver.session.history import NO_MESSAGES, Extension, Referenced, Refusal, SessionHistory
+from palaver.session.history import SessionHistory
+from palaver.session.references import NO_MESSAGES, Referenced
 from palaver.session.roles import Roles
 from palaver.session.session_limits import (
     MAX_CACHED_BYTES,
@@ -47,6 +51,16 @@ if TYPE_CHECKING:
     from palaver.session.setup import SessionSetup
 
 
+class DataSource(NamedTuple):
+    """Who sends data, and to which of our parties, if the data comes by several connections."""
+
+    sender: str
+    link: str | None = None
+
+    def __str__(self) -> str:
+        return self.sender if self.link is None else f"{self.sender} on the connection of {self.link}"
+
+
 class AcceptedMessage(NamedTuple):
     """A message that was taken out of an inbox. Its tree is the newest one of the history."""
 
@@ -61,7 +75,7 @@ class Receiver:
         self._setup = setup
         self._roles = roles
         self._history = history
-        self._inboxes: dict[str, Inbox] = {}
+        self._inboxes: dict[DataSource, Inbox] = {}
         self._weighed = 0  # derivations of the message that is being read
 
     def sender_to(self, party: Party) -> str:
@@ -83,54 +97,62 @@ class Receiver:
             senders = list(dict.fromkeys(now))
         return senders[0] if len(senders) == 1 else None
 
-    def inbox(self, name: str) -> Inbox:
-        """The inbox of a party. Inboxes are ordered by the arrival of their oldest unread data."""
-        inbox = self._inboxes.get(name)
+    def inbox(self, sender: str, recipient: str | None = None) -> Inbox:
+        """The inbox for what a party sends to one of ours. Inboxes are ordered by the arrival of their oldest data."""
+        source = self._source(sender, recipient)
+        inbox = self._inboxes.get(source)
         if inbox is None:
-            inbox = self._inboxes[name] = Inbox(self._matcher, self._setup.reading_cache)
+            inbox = self._inboxes[source] = Inbox(self._matcher, self._setup.reading_cache)
         elif not inbox.has_data:
-            self._inboxes[name] = self._inboxes.pop(name)
+            self._inboxes[source] = self._inboxes.pop(source)
         return inbox
+
+    def _source(self, sender: str, recipient: str | None) -> DataSource:
+        return DataSource(sender, recipient if recipient in self._roles.links_from(sender) else None)
+
+    def _moves_of(self, source: DataSource, forecast: Forecast) -> list[MessageType]:
+        """The messages that may come next from a source."""
+        sender, link = source
+        moves = [move for move in forecast.moves if move.sender == sender]
+        return moves if link is None else [move for move in moves if self._roles.link_to(move.recipient) == link]
 
     def _matcher(self, symbol: str, is_whole: bool, earlier: Referenced) -> Matcher:
         setup = self._setup
         shape = setup.shapes.get(symbol) or setup.shape(symbol)
         return shape.matcher(binary=setup.is_binary, whole=is_whole, history=setup.references.seen_by(symbol, earlier))
 
-    def end(self, name: str) -> None:
-        """Note that a party sends no more."""
-        if name in self._inboxes:
-            self._inboxes[name].end()
+    def end(self, sender: str, recipient: str) -> None:
+        """Note that a party sends no more on the connection to one of ours."""
+        source = self._source(sender, recipient)
+        if source in self._inboxes:
+            self._inboxes[source].end()
 
     def has_unread(self) -> bool:
         """Return True if data of any party has to be read now."""
-        return any(inbox.has_data and self._is_unread(name) for name, inbox in self._inboxes.items())
+        return any(inbox.has_data and self._is_unread(source) for source, inbox in self._inboxes.items())
 
-    def _is_unread(self, name: str) -> bool:
+    def _is_unread(self, source: DataSource) -> bool:
         """Return True if data of a party has to be read now. Our standard input has time until it is asked for."""
-        if not self._inboxes[name].has_data:
+        if not self._inboxes[source].has_data:
             return False
-        return name != "StdIn" or any(move.sender == name for move in self._history.forecast.moves)
+        return source.sender != "StdIn" or bool(self._moves_of(source, self._history.forecast))
 
     def first_expected(self) -> Inbox | None:
         """The inbox with the oldest unread data of a party that may send now."""
-        senders = self._senders()
-        for name, inbox in self._inboxes.items():
-            if inbox.has_data and name in senders:
+        for source, inbox in self._inboxes.items():
+            if inbox.has_data and self._moves_of(source, self._history.forecast):
                 return inbox
         return None
 
     def interruption(self, seconds: float, patience: float) -> FindingDraft:
         """The finding if unread data was not completed for so long, or came from a party that was not waited for."""
-        senders = self._senders()
-        name = min(filter(self._is_unread, self._inboxes), key=lambda each: each not in senders)
-        inbox = self._inboxes[name]
-        if name in senders:
-            return stopped_short(name, inbox, seconds, patience)
-        return out_of_turn(name, inbox, self._history.forecast.moves)
-
-    def _senders(self) -> set[str]:
-        return {move.sender for move in self._history.forecast.moves}
+        forecast = self._history.forecast
+        unread = filter(self._is_unread, self._inboxes)
+        source = min(unread, key=lambda each: not self._moves_of(each, forecast))
+        inbox = self._inboxes[source]
+        if self._moves_of(source, forecast):
+            return stopped_short(source, inbox, seconds, patience)
+        return out_of_turn(source, inbox, forecast.moves)
 
     def next_message(self, *, is_quiet: bool, is_reset: bool) -> AcceptedMessage | FindingDraft | None:
         """Take one message out of an inbox, if it is certain, and add it to the history.
@@ -139,31 +161,31 @@ class Receiver:
         goes on; if a connection `is_reset`, that is why a message has no end.
         """
         forecast = self._history.forecast
-        for name, inbox in list(self._inboxes.items()):
-            if not self._is_unread(name):
+        for source, inbox in list(self._inboxes.items()):
+            if not self._is_unread(source):
                 continue
-            moves = [move for move in forecast.moves if move.sender == name]
+            moves = self._moves_of(source, forecast)
             if moves:
                 try:
-                    return self._read(name, inbox, moves, is_quiet=is_quiet, is_reset=is_reset)
+                    return self._read(source, inbox, moves, is_quiet=is_quiet, is_reset=is_reset)
                 except Undecided as reason:
-                    return undecided(name, inbox, reason)
-            if self._is_out_of_turn(name, forecast):
-                return out_of_turn(name, inbox, forecast.moves)
+                    return undecided(source, inbox, reason)
+            if self._is_out_of_turn(source, forecast):
+                return out_of_turn(source, inbox, forecast.moves)
         return None
 
     def _read(
-        self, name: str, inbox: Inbox, moves: Sequence[MessageType], *, is_quiet: bool, is_reset: bool
+        self, source: DataSource, inbox: Inbox, moves: Sequence[MessageType], *, is_quiet: bool, is_reset: bool
     ) -> AcceptedMessage | FindingDraft | None:
         """Take one of these messages out of an inbox, if it is certain. :raises Undecided: it takes too much work"""
         inbox.expect(moves, self._history.referenced)
         status = inbox.status()
         if status.longest is None:
-            return None if status.may_go_on else unreadable(name, inbox, is_reset=is_reset)
+            return None if status.may_go_on else unreadable(source, inbox, is_reset=is_reset)
         self._weighed = 0
-        if not is_quiet and (status.may_go_on or self._may_be_shorter(name, inbox)):
+        if not is_quiet and (status.may_go_on or self._may_be_shorter(source, inbox)):
             return None
-        return self._accept(name, inbox)
+        return self._accept(source, inbox)
 
     def _weigh(self, reading: CachedReading, length: int) -> Extension | Refusal:
         """The history with a message of so many bytes, or why it refuses it. :raises Undecided: there were too many"""
@@ -174,11 +196,15 @@ class Receiver:
             raise Undecided(f"none of its first {self._weighed - 1} derivations is accepted, and there may be more")
         return self._history.extended_by(*reading)
 
-    def _is_out_of_turn(self, name: str, forecast: Forecast) -> bool:
-        """Return True if a party sends that must not, unless other peers may, which are late and come first."""
-        return all(move.sender == name or self._roles.is_ours(move.sender) for move in forecast.moves)
+    def _is_out_of_turn(self, source: DataSource, forecast: Forecast) -> bool:
+        """Return True if a party sends that must not, unless others may: these are late, and come first.
 
-    def _accept(self, name: str, inbox: Inbox) -> AcceptedMessage | FindingDraft:
+        That may be other peers, or the same one on another connection.
+        """
+        moves = self._moves_of(source, forecast)
+        return all(move in moves or self._roles.is_ours(move.sender) for move in forecast.moves)
+
+    def _accept(self, source: DataSource, inbox: Inbox) -> AcceptedMessage | FindingDraft:
         """Accept the longest message that fits the history and the data behind it."""
         ends = inbox.ends()
         is_cut = len(ends) > MAX_MESSAGE_ENDS
@@ -190,7 +216,7 @@ class Receiver:
         for looks_ahead in (True, False) if len(ends) > 1 else (False,):
             refusals.clear()
             for length in ends:
-                taken = self._take(name, inbox, length, looks_ahead=looks_ahead)
+                taken = self._take(source, inbox, length, looks_ahead=looks_ahead)
                 if isinstance(taken, AcceptedMessage):
                     return taken
                 refusals.append(taken)
@@ -198,10 +224,11 @@ class Receiver:
             raise Undecided(f"it may end at more than {int(MAX_MESSAGE_ENDS)} places, and none of the last is right")
         got, (symbol, refusal) = inbox.peek()[: ends[0]], refusals[0]
         node = next((node for move, node in inbox.readings(ends[0]) if move.symbol == symbol), None)
-        return refused(name, symbol, refusal, got, node)
+        is_guilty = self._history.is_guilty(refusal, source.sender)
+        return refused(source, symbol, refusal, got, node, is_guilty=is_guilty)
 
     def _take(
-        self, name: str, inbox: Inbox, length: int, *, looks_ahead: bool
+        self, source: DataSource, inbox: Inbox, length: int, *, looks_ahead: bool
     ) -> AcceptedMessage | tuple[str, Refusal]:
         """Take a message of this length, if it fits; otherwise, its symbol and why it does not."""
         refusal: tuple[str, Refusal] | None = None
@@ -210,12 +237,12 @@ class Receiver:
             extension = self._weigh((move, node), length)
             if isinstance(extension, Refusal):
                 refusal = refusal or (move.symbol, extension)
-            elif not looks_ahead or self._can_follow(name, inbox.behind(length), extension):
+            elif not looks_ahead or self._can_follow(source, inbox.behind(length), extension):
                 self._history.add(extension)
                 return AcceptedMessage(move, inbox.take(length))
         return refusal or ("the data", Refusal("it has no parse tree"))
 
-    def _may_be_shorter(self, name: str, inbox: Inbox) -> bool:
+    def _may_be_shorter(self, source: DataSource, inbox: Inbox) -> bool:
         """Return True if a message that cannot go on may also be a shorter one and the beginning of the next."""
         ends = inbox.ends()
         shorter = ends[1:MAX_MESSAGE_ENDS]
@@ -223,19 +250,19 @@ class Receiver:
             return False
         return any(
             not isinstance(extension := self._weigh(reading, length), Refusal)
-            and self._can_follow(name, inbox.behind(length), extension)
+            and self._can_follow(source, inbox.behind(length), extension)
             for length in shorter
             for reading in inbox.readings(length)
         )
 
-    def _can_follow(self, name: str, rest: Inbox, extension: Extension) -> bool:
+    def _can_follow(self, source: DataSource, rest: Inbox, extension: Extension) -> bool:
         """Return True if the data behind a message can be what comes next."""
         if not rest.has_data:
             return True
         forecast = extension.forecast
-        moves = [move for move in forecast.moves if move.sender == name]
+        moves = self._moves_of(source, forecast)
         if not moves:
-            return not self._is_out_of_turn(name, forecast)
+            return not self._is_out_of_turn(source, forecast)
         rest.expect(moves, extension.referenced)
         status = rest.status()
         return status.longest is not None or status.may_go_on

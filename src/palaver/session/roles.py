@@ -62,6 +62,7 @@ class Roles:
         self._instances: dict[str, Party] = {}
         self._played: dict[str, Party] = {}
         self._speakers: dict[str, list[str]] = {}
+        self._links_from: dict[str, frozenset[str]] = {}
         self.faults: list[str] = []
         bases = spec.namespace.parties
         # A party that wants to start now is started when the session begins.
@@ -203,6 +204,23 @@ class Roles:
         ]
         found = dict.fromkeys(senders) or [each for each in self.parties if not self.is_ours(each)]
         return [each for each in found if each not in _SEPARATE]
+
+    def links_from(self, sender: str) -> frozenset[str]:
+        """The connections by which a party's messages come, if there are several, and each message names its recipient.
+
+        The order of messages is known only within a connection.
+        """
+        links = self._links_from.get(sender)
+        if links is None:
+            sent = [message for message in self._spec.analysis.messages if message.sender == sender]
+            found = {self.link_to(message.recipient) for message in sent if sender not in _SEPARATE}
+            is_told = len(found) > 1 and None not in found
+            links = self._links_from[sender] = frozenset(link for link in found if link and is_told)
+        return links
+
+    def link_to(self, recipient: str | None) -> str | None:
+        """The connection of a party of ours, by its name; None if no recipient is named."""
+        return None if recipient is None else self.party(recipient).party_name
 
     def connection_from(self, sender: str, recipient: str | None) -> str | None:
         """The connection that a message of a peer comes by; None if that is not known."""

@@ -39,3 +39,15 @@ MAX_EXPECTED_IN_HEADLINE = 3
 # The fingerprint of a finding has so many bytes of a line that was received, and so many of binary data.
 MAX_FINGERPRINT_BYTES = 40
 MAX_FINGERPRINT_BINARY = 4
+# Before a party is accused in doubt, so many random messages that it could have sent instead are tried, of each type;
+# and so many steps of search. A constraint that failed before is not sought longer either.
+MAX_ALTERNATIVES = 20
+SEARCH_STEPS = 150
+# A constraint that we have to break counts as recovering if it does so in one of so many continuations, each of so many
+# messages.
+CONTINUATIONS = 12
+MESSAGES_OF_CONTINUATION = 4
+# So many messages after a constraint was broken the session may end, although it is not repaired.
+MESSAGES_BEFORE_ACCUSING = 8
+# An early value that stays false is asked about so often in vain, until the constraint has recovered.
+MAX_QUESTIONS = 3

@@ -11,9 +11,10 @@ from palaver.grammar.analysis import Analysis
 from palaver.matching.dialogue_grammar import cut_at_messages
 from palaver.matching.matcher import CompiledMatcher
 from palaver.party import PartyHost
-from palaver.session.history import References
+from palaver.session.blame import Recoveries
 from palaver.session.monitor import ConstraintMonitor
 from palaver.session.receiver import ReadingCache
+from palaver.session.references import References
 from palaver.session.roles import RoleAssignment, Roles
 from palaver.solving.solving_limits import MESSAGE_STEP_BUDGET, SolvingLimits
 from palaver.spec.ast import Rule
@@ -43,6 +44,7 @@ class SessionSetup:
         self.spec = spec.seen_by(ours)
         self.is_binary = self.spec.is_binary
         self.monitor = ConstraintMonitor(self.spec)
+        self.recoveries = Recoveries()
         self.forecaster = self.spec.forecaster(self.monitor.states)
         analysis = self.spec.analysis
         self.reading_cache = ReadingCache(analysis)

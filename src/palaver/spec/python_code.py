@@ -92,6 +92,16 @@ def raising_line(names: Mapping[str, Any], error: BaseException) -> str:
     return place
 
 
+def raising_line_of(file: str, error: BaseException) -> str:
+    """The innermost line of spec code that raised an error, if an expression in a file of the spec did."""
+    traceback = error.__traceback__
+    while traceback is not None:
+        if traceback.tb_frame.f_code.co_filename == file:
+            return raising_line(traceback.tb_frame.f_globals, error)
+        traceback = traceback.tb_next
+    return ""
+
+
 def short_repr(value: object) -> str:
     """The repr of a value that spec code returned, shortened to fit into a sentence."""
     try:

@@ -1,0 +1,130 @@
+"""Who broke a constraint, and with which message: the state of the constraint monitor under one hypothesis.
+
+A clause that turns from holding to failing was broken by the message that came then: a *breach*. A clause that holds
+again has none. So when it turns out that a clause cannot hold any more, the message to blame is known, however long ago
+it came.
+
+Clauses about nodes that hold messages (`distinct(*<exchange>)`) speak of nodes that are complete, and what completes a
+node need not be what is wrong in it. They have an *early value*, too: that of the tree with the open nodes selected as
+if they were complete. It is a presumption, and decides nothing alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from palaver.constraints.checks import Failure
+from palaver.constraints.incremental import IncrementalChecks
+from palaver.session.session_limits import MAX_QUESTIONS
+
+
+class LatestMessage(NamedTuple):
+    """The latest message of a session, as the monitor needs to know it."""
+
+    symbol: str
+    is_ours: bool
+    number: int  # of the message in its session, from 0
+
+
+class Breach(NamedTuple):
+    """The message with which a clause turned from holding to failing."""
+
+    number: int  # of the message in its session, from 0
+    is_ours: bool
+    failure: Failure
+
+
+class Violation(NamedTuple):
+    """A clause that can hold no more."""
+
+    clause: int
+    failure: Failure
+    breach: Breach | None = None  # the earlier message that broke it; None: it was the latest one
+    is_doubtful: bool = False  # True if it is not sure that the latest message broke it
+
+
+@dataclass(frozen=True, eq=False)
+class MonitorState:
+    """The value of every clause after some messages, and the breaches of those that fail; a value itself."""
+
+    checks: IncrementalChecks
+    early: tuple[bool | None, ...]  # the early value of each clause; None: it has none, or its code raised
+    breaches: tuple[Breach | None, ...]
+
+    def fails(self, clause: int) -> bool:
+        """True if a clause fails, or its early value does."""
+        return self.checks.outcomes[clause] is not None or self.early[clause] is False
+
+    def after(
+        self,
+        checks: IncrementalChecks,
+        early: tuple[bool | None, ...],
+        latest: LatestMessage,
+        early_failures: dict[int, Failure],
+        undecided: Collection[int],
+    ) -> MonitorState:
+        """The state after a message; it does not break clauses that are `undecided`."""
+        if checks is self.checks and early == self.early:
+            return self
+        outcomes = checks.outcomes
+        if not any(outcomes) and not any(self.breaches) and False not in early:
+            return MonitorState(checks, early, self.breaches)
+        earlier = self.checks.outcomes
+        breaches = list(self.breaches)
+        for clause, failure in enumerate(outcomes):
+            if failure is None and early[clause] is not False:
+                breaches[clause] = None
+            elif earlier[clause] is None and self.early[clause] is not False and clause not in undecided:
+                breaches[clause] = Breach(latest.number, latest.is_ours, failure or early_failures[clause])
+        return MonitorState(checks, early, tuple(breaches))
+
+    def blaming(self, clause: int, breach: Breach) -> MonitorState:
+        """The same, with another message to blame for a clause."""
+        return replace(self, breaches=(*self.breaches[:clause], breach, *self.breaches[clause + 1 :]))
+
+
+class Recoveries:
+    """What the sessions of a setup have shown: which clauses hold again after they failed, and who is waited for."""
+
+    def __init__(self) -> None:
+        self._recovered: set[int] = set()
+        self._held: set[tuple[int, str]] = set()
+        self._waiting: set[tuple[int, str]] = set()
+        self._futile: set[tuple[str, frozenset[int]]] = set()
+        self._asked: dict[int, int] = {}
+
+    def recovered(self, clause: int) -> None:
+        """Note that a clause holds again."""
+        self._recovered.add(clause)
+        self._asked.pop(clause, None)
+
+    def can_recover(self, clause: int) -> bool:
+        """True if a clause has been seen to hold again."""
+        return clause in self._recovered
+
+    def held(self, clause: int, symbol: str) -> None:
+        """Note that a clause holds after a message of ours."""
+        self._held.add((clause, symbol))
+
+    def has_held(self, clause: int, symbol: str) -> bool:
+        """True if a clause has been seen to hold after a message of ours with this symbol."""
+        return (clause, symbol) in self._held
+
+    def waits_for_others(self, clause: int, symbol: str) -> bool:
+        """True if a clause always fails after such a message of ours, and holds again later."""
+        return clause in self._recovered and (clause, symbol) not in self._held
+
+    def note_futile(self, symbol: str, constraints: frozenset[int]) -> None:
+        """Note that no message of this symbol was found that makes failing constraints hold."""
+        self._futile.add((symbol, constraints))
+
+    def is_futile(self, symbol: str, constraints: frozenset[int]) -> bool:
+        """True if that was noted before."""
+        return (symbol, constraints) in self._futile
+
+    def is_worth_asking(self, clause: int) -> bool:
+        """True if a clause may be about the peer's messages: seldom enough was that asked in vain."""
+        self._asked[clause] = self._asked.get(clause, 0) + 1
+        return self._asked[clause] <= MAX_QUESTIONS

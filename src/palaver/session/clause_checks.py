@@ -1,0 +1,127 @@
+"""What the monitor knows of a clause: what can be checked on nodes that are still open, and what is counted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import assert_never
+
+from palaver.constraints.checks import Evaluate, FormulaCompiler, can_bind_open_nodes
+from palaver.constraints.code_uses import count_limit, takes_only_length
+from palaver.solving.clauses import Clause
+from palaver.spec.ast import And, Expression, Formula, Not, Or, PythonCondition, Quantified
+from palaver.spec.traversal import selectors_of
+
+
+@dataclass(frozen=True, slots=True)
+class EarlyCheck:
+    """A clause that is checked on nodes of a state before they are finished."""
+
+    clause: int
+    symbol: str
+    variable: str
+    evaluate: Evaluate
+
+
+@dataclass(frozen=True, slots=True)
+class CountLimit:
+    """A clause by which a sum of counts must not exceed a number; `symbols` are those that are counted everywhere."""
+
+    clause: int
+    limit: int
+    symbols: tuple[str | None, ...]
+    expression: Expression
+
+
+def limit_of_counts(at: int, clause: Clause, constants: Mapping[str, int]) -> CountLimit | None:
+    """The limit that a clause sets to numbers of nodes."""
+    expression = clause.expression
+    if expression is None or clause.quantifiers or not expression.mentions or not _only_measures(clause):
+        return None
+    limit = count_limit(expression.python, constants)
+    if limit is None:
+        return None
+    symbols = tuple(None if mention.path.steps else mention.path.base for mention in expression.mentions)
+    return CountLimit(at, limit, symbols, expression)
+
+
+def is_checked_while_open(clause: Clause) -> bool:
+    return early_check_of(0, clause) is not None and is_checked_early(clause)
+
+
+def early_check_of(at: int, clause: Clause) -> EarlyCheck | None:
+    """The early check of a clause whose first quantifier is over a state, and compares what is inside."""
+    if not clause.quantifiers:
+        return None
+    first = clause.quantifiers[0]
+    if first.path.steps or not can_bind_open_nodes(first):
+        return None
+    return early_check(at, clause)
+
+
+def early_check(at: int, clause: Clause, *, every: bool = False) -> EarlyCheck:
+    first = clause.quantifiers[0]
+    compiler = FormulaCompiler(clause.analysis, clause.names, early=not every, every=every)
+    variables = () if first.variable.startswith("<") else (first.variable,)
+    return EarlyCheck(at, first.path.base, first.variable, compiler.formula(_below_the_first(clause), variables))
+
+
+def is_about_each_state(clause: Clause) -> bool:
+    """Return True if a clause is about each node of a state, and about nothing but that."""
+    if not clause.quantifiers or clause.quantifiers[0].path.steps:
+        return False
+    bound = {each.variable for each in clause.quantifiers}
+    return all(
+        path.base in bound or path is clause.quantifiers[0].path
+        for path in selectors_of(clause.as_constraint().formula)
+    )
+
+
+def _below_the_first(clause: Clause) -> Formula:
+    """The formula below the first quantifier of a clause."""
+    formula = clause.as_constraint().formula
+    assert isinstance(formula, Quantified), "a clause with quantifiers begins with one"
+    return formula.body
+
+
+def is_checked_early(clause: Clause) -> bool:
+    """Return True if the early check covers all that can be checked on unfinished nodes."""
+    is_early = early_check_of(0, clause) is not None
+    todo: list[Formula] = [_below_the_first(clause) if is_early else clause.as_constraint().formula]
+    while todo:
+        match formula := todo.pop():
+            case Quantified(path=path, body=body) as quantifier:
+                if not path.steps and can_bind_open_nodes(quantifier):
+                    return False
+                todo.append(body)
+            case And(parts) | Or(parts):
+                todo.extend(parts)
+            case Not(part):
+                todo.append(part)
+            case PythonCondition():
+                pass
+            case _:
+                assert_never(formula)
+    return True
+
+
+def is_about_each(clause: Clause) -> bool:
+    expression = clause.expression
+    return expression is not None and all(mention.kind == "each" for mention in expression.mentions)
+
+
+def only_counts(clause: Clause) -> bool:
+    """Return True if a clause is a condition on numbers of nodes, wherever they stand."""
+    expression = clause.expression
+    if expression is None or clause.quantifiers or not expression.mentions:
+        return False
+    return not any(mention.path.steps for mention in expression.mentions) and _only_measures(clause)
+
+
+def _only_measures(clause: Clause) -> bool:
+    """Return True if a clause sees only numbers of nodes."""
+    expression = clause.expression
+    return expression is not None and all(
+        mention.kind == "count" or takes_only_length(mention, expression, clause.names)
+        for mention in expression.mentions
+    )

@@ -1,0 +1,244 @@
+"""Who broke a constraint: our own messages obey all of them, and a message of the peer is accused where it came."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from driven_session import CLIENT, DrivenSession
+
+import palaver
+from palaver.party import ConnectionMode
+from palaver.session.findings import FindingKind, Verdict
+from palaver.session.setup import RoleAssignment
+from palaver.testing import run_pair
+
+CASES = Path(__file__).parent.parent / "cases"
+PROGRAM = RoleAssignment({"In": ("tcp://127.0.0.1:1", ConnectionMode.CONNECT), "Out": ("1", ConnectionMode.EXTERNAL)})
+
+
+def of_parties(text: str) -> str:
+    """A spec of a program as one of a client and a server."""
+    return text.replace("<In:", "<Client:").replace("<Out:", "<Server:")
+
+
+def case(name: str) -> str:
+    return of_parties((CASES / name).read_text())
+
+
+def driven(text: str, answer: Callable[[bytes], bytes], seed: int = 1, **timeouts: float) -> DrivenSession:
+    """A session as the client of a server that answers each line."""
+    session = DrivenSession(text, CLIENT, "Client", seed, **timeouts).open()
+    for _ in range(300):
+        if session.session.is_over:
+            break
+        asked = session.talk()
+        if session.session.is_over:
+            break
+        if not asked:
+            session.wait(10)
+        for line in asked.splitlines(keepends=True):
+            if (said := answer(line)) and not session.session.is_over:
+                session.hear(said)
+    return session
+
+
+def echo(line: bytes) -> bytes:
+    return b"BYE\n" if line == b"QUIT\n" else line.replace(b"ASK", b"SAY")
+
+
+@pytest.mark.parametrize("name", ["uniq.fan", "never.fan", "later4.fan"])
+def test_our_messages_obey_constraints_over_the_whole_session(name: str) -> None:
+    spec = palaver.loads(case(name))
+    for seed in range(6):
+        pair = run_pair(spec, seed=seed)
+        assert [session.findings for session in pair] == [[], []]
+
+
+def test_what_we_cannot_say_is_not_the_fault_of_the_peer() -> None:
+    text = case("uniq.fan").replace("[a-z]", "[a-f]")
+    session = driven(text, echo)
+    assert session.kinds == [FindingKind.UNSOLVED]
+    assert session.session.verdict is Verdict.INCONCLUSIVE
+    asked = [each.data for each in session.session.said if each.symbol == "<ask>"]
+    assert len(asked) == len(set(asked)) == 6
+
+
+def lamp(line: bytes) -> bytes:
+    word, _, level = line.strip().partition(b" ")
+    return b"DARK\n" if word == b"OFF" else b"GLOW %d\n" % min(int(level), 7)
+
+
+LAMP = case("root.fan").partition("def want")[0]
+AGREES = """
+def agrees(rounds):
+    return all(str(each[0])[6:] == str(each[1])[5:] for each in rounds)
+def said_so(tree):
+    levels = [str(level) for level in tree.find_subtrees("<level>")]
+    return all(one == other for one, other in zip(levels[::2], levels[1::2]))
+def as_above(glow):
+    return str(glow)[5:] == str(glow.parent[0])[6:]
+"""
+OPAQUE = [
+    "forall <r> in <round>: str(<r>[1])[5:] == str(<r>.get_root() and <r>[0])[6:]",
+    "agrees(*<round>)",
+    "forall <g> in <glow>: as_above(<g>)",
+    "as_above(<glow>)",
+    "said_so(<start>)",
+    "agrees(*<start>.<round>)",
+    "all(as_above(g) for g in *<glow>)",
+]
+
+
+@pytest.mark.parametrize("condition", OPAQUE)
+def test_a_message_is_accused_by_conditions_that_look_at_everything(condition: str) -> None:
+    text = f"{LAMP}{AGREES}where {condition}\n"
+    found = 0
+    for seed in range(6):
+        session = driven(text, lamp, seed)
+        dim = [each for each in session.session.said if each.symbol == "<light>" and int(each.data[6:7]) > 7]
+        kinds = session.kinds
+        assert kinds == ([FindingKind.CONSTRAINT] if dim else [])
+        if dim:
+            (finding,) = session.session.findings
+            assert finding.party == "Server"
+            assert finding.got == b"GLOW 7\n"
+            assert finding.messages[-1].data == dim[0].data
+            found += 1
+    assert found > 1
+
+
+@pytest.mark.parametrize("condition", OPAQUE)
+def test_the_correct_peer_is_not_accused(condition: str) -> None:
+    text = f"{LAMP}{AGREES}where {condition}\n"
+    for seed in range(4):
+        session = driven(text, lambda line: b"DARK\n" if line == b"OFF\n" else b"GLOW" + line[5:], seed)
+        assert session.session.findings == []
+
+
+DISTINCT = """
+<start> ::= <round>{5} <Client:off> <Server:dark>
+<round> ::= <Client:light> <Server:glow>
+<light> ::= "LIGHT " <level> "\\n"
+<glow> ::= "GLOW " <level> "\\n"
+<off> ::= "OFF\\n"
+<dark> ::= "DARK\\n"
+<level> ::= r"[1-9]"
+where len({str(r)[:7] for r in *<round>}) == len(*<round>)
+"""
+
+
+def test_what_only_we_can_have_broken_is_not_blamed_on_who_completes_a_node() -> None:
+    for seed in range(6):
+        session = driven(DISTINCT, lambda line: b"DARK\n" if line == b"OFF\n" else b"GLOW 1\n", seed)
+        assert session.session.findings == []
+    session = driven(DISTINCT.replace("[1-9]", "[1-3]"), lambda _: b"GLOW 1\n")
+    assert session.kinds == [FindingKind.UNSOLVED]
+
+
+def test_a_condition_on_a_node_as_a_whole_that_we_break_is_not_blamed_on_the_peer() -> None:
+    text = DISTINCT.partition("where")[0] + "where forall <r> in <round>: int(str(<r>)[6]) < 5\n"
+    for seed in range(6):
+        session = driven(text, lambda line: b"DARK\n" if line == b"OFF\n" else b"GLOW 9\n", seed)
+        assert session.session.findings == []
+        assert all(int(each.data[6:7]) < 5 for each in session.session.said if each.symbol == "<light>")
+
+
+ANSWERS = """
+<start> ::= <exchange>{6} <Client:quit> <Server:bye>
+<exchange> ::= <Client:ask> <Server:answer>
+<ask> ::= "ASK " <word> "\\n"
+<answer> ::= "SAY " <n> "\\n"
+<quit> ::= "QUIT\\n"
+<bye> ::= "BYE\\n"
+<word> ::= r"[a-z]"
+<n> ::= r"[0-9]"
+"""
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "len(set(str(n) for n in *<answer>.<n>)) == len(*<answer>.<n>)",
+        "sorted(str(n) for n in *<n>) == [str(n) for n in *<n>]",
+        "increasing(*<n>)",
+        "|<exchange>| < 99 and increasing(*<answer>.<n>)",
+    ],
+)
+def test_the_message_that_broke_a_condition_on_a_list_is_accused(condition: str) -> None:
+    text = f"""{ANSWERS}
+def increasing(numbers):
+    return all(int(a) < int(b) for a, b in zip(numbers, numbers[1:]))
+where {condition}
+"""
+    answers = iter([b"SAY 1\n", b"SAY 4\n", b"SAY 1\n", b"SAY 5\n", b"SAY 6\n", b"SAY 7\n"])
+    session = driven(text, lambda line: b"BYE\n" if line == b"QUIT\n" else next(answers))
+    (finding,) = session.session.findings
+    assert (finding.kind, finding.party, finding.got) == (FindingKind.CONSTRAINT, "Server", b"SAY 1\n")
+    assert len(finding.messages) == 5
+
+
+BALANCED = """
+<start> ::= <Client:open> <Server:ok> (<Client:open> <Server:ok> | <Client:shut> <Server:ok>){3,9}
+<open> ::= "(\\n"
+<shut> ::= ")\\n"
+<ok> ::= "ok\\n"
+def balanced(messages):
+    text = "".join(map(str, messages))
+    return text.count("(") == text.count(")")
+"""
+
+
+@pytest.mark.parametrize("condition", ["balanced(*<open> + *<shut>)", "balanced([<start>])"])
+def test_a_condition_that_fails_on_the_way_does_not_silence_us(condition: str) -> None:
+    verdicts = []
+    for seed in range(8):
+        session = driven(f"{BALANCED}where {condition}\n", lambda _: b"ok\n", seed)
+        assert session.session.verdict in (Verdict.PASS, Verdict.INCONCLUSIVE), session.session.findings
+        assert len(session.session.said) >= 4
+        verdicts.append(session.session.verdict)
+    assert Verdict.PASS in verdicts
+
+
+def test_a_count_is_exceeded_by_the_message_that_begins_one_more() -> None:
+    text = """
+<start> ::= <Client:go> (<a> | <b>){4}
+<a> ::= <Server:aa> <Client:ok>
+<b> ::= <Server:bb> <Client:ok>
+<go> ::= "go\\n"
+<aa> ::= "a\\n"
+<bb> ::= "b\\n"
+<ok> ::= "ok\\n"
+where len(*<b>) == 1
+"""
+    answers = iter([b"a\n", b"b\n", b"b\n"])
+    session = driven(text, lambda _: next(answers))
+    (finding,) = session.session.findings
+    assert (finding.kind, finding.got, len(finding.messages)) == (FindingKind.CONSTRAINT, b"b\n", 5)
+
+
+LATER = case("later4.fan").replace("<Server:got>{1,3}", "<Server:got>{1,3} <Server:done>") + '<done> ::= "done\\n"\n'
+
+
+@pytest.mark.parametrize(("said", "wrong"), [(b"got a\ngot a\ndone\n", b""), (b"got a\ndone\n", b"done\n")])
+def test_too_few_answers_are_the_fault_of_the_peer(said: bytes, wrong: bytes) -> None:
+    text = LATER.replace("<Client:put>{1,3}", "<Client:put>{2}")
+    session = driven(text, lambda line: said if line == b"end\n" else b"")
+    assert [finding.got for finding in session.session.findings] == ([wrong] if wrong else [])
+    assert session.kinds == ([FindingKind.CONSTRAINT] if wrong else [])
+
+
+@pytest.mark.parametrize("ours", [True, False])
+def test_an_exception_in_a_condition_is_an_error_in_the_spec_whoever_spoke(ours: bool) -> None:
+    text = f"""{ANSWERS}
+def odd(word):
+    return {{}}[str(word)]
+where odd({"<word>" if ours else "<n>"})
+"""
+    session = driven(text, lambda _: b"SAY 1\n")
+    (finding,) = session.session.findings
+    assert finding.kind is FindingKind.SPEC_CRASH
+    assert finding.verdict is Verdict.ERROR
+    assert "KeyError" in finding.message
+    assert ":12" in finding.message  # the line that raised
