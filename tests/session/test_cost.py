@@ -59,3 +59,97 @@ where forall <e> in <exchange>: len(*<e>.<answer>.<item>) == int(<e>.<ask>.<n>)
     costs = [lines_run(exchange) for _ in range(120)]
     assert driven.session.verdict is Verdict.PASS
     assert 0 < sum(costs[-20:]) <= 1.5 * sum(costs[5:25]), costs
+
+
+# A store, and a model of it: what was put under a name is what is got. Its state does not grow without end.
+STORE = """
+from functools import reduce
+
+<start>    ::= ROUNDS
+<exchange> ::= <Client:put> <Server:ok> | <Client:get> (<Server:value> | <Server:nothing>)
+<put>      ::= "PUT " <name> " " <number> "\\n"
+<get>      ::= "GET " <name> "\\n"
+<ok>       ::= "OK\\n"
+<value>    ::= "VALUE " <number> "\\n"
+<nothing>  ::= "NOTHING\\n"
+<name>     ::= r"[a-z]" := known.state[0] if known.state else "a"
+<number>   ::= r"[0-9]"
+
+class Store:
+    def __init__(self, numbers, mistake=""):
+        self.numbers, self.mistake = numbers, mistake
+
+def follow(store, exchange):
+    request, answer = (line.split(" ") for line in str(exchange).splitlines())
+    if request[0] == "PUT":
+        return Store({**store.numbers, request[1]: request[2]}, store.mistake)
+    expected = ["VALUE", store.numbers[request[1]]] if request[1] in store.numbers else ["NOTHING"]
+    return store if answer == expected else Store(store.numbers, "wrong")
+
+def known(names, put):
+    return names if str(put)[4] in names else names + str(put)[4]
+
+known.state = ""
+
+where reduce(follow, *<exchange>, Store({})).mistake == ""
+where len(reduce(known, *<put>, "")) < 27
+"""
+
+
+class StoreServer:
+    """Answers as the model says, but for one answer."""
+
+    def __init__(self, wrong_at: int = -1) -> None:
+        self.numbers: dict[str, str] = {}
+        self.asked: list[str] = []
+        self._wrong_at = wrong_at
+
+    def answer(self, request: bytes) -> bytes:
+        command, name, *number = request.decode().split()
+        self.asked.append(f"{command} {name}")
+        if command == "PUT":
+            self.numbers[name] = number[0]
+            return b"OK\n"
+        stored = self.numbers.get(name)
+        if len(self.asked) >= self._wrong_at >= 0 and stored is not None:
+            return b"VALUE %d\n" % ((int(stored) + 1) % 10)
+        return b"NOTHING\n" if stored is None else f"VALUE {stored}\n".encode()
+
+
+def test_a_model_of_the_peer_costs_the_same_at_any_point() -> None:
+    long = STORE.replace("ROUNDS", "<exchange>{510}")
+    driven, server = DrivenSession(long, max_messages=2000).open(), StoreServer()
+
+    def exchange() -> None:
+        driven.hear(server.answer(driven.talk()))
+
+    costs = {EARLY: 0, LATE: 0}
+    while not driven.session.is_over:
+        said = len(driven.session.said)
+        measured = next((span for span in costs if said in span), None)
+        if measured is None:
+            exchange()
+        else:
+            costs[measured] += lines_run(exchange)
+    assert not driven.session.findings
+    assert 0 < costs[LATE] <= 1.5 * costs[EARLY], costs
+
+
+def test_the_answer_that_contradicts_the_model_is_blamed() -> None:
+    driven, server = DrivenSession(STORE.replace("ROUNDS", "<exchange>{40}")).open(), StoreServer(wrong_at=5)
+    while not driven.session.is_over:
+        driven.hear(server.answer(driven.talk()))
+    [finding] = driven.session.findings
+    assert finding.party == "Server"
+    assert "(the state of follow = " in finding.message
+    assert (
+        len(finding.messages) == 2 * len(server.asked[: next(i for i in range(4, 40) if server.asked[i][0] == "G")]) + 1
+    )
+
+
+def test_a_generator_may_ask_for_the_state_of_a_model() -> None:
+    driven, server = DrivenSession(STORE.replace("ROUNDS", "<exchange>{40}")).open(), StoreServer()
+    while not driven.session.is_over:
+        driven.hear(server.answer(driven.talk()))
+    assert {request[-1] for request in server.asked} == {"a"}
+    assert driven.spec.namespace.names["known"].state == ""

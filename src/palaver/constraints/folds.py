@@ -4,6 +4,9 @@ A *model* in a spec is such a fold: a state that each message changes, such as w
 the state and a node, and returns the next state. It must leave the state that it is given as it is: two messages that
 may come next each go on from it. That is looked at now and then, and a step that changes its state is an error of the
 spec.
+
+Generators take no nodes of the session, but they may ask for the state of a model: a step that has an attribute `state`
+has the state of now there, while a message is made (`published`).
 """
 
 from __future__ import annotations
@@ -11,7 +14,8 @@ from __future__ import annotations
 import ast
 import copy
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -35,7 +39,7 @@ class Fold:
     """A fold: the list that it is over, its step, and the state before the first node."""
 
     mention: Mention
-    step: Callable[[Any, Tree], Any]
+    step: Any  # a function of the state and a node
     initial: FoldState
 
     @property
@@ -55,6 +59,21 @@ class Fold:
                 raise ValueError(f"{self.name} changes the state it is given; it must return a new one")
             value = following
         return FoldState(length, value)
+
+
+@contextmanager
+def published(states: Iterable[tuple[Fold, FoldState]]) -> Iterator[None]:
+    """Let the steps that have an attribute `state` have these there."""
+    before: list[tuple[Any, Any]] = []
+    for fold, state in states:
+        if hasattr(fold.step, "state"):
+            before.append((fold.step, fold.step.state))
+            fold.step.state = state.value
+    try:
+        yield
+    finally:
+        for step, value in before:
+            step.state = value
 
 
 def _snapshot(value: object, depth: int = 6) -> object:

@@ -23,12 +23,13 @@ Some constraints do not come apart like this, and are evaluated on the whole tre
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, assert_never
 
 from palaver.constraints.checks import Check, Failure, FormulaCompiler
 from palaver.constraints.code_uses import is_upper_bound, sees_surroundings, takes_only_length
-from palaver.constraints.folds import folds_of
+from palaver.constraints.folds import Fold, FoldState, folds_of, published
 from palaver.constraints.incremental_formulas import (
     IncrementalConnective,
     IncrementalExists,
@@ -140,6 +141,18 @@ class IncrementalChecks:
         if not isinstance(formula, IncrementalLeaf):
             return None
         return [self._selections[number].trees.length for number in formula.reads]
+
+    def is_fold(self, constraint: Constraint) -> bool:
+        """True if the constraint is a condition on the states of folds."""
+        return isinstance(self._compiled.formula_of(constraint), IncrementalFold)
+
+    def published_states(self) -> AbstractContextManager[None]:
+        """A context in which generators can ask the steps of folds for their states."""
+        found: list[tuple[Fold, FoldState]] = []
+        for formula, outcome in zip(self._compiled.formulas, self._outcomes, strict=True):
+            if isinstance(formula, IncrementalFold) and outcome is not None:
+                found += zip(formula.folds, outcome.states, strict=True)
+        return published(found)
 
     def _gain(self, arrived: dict[str, list[Tree]]) -> Selections:
         """The selections, with what they gain from new nodes."""

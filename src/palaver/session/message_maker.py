@@ -75,7 +75,7 @@ class MessageMaker:
         solver, context = self._solver, self._context
         solver.begin()
         solver.budget.limit = steps
-        solver.left_out = left_out
+        solver.left_out = left_out | self._monitor.folded
         while not solver.is_exhausted:
             tree = solver.solve()
             if tree is not None:
@@ -87,6 +87,10 @@ class MessageMaker:
 
     def make(self, move: MessageType) -> Extension | None:
         """A message of ours that can be sent now; None if none was found, and then `reason` says why."""
+        with self._history.watches[0].checks.published_states():
+            return self._made(move)
+
+    def _made(self, move: MessageType) -> Extension | None:
         self.accusation, self.has_crashed = None, False
         self._aim_at(move)
         made = self._made_unsolved(move)

@@ -97,8 +97,15 @@ class ConstraintMonitor:
         certain = messages if self._follows_the_grammar else ()
         self._constant = frozenset(name for name in certain if analysis.is_one_thing(name))
 
+        # The constraints on states of folds, which need all of the session: the solver does not see that.
+        self.folded = self.constraints_of(
+            [at for at, check in enumerate(self._checks) if initial.is_fold(check.constraint)]
+        )
+
     def _add_early_value(self, at: int, clause: Clause, initial: IncrementalChecks) -> None:
         """Compile the early value of a clause, if it has one."""
+        if initial.is_fold(self._checks[at].constraint):
+            return  # a step expects complete nodes
         is_limit = any(each.clause == at for each in self._count_limits)
         if is_limit or not self._speaks_of_states(clause) or is_checked_while_open(clause):
             return
