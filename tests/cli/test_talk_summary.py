@@ -161,7 +161,9 @@ def test_a_coverage_file_of_an_earlier_version_of_the_spec_still_counts(palaver:
     palaver.write(echo_fan=ECHO)
     arguments = ("talk", "-f", "echo.fan", "-n", "2", "--seed", "1", "--coverage-file", "c.json", "cat")
     assert palaver(*arguments).code == 0
-    palaver.write(echo_fan=ECHO.replace("<Out:answer>\n", "<Out:answer> <In:bye>?\n") + '<bye> ::= "bye\\n"\n')
+    palaver.write(
+        echo_fan=ECHO.replace("<Out:answer>\n", "<Out:answer> (<In:bye> <Out:bye>)?\n") + '<bye> ::= "bye\\n"\n'
+    )
     assert palaver(*arguments).code == 0
     views = json.loads((palaver.folder / "c.json").read_text())["views"]
     assert views["messages"]["<In:ask>"] == 4

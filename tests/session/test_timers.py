@@ -40,6 +40,13 @@ def test_the_timer_that_expires_is_the_one_that_was_started() -> None:
     assert driven.session.verdict is Verdict.PASS
 
 
+def test_a_timer_may_be_a_fraction_of_a_second() -> None:
+    text = "<start> ::= <TimerControl:timer_start> <TimerEvent:timer_expired>\n<timer_timeout> ::= '0.25'\n"
+    driven = DrivenSession(text, ALONE)
+    assert run(driven) == [0.0, 0.25]
+    assert driven.session.verdict is Verdict.PASS
+
+
 SEVERAL = """
 <start> ::= <TimerControl:late> <TimerControl:soon> <TimerEvent:first> <TimerEvent:second>
 <late> ::= "start: 9 (7)\\n"

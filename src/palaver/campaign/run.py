@@ -248,7 +248,7 @@ class Campaign:
         number = progress.sessions + 1
         if self._target is not None:
             yield from self._report_late(self._target.before_session(self._ends_at))
-        session = self._session = Session(self._setup, self._strategy, stream, self._timeouts, ends_at=self._ends_at)
+        session = self._session = self._make_session(self._strategy, stream)
         self._found, self._seen = [], 0
         yield SessionStarted(self._clock.now(), number, progress.phase is Phase.GUIDED)
         try:
@@ -263,6 +263,9 @@ class Campaign:
             self._count(session)  # what was said was said, also if it was interrupted
         verdict = worst((session.verdict, verdict_of(self._found)))
         yield SessionEnded(self._clock.now(), number, verdict, tuple(session.said))
+
+    def _make_session(self, strategy: Strategy, stream: RandomSource) -> Session:
+        return Session(self._setup, strategy, stream, self._timeouts, ends_at=self._ends_at, end_watch=self._end_watch)
 
     def _drive(self, session: Session, number: int) -> Iterator[Event]:
         """Let the session talk until it is over."""
@@ -359,9 +362,7 @@ class Campaign:
     def _watch_target(self, target: SystemUnderTest, session: Session, number: int) -> None:
         """See what the system under test did in the session; that explains why the connection has ended."""
         was_cut = any(finding.kind in MAY_BE_A_CRASH for finding in session.findings)
-        last = session.said[-1].symbol if session.said else ""
-        seconds = 0.0 if session.findings else self._end_watch.seconds_after(last)
-        watch_until = min(self._clock.now() + seconds, inf if self._ends_at is None else self._ends_at)
+        watch_until = min(session.watch_until, inf if self._ends_at is None else self._ends_at)
         news = target.after_session(was_cut=was_cut, watch_until=watch_until)
         before = self._before if self._served_by == target.starts else None
         found = explained(session.findings, news, session.said, before)

@@ -66,3 +66,17 @@ def as_bytes(text: str) -> bytes:
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError as error:
         raise ConversionError(f"{short_repr(text)} cannot be encoded as UTF-8: {error.reason}") from error
+
+
+def message_bytes(message: Any) -> bytes:
+    """The bytes of a message that is to be sent. :raises ConversionError: it is neither a tree, nor text or bytes"""
+    match message:
+        case Tree():
+            data = message.serialised()
+        case str() | bytes():
+            data = message
+        case bytearray() | memoryview():
+            data = bytes(message)
+        case _:
+            raise ConversionError(f"{type(message).__name__} cannot be sent: a message must be a tree, text or bytes")
+    return as_bytes(data) if isinstance(data, str) else data

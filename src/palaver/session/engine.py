@@ -25,8 +25,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, assert_never
 
-from palaver.compiled.data import as_bytes
-from palaver.errors import ConversionError, PalaverError
+from palaver.compiled.data import message_bytes
+from palaver.errors import PalaverError
 from palaver.interruption import Interrupted
 from palaver.matching.forecaster import Forecast, MessageType
 from palaver.party import NetworkParty, Party
@@ -37,11 +37,11 @@ from palaver.session.events import Action, Closed, Failed, Input, Listening, Ope
 from palaver.session.finding_drafts import FindingDraft
 from palaver.session.findings import Finding, FindingKind, SessionMessage, Verdict, verdict_of
 from palaver.session.history import SessionHistory
+from palaver.session.leaving import EndWatch, Leaving
 from palaver.session.lifecycle import TRANSITIONS, LifecycleError, LifecycleInput, OwnStep, SessionState
-from palaver.session.quiescence import EndWatch, PeerWait, SessionClock, Timeouts, Timers
+from palaver.session.quiescence import PeerWait, SessionClock, Timeouts, Timers
 from palaver.session.receiver import AcceptedMessage, Receiver
 from palaver.session.roles import SELF_STARTING, Connections
-from palaver.session.session_limits import MAX_EXIT_SECONDS
 from palaver.session.setup import SessionSetup
 from palaver.session.strategy import WAIT, Strategy
 from palaver.spec.python_code import SPEC_CODE_RAISES, raising_line
@@ -65,6 +65,7 @@ class Session:
         timeouts: Timeouts | None = None,
         *,
         ends_at: float | None = None,
+        end_watch: EndWatch | None = None,
     ) -> None:
         self.spec = setup.spec
         self.said: list[SessionMessage] = []
@@ -84,6 +85,7 @@ class Session:
         self._timers = Timers(are_observed=setup.has_timers)
         self._receiver = Receiver(setup, self._roles, self._history)
         self._wait = PeerWait(self._roles, self._history, self._receiver, self._connections, self._clock, self._timers)
+        self._leaving = Leaving(self._connections, self._clock, end_watch or EndWatch(self._timeouts.grace))
         self._received_in_a_row = 0  # messages since our last one
         self._moves: list[MessageType] = []  # the messages we can send, when it is our turn
         self._pending: Callable[[], None] | None = None  # carries out what was made, when it is committed
@@ -124,7 +126,7 @@ class Session:
             self._begin()
         self._take(type(event))
         if self._state is SessionState.LEAVING:
-            self._wait_for_exit(event)
+            self._watch_end(event)
         elif self._state is not SessionState.OVER:
             self._process(event)
             self._go_on()
@@ -216,13 +218,20 @@ class Session:
         elif code < 0:
             self._find(finding_drafts.broken_off(event, self._forecast.moves))
 
-    def _wait_for_exit(self, event: Input) -> None:
-        """End the session when the program has exited, or had its time."""
-        if isinstance(event, Closed) and event.link == "In":
+    def _watch_end(self, event: Input) -> None:
+        """Report what comes although the dialogue is complete, and end the session when it was watched long enough."""
+        if isinstance(event, Received):
+            self._receive(event.link, event.data, event.is_whole)
+            self._read_messages()
+        elif isinstance(event, Closed):
             self._close(event)
+        if self._leaving.is_over() or self._allowance.is_over(self._clock.now):
             self._end(OwnStep.FINISH)
-        elif self._clock.now >= self._clock.alarm or self._allowance.is_over(self._clock.now):
-            self._end(OwnStep.FINISH)
+
+    @property
+    def watch_until(self) -> float:
+        """The time until which the end of the session is watched, also after it is over."""
+        return self._leaving.watch_until
 
     def _guarded(self, what: str, function: Callable[..., Any], *arguments: Any) -> None:
         """Call code of the spec."""
@@ -282,7 +291,8 @@ class Session:
                 self._add(found.move, found.data)
                 continue
             if found is not None:
-                self._find(found)
+                is_reaction = self._state is SessionState.LEAVING and self._leaving.is_input_closed
+                self._find(self._receiver.as_reaction(found) if is_reaction else found)
             return
 
     def _add(self, move: MessageType, data: bytes) -> None:
@@ -383,7 +393,7 @@ class Session:
     def _send(self, move: MessageType, node: Node) -> None:
         self._history.add_made(node)
         tree = Tree(self._history.newest)
-        self._add(move, _as_bytes(tree))
+        self._add(move, message_bytes(tree))
         self._guarded(f"{move.sender}.send", self._roles.party(move.sender).send, tree, move.recipient)
 
     def _find(self, draft: FindingDraft) -> None:
@@ -409,7 +419,7 @@ class Session:
         return self._connections.take_actions()
 
     def _finish(self) -> None:
-        """The dialogue is complete; the program under test may still exit."""
+        """The dialogue is complete; nothing more must come, and the program under test may still exit."""
         missing = self._history.missing
         if missing is not None and self._forecast.crashes:
             self._find(FindingDraft(FindingKind.SPEC_CRASH, self._forecast.crashes[0]))
@@ -419,10 +429,8 @@ class Session:
             self._find(
                 FindingDraft(FindingKind.UNSOLVED, f"no valid message could be generated: none is left, but {missing}")
             )
-        elif self._connections.is_open("In"):
+        elif self._leaving.begin(self.said[-1].symbol if self.said else ""):
             self._take(OwnStep.LEAVE)
-            self._clock.set_alarm(MAX_EXIT_SECONDS)
-            self._connections.finish("In")
         else:
             self._end(OwnStep.FINISH)
 
@@ -456,7 +464,7 @@ class Session:
 
     def say(self, party: Party, message: Any, recipient: str | None) -> None:
         """Send a message of a party, after the party has changed it as it wanted."""
-        data, name = _as_bytes(message), party.party_name
+        data, name = message_bytes(message), party.party_name
         if name == "TimerControl":
             self._timers.control(data.decode("latin-1"), self._clock.now)
         elif self._roles.has_connection(party):
@@ -475,7 +483,7 @@ class Session:
         if message is None:
             inbox.end()
             return
-        data = _as_bytes(message)
+        data = message_bytes(message)
         # An answer that a party, or another one, gives itself is whole, like a datagram.
         is_whole = self._arriving is None or self._arriving != (party.party_name, False)
         self._clock.note_forwarded(is_more=inbox.has_data and not is_whole)
@@ -485,16 +493,3 @@ class Session:
         most = self._timeouts.max_message_bytes
         if len(inbox) > most:
             self._find(finding_drafts.too_long(name, inbox, self._forecast.moves, most))
-
-
-def _as_bytes(message: Any) -> bytes:
-    match message:
-        case Tree():
-            data = message.serialised()
-        case str() | bytes():
-            data = message
-        case bytearray() | memoryview():
-            data = bytes(message)
-        case _:
-            raise ConversionError(f"{type(message).__name__} cannot be sent: a message must be a tree, text or bytes")
-    return as_bytes(data) if isinstance(data, str) else data

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from palaver.errors import Undecided
 from palaver.matching.forecaster import MessageType
 from palaver.session.events import Closed, Failed, FailureCause
-from palaver.session.findings import Finding, FindingKind, SessionMessage, exit_text, show_data
+from palaver.session.findings import Finding, FindingKind, SessionMessage, Severity, exit_text, show_data
 from palaver.session.message_text import offset_of
 from palaver.session.session_limits import MAX_BYTES_IN_HEADLINE, MAX_CAUSES, MAX_EXPECTED_IN_HEADLINE
 from palaver.spec.ast import Constraint, Expression
@@ -47,6 +47,7 @@ class FindingDraft:
     symbols: tuple[str, ...] = ()  # the names of the messages that `got` was read as
     node: Node | None = None  # the tree of `got`
     blamed: int | None = None  # the earlier message that is to blame, by its number in the session
+    severity: Severity = Severity.VIOLATION
 
     def finding(self, at: float, said: Sequence[SessionMessage], constraints: Iterable[Constraint]) -> Finding:
         """The finding in a session with these messages, of a spec with these constraints."""
@@ -59,6 +60,7 @@ class FindingDraft:
             cause=self.cause,
             symbols=self.symbols,
             node=self.node,
+            severity=self.severity,
         )
 
     def _about_earlier(self, at: float, said: Sequence[SessionMessage], wrong: SessionMessage, text: str) -> Finding:

@@ -23,7 +23,7 @@ class SessionState(Enum):
     MESSAGE_PENDING = "our message is made, but not committed"
     YIELDING = "we could send, but let the peer send first for a while"
     UNANSWERED = "the peer has sent nothing while we yielded; it is our turn"
-    LEAVING = "the dialogue is complete, and the program under test may still exit"
+    LEAVING = "the dialogue is complete; nothing more must come, and the program under test may still exit"
     OVER = "the session has ended"
 
 
@@ -39,7 +39,7 @@ class OwnStep(Enum):
     COMMIT = "what was made is sent"
     DISCARD = "what was made is dropped, because the peer was faster"
     FIND = "a finding ends the session"
-    LEAVE = "the dialogue is complete, and the program under test still runs"
+    LEAVE = "the dialogue is complete, and its end is watched"
     FINISH = "the dialogue is complete, and nothing is left to wait for"
     CUT = "a limit of the session, or of the run, is reached"
 

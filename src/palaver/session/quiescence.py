@@ -14,7 +14,7 @@ from palaver.session.finding_drafts import FindingDraft, cut_off, silent
 from palaver.session.history import SessionHistory
 from palaver.session.receiver import Receiver
 from palaver.session.roles import Connections, Roles
-from palaver.session.session_limits import FIRST_END_SECONDS, MAX_TIMER_SECONDS
+from palaver.session.session_limits import MAX_TIMER_SECONDS
 
 _FIRST_QUIET_SECONDS = 0.15  # before any pause was seen
 _LEAST_QUIET_SECONDS = 0.05
@@ -33,27 +33,6 @@ class Timeouts:
     max_messages: int = 1_000
     session: float | None = None  # for all of a session, from its first connection on; None: no limit
     grace: float | None = 0.0  # after the last message; None: only after ends that are new
-
-
-class EndWatch:
-    """How long sessions are watched after they are complete, for messages that must not come and for crashes.
-
-    `seconds` is the time after every session. None: a short time after the first session that ends with a message, for
-    each name of messages, so that long runs do not wait.
-    """
-
-    def __init__(self, seconds: float | None = 0.0) -> None:
-        self._seconds = seconds
-        self._ends: set[str] = set()
-
-    def seconds_after(self, symbol: str) -> float:
-        """The seconds after a session that has ended with such a message."""
-        if self._seconds is not None:
-            return self._seconds
-        if symbol in self._ends:
-            return 0.0
-        self._ends.add(symbol)
-        return FIRST_END_SECONDS
 
 
 class SessionClock:
@@ -139,7 +118,7 @@ class SessionClock:
         return min(max(seconds, _LEAST_QUIET_SECONDS if seconds else _FIRST_QUIET_SECONDS), _MOST_QUIET_SECONDS)
 
 
-_START = re.compile(r"start: (?P<number>[0-9]+) \((?P<seconds>[0-9]+)\)\n?")
+_START = re.compile(r"start: (?P<number>[0-9]+) \((?P<seconds>[0-9]+(?:\.[0-9]+)?)\)\n?")
 _CANCEL = re.compile(r"cancel: (?P<number>[0-9]+)\n?")
 
 

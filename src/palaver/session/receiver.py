@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
@@ -33,6 +34,7 @@ from palaver.matching.matcher import Matcher, MatchProgress
 from palaver.party import Party
 from palaver.session.extension import Extension, Refusal
 from palaver.session.finding_drafts import FindingDraft, out_of_turn, refused, stopped_short, undecided, unreadable
+from palaver.session.findings import FindingKind, Severity
 from palaver.session.history import SessionHistory
 from palaver.session.references import NO_MESSAGES, Referenced
 from palaver.session.roles import Roles
@@ -186,6 +188,19 @@ class Receiver:
         if not is_quiet and (status.may_go_on or self._may_be_shorter(source, inbox)):
             return None
         return self._accept(source, inbox)
+
+    def as_reaction(self, draft: FindingDraft) -> FindingDraft:
+        """The finding about a program whose input is closed: a note, unless it has sent one of its messages.
+
+        Some programs write a prompt, or a line end, when their input ends.
+        """
+        messages = self._setup.spec.analysis.messages
+        symbols = dict.fromkeys(message.symbol for message in messages if message.sender == draft.party)
+        matchers = [self._matcher(symbol, False, NO_MESSAGES) for symbol in symbols]
+        is_message = any(matcher.feed(draft.got).longest is not None for matcher in matchers)
+        if draft.kind is not FindingKind.UNEXPECTED or is_message:
+            return draft
+        return replace(draft, severity=Severity.NOTE)
 
     def _weigh(self, reading: CachedReading, length: int) -> Extension | Refusal:
         """The history with a message of so many bytes, or why it refuses it. :raises Undecided: there were too many"""

@@ -339,6 +339,11 @@ class Connections:
         states = self._peer_states()
         return "opening" in states and "open" not in states
 
+    def can_servers_send(self) -> bool:
+        """Return True if a server that we have connected to, or a program, may still send."""
+        links = [link for link, state in self._states.items() if state == "open" and link not in ("StdIn", "StdOut")]
+        return any(self._places[link][1] == "connect" for link in links)
+
     def are_all_down(self) -> bool:
         """Return True if there were peers that could send, and none is left."""
         states = self._peer_states()
