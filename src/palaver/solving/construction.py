@@ -34,7 +34,7 @@ from palaver.solving.assignment import Assigner, plain
 from palaver.solving.clauses import Clause
 from palaver.solving.invertible_views import OF_SEVERAL_NODES, View, ViewKind, ViewReader
 from palaver.solving.placement import Edit, Edits, Placing, node_of
-from palaver.solving.solving_limits import MAX_DISTINCT_DRAWS, MAX_INSTANCES
+from palaver.solving.solving_limits import MAX_DISTINCT_DRAWS, MAX_GENERATOR_RUNS, MAX_INSTANCES
 from palaver.solving.solving_plan import Direction, Equation, SolvingPlan, directions_of
 from palaver.solving.view_values import HOLDS, inverse
 from palaver.spec.ast import And, Child, Expression, Formula, Index, Not, Or, PythonCondition, Quantified, SelectorStep
@@ -138,7 +138,7 @@ class Constructor:
             if operator in HOLDS and _holds(direction, values, wanted):
                 return None
             try:
-                writes = self._writes(direction, values[direction.position], wanted, clause, bound, root)
+                writes = self._writes(direction, values, wanted, clause, bound, root)
                 if writes is not None:
                     return apply(writes)
             except (Discarded, IndexError, ConversionError):
@@ -146,10 +146,10 @@ class Constructor:
         return None
 
     def _writes(
-        self, direction: Direction, target: Value, wanted: Any, clause: Clause, bound: Bindings, root: Tree
+        self, direction: Direction, values: Sequence[Value], wanted: Any, clause: Clause, bound: Bindings, root: Tree
     ) -> Sequence[Edit] | None:
         """The writes that give the direction's view the value `wanted`."""
-        relation = direction.relation
+        relation, target = direction.relation, values[direction.position]
         view = relation.view
         if view.kind in OF_SEVERAL_NODES and relation.operator != "==":
             return None
@@ -163,8 +163,29 @@ class Constructor:
             return self._varied(direction, target, wanted, root)
         if not isinstance(target, Tree) or not self._can_write(target):
             return None
-        node = self.assigner.assigned(target, view, relation.operator, wanted, self.chance)
+        node = None
+        if self._is_generated(target) and not (_is_whole(view) and relation.operator == "=="):
+            # What a generator makes is not rewritten, unless a condition says what the whole value is to be.
+            node = self._generated_anew(direction.position, values, target, clause, root)
+            if node is None and not (_is_whole(view) and relation.operator == "in"):
+                return None
+        node = node or self.assigner.assigned(target, view, relation.operator, wanted, self.chance)
         return None if node is None else ((target, node),)
+
+    def _generated_anew(
+        self, position: int, values: Sequence[Value], target: Tree, clause: Clause, root: Tree
+    ) -> Node | None:
+        """A node that the generator of `target` makes, and that lets an instance hold; None if none comes soon."""
+        elsewhere, changed = root.size() - target.size(), [*values]
+        for _ in range(MAX_GENERATOR_RUNS):
+            node = self.placing.fresh(target, elsewhere)
+            changed[position] = Tree(node)
+            try:
+                if clause.leaf.function(*changed):
+                    return node
+            except SPEC_CODE_RAISES:
+                continue
+        return None
 
     def _summed(self, direction: Direction, targets: Value, wanted: Any) -> Sequence[Edit] | None:
         """Writes that share out the difference to a wanted sum among the numbers."""
@@ -209,6 +230,13 @@ class Constructor:
 
     def _can_write(self, tree: Tree) -> bool:
         return self.placing.can_write(tree, self.is_frozen)
+
+    def _is_generated(self, tree: Tree) -> bool:
+        return isinstance(tree.node, Node) and tree.node.symbol in self.placing.generated
+
+    def _can_rebuild(self, tree: Tree) -> bool:
+        """True if other parts may be put into a node: it is free, and not what a generator made."""
+        return self._can_write(tree) and not self._is_generated(tree)
 
     def _made_alike(self, groups: Sequence[list[Tree]], amount: int) -> Sequence[Edit] | None:
         """Writes that make all nodes like those of the first groups."""
@@ -258,7 +286,7 @@ class Constructor:
         several: list[Tree] = []
         for outer, step in _ways_in(path, clause, bound, root):
             if isinstance(step, Child):
-                free = list(filter(self._can_write, outer))
+                free = list(filter(self._can_rebuild, outer))
             else:
                 free = [tree for each in outer for tree in self._outermost_free(each, last_symbol(path), clause)]
             if len(free) == 1:
@@ -268,14 +296,14 @@ class Constructor:
             yield self.chance.pick(several)
 
     def _outermost_free(self, tree: Tree, symbol: str, clause: Clause) -> list[Tree]:
-        """The tree, or the nodes inside of it, that can be written and can contain a symbol."""
+        """The tree, or the nodes inside of it, that can be rebuilt and can contain a symbol."""
         found: list[Tree] = []
         todo = [tree]
         while todo:
             current = todo.pop()
             if not isinstance(current.node, Node) or symbol not in clause.analysis.below(current.node.symbol):
                 continue
-            if self._can_write(current):
+            if self._can_rebuild(current):
                 found.append(current)
             else:
                 todo += reversed(current.children)
@@ -346,6 +374,11 @@ class Constructor:
             order = [directions[at] for at in _shuffled(len(directions), self.chance)]
             made = self._written(order, part, bound, values, root, self._putter(root))
         return made
+
+
+def _is_whole(view: View) -> bool:
+    """True if a value of the view decides the whole value of the node, and not only a part or a property of it."""
+    return view.kind is ViewKind.VALUE or (view.kind is ViewKind.NUMBER and not view.modulus)
 
 
 def _ways_in(

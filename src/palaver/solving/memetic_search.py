@@ -138,8 +138,16 @@ class MemeticSearch:
         return self._descended(target)
 
     def _descended(self, target: Tree) -> Tree:
-        """A field inside of the node if that is no field itself; at times a part of a field."""
+        """A field inside of the node if that is no field itself; at times a part of a field.
+
+        Of a generated node it is a field of a source, or the node itself if it has none: its generator runs again.
+        """
         while True:
+            if node_of(target).symbol in self.placing.generated:
+                if not target.sources:
+                    return target
+                target = self.chance.pick(target.sources)
+                continue
             is_field = self.assigner.languages.of(node_of(target).symbol) is not None
             if is_field and self.chance.random() >= _MUTATE_PART:
                 return target
@@ -155,7 +163,8 @@ class MemeticSearch:
         if self._is_fixed(target):
             return None
         try:
-            if self.placing.can_write(target, self.is_frozen):
+            is_generated = node_of(target).symbol in self.placing.generated
+            if not is_generated and self.placing.can_write(target, self.is_frozen):
                 node = _mutated(target, self.assigner, self.chance)
                 if node is not None:
                     return self.placing.put(tree, target, node)

@@ -53,6 +53,7 @@ MAX_AMOUNT = Limit(10_000, "as a length or count required by an equation", "no s
 MAX_DOMAIN_DRAWS = Limit(60, "draws from one domain", "the domain counts as empty")
 MAX_CONSTRUCTION_ROUNDS = 8  # of solving and repairing one tree; equations in a cycle need several
 MAX_DISTINCT_DRAWS = 20  # of a node that has to differ from others; beyond it, none is taken to exist
+MAX_GENERATOR_RUNS = 20  # of one generator for a value with a property; beyond it, the search goes on
 MAX_AFFIX_LENGTH = 64  # of a text that a field must contain: two that must begin with each other would grow for ever
 MAX_LEADING_ZEROS = 4  # spellings of a number, with more and more zeros in front
 MAX_CACHED_ASSIGNMENTS = 4096  # values kept with their nodes; beyond it, all are dropped
