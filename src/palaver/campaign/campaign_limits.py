@@ -4,6 +4,10 @@
 MAX_SILENT_SESSIONS = 3
 # Messages in a row that cover nothing new: the campaign is on a plateau, whatever the plans say.
 MAX_MESSAGES_WITHOUT_GAIN = 2_000
+# Sessions at random, and messages in them, that must cover nothing new before the campaign is on a plateau: as many as
+# the least numbers of both, or one of the greatest.
+MIN_RANDOM_SESSIONS, MAX_RANDOM_SESSIONS = 10, 20
+MIN_RANDOM_MESSAGES, MAX_RANDOM_MESSAGES = 100, 200
 # With --until coverage: how often what was given up is tried again, each time with twice the attempts.
 MAX_RETRIES = 3
 # Unless --session-time is given, a session may take so many times the timeout, and so long for each allowed message.

@@ -6,7 +6,15 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from palaver.campaign.campaign_limits import MAX_MESSAGES_WITHOUT_GAIN, MAX_RETRIES, MAX_SILENT_SESSIONS
+from palaver.campaign.campaign_limits import (
+    MAX_MESSAGES_WITHOUT_GAIN,
+    MAX_RANDOM_MESSAGES,
+    MAX_RANDOM_SESSIONS,
+    MAX_RETRIES,
+    MAX_SILENT_SESSIONS,
+    MIN_RANDOM_MESSAGES,
+    MIN_RANDOM_SESSIONS,
+)
 
 if TYPE_CHECKING:  # so that the command line can name the ways to stop without loading the rest
     from palaver.navigation.guidance import Guidance
@@ -16,8 +24,8 @@ if TYPE_CHECKING:  # so that the command line can name the ways to stop without 
 class Until(Enum):
     """The end of a campaign that has no other."""
 
-    COVERAGE = "coverage"  # when all is covered; what seems out of reach is tried again
-    PLATEAU = "plateau"  # when all is covered that seems within reach
+    COVERAGE = "coverage"  # when all is covered; what was given up is tried again
+    PLATEAU = "plateau"  # when neither plans nor sessions at random cover anything more
     FOREVER = "forever"  # never
 
 
@@ -32,6 +40,7 @@ class Budget:
 
 class Phase(Enum):
     GUIDED = "guided"
+    CHECKING = "checking at random that guidance has missed nothing"
     UNGUIDED = "unguided"
 
 
@@ -63,6 +72,8 @@ class StopRule:
         self._retries = 0
         self._covered = 0
         self._covered_at = 0  # the message that last covered something
+        self._checked_from = (0, 0)  # messages and sessions when sessions at random began,
+        self._gained_at = (0, 0)  # and when they last covered something
 
     def check(self, progress: Progress, seconds: float) -> tuple[str, str]:
         """Return the reason to stop, or "", and a note about how the campaign goes on, or ""."""
@@ -78,6 +89,8 @@ class StopRule:
             return f"no message was sent or received in {progress.silent} sessions in a row", ""
         if progress.phase is Phase.GUIDED:
             return self._check_guided(progress)
+        if progress.phase is Phase.CHECKING:
+            return self._check_random(progress)
         if budget.until is not Until.FOREVER and self._is_complete and not progress.goal_after:
             progress.goal_after = (progress.messages, progress.sessions)
             return self._goal_reached(progress), ""
@@ -91,13 +104,36 @@ class StopRule:
             self._retries += 1
             self._covered_at = progress.messages
             self._guidance.retry_given_up()
-            return "", "nothing more seems reachable; retrying the paths that were given up, with twice the attempts"
+            return "", "nothing more was seen; retrying the paths that were given up, with twice the attempts"
+        if not self._is_complete and self._budget.until is not Until.FOREVER:
+            progress.phase = Phase.CHECKING
+            self._checked_from = self._gained_at = (progress.messages, progress.sessions)
+            return "", ""
         progress.goal_after = (progress.messages, progress.sessions)
-        reason = self._goal_reached(progress) if self._is_complete else self._plateau(progress, is_stalled)
+        reason = self._goal_reached(progress) if self._is_complete else self._plateau(progress)
         if self._budget.until is Until.FOREVER:
             progress.phase = Phase.UNGUIDED
             return "", f"{reason}; continuing unguided"
         return reason, ""
+
+    def _check_random(self, progress: Progress) -> tuple[str, str]:
+        """Go on at random as long as that covers something; if it has, let plans follow once more."""
+        here = (progress.messages, progress.sessions)
+        if self._is_complete:
+            progress.goal_after = here
+            return self._goal_reached(progress), ""
+        if self._covered_at > self._gained_at[0]:
+            self._gained_at = here
+        messages, sessions = here[0] - self._gained_at[0], here[1] - self._gained_at[1]
+        is_much = sessions >= MAX_RANDOM_SESSIONS or messages >= MAX_RANDOM_MESSAGES
+        if not is_much and (sessions < MIN_RANDOM_SESSIONS or messages < MIN_RANDOM_MESSAGES):
+            return "", ""
+        if self._gained_at != self._checked_from:
+            progress.phase = Phase.GUIDED
+            self._guidance.guided_strategy.is_done = False
+            return "", ""
+        progress.goal_after = here
+        return self._plateau(progress), ""
 
     @property
     def _is_complete(self) -> bool:
@@ -106,11 +142,9 @@ class StopRule:
     def _goal_reached(self, progress: Progress) -> str:
         return f"goal reached after {_so_far(progress)}: all {self._guidance.goal_progress.total} paths are covered"
 
-    def _plateau(self, progress: Progress, is_stalled: bool) -> str:
+    def _plateau(self, progress: Progress) -> str:
         aim = self._guidance.goal_progress
-        stalled = f"the last {MAX_MESSAGES_WITHOUT_GAIN} messages covered nothing new"
-        why = stalled if is_stalled else "the others seem unreachable"
-        return f"plateau after {_so_far(progress)}: {aim.reached} of {aim.total} paths are covered, {why}"
+        return f"plateau after {_so_far(progress)}: {aim.reached} of {aim.total} paths were seen, the others were not"
 
 
 def _so_far(progress: Progress) -> str:

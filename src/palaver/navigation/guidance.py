@@ -54,7 +54,7 @@ class Guidance:
         belief = BeliefState(forecaster, self.dialogue_map, missing_paths, self.views)
         steering = PayloadSteering(self.goal_progress, chance / "steering")
         self.guided_strategy = GuidedStrategy(self.planner, self.scheme, belief, steering, chance / "guide")
-        self.random_walk = RandomWalk(belief, chance / "walker")
+        self.random_walk = RandomWalk(belief, self.dialogue_map, self.peer, chance / "walker")
 
     def retry_given_up(self) -> None:
         """Try again what was given up, with more patience."""

@@ -8,17 +8,24 @@ plan for, the strategy takes the shortest way to the end of the session, and set
 from __future__ import annotations
 
 from collections.abc import Sequence
+from hashlib import blake2b
 
 from palaver.matching.forecaster import Forecast, MessageType
 from palaver.navigation.belief_state import BeliefState
-from palaver.navigation.dialogue_map import HANG_UP, SILENCE, Edge, MapNode
-from palaver.navigation.navigation_limits import MAX_NODES_TO_END, MAX_PLANS_PER_MESSAGE
+from palaver.navigation.dialogue_map import HANG_UP, SILENCE, DialogueMap, Edge, MapNode
+from palaver.navigation.navigation_limits import (
+    MAX_NODES_TO_END,
+    MAX_PLANS_IN_VAIN,
+    MAX_PLANS_PER_MESSAGE,
+)
 from palaver.navigation.navigator import TargetNavigator
+from palaver.navigation.peer_model import PeerModel
 from palaver.navigation.route_planner import PlanningContext, PlanStep, RoutePlan, RoutePlanner
 from palaver.navigation.steering import PayloadSteering
 from palaver.random_source import RandomSource
 from palaver.session.strategy import WAIT, RandomStrategy, StrategyChoice
 from palaver.trees.node import Node
+from palaver.trees.tree import Tree
 
 
 class GuidedStrategy:
@@ -48,6 +55,12 @@ class GuidedStrategy:
         self._refused: dict[str, None] = {}
         self._planned: Edge | None = None  # the message that is being made
         self._ends_soon = False  # no more plans are made in this session
+        self._covered = 0  # paths when the plan was made
+        self._asked = b""  # our last message
+        self._exchanges: set[tuple[bytes, bytes]] = set()  # of this session: our message, and an answer to it
+        self._is_tried = False  # since the plan was made, a message was sent or received
+        self._is_fresh = False  # since then, an exchange was new
+        self._in_vain = 0  # plans of this session in a row
 
     def begin(self) -> None:
         """Begin another session."""
@@ -56,6 +69,11 @@ class GuidedStrategy:
         self._possible = ()
         self._refused = {}
         self._ends_soon = False
+        self._asked, self._exchanges = b"", set()
+        self._is_tried = self._is_fresh = False
+        self._in_vain = 0
+        self._covered = len(self._map.coverage)
+        self._planner.begin()
         if self._steps and isinstance(self._steps[0], Edge) and self._steps[0].source is not self._map.beginning:
             self._drop("the previous session ended early")
 
@@ -103,6 +121,7 @@ class GuidedStrategy:
         planned = step if isinstance(step, Edge) and step.move == move else None
         coverage = self._map.coverage
         covered = len(coverage)
+        self._note_exchange(Tree(node).serialised(), is_ours)
         if not is_ours:
             self._peer.note_answer(self._last, self._possible or self._answers(before), move.symbol)
         self._possible = self._answers(after)
@@ -130,7 +149,39 @@ class GuidedStrategy:
         if self._steps and not isinstance(self._steps[0], Edge):
             del self._steps[0]
 
+    def _note_exchange(self, data: str | bytes, is_ours: bool) -> None:
+        """Note a message, and whether such an answer to such a message of ours is new in this session."""
+        self._is_tried = True
+        whole = data.encode("utf-8", "surrogateescape") if isinstance(data, str) else data
+        message = blake2b(whole, digest_size=16).digest()  # messages may be long, and there may be many
+        if is_ours:
+            self._asked = message
+        elif (self._asked, message) not in self._exchanges:
+            self._exchanges.add((self._asked, message))
+            self._is_fresh = True
+
+    def _judge_plan(self) -> None:
+        """Note if the plan, which is over, was in vain.
+
+        It was if it has covered nothing and brought only answers that had come before, to the same messages: the peer's
+        state does not change then, and further tries are not independent of this one.
+        """
+        covered = len(self._map.coverage)
+        if self.plan is not None and self._is_tried and self._scheme is self._planner:
+            if covered > self._covered or self._is_fresh or self.belief.tentative.get(self.plan.target):
+                self._in_vain = 0
+            else:
+                self._in_vain += 1
+                self._planner.note_vain(self.plan)
+        self._covered, self.plan = covered, None
+        self._is_tried = self._is_fresh = False
+
     def _make_plan(self) -> bool:
+        self._judge_plan()
+        if self._in_vain >= MAX_PLANS_IN_VAIN:
+            self._ends_soon = True
+            self._tell("no further plan: too many were in vain in this session")
+            return False
         nodes = [each.map_node for each in self.belief.hypotheses]
         if not nodes:
             return False
@@ -142,7 +193,7 @@ class GuidedStrategy:
         if self.plan is None:
             if not self.is_done:
                 self._tell("no reachable target is left")
-            self.is_done = self.is_done or not self._refused
+            self.is_done = self.is_done or not (self._refused or self._planner.has_vain_plans)
             return False
         self._steps = list(self.plan.steps)
         if self.explanations is not None:
@@ -224,19 +275,28 @@ class GuidedStrategy:
 class RandomWalk(RandomStrategy):
     """Random walk that counts what it covers: the paper's baseline, and its exploitation phase."""
 
-    def __init__(self, belief: BeliefState, chance: RandomSource) -> None:
+    def __init__(self, belief: BeliefState, dialogue_map: DialogueMap, peer: PeerModel, chance: RandomSource) -> None:
         super().__init__(chance)
         self._belief = belief
+        self._map = dialogue_map
+        self._peer = peer
+        self._last = ""
         self._chances = chance
         self._sessions = 0
 
     def begin(self) -> None:
         super().begin()
         self._belief.begin()
+        self._last = ""
         self._chance = self._chances / self._sessions
         self._sessions += 1
 
     def said(self, move: MessageType, node: Node, before: Forecast, after: Forecast, is_ours: bool) -> None:
+        if is_ours:
+            self._last = move.symbol
+        else:  # plans that are made later know what has come
+            answers = self._map.answers(before.moves, can_end=before.can_end)
+            self._peer.note_answer(self._last, answers, move.symbol)
         self._belief.advance(move, node, before, after, None)
 
     def ended(self, can_end: bool) -> None:

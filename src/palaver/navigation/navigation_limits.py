@@ -30,6 +30,14 @@ PATIENCE_SHARE_PER_ANSWER = 0.275
 CERTAIN_PATIENCE_DIVISOR = 4
 # Paths in answers that are less likely are not planned for.
 MIN_LIKELIHOOD = 0.005
+# A message that is expected to cover less is not planned for.
+MIN_GAIN = 0.002
+# So many plans for one coverage state may be in vain in a session before it is worth less, half with each further one.
+FREE_PLANS_IN_VAIN = 2
+# A coverage state for which more plans were in vain in so many sessions in a row is given up.
+MAX_SESSIONS_IN_VAIN = 4
+# After so many plans in a row that were in vain, a session takes the shortest way to its end.
+MAX_PLANS_IN_VAIN = 10
 # A message of ours counts for at most so many paths in a plan, because none covers all that is missing below it.
 MAX_GAIN_OF_MESSAGE = 6
 # A coverage target that was drawn so often is given up.

@@ -23,7 +23,7 @@ class Need(NamedTuple):
     got: tuple[str, ...] = ()
 
 
-_UNREACHABLE = Need("no session can reach them")
+_UNREACHABLE = Need("no way to them was found")
 
 
 @dataclass(frozen=True, slots=True)

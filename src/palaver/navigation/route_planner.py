@@ -27,10 +27,13 @@ from palaver.navigation.dialogue_map import DialogueMap, Edge, MapNode
 from palaver.navigation.goals import GoalProgress, MissingPaths
 from palaver.navigation.navigation_limits import (
     CERTAIN_PATIENCE_DIVISOR,
+    FREE_PLANS_IN_VAIN,
     MAX_GAIN_OF_MESSAGE,
     MAX_NODES_NEARBY,
     MAX_NODES_OF_FAR_SEARCH,
     MAX_NODES_WITH_DISTANCE,
+    MAX_SESSIONS_IN_VAIN,
+    MIN_GAIN,
     MIN_LIKELIHOOD,
 )
 from palaver.navigation.peer_model import PeerModel
@@ -92,6 +95,9 @@ class RoutePlanner:
         self._fruitless: dict[int, int] = {}  # messages in a row that covered nothing new
         self._missed: dict[int, int] = {}  # messages that were planned for and did not come
         self._lost: dict[int, int] = {}  # possible occurrences that could not be counted
+        self._vain: dict[int, int] = {}  # plans of this session that were in vain
+        self._vain_sessions: dict[int, int] = {}  # sessions in a row with too many of these
+        self._frozen: dict[int, dict[int, float]] = {}  # likelihoods of what is below, when it was last seen
         self._worth: dict[int, tuple[tuple[int, int, int], float]] = {}
         self._distances: dict[MapNode, float] = {}
         self._searched = 0  # nodes expanded since the distances were computed
@@ -102,13 +108,34 @@ class RoutePlanner:
         """Note that a message was sent or received."""
         self._missed.pop(edge.state, None)
         if had_something_new:
-            self._fruitless.pop(edge.state, None)
+            for counts in (self._fruitless, self._vain, self._vain_sessions, self._frozen):
+                counts.pop(edge.state, None)
         else:
             self._fruitless[edge.state] = self._fruitless.get(edge.state, 0) + 1
 
     def note_missed(self, edge: Edge) -> None:
         """Note that a planned message did not come, or could not be made."""
         self._missed[edge.state] = self._missed.get(edge.state, 0) + 1
+
+    def begin(self) -> None:
+        """Begin another session, in which plans that were in vain in the last one may not be."""
+        for state, times in self._vain.items():
+            if times > FREE_PLANS_IN_VAIN:
+                self._vain_sessions[state] = self._vain_sessions.get(state, 0) + 1
+        if self._vain:
+            self._vain.clear()
+            self._distances = {}
+
+    def note_vain(self, plan: RoutePlan) -> None:
+        """Note that a plan, carried out or not, has covered nothing and has brought only what had come before."""
+        for step in plan.steps:
+            if isinstance(step, Edge) and (self.missing_paths.has_missing(step.state) or step.state == plan.target):
+                self._vain[step.state] = self._vain.get(step.state, 0) + 1
+
+    @property
+    def has_vain_plans(self) -> bool:
+        """True if plans of this session are worth less than they would be in another one."""
+        return any(times > FREE_PLANS_IN_VAIN for times in self._vain.values())
 
     def times_missed(self, edge: Edge) -> int:
         """The number of times that a planned message did not come."""
@@ -125,6 +152,9 @@ class RoutePlanner:
         self._fruitless.clear()
         self._missed.clear()
         self._lost.clear()
+        self._vain.clear()
+        self._vain_sessions.clear()
+        self._frozen.clear()
         self._distances = {}
 
     def as_data(self) -> dict[str, Any]:
@@ -167,8 +197,14 @@ class RoutePlanner:
             if edge.is_ours and not times:
                 gain += min(self._worth_below(edge), MAX_GAIN_OF_MESSAGE)
             elif not edge.is_ours and times <= 2:
-                gain += self._worth_below(edge)
-        return gain
+                gain += self._worth_below(edge) * self._hope(edge.state)
+        return gain if gain >= MIN_GAIN else 0.0
+
+    def _hope(self, state: int) -> float:
+        """The share that is left of the worth of an answer, after plans for it that were in vain."""
+        if self._vain_sessions.get(state, 0) >= MAX_SESSIONS_IN_VAIN:
+            return 0.0
+        return float(0.5 ** max(0, self._vain.get(state, 0) - FREE_PLANS_IN_VAIN))
 
     def _worth_below(self, edge: Edge) -> float:
         """The expected number of missing paths inside of a message."""
@@ -180,8 +216,8 @@ class RoutePlanner:
         known = self._worth.get(state)
         if known is None or known[0] != key:
             worth = 0.0
-            for _, steps in missing.values():
-                likelihood = model.content_likelihood(steps)
+            for target, (_, steps) in missing.items():
+                likelihood = self._likelihood(state, target, model, steps)
                 if likelihood > MIN_LIKELIHOOD:
                     if edge.is_ours:
                         likelihood = 1.0  # we choose the content
@@ -189,6 +225,20 @@ class RoutePlanner:
                         worth += likelihood
             known = self._worth[state] = (key, worth)
         return known[1]
+
+    def _likelihood(self, state: int, target: int, model: PeerModel, steps: Sequence[tuple[str, str]]) -> float:
+        """The likelihood of a path below a state, as it was when tries for it began.
+
+        Once all its steps were seen, tries without success would make it less likely, and so demand ever more tries.
+        Wald's sequential test (1945) compares them with the likelihood before.
+        """
+        frozen = self._frozen.setdefault(state, {})
+        if target in frozen:
+            return frozen[target]
+        likelihood = model.content_likelihood(steps)
+        if self._fruitless.get(state) and all(model.pairs[step] for step in steps):
+            frozen[target] = likelihood
+        return likelihood
 
     def plan(self, starts: Iterable[MapNode], context: PlanningContext) -> RoutePlan | None:
         """Plan from one of these nodes; None if nothing is left to plan for, from any node."""

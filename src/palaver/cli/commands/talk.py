@@ -110,7 +110,7 @@ class _Talk(GroupedCommand):
 @click.option(
     "--until",
     type=click.Choice([each.value for each in Until]),
-    help="Stop when everything is covered; when nothing more seems reachable (plateau, the default); "
+    help="Stop when everything is covered; when nothing more is seen (plateau, the default); "
     "or only at the limit of -n or --time.",
 )
 @count_option("-k", default=5, help="Cover k-paths: sequences of up to N symbols, each inside the one before.")
