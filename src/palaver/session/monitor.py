@@ -11,6 +11,7 @@ many nodes have begun. Who is to blame for a clause that fails is kept with its 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from functools import cached_property
 
 from palaver.compiled import Spec
 from palaver.constraints.checks import Check, Failure, compile_check
@@ -97,10 +98,11 @@ class ConstraintMonitor:
         certain = messages if self._follows_the_grammar else ()
         self._constant = frozenset(name for name in certain if analysis.is_one_thing(name))
 
-        # The constraints on states of folds, which need all of the session: the solver does not see that.
-        self.folded = self.constraints_of(
-            [at for at, check in enumerate(self._checks) if initial.is_fold(check.constraint)]
-        )
+    @cached_property
+    def folded(self) -> frozenset[int]:
+        """The constraints on states of folds, which need all of the session: the solver does not see that."""
+        is_fold = self.initial.checks.is_fold
+        return self.constraints_of([at for at, check in enumerate(self._checks) if is_fold(check.constraint)])
 
     def _add_early_value(self, at: int, clause: Clause, initial: IncrementalChecks) -> None:
         """Compile the early value of a clause, if it has one."""
