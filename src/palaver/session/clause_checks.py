@@ -9,7 +9,7 @@ from typing import assert_never
 from palaver.constraints.checks import Evaluate, FormulaCompiler, can_bind_open_nodes
 from palaver.constraints.code_uses import count_limit, takes_only_length
 from palaver.solving.clauses import Clause
-from palaver.spec.ast import And, Expression, Formula, Not, Or, PythonCondition, Quantified
+from palaver.spec.ast import And, Expression, Formula, Not, Or, PythonCondition, Quantified, Selector
 from palaver.spec.traversal import selectors_of
 
 
@@ -116,6 +116,13 @@ def only_counts(clause: Clause) -> bool:
     if expression is None or clause.quantifiers or not expression.mentions:
         return False
     return not any(mention.path.steps for mention in expression.mentions) and _only_measures(clause)
+
+
+def measured_paths(clause: Clause) -> tuple[Selector, ...]:
+    """The paths to the nodes whose numbers a clause sees; none if it sees anything else."""
+    if clause.expression is None or clause.quantifiers or not _only_measures(clause):
+        return ()
+    return tuple(mention.path for mention in clause.expression.mentions)
 
 
 def _only_measures(clause: Clause) -> bool:

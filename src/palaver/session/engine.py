@@ -51,6 +51,14 @@ from palaver.trees.tree import Tree
 __all__ = ["CutOff", "EndWatch", "Session", "Timeouts"]
 
 _OUR_TURN = (SessionState.OUR_TURN, SessionState.UNANSWERED)
+# The peer is found to have done these only after what it has broken before, if that cannot be repaired.
+_SECOND_TO_BREACHES = (
+    FindingKind.UNPARSEABLE,
+    FindingKind.UNEXPECTED,
+    FindingKind.SILENCE,
+    FindingKind.CLOSED,
+    FindingKind.RESET,
+)
 _NOTHING_MORE = (SessionState.LEAVING, SessionState.OVER)
 
 
@@ -397,6 +405,8 @@ class Session:
         self._guarded(f"{move.sender}.send", self._roles.party(move.sender).send, tree, move.recipient)
 
     def _find(self, draft: FindingDraft) -> None:
+        if draft.kind in _SECOND_TO_BREACHES and (breach := self._history.unrepaired_breach()) is not None:
+            draft = finding_drafts.accused(breach)
         self.findings.append(draft.finding(self._clock.now, self.said, self.spec.grammar.constraints))
         self._end(OwnStep.FIND)
 

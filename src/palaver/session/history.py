@@ -90,6 +90,23 @@ class SessionHistory:
                 return None if violation is None else Refusal.by(violation)
         return None
 
+    def unrepaired_breach(self) -> Refusal | None:
+        """The first message of another party that broke a clause which fails still, and is not seen to recover."""
+        watch = self.watches[0]
+        breaches = sorted(
+            (breach.number, clause)
+            for clause, breach in enumerate(watch.breaches)
+            if breach is not None and not breach.is_ours and watch.checks.outcomes[clause] is not None
+        )
+        now = Extension(self.newest, self.forecast, self.watches, self.referenced) if breaches else None
+        for _, clause in breaches:
+            known = self._setup.recoveries.can_recover(clause)
+            if now is not None and not known and not self.maker.recovers_after(clause, now):
+                breach, failure = watch.breaches[clause], watch.checks.outcomes[clause]
+                assert failure is not None, "a clause that fails has a failure"
+                return Refusal.by(Violation(clause, failure, breach))
+        return None
+
     def extended_by(self, move: MessageType, node: Node) -> Extension | Refusal:
         """The extension by a message of another party, or why it cannot be accepted."""
         if move.symbol in self._setup.generated:
@@ -128,25 +145,43 @@ class SessionHistory:
         """The same, in which a message of another party is to blame for what it could have made hold."""
         watches = list(extension.watches)
         for at, (before, after) in enumerate(self.changes(extension)):
-            for clause, breach in enumerate(after.breaches):
-                if breach is None or not breach.is_ours or before.early[clause] is not False:
-                    continue
+            if after is before:
+                continue
+            for clause in self._doubted(before, after):
                 failure = after.checks.outcomes[clause]
-                if failure is None and not self._setup.recoveries.is_worth_asking(clause):
-                    continue
-                parties = extension.node.parties
-                sender = parties.sender if parties is not None else ""
-                if self.maker.has_alternative(sender, clause, must_hold=True):
-                    by_peer = Breach(self.number, False, failure or breach.failure)
-                    watches[at] = after.blaming(clause, by_peer)
+                earlier = after.breaches[clause]
+                moves = [move for move in self.forecast.moves if move.symbol == extension.node.symbol]
+                if self.maker.has_alternative(moves, clause, must_hold=True):
+                    failure = failure or (earlier.failure if earlier is not None else None)
+                    assert failure is not None, "a clause that is doubted fails"
+                    watches[at] = after.blaming(clause, Breach(self.number, False, failure))
         return extension._replace(watches=watches)
+
+    def _doubted(self, before: MonitorState, after: MonitorState) -> list[int]:
+        """The clauses that fail after a message of another party, and of which it may be to blame for that or not.
+
+        They failed with our message before, as far as could be seen; or other messages may still make them hold.
+        """
+        found = [
+            clause
+            for clause, breach in enumerate(after.breaches)
+            if breach is not None and breach.is_ours and before.early[clause] is False
+        ]
+        found += self._monitor.newly_failing(before, after)
+        worth = self._setup.recoveries.is_worth_asking
+        return [
+            clause
+            for clause in found
+            if (before.early[clause] is False and after.checks.outcomes[clause]) or worth(clause)
+        ]
 
     def is_guilty(self, refusal: Refusal, sender: str) -> bool:
         """Return True if it is sure that a message of this party broke a constraint: it could have sent another."""
         violation = refusal.violation
         if violation is None or not violation.is_doubtful or refusal.is_crash:
             return True
-        return self.maker.has_alternative(sender, violation.clause, must_hold=False)
+        moves = [move for move in self.forecast.moves if move.sender == sender]
+        return self.maker.has_alternative(moves, violation.clause, must_hold=False)
 
     def checked(
         self, move: MessageType, node: Node, *, is_ours: bool, after: Extension | None = None
@@ -164,14 +199,19 @@ class SessionHistory:
         first: Violation | None = None
         refuted: list[Hypothesis] = []
         watches: list[MonitorState] = []
+        survives = False
         for hypothesis in forecast.hypotheses:
             watch, violation = self._monitor.check(watched[hypothesis.origin], hypothesis, latest)
             if violation is None:
+                survives = True
+            elif first is None or (first.breach is None and violation.breach is not None):
+                first = violation
+            # What an earlier message broke says nothing against a hypothesis.
+            if violation is None or violation.breach is not None:
                 watches.append(watch)
             else:
                 refuted.append(hypothesis)
-                first = first or violation
-        if not watches:
+        if not survives:
             assert first is not None, "a refuted hypothesis violates a constraint"
             return first
         forecast = forecast.without(refuted) if refuted else forecast

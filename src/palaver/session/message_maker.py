@@ -96,15 +96,20 @@ class MessageMaker:
         made = self._made_unsolved(move)
         if isinstance(made, Extension):
             return made
-        if made is not None and self._monitor.fails_always(made.failure, move.symbol):
+        if isinstance(made, Violation) and self._monitor.fails_always(made, move.symbol):
             self._note_reason(move, made.failure, made)
             return None
+        if isinstance(made, _MakingAttempt):
+            return self._said_nevertheless(made, self._monitor.left_to_others(move, self._history.forecast))
         return self._made_solved(move, made)
 
     def _made_solved(self, move: MessageType, refused: Violation | None) -> Extension | None:
         left_out = self._monitor.left_to_others(move, self._history.forecast)
+        shared = self._monitor.shared_with_others(move, self._history.forecast)
         failing = self._failing_clauses()
-        owed = self._monitor.constraints_of(failing) - left_out
+        failing_now = self._monitor.constraints_of(failing)
+        left_out |= self._monitor.only_counted_in(move.symbol) & (failing_now | shared)
+        owed = (failing_now | shared) - left_out
         steps = self._setup.limits.budget
         attempt = _MakingAttempt(move, violation=refused)
         if not owed:
@@ -197,9 +202,9 @@ class MessageMaker:
     def _may_break(self, clause: int, symbol: str, extension: Extension) -> bool:
         if not self._setup.recoveries.has_held(clause, symbol) or self._setup.recoveries.can_recover(clause):
             return True
-        return self._recovers_after(clause, extension)
+        return self.recovers_after(clause, extension)
 
-    def _recovers_after(self, clause: int, extension: Extension) -> bool:
+    def recovers_after(self, clause: int, extension: Extension) -> bool:
         """Return True if a clause holds again in one of some random continuations."""
         for _ in range(CONTINUATIONS):
             now = extension
@@ -232,10 +237,11 @@ class MessageMaker:
         if violation is not None and violation.breach is not None:
             self.accusation = Refusal.by(violation)
 
-    def _made_unsolved(self, move: MessageType) -> Extension | Violation | None:
+    def _made_unsolved(self, move: MessageType) -> Extension | Violation | _MakingAttempt | None:
         """A random message, if everything holds with it, or as before: then there is nothing to solve.
 
-        Otherwise the constraint that it violates for good; None if there is none.
+        Otherwise the constraint that it violates for good, or an attempt if every message would break the same; None if
+        there is no such constraint.
         """
         try:
             node = self._context.first = self._context.make(move.symbol, self._context.history)
@@ -244,9 +250,10 @@ class MessageMaker:
         extension = self._history.checked(move, node, is_ours=True)
         if isinstance(extension, Violation):
             return extension
-        if not self._changes_nothing(extension) and not self._is_satisfied(extension, move.symbol):
-            return None
-        if self._broken_by(extension, move.symbol):
+        broken = self._broken_by(extension, move.symbol)
+        if any(self._monitor.is_only_counted(clause, move.symbol) for clause in broken):
+            return _MakingAttempt(move, broken=broken)
+        if broken or not (self._changes_nothing(extension) or self._is_satisfied(extension, move.symbol)):
             return None
         return extension
 
@@ -280,9 +287,8 @@ class MessageMaker:
         waits = self._setup.recoveries.waits_for_others
         return frozenset(clause for clause in found or () if not waits(clause, symbol))
 
-    def has_alternative(self, sender: str, clause: int, *, must_hold: bool) -> bool:
-        """Return True if a message of a party is found that does not violate a clause; or with which it holds."""
-        moves = [move for move in self._history.forecast.moves if move.sender == sender]
+    def has_alternative(self, moves: Sequence[MessageType], clause: int, *, must_hold: bool) -> bool:
+        """Return True if one of these messages is found that does not violate a clause; or with which it holds."""
         return any(self._complies(move, clause, must_hold) for move in moves)
 
     def _complies(self, move: MessageType, clause: int, must_hold: bool) -> bool:

@@ -10,12 +10,12 @@ many nodes have begun. Who is to blame for a clause that fails is kept with its 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import cached_property
 
 from palaver.compiled import Spec
 from palaver.constraints.checks import Check, Failure, compile_check
-from palaver.constraints.code_uses import integer_constants, is_upper_bound
+from palaver.constraints.code_uses import integer_constants
 from palaver.constraints.incremental import IncrementalChecks
 from palaver.matching.forecaster import Forecast, Hypothesis, MessageType
 from palaver.session.blame import LatestMessage, MonitorState, Violation
@@ -28,10 +28,11 @@ from palaver.session.clause_checks import (
     is_checked_early,
     is_checked_while_open,
     limit_of_counts,
+    measured_paths,
     only_counts,
 )
 from palaver.solving.clauses import Clause, clauses_of
-from palaver.spec.traversal import expressions_of, last_symbol, selectors_of, symbols_of
+from palaver.spec.traversal import expressions_of, last_symbol, selectors_of, step_symbols, symbols_of
 from palaver.trees.node import Node, OpenNode
 from palaver.trees.tree import Tree
 
@@ -79,14 +80,10 @@ class ConstraintMonitor:
         # False if a session without violations may end wherever the grammar lets it.
         self.constrains_the_end = not all(self._lasting)
         self._analysis = analysis
-        self._number_is_fixed: dict[tuple[str, str], bool] = {}
-        # The clauses that are only conditions on numbers of nodes; and the expressions that set an upper limit.
+        # The clauses that are only conditions on numbers of nodes, wherever these stand; and the paths to such nodes.
         self._counting = [only_counts(clause) for clause in clauses]
-        self._upper_bounds = frozenset(
-            clause.expression
-            for clause, counts in zip(clauses, self._counting, strict=True)
-            if counts and clause.expression is not None and is_upper_bound(clause.expression.python, constants)
-        )
+        self._measured = [measured_paths(clause) for clause in clauses]
+        self._only_counted: dict[tuple[int, str], bool] = {}
         # For each clause, the messages that contain anything that it mentions.
         self._seen = [self._messages_seen(clause, messages) for clause in clauses]
         self._listed = [self._holders(clause, messages) for clause in clauses]
@@ -181,7 +178,7 @@ class ConstraintMonitor:
                 values[at] = True if failure is None else None if failure.error is not None else False
             early = tuple(values)
         failing = [at for at, failure in enumerate(checks.outcomes) if failure is not None] if self._has_listed else ()
-        undecided = [at for at in failing if self._is_undecided(at, latest.symbol, hypothesis.ahead)]
+        undecided = [at for at in failing if self._may_be_undecided(at, latest.symbol, hypothesis.ahead)]
         return before.after(checks, early, latest, failures, undecided)
 
     def _early_failures(self, message: Tree) -> dict[int, Failure]:
@@ -261,22 +258,28 @@ class ConstraintMonitor:
         """Return True if all messages of a symbol that we can make are the same."""
         return symbol in self._constant
 
-    def fails_always(self, failure: Failure, symbol: str) -> bool:
+    def fails_always(self, violation: Violation, symbol: str) -> bool:
         """Return True if every message of this symbol fails like this: all are the same, or are only counted."""
-        if symbol in self._constant:
-            return True
-        if failure.leaf not in self._upper_bounds or not self._follows_the_grammar:
-            return False
-        return all(self._adds_a_fixed_number(symbol, mention.path.base) for mention in failure.leaf.mentions)
+        return symbol in self._constant or self.is_only_counted(violation.clause, symbol)
 
-    def _adds_a_fixed_number(self, symbol: str, counted: str) -> bool:
-        """Return True if every message of a symbol adds the same number of nodes."""
-        key = (symbol, counted)
-        if key not in self._number_is_fixed:
-            is_inside = counted == symbol or counted in self._analysis.below_including_sources(symbol)
-            is_fixed = not is_inside or self._analysis.occurs_once_in(counted, symbol)
-            self._number_is_fixed[key] = is_fixed and counted not in self.states
-        return self._number_is_fixed[key]
+    def only_counted_in(self, symbol: str) -> frozenset[int]:
+        """The constraints, by their places in the spec, on which all messages of a symbol have the same effect."""
+        others = {number for at, number in enumerate(self._constraints) if not self.is_only_counted(at, symbol)}
+        return frozenset(self._constraints) - others
+
+    def is_only_counted(self, clause: int, symbol: str) -> bool:
+        """Return True if a clause sees only numbers of nodes, and all messages of a symbol add the same numbers."""
+        key = (clause, symbol)
+        if key not in self._only_counted:
+            paths = self._measured[clause] if self._follows_the_grammar else ()
+            names = {name for path in paths for name in (path.base, *step_symbols(path))} - self.states
+            self._only_counted[key] = bool(paths) and all(self._occurs_at_most_once(name, symbol) for name in names)
+        return self._only_counted[key]
+
+    def _occurs_at_most_once(self, name: str, symbol: str) -> bool:
+        """Return True if every message of a symbol contains a node of some name, and only one; or none can."""
+        is_inside = name == symbol or name in self._analysis.below_including_sources(symbol)
+        return not is_inside or self._analysis.occurs_once_in(name, symbol)
 
     def is_pending(self, before: MonitorState, after: MonitorState, hypothesis: Hypothesis, symbol: str) -> bool:
         """Return True if after a message of this symbol only clauses fail that later messages are to satisfy.
@@ -292,17 +295,50 @@ class ConstraintMonitor:
 
     def left_to_others(self, move: MessageType, forecast: Forecast) -> frozenset[int]:
         """The constraints, by their places in the spec, that need not hold yet when we send this message."""
+        return self._undecided_after(move, forecast, self._is_undecided)
+
+    def shared_with_others(self, move: MessageType, forecast: Forecast) -> frozenset[int]:
+        """The constraints that other messages may yet make hold, but on which this one has a say, too."""
+        return self._undecided_after(move, forecast, self._is_shared)
+
+    def _undecided_after(
+        self, move: MessageType, forecast: Forecast, is_undecided: Callable[[int, str, frozenset[str]], bool]
+    ) -> frozenset[int]:
         if not self._has_listed:
             return frozenset()
         ahead = forecast.ahead_after(move)
         clauses = enumerate(self._constraints)
-        return frozenset(number for at, number in clauses if self._is_undecided(at, move.symbol, ahead))
+        return frozenset(number for at, number in clauses if is_undecided(at, move.symbol, ahead))
 
     def _is_undecided(self, at: int, symbol: str, ahead: frozenset[str]) -> bool:
-        """Return True if a clause sees all nodes of some name, which are to come in other messages than this one."""
-        if self._lasting[at]:
+        """Return True if a clause sees all nodes of some names, which are to come in other messages than this one."""
+        listed = self._listed[at]
+        if self._lasting[at] or any(symbol in holders for holders in listed):
             return False
-        return any(symbol not in holders and not holders.isdisjoint(ahead) for holders in self._listed[at])
+        return any(not holders.isdisjoint(ahead) for holders in listed)
+
+    def _is_shared(self, at: int, symbol: str, ahead: frozenset[str]) -> bool:
+        """Return True if some of these nodes are in this message, and others are to come in other messages."""
+        listed = self._listed[at]
+        if self._lasting[at] or not any(symbol in holders for holders in listed):
+            return False
+        return any(symbol not in holders and not holders.isdisjoint(ahead) for holders in listed)
+
+    def _is_left_to_others(self, at: int, symbol: str, ahead: frozenset[str]) -> bool:
+        """Return True if a clause is undecided, and no other message of this symbol would have made it hold."""
+        if self._is_undecided(at, symbol, ahead):
+            return True
+        return self.is_only_counted(at, symbol) and self._is_shared(at, symbol, ahead)
+
+    def _may_be_undecided(self, at: int, symbol: str, ahead: frozenset[str]) -> bool:
+        return self._is_undecided(at, symbol, ahead) or self._is_shared(at, symbol, ahead)
+
+    def newly_failing(self, before: MonitorState, after: MonitorState) -> list[int]:
+        """The clauses that held before a message and fail after it, and that nobody is blamed for yet."""
+        if not self._has_listed:
+            return []
+        outcomes = enumerate(zip(before.checks.outcomes, after.checks.outcomes, strict=True))
+        return [at for at, (then, now) in outcomes if then is None and now is not None and after.breaches[at] is None]
 
     def broken_by(
         self, before: MonitorState, after: MonitorState, hypothesis: Hypothesis, symbol: str
@@ -315,7 +351,7 @@ class ConstraintMonitor:
             for at, failure in enumerate(after.checks.outcomes)
             if (failure is not None or after.early[at] is False)
             and not before.fails(at)
-            and not (failure is not None and self._is_undecided(at, symbol, hypothesis.ahead))
+            and not (failure is not None and self._is_left_to_others(at, symbol, hypothesis.ahead))
         )
 
     def constraints_of(self, clauses: Collection[int]) -> frozenset[int]:

@@ -170,6 +170,8 @@ class PeerWait:
         """The time when waiting ends; None: never, because only a timer or a new connection is waited for."""
         if self.connections.are_only_opening():
             return None  # the transport knows how long that may take; a client may come at any time
+        if self.receiver.postponed is not None:
+            return self.clock.silent_at
         inbox = self.receiver.first_expected()
         if inbox is not None:
             return self.clock.broken_off_at if inbox.status().longest is None else self.clock.quiet_at

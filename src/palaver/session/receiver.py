@@ -79,6 +79,7 @@ class Receiver:
         self._history = history
         self._inboxes: dict[DataSource, Inbox] = {}
         self._weighed = 0  # derivations of the message that is being read
+        self.postponed: FindingDraft | None = None  # unless the message of another party comes first
 
     def sender_to(self, party: Party) -> str:
         """The party that sends to a party. :raises PalaverError: it is ambiguous"""
@@ -148,6 +149,8 @@ class Receiver:
 
     def interruption(self, seconds: float, patience: float) -> FindingDraft:
         """The finding if unread data was not completed for so long, or came from a party that was not waited for."""
+        if self.postponed is not None:
+            return self.postponed
         forecast = self._history.forecast
         unread = filter(self._is_unread, self._inboxes)
         source = min(unread, key=lambda each: not self._moves_of(each, forecast))
@@ -163,31 +166,39 @@ class Receiver:
         goes on; if a connection `is_reset`, that is why a message has no end.
         """
         forecast = self._history.forecast
+        self.postponed = None
+        postponed: list[tuple[DataSource, FindingDraft]] = []
         for source, inbox in list(self._inboxes.items()):
             if not self._is_unread(source):
                 continue
             moves = self._moves_of(source, forecast)
             if moves:
                 try:
-                    return self._read(source, inbox, moves, is_quiet=is_quiet, is_reset=is_reset)
+                    found = self._read(source, inbox, moves, is_quiet=is_quiet, is_reset=is_reset)
                 except Undecided as reason:
                     return undecided(source, inbox, reason)
-            if self._is_out_of_turn(source, forecast):
+            elif self._is_alone(source, forecast):
                 return out_of_turn(source, inbox, forecast.moves)
+            else:
+                continue
+            if not isinstance(found, FindingDraft) or self._is_alone(source, forecast, and_timers=True):
+                return found
+            if found.kind is not FindingKind.CONSTRAINT and not self._is_ever_sent(source, inbox):
+                return found
+            # The message of another party, or connection, may have to come first.
+            postponed.append((source, found))
+        # A message whose turn it is comes before one that may be early.
+        postponed.sort(key=lambda each: each[1].kind is not FindingKind.CONSTRAINT)
+        self.postponed = postponed[0][1] if postponed else None
         return None
 
-    def _read(
-        self, source: DataSource, inbox: Inbox, moves: Sequence[MessageType], *, is_quiet: bool, is_reset: bool
-    ) -> AcceptedMessage | FindingDraft | None:
-        """Take one of these messages out of an inbox, if it is certain. :raises Undecided: it takes too much work"""
-        inbox.expect(moves, self._history.referenced)
-        status = inbox.status()
-        if status.longest is None:
-            return None if status.may_go_on else unreadable(source, inbox, is_reset=is_reset)
-        self._weighed = 0
-        if not is_quiet and (status.may_go_on or self._may_be_shorter(source, inbox)):
-            return None
-        return self._accept(source, inbox)
+    def _is_ever_sent(self, source: DataSource, inbox: Inbox) -> bool:
+        """Return True if unread data may be some message of its source, whether it may come now or not."""
+        moves = [move for move in self._setup.forecaster.messages if move.sender == source.sender]
+        rest = inbox.copy()
+        rest.expect(moves, self._history.referenced)
+        status = rest.status()
+        return status.longest is not None or status.may_go_on
 
     def as_reaction(self, draft: FindingDraft) -> FindingDraft:
         """The finding about a program whose input is closed: a note, unless it has sent one of its messages.
@@ -211,13 +222,27 @@ class Receiver:
             raise Undecided(f"none of its first {self._weighed - 1} derivations is accepted, and there may be more")
         return self._history.extended_by(*reading)
 
-    def _is_out_of_turn(self, source: DataSource, forecast: Forecast) -> bool:
-        """Return True if a party sends that must not, unless others may: these are late, and come first.
+    def _read(
+        self, source: DataSource, inbox: Inbox, moves: Sequence[MessageType], *, is_quiet: bool, is_reset: bool
+    ) -> AcceptedMessage | FindingDraft | None:
+        """Take one of these messages out of an inbox, if it is certain. :raises Undecided: it takes too much work"""
+        inbox.expect(moves, self._history.referenced)
+        status = inbox.status()
+        if status.longest is None:
+            return None if status.may_go_on else unreadable(source, inbox, is_reset=is_reset)
+        self._weighed = 0
+        if not is_quiet and (status.may_go_on or self._may_be_shorter(source, inbox)):
+            return None
+        return self._accept(source, inbox)
 
-        That may be other peers, or the same one on another connection.
+    def _is_alone(self, source: DataSource, forecast: Forecast, *, and_timers: bool = False) -> bool:
+        """Return True if no other peer may send now, nor the same one on another connection; or none but timers.
+
+        If one may, its message may be late, and have to come first: order is known only within a connection.
         """
         moves = self._moves_of(source, forecast)
-        return all(move in moves or self._roles.is_ours(move.sender) for move in forecast.moves)
+        others = dict.fromkeys(move.sender for move in forecast.moves if move not in moves)
+        return all(self._roles.is_ours(name) or (and_timers and name == "TimerEvent") for name in others)
 
     def _accept(self, source: DataSource, inbox: Inbox) -> AcceptedMessage | FindingDraft:
         """Accept the longest message that fits the history and the data behind it."""
@@ -277,7 +302,7 @@ class Receiver:
         forecast = extension.forecast
         moves = self._moves_of(source, forecast)
         if not moves:
-            return not self._is_out_of_turn(source, forecast)
+            return not self._is_alone(source, forecast)
         rest.expect(moves, extension.referenced)
         status = rest.status()
         return status.longest is not None or status.may_go_on
@@ -423,6 +448,12 @@ class Inbox:
     def symbols(self) -> tuple[str, ...]:
         """The names of the messages that the data is read as."""
         return tuple(dict.fromkeys(move.symbol for move in self._moves))
+
+    def copy(self) -> Inbox:
+        """An inbox with the same data."""
+        other = Inbox(self._matcher, self._cache)
+        other._stream, other._datagrams, other.has_ended = self._stream.copy(), self._datagrams.copy(), self.has_ended
+        return other
 
     def behind(self, length: int) -> Inbox:
         """An inbox with the data behind so many bytes."""

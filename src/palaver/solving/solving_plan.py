@@ -29,6 +29,7 @@ from itertools import product
 from math import prod
 from typing import Any, TypeAlias
 
+from palaver.constraints.code_uses import sees_surroundings
 from palaver.grammar.analysis import Analysis
 from palaver.grammar.symbol_languages import Languages
 from palaver.solving.clauses import Clause, clauses_of
@@ -223,7 +224,7 @@ class ConstraintPlanner:
     def _is_filter(self, clause: Clause) -> bool:
         """True if the clause is a condition on every node of one symbol, and looks at nothing else."""
         expression = clause.expression
-        if expression is None:
+        if expression is None or sees_surroundings(expression, clause.names):
             return False
         used = {node.id for node in ast.walk(expression.python) if isinstance(node, ast.Name)}
         looked_at = [mention.name for mention in expression.mentions]
