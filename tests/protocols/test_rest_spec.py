@@ -92,6 +92,8 @@ def answering(data: bytes) -> Iterator[int]:
         (b"220 ready\r\n", "BadStatusLine"),
         (b"", "RemoteDisconnected"),
         (b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{}", "IncompleteRead"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\n{}", "IncompleteRead"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\n{}", "IncompleteRead"),
         (b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 1\r\n\r\n\xff", "ff"),
     ],
 )

@@ -7,10 +7,12 @@ import ssl
 import pytest
 
 from palaver.addresses import Address
-from palaver.session.events import Close, Closed, Failed, Finish, Input, Open, Opened, Secure, Secured, Send, Tls
+from palaver.session.events import Close, Closed, Failed, Finish, Input, Open, Opened, Role, Secure, Secured, Send, Tls
 from palaver.transport.certificate import make_certificate
+from palaver.transport.channel import Channel, ChannelError
 from palaver.transport.clock import ManualClock
 from palaver.transport.event_loop import SelectorEventLoop
+from palaver.transport.tls import Handshake, context_for
 from servers.common import needs_openssl
 from transport.recorder import Recorder
 
@@ -226,3 +228,54 @@ def test_close_notify_ends_one_direction_only(loop: SelectorEventLoop) -> None:
     assert recorder.rest_of("server") == b"question"
     loop.carry_out([Send("server", b"answer " * 10_000), Close("server")])
     assert recorder.rest_of("client") == b"answer " * 10_000
+
+
+class Flood(Channel):
+    """A peer that sends the same bytes as often as one reads, and never waits."""
+
+    def __init__(self, piece: bytes) -> None:
+        self.piece = piece
+        self.reads = 0
+        self.is_closed = False
+
+    def interests(self, *, reading: bool, writing: bool) -> dict[int, int]:
+        return {}
+
+    def receive(self, now: float, limit: int) -> bytes:
+        self.reads += 1
+        return (self.piece * (limit // len(self.piece) + 1))[:limit]
+
+    def send(self, data: memoryview) -> int:
+        return len(data)
+
+    def flush(self) -> bool:
+        return True
+
+    def finish(self) -> None:
+        pass
+
+    def abandon(self) -> None:
+        self.is_closed = True
+
+
+HELLO_REQUEST = b"\x16\x03\x03\x00\x04\x00\x00\x00\x00"
+
+
+@pytest.mark.parametrize("role", ["connect", "listen"])
+@pytest.mark.parametrize("piece", [HELLO_REQUEST, b"\x16\x03\x01\xff", b"\x15\x03\x03\x00\x02\x01\x5a", b"x", b"\x00"])
+def test_a_handshake_ends_whatever_arrives(piece: bytes, role: Role) -> None:
+    flood = Flood(piece)
+    handshake = Handshake(flood, context_for(role, Tls()), role, "localhost", deadline=5.0)
+    with pytest.raises(ChannelError) as error:
+        handshake.advance(1.0)
+    assert error.value.cause == "tls"
+    assert flood.is_closed
+    assert flood.reads < 100
+
+
+def test_a_flood_does_not_outlast_the_time_of_a_handshake() -> None:
+    flood = Flood(HELLO_REQUEST)
+    handshake = Handshake(flood, context_for("connect", Tls()), "connect", "localhost", deadline=5.0)
+    with pytest.raises(ChannelError, match="did not complete in time"):
+        handshake.advance(5.0)
+    assert flood.reads == 1

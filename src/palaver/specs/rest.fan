@@ -67,6 +67,10 @@ where forall <v> in <visit>: forall <q> in <v>..<quote>: <q>.<string> == <v>.<ad
 import http.client
 import os
 import re
+import time
+
+# So much of a body is read, in bytes, and for so long, in seconds. One that is longer is for palaver to report.
+MOST, LONGEST = 1 << 20, 10
 
 ADDRESS = os.environ.get("QUOTES_API", "127.0.0.1:8000")
 
@@ -93,9 +97,25 @@ class Client(NetworkParty):
             answer = self.connection.getresponse()
             kind = answer.getheader("Content-Type", "nothing")
             head = "%d %s\n" % (answer.status, kind)
-            self.receive(head.encode() + answer.read() + b"\n", "Server")
+            self.receive(head.encode() + body_of(answer) + b"\n", "Server")
         except http.client.HTTPException as error:
             self.receive("no HTTP: " + repr(error), "Server")
+
+
+def body_of(answer):
+    """The body of an answer, piece by piece: its peer may never come to an end."""
+    until, length, body = time.monotonic() + LONGEST, answer.length, b""
+    while len(body) <= MOST and len(body) != length:
+        if time.monotonic() > until:
+            raise TimeoutError("the body of an answer took more than %d s" % LONGEST)
+        piece = answer.read1(65536 if length is None else min(65536, length - len(body)))
+        if not piece:
+            break
+        body += piece
+    answer.close()
+    if length is not None and len(body) < min(length, MOST):
+        raise http.client.IncompleteRead(body, length - len(body))
+    return body
 
 
 class Server(NetworkParty):

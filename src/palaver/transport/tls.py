@@ -12,7 +12,7 @@ import ssl
 from palaver.session.events import Role, Tls
 from palaver.transport.certificate import make_certificate
 from palaver.transport.channel import Channel, ChannelError, EndOfStream, PendingChannel
-from palaver.transport.transport_limits import TLS_CHUNK_BYTES
+from palaver.transport.transport_limits import MAX_HANDSHAKE_BYTES, TLS_CHUNK_BYTES
 
 
 def context_for(role: Role, tls: Tls) -> ssl.SSLContext:
@@ -81,6 +81,7 @@ class Handshake(PendingChannel):
         except ValueError as error:  # a name that cannot be one
             raise ChannelError("tls", str(error)) from None
         self.deadline = deadline
+        self._received = 0  # bytes
 
     def interests(self) -> dict[int, int]:
         engine = self._engine
@@ -91,12 +92,15 @@ class Handshake(PendingChannel):
             received = self._engine.channel.receive(now, TLS_CHUNK_BYTES)
             if isinstance(received, EndOfStream):
                 raise self._broken("the peer closed the connection during the TLS handshake")
-            if received is not None:
-                self._engine.incoming.write(received)
-            elif self.deadline is not None and now >= self.deadline:
+            # Whatever comes: OpenSSL takes some messages, such as HelloRequest, without end.
+            if self.deadline is not None and now >= self.deadline:
                 raise self._broken("the TLS handshake did not complete in time (--timeout)")
-            else:
+            if received is None:
                 return None
+            self._received += len(received)
+            if self._received > MAX_HANDSHAKE_BYTES:
+                raise self._broken(f"the peer sent more than {MAX_HANDSHAKE_BYTES} bytes in the TLS handshake")
+            self._engine.incoming.write(received)
         return TlsChannel(self._engine)
 
     def abandon(self) -> None:

@@ -1,4 +1,4 @@
-"""Limits of the transports. They cost time or memory only; none of them changes the outcome of a session."""
+"""Limits of the transports. They cost time or memory only; all but one never change the outcome of a session."""
 
 # Listeners that no connection uses. A session may listen at a new port each time, as FTP does; the oldest are closed.
 MAX_IDLE_LISTENERS = 16
@@ -19,6 +19,10 @@ MAX_READ_BYTES = 65536
 
 # Bytes that TLS reads, decrypts or encrypts at once.
 TLS_CHUNK_BYTES = 65536
+
+# Bytes that a peer may send in a TLS handshake. Chains of certificates take a few thousand; a peer that sends more than
+# this never completes it, and the connection fails.
+MAX_HANDSHAKE_BYTES = 1 << 20
 
 # A server that is just starting refuses, or its unix socket is not there yet. Seconds until it is asked again.
 CONNECT_RETRY_SECONDS = 0.01
