@@ -119,7 +119,10 @@ class Spec:
         limits = SolvingLimits(max_nodes, max_repetitions, budget, rates)
         solver = self.solver_factory.solver(self.grammar.constraints, chance, chance / "fuzz", limits)
         explainer = Explainer(self.solver_factory, self.grammar.constraints, limits)
-        return Solutions(n, solver, self._objectives, first, take_turn, explainer.explain)
+        optimizer = self.solver_factory.optimizer(
+            self._objectives, self.grammar.constraints, chance / "optimise", limits
+        )
+        return Solutions(n, solver, optimizer, first, take_turn, explainer.explain)
 
     @cached_property
     def solver_factory(self) -> SolverFactory:

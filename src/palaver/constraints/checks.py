@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from math import isnan
 from typing import Any, TypeAlias, assert_never
 
 from palaver.constraints.constraints_limits import MAX_SHOWN_VALUE
@@ -129,7 +130,8 @@ class CompiledObjective:
             self._error = error
             return float("-inf")
         self._was_computed = True
-        return self._sign * sum(values) / len(values) if values else 0.0
+        score = self._sign * sum(values) / len(values) if values else 0.0
+        return float("-inf") if isnan(score) else score
 
     @property
     def crash(self) -> Diagnostic | None:

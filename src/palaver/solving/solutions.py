@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from bisect import insort
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
 
-from palaver.constraints.checks import CompiledObjective
 from palaver.errors import ConversionError, Diagnostic, Unsolvable
+from palaver.solving.optimisation import Optimizer, Scores
 from palaver.solving.solver import Solver
-from palaver.solving.solving_limits import MAX_CRASHES, MAX_REPEATED_TREES, MAX_SPARE_CANDIDATES
+from palaver.solving.solving_limits import MAX_CRASHES, MAX_IMPROVEMENTS, MAX_REPEATED_TREES, MAX_SPARE_CANDIDATES
 from palaver.trees.tree import Tree
 
-# With an objective, so many trees are made for each that is emitted. The best of the others are kept.
+# With an objective, so many random trees are made for each that is emitted. The best of the others are kept.
 _CANDIDATES = 8
+
+
+class _Candidate(NamedTuple):
+    """A tree that may be emitted later."""
+
+    scores: Scores
+    tree: Tree
 
 
 class Solutions(Iterator[Tree]):
@@ -21,7 +30,7 @@ class Solutions(Iterator[Tree]):
         self,
         wanted: int | None,
         solver: Solver,
-        objectives: Sequence[CompiledObjective],
+        optimizer: Optimizer,
         first: Iterable[Tree],
         take_turn: Callable[[], None],
         explain: Callable[[Solutions], str],
@@ -32,10 +41,11 @@ class Solutions(Iterator[Tree]):
         self.solver = solver
         self.discarded = ""  # the reason why the latest tree could not be used
         self._take_turn = take_turn
-        self._objectives = objectives
+        self._optimizer = optimizer
         self._explain = explain
         self._seen: set[str | bytes] = set()
-        self._candidates: list[tuple[float, Tree]] = []
+        self._candidates: list[_Candidate] = []
+        self._latest: Scores = ()  # of the latest tree, if there are objectives
         self._crashes = 0
         self._can_do_without_crashing = False
         self.repeated = False  # the search ended because it only found trees that it had found before
@@ -44,7 +54,7 @@ class Solutions(Iterator[Tree]):
     @property
     def objective_errors(self) -> list[Diagnostic]:
         """The errors of objectives that could not be computed for any tree: nothing was optimised by these."""
-        return [crash for objective in self._objectives if (crash := objective.crash) is not None]
+        return [crash for objective in self._optimizer.objectives if (crash := objective.crash) is not None]
 
     def __iter__(self) -> Iterator[Tree]:
         return self
@@ -74,24 +84,40 @@ class Solutions(Iterator[Tree]):
         """A new tree; None if the budget did not suffice for one."""
         if self.solver.plan.proof is not None:
             return None
-        if not self._objectives:
-            return self._found()
-        candidates = self._candidates
+        return self._found_best() if self._optimizer.objectives else self._found()
+
+    def _found_best(self) -> Tree | None:
+        """The best new tree that is known: made now, made before and kept, or found by improving on these."""
         for _ in range(_CANDIDATES):
             tree = self._found()
             if tree is None:
                 break
-            self._seen.add(tree.serialised())
-            candidates.append((sum(objective.score(tree) for objective in self._objectives), tree))
-        if not candidates:
+            self._keep(tree)
+        if not self._candidates:
             return None
-        candidates.sort(key=lambda candidate: -candidate[0])
-        for _, tree in candidates[MAX_SPARE_CANDIDATES:]:
-            self._seen.discard(tree.serialised())
-        del candidates[MAX_SPARE_CANDIDATES:]
-        best = candidates.pop(0)[1]
-        self._seen.discard(best.serialised())
-        return best
+        for _ in range(MAX_IMPROVEMENTS):
+            better = self._optimizer.better(self._candidates[0].scores, self._is_new, strictly=True)
+            if better is None:
+                break
+            self._keep(better)
+        if self._latest and sum(self._candidates[0].scores) < sum(self._latest):
+            as_good = self._optimizer.better(self._latest, self._is_new, strictly=False)
+            if as_good is not None:
+                self._keep(as_good)
+        best = self._candidates.pop(0)
+        self._latest = best.scores
+        self._seen.discard(best.tree.serialised())
+        return best.tree
+
+    def _keep(self, tree: Tree) -> None:
+        """Add a new tree to the candidates, the best first; if there are too many, the worst is dropped."""
+        self._seen.add(tree.serialised())
+        insort(self._candidates, _Candidate(self._optimizer.scores(tree), tree), key=lambda each: -sum(each.scores))
+        if len(self._candidates) > MAX_SPARE_CANDIDATES:
+            self._seen.discard(self._candidates.pop().tree.serialised())
+
+    def _is_new(self, tree: Tree) -> bool:
+        return tree.serialised() not in self._seen
 
     def _found(self) -> Tree | None:
         solver, repetitions = self.solver, 0
@@ -102,11 +128,11 @@ class Solutions(Iterator[Tree]):
             if tree is None:
                 continue
             try:
-                is_known = tree.serialised() in self._seen
+                is_new = self._is_new(tree)
             except ConversionError as error:  # bits that fill no bytes; the next tree may have others
                 self.discarded = str(error)
                 continue
-            if not is_known:
+            if is_new:
                 return tree
             repetitions += 1
         if repetitions >= MAX_REPEATED_TREES:

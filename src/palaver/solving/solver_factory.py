@@ -6,9 +6,10 @@ import ast
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
+from itertools import count
 from typing import Any, Protocol
 
-from palaver.constraints.checks import Check, compile_check
+from palaver.constraints.checks import Check, CompiledObjective, compile_check
 from palaver.constraints.code_uses import functions_defined_in, reassigned_globals
 from palaver.constraints.distance import Fitness, compile_distance
 from palaver.generation.makers import FieldMakers, MakeField, Steering
@@ -22,10 +23,17 @@ from palaver.solving.constrained_fields import ConstrainedField
 from palaver.solving.construction import Constructor
 from palaver.solving.invertible_views import ViewReader
 from palaver.solving.memetic_search import MemeticSearch, StepBudget
+from palaver.solving.optimisation import Optimizer
 from palaver.solving.placement import Placing
 from palaver.solving.solutions import Solutions
 from palaver.solving.solver import Solver
-from palaver.solving.solving_limits import MAX_REPETITIONS, MIN_RENEWED_NODES, EvolutionRates, SolvingLimits
+from palaver.solving.solving_limits import (
+    MAX_OPTIMISATION_STEPS,
+    MAX_REPETITIONS,
+    MIN_RENEWED_NODES,
+    EvolutionRates,
+    SolvingLimits,
+)
 from palaver.solving.solving_plan import ConstraintPlanner, SolvingPlan
 from palaver.solving.spelling import Speller
 from palaver.spec.ast import Constraint
@@ -136,6 +144,35 @@ class SolverFactory:
             fresh = incomplete.completed
         checks = [self.check(constraint) for constraint in constraints]
         return Solver(fresh, checks, plan, constructor, search, budget)
+
+    def optimizer(
+        self,
+        objectives: Sequence[CompiledObjective],
+        constraints: Sequence[Constraint],
+        chance: RandomSource,
+        limits: SolvingLimits,
+    ) -> Optimizer:
+        """The optimizer of these objectives, among the trees that satisfy the constraints."""
+        limits = replace(limits, budget=min(MAX_OPTIMISATION_STEPS, limits.budget))
+
+        earlier: list[Constraint] = []
+        streams = (chance / str(number) for number in count())
+
+        def solver_for(bounds: Sequence[Constraint]) -> Solver:
+            self._forget(earlier)
+            earlier[:] = bounds
+            stream = next(streams)
+            return self.solver([*constraints, *bounds], stream, stream / "fuzz", limits)
+
+        return Optimizer(objectives, solver_for)
+
+    def _forget(self, constraints: Sequence[Constraint]) -> None:
+        """Drop what is kept for constraints that do not come again."""
+        for key in [key for key in self._plans if not set(constraints).isdisjoint(key[0])]:
+            del self._plans[key]
+        for constraint in constraints:
+            self._checks.pop(constraint, None)
+            self._distances.pop(constraint, None)
 
     def prepare(self, constraints: Sequence[Constraint], limits: SolvingLimits) -> list[str]:
         """Compile in advance what the first solver and its steering need; the symbols that values will be read as."""

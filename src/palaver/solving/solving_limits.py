@@ -77,5 +77,9 @@ MAX_RELAXATIONS = Limit(
 )
 MAX_RELAXATION_STEPS = 1_000  # of a search without one of the constraints
 MAX_CRASHES = 100  # attempts that all made the spec's code raise; then it is told that it always does
+MAX_OPTIMISATION_STEPS = 500  # of a search for a better tree; beyond it, the best so far is taken
+MAX_IMPROVEMENTS = 12  # better trees in a row before the best of them is emitted
+MAX_REPEATED_OPTIMA = 100  # trees in a row that are as good as wanted, but were found before
+MAX_UNBOUNDED_DRAWS = 100  # trees made without regard to objectives, of which one may be better
 MAX_SPARE_CANDIDATES = 64  # best trees kept for later when there is an objective
 MAX_SHOWN_TREE = 120  # characters of a tree in an explanation
