@@ -109,6 +109,13 @@ def spec_crashed() -> DrivenSession:
     return driven
 
 
+def late() -> DrivenSession:
+    driven = asked(TALK + "MESSAGE_DEADLINES = {'answer': 0.5}\n")
+    driven.hear(b"SAY yes\n", after=1.0)
+    driven.talk()
+    return driven
+
+
 def failed(trouble: str, reason: str) -> Callable[[], DrivenSession]:
     def driven() -> DrivenSession:
         session = DrivenSession(TALK)
@@ -170,6 +177,7 @@ SCENES: list[Callable[[], DrivenSession]] = [
     failed("in use", "tcp 127.0.0.1:2525: Address already in use"),
     too_many,
     without_a_timer,
+    late,
     ambiguous,
 ]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import Enum
 from os import PathLike
 from pathlib import Path
@@ -58,6 +58,7 @@ def talk(
     patience: float = 5.0,
     quiet_interval: float | None = None,
     wait_for_server: float = 1.0,
+    deadlines: Mapping[str, float] | None = None,
     grace: float | None = None,
     session_time: float | None = None,
     max_messages: int = 1000,
@@ -89,7 +90,8 @@ def talk(
     _check_oracles(oracles)
     try:
         roles = _roles(loaded, clients, servers, tuple(program))
-        setup = SessionSetup(loaded, roles, solving or SolvingLimits(MAX_NODES, MAX_REPETITIONS, MESSAGE_STEP_BUDGET))
+        limits = solving or SolvingLimits(MAX_NODES, MAX_REPETITIONS, MESSAGE_STEP_BUDGET)
+        setup = SessionSetup(loaded, roles, limits, deadlines)
     except SetupError:
         raise
     except PalaverError as error:

@@ -92,7 +92,10 @@ class Session:
         self._allowance = SessionAllowance(self._timeouts, ends_at)
         self._timers = Timers(are_observed=setup.has_timers)
         self._receiver = Receiver(setup, self._roles, self._history)
-        self._wait = PeerWait(self._roles, self._history, self._receiver, self._connections, self._clock, self._timers)
+        self._wait = PeerWait(
+            *(self._roles, self._history, self._receiver, self._connections, self._clock, self._timers),
+            setup.deadlines,
+        )
         self._leaving = Leaving(self._connections, self._clock, end_watch or EndWatch(self._timeouts.grace))
         self._received_in_a_row = 0  # messages since our last one
         self._moves: list[MessageType] = []  # the messages we can send, when it is our turn
@@ -149,7 +152,7 @@ class Session:
             case Opened(_, link):
                 self._connections.opened(link)
                 self._allowance.start(self._clock.now)
-                self._clock.mark_activity()
+                self._clock.mark_message()
             case Closed():
                 self._close(event)
             case Failed(_, link):
@@ -308,8 +311,10 @@ class Session:
         before, self._forecast = self._forecast, self._history.forecast
         node = self._history.newest
         self._take(OwnStep.ADD_MESSAGE)
-        self._clock.mark_activity()
         is_ours = self._roles.is_ours(move.sender)
+        if not is_ours and (late := self._wait.lateness(move)):
+            self.findings.append(late.finding(self._clock.now, self.said, self.spec.grammar.constraints))
+        self._clock.mark_message()
         message = SessionMessage(self._clock.now, move.sender, move.recipient, move.symbol, data, node, is_ours=is_ours)
         self.said.append(message)
         self._allowance.start(self._clock.now)

@@ -158,12 +158,10 @@ def too_many(name: str, moves: Sequence[MessageType], most: int) -> FindingDraft
     return FindingDraft(FindingKind.LIMIT, what, name, _symbols([move for move in moves if move.sender != name]))
 
 
-def stopped_short(source: DataSource, inbox: Inbox, seconds: float, patience: float) -> FindingDraft:
+def stopped_short(source: DataSource, inbox: Inbox, seconds: float) -> FindingDraft:
     """A party has begun a message and not ended it in time."""
     inbox.end()  # only then the missing part is known
-    what = (
-        f"{source.sender} stopped{_on(source)} in the middle of a message for {seconds:.1f} s (--patience {patience:g})"
-    )
+    what = f"{source.sender} stopped{_on(source)} in the middle of a message for {seconds:.1f} s; see --patience"
     got = inbox.peek()
     return FindingDraft(
         FindingKind.SILENCE, what, source.sender, inbox.expected()[1], got, offset=len(got), symbols=inbox.symbols
@@ -181,11 +179,18 @@ def cut_off(moves: Sequence[MessageType], others: Sequence[MessageType]) -> Find
 
 def silent(moves: Sequence[MessageType], others: Sequence[MessageType], seconds: float, option: str) -> FindingDraft:
     """No party has sent in time, by this option of the command line. `others` are the messages that are not ours."""
-    how_long = f"for {seconds:.1f} s ({option})"
+    how_long = f"in {seconds:.1f} s; see {option}"
     names = _names(others or moves)
     if not others:
         return FindingDraft(FindingKind.UNREACHABLE, f"{names} had no connection {how_long}", names)
-    return FindingDraft(FindingKind.SILENCE, f"{names} sent nothing {how_long}", names, _symbols(others))
+    symbols = _symbols(others)
+    return FindingDraft(FindingKind.SILENCE, f"no {_short(symbols)} from {names} {how_long}", names, symbols)
+
+
+def late(move: MessageType, seconds: float, deadline: float) -> FindingDraft:
+    """A message has come after its deadline."""
+    what = f"{move.symbol} from {move.sender} took {seconds:.3f} s, its deadline is {deadline:g} s; see --deadline"
+    return FindingDraft(FindingKind.LATE, what, move.sender)
 
 
 def failed(event: Failed) -> FindingDraft:

@@ -41,6 +41,7 @@ class FindingKind(Enum):
     UNEXPECTED = ("out of turn", Verdict.FAIL)
     CONSTRAINT = ("constraint violated", Verdict.FAIL)
     SILENCE = ("no response", Verdict.FAIL)
+    LATE = ("late response", Verdict.FAIL)
     CLOSED = ("connection closed", Verdict.FAIL)
     RESET = ("connection reset", Verdict.FAIL)
     CRASH = ("crash", Verdict.FAIL)

@@ -10,7 +10,8 @@ import re
 from dataclasses import dataclass
 
 from palaver.matching.forecaster import MessageType
-from palaver.session.finding_drafts import FindingDraft, cut_off, silent
+from palaver.session.deadlines import Deadlines
+from palaver.session.finding_drafts import FindingDraft, cut_off, late, silent
 from palaver.session.history import SessionHistory
 from palaver.session.receiver import Receiver
 from palaver.session.roles import Connections, Roles
@@ -44,6 +45,7 @@ class SessionClock:
         self._buffered = 0  # bytes received since a party has last forwarded anything
         self.now = 0.0
         self.active_at = 0.0  # when something was last sent or received
+        self.message_at = 0.0  # when a message was last complete
         self.alarm = 0.0  # when the session stops yielding, or stops waiting for a program to exit
 
     def advance(self, at: float) -> None:
@@ -53,6 +55,10 @@ class SessionClock:
     def mark_activity(self) -> None:
         """Restart all waiting, because something was sent or received."""
         self.active_at = self.now
+
+    def mark_message(self) -> None:
+        """Mark that a message was sent or received, or that a connection was opened."""
+        self.active_at = self.message_at = self.now
 
     def note_buffered(self, data: bytes) -> None:
         """Count data that a party was given and may forward. An empty datagram counts, too."""
@@ -93,16 +99,6 @@ class SessionClock:
     def broken_off_at(self) -> float:
         """The time when an incomplete message counts as broken off."""
         return self.active_at + self.timeouts.patience
-
-    @property
-    def silent_at(self) -> float:
-        """The time when a peer that has sent nothing counts as silent."""
-        return self.active_at + self.timeouts.timeout
-
-    @property
-    def silence_option(self) -> str:
-        """The option of the command line that limits how long a peer that sends nothing is waited for."""
-        return f"--patience {self.timeouts.patience:g}" if self.is_buffering else f"--timeout {self.timeouts.timeout:g}"
 
     @property
     def idle_seconds(self) -> float:
@@ -164,6 +160,7 @@ class PeerWait:
     connections: Connections
     clock: SessionClock
     timers: Timers
+    deadlines: Deadlines
 
     @property
     def deadline(self) -> float | None:
@@ -179,7 +176,25 @@ class PeerWait:
             return None
         if self.clock.is_buffering:
             return self.clock.broken_off_at
-        return self.clock.quiet_at if self.history.can_end else self.clock.silent_at
+        return self.clock.quiet_at if self.history.can_end else self._silent_at
+
+    @property
+    def _silent_at(self) -> float:
+        """The time when a peer that has sent nothing counts as silent."""
+        timeout = self.clock.timeouts.timeout
+        if self.deadlines:
+            timeout = self.deadlines.seconds_to_wait((move.symbol for move in self._expected()), timeout)
+        return self.clock.active_at + timeout
+
+    def _expected(self) -> list[MessageType]:
+        """The messages that are not ours and may come next."""
+        return [move for move in self.history.forecast.moves if not self.roles.is_ours(move.sender)]
+
+    def lateness(self, move: MessageType) -> FindingDraft | None:
+        """The finding about a message that is complete, if it has come after its deadline."""
+        deadline = self.deadlines.of(move.symbol) if self.deadlines else None
+        seconds = self.clock.active_at - self.clock.message_at
+        return None if deadline is None or seconds <= deadline else late(move, seconds, deadline)
 
     def is_for_timer(self) -> bool:
         """Return True if the next message may come from a timer."""
@@ -195,14 +210,17 @@ class PeerWait:
     def finding(self) -> FindingDraft | None:
         """The finding after a timeout; None if the session may end here."""
         if self.receiver.has_unread():
-            return self.receiver.interruption(self.clock.idle_seconds, self.clock.timeouts.patience)
+            return self.receiver.interruption(self.clock.idle_seconds)
         if self.history.can_end:
             return None
         moves = self.history.forecast.moves
-        others = [move for move in moves if not self.roles.is_ours(move.sender)]
+        others = self._expected()
         if self._is_cut_off():
             return cut_off(moves, others)
-        return silent(moves, others, self.clock.idle_seconds, self.clock.silence_option)
+        option = "--patience" if self.clock.is_buffering else "--timeout"
+        if any(self.deadlines.of(move.symbol) for move in others):
+            option = "--deadline"
+        return silent(moves, others, self.clock.idle_seconds, option)
 
     def _is_cut_off(self) -> bool:
         """Return True if no party can send a message that may come next."""

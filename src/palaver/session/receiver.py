@@ -147,7 +147,7 @@ class Receiver:
                 return inbox
         return None
 
-    def interruption(self, seconds: float, patience: float) -> FindingDraft:
+    def interruption(self, seconds: float) -> FindingDraft:
         """The finding if unread data was not completed for so long, or came from a party that was not waited for."""
         if self.postponed is not None:
             return self.postponed
@@ -156,7 +156,7 @@ class Receiver:
         source = min(unread, key=lambda each: not self._moves_of(each, forecast))
         inbox = self._inboxes[source]
         if self._moves_of(source, forecast):
-            return stopped_short(source, inbox, seconds, patience)
+            return stopped_short(source, inbox, seconds)
         return out_of_turn(source, inbox, forecast.moves)
 
     def next_message(self, *, is_quiet: bool, is_reset: bool) -> AcceptedMessage | FindingDraft | None:

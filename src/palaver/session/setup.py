@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -12,6 +13,7 @@ from palaver.matching.dialogue_grammar import cut_at_messages
 from palaver.matching.matcher import CompiledMatcher
 from palaver.party import PartyHost
 from palaver.session.blame import Recoveries
+from palaver.session.deadlines import Deadlines, deadlines_of_spec
 from palaver.session.monitor import ConstraintMonitor
 from palaver.session.receiver import ReadingCache
 from palaver.session.references import References
@@ -24,12 +26,18 @@ __all__ = ["ConstraintMonitor", "RoleAssignment", "SessionSetup"]
 
 
 class SessionSetup:
-    """A spec with assigned roles. `limits` are those of our own messages.
+    """A spec with assigned roles. `limits` are those of our own messages, `deadlines` those of the peer's.
 
     :raises PalaverError: a party is unknown, or cannot be made
     """
 
-    def __init__(self, spec: Spec, assignment: RoleAssignment, limits: SolvingLimits | None = None) -> None:
+    def __init__(
+        self,
+        spec: Spec,
+        assignment: RoleAssignment,
+        limits: SolvingLimits | None = None,
+        deadlines: Mapping[str, float] | None = None,
+    ) -> None:
         self._assignment = assignment
         self.limits = limits or SolvingLimits(budget=MESSAGE_STEP_BUDGET)
         spec = _with_messages_only(spec)
@@ -47,6 +55,8 @@ class SessionSetup:
         self.recoveries = Recoveries()
         self.forecaster = self.spec.forecaster(self.monitor.states)
         analysis = self.spec.analysis
+        given = {**deadlines_of_spec(spec.namespace.names), **(deadlines or {})}
+        self.deadlines = Deadlines(given, (message.symbol for message in analysis.messages))
         self.reading_cache = ReadingCache(analysis)
         self.references = References(analysis)
         self.has_timers = any(message.sender == "TimerEvent" for message in analysis.messages)

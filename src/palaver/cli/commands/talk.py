@@ -29,7 +29,7 @@ _GOALS = ("inputs", "states", "all")
 # Options that are handed on to `palaver.talk` under the same name.
 _AS_THEY_ARE = (
     *("seed", "seconds", "until", "k", "goal", "schedule", "coverage_file", "timeout", "patience"),
-    *("quiet_interval", "wait_for_server", "grace", "session_time", "max_messages", "max_message_bytes"),
+    *("quiet_interval", "wait_for_server", "deadlines", "grace", "session_time", "max_messages", "max_message_bytes"),
 )
 
 
@@ -40,7 +40,7 @@ class _Talk(GroupedCommand):
         "Peer": ("clients", "servers", "command_line"),
         "When to stop": ("count", "seconds", "until"),
         "Coverage": ("k", "goal", "schedule", "unguided", "coverage_file"),
-        "Timing": ("wait_for_server", "timeout", "patience", "quiet_interval", "grace"),
+        "Timing": ("wait_for_server", "timeout", "deadlines", "patience", "quiet_interval", "grace"),
         "Limits of a session": ("session_time", "max_messages", "max_message_bytes"),
         "Output": ("seed", "verbose", "console"),
         "Spec": (
@@ -75,6 +75,20 @@ class _Talk(GroupedCommand):
 
     def collect_usage_pieces(self, context: click.Context) -> list[str]:
         return ["[OPTIONS]", "SPEC", "[COMMAND ARGS…]"]
+
+
+def _read_deadlines(_: click.Context, option: click.Parameter, given: tuple[str, ...]) -> dict[str, float]:
+    """The deadlines of messages, by their names."""
+    deadlines = {}
+    for text in given:
+        message, _equals, seconds = text.rpartition("=")
+        try:
+            deadlines[message] = float(seconds)
+        except ValueError:
+            message = ""
+        if not message:
+            raise click.BadParameter(f"{text!r} is not MESSAGE=SECONDS, such as answer=0.5", param=option)
+    return deadlines
 
 
 @click.command("talk", cls=_Talk, context_settings={"allow_interspersed_args": False})
@@ -145,6 +159,14 @@ class _Talk(GroupedCommand):
 )
 @seconds_option("--wait-for-server", default=1.0, help="Start of the server: retry a refused connection for SECONDS.")
 @seconds_option("--timeout", default=5.0, help="Connection, and first byte of a reply: wait SECONDS.")
+@click.option(
+    "--deadline",
+    "deadlines",
+    multiple=True,
+    metavar="MESSAGE=SECONDS",
+    callback=_read_deadlines,
+    help="Time of a message, such as answer=0.5: report it if it comes later than SECONDS after the message before it.",
+)
 @seconds_option("--patience", default=5.0, help="Gap inside a reply: wait SECONDS for the rest of it.")
 @click.option(
     "--quiet-interval",
