@@ -168,7 +168,7 @@ class PeerWait:
         if self.connections.are_only_opening():
             return None  # the transport knows how long that may take; a client may come at any time
         if self.receiver.postponed is not None:
-            return self.clock.silent_at
+            return self._silent_at
         inbox = self.receiver.first_expected()
         if inbox is not None:
             return self.clock.broken_off_at if inbox.status().longest is None else self.clock.quiet_at
