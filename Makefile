@@ -13,7 +13,7 @@ INSTALLED := $(VENV)/.installed
 JOBS ?= auto
 PYTEST := $(BIN)/python -m pytest --numprocesses $(JOBS) --dist worksteal
 
-.PHONY: demo test test-all lint types tests servers protocols nightly nightly-solving bench bench-matching bench-solving bench-talking bench-guiding clean
+.PHONY: demo test test-all lint types tests servers protocols nightly nightly-solving nightly-verdicts bench bench-matching bench-solving bench-talking bench-guiding clean
 
 demo: $(USABLE)
 	@BIN=$(BIN) sh examples/demo.sh
@@ -51,6 +51,10 @@ nightly: $(INSTALLED)
 # The same for solving, against brute force: whether what is proved is so, and what there is is found.
 nightly-solving: $(INSTALLED)
 	$(BIN)/python tests/solving/proofs.py --cases 2500 --seed $(SEED)
+
+# The same for verdicts: palaver talks to palaver, and one message of one side is changed; half an hour or more.
+nightly-verdicts: $(INSTALLED)
+	$(BIN)/python tests/session/dialogue_worlds.py --specs 500 --sessions 20000 --seed $(SEED)
 
 # Measures palaver against the reference implementation, which goes into a venv of its own.
 bench: $(INSTALLED)

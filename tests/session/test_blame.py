@@ -6,16 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from driven_session import CLIENT, DrivenSession
+from driven_session import DrivenSession
 
 import palaver
-from palaver.party import ConnectionMode
 from palaver.session.findings import FindingKind, Verdict
-from palaver.session.setup import RoleAssignment
 from palaver.testing import run_pair
 
 CASES = Path(__file__).parent.parent / "cases"
-PROGRAM = RoleAssignment({"In": ("tcp://127.0.0.1:1", ConnectionMode.CONNECT), "Out": ("1", ConnectionMode.EXTERNAL)})
 
 
 def of_parties(text: str) -> str:
@@ -27,9 +24,9 @@ def case(name: str) -> str:
     return of_parties((CASES / name).read_text())
 
 
-def driven(text: str, answer: Callable[[bytes], bytes], seed: int = 1, **timeouts: float) -> DrivenSession:
+def driven(text: str, answer: Callable[[bytes], bytes], seed: int = 1) -> DrivenSession:
     """A session as the client of a server that answers each line."""
-    session = DrivenSession(text, CLIENT, "Client", seed, **timeouts).open()
+    session = DrivenSession(text, seed=seed).open()
     for _ in range(300):
         if session.session.is_over:
             break

@@ -33,7 +33,9 @@ class Breach(NamedTuple):
 
     number: int  # of the message in its session, from 0
     is_ours: bool
+    symbol: str
     failure: Failure
+    is_early: bool = False  # True if only the early value failed
 
 
 class Violation(NamedTuple):
@@ -76,12 +78,17 @@ class MonitorState:
         for clause, failure in enumerate(outcomes):
             if failure is None and early[clause] is not False:
                 breaches[clause] = None
-            elif earlier[clause] is None and self.early[clause] is not False and clause not in undecided:
-                breaches[clause] = Breach(latest.number, latest.is_ours, failure or early_failures[clause])
+                continue
+            is_new = earlier[clause] is None and self.early[clause] is not False
+            # What a message of ours completes is ours, whoever has begun it.
+            is_ours = latest.is_ours and earlier[clause] is None and failure is not None
+            if (is_new or is_ours) and clause not in undecided:
+                shown = failure or early_failures[clause]
+                breaches[clause] = Breach(latest.number, latest.is_ours, latest.symbol, shown, failure is None)
         return MonitorState(checks, early, tuple(breaches))
 
-    def blaming(self, clause: int, breach: Breach) -> MonitorState:
-        """The same, with another message to blame for a clause."""
+    def blaming(self, clause: int, breach: Breach | None) -> MonitorState:
+        """The same, with another message to blame for a clause, or none."""
         return replace(self, breaches=(*self.breaches[:clause], breach, *self.breaches[clause + 1 :]))
 
 

@@ -7,9 +7,10 @@ messages as they are.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from palaver.constraints.checks import Failure
 from palaver.generation.makers import Steering
 from palaver.matching.forecaster import Forecast, Hypothesis, MessageType
 from palaver.random_source import RandomSource
@@ -136,50 +137,61 @@ class SessionHistory:
                 if breach is not None and after.breaches[clause] is None:
                     self._setup.recoveries.recovered(clause)
         after = extension.watches[0]
-        if extension is self._made and after is not self.watches[0]:
+        if after is not self.watches[0]:
             for clause, (failure, early) in enumerate(zip(after.checks.outcomes, after.early, strict=True)):
                 if failure is None and early is not False:
                     self._setup.recoveries.held(clause, extension.node.symbol)
 
     def _without_doubt(self, extension: Extension) -> Extension:
-        """The same, in which a message of another party is to blame for what it could have made hold."""
+        """The same, in which a message of another party is to blame for what it could have made hold, and only that."""
         watches = list(extension.watches)
+        symbol = extension.node.symbol
+        moves = [move for move in self.forecast.moves if move.symbol == symbol]
         for at, (before, after) in enumerate(self.changes(extension)):
             if after is before:
                 continue
-            for clause in self._doubted(before, after):
-                failure = after.checks.outcomes[clause]
-                earlier = after.breaches[clause]
-                moves = [move for move in self.forecast.moves if move.symbol == extension.node.symbol]
-                if self.maker.has_alternative(moves, clause, must_hold=True):
-                    failure = failure or (earlier.failure if earlier is not None else None)
-                    assert failure is not None, "a clause that is doubted fails"
-                    watches[at] = after.blaming(clause, Breach(self.number, False, failure))
+            for clause, failure in self._doubted(before, after, symbol):
+                is_early = after.checks.outcomes[clause] is None
+                if self._could_hold(moves, clause, is_early=is_early):
+                    watches[at] = watches[at].blaming(clause, Breach(self.number, False, symbol, failure, is_early))
+                elif (breach := after.breaches[clause]) is not None and breach.number == self.number:
+                    watches[at] = watches[at].blaming(clause, None)
         return extension._replace(watches=watches)
 
-    def _doubted(self, before: MonitorState, after: MonitorState) -> list[int]:
+    def _could_hold(self, moves: Sequence[MessageType], clause: int, *, is_early: bool) -> bool:
+        if is_early and not self._setup.recoveries.is_worth_asking(clause):
+            return False
+        return self.maker.has_alternative(moves, clause, must_hold=True)
+
+    def _doubted(self, before: MonitorState, after: MonitorState, symbol: str) -> Iterator[tuple[int, Failure]]:
         """The clauses that fail after a message of another party, and of which it may be to blame for that or not.
 
-        They failed with our message before, as far as could be seen; or other messages may still make them hold.
+        They failed before with a message of ours, as far as could be seen; or they are about nodes that are not
+        complete, and never held after such a message; or other messages may still make them hold.
         """
-        found = [
-            clause
-            for clause, breach in enumerate(after.breaches)
-            if breach is not None and breach.is_ours and before.early[clause] is False
-        ]
-        found += self._monitor.newly_failing(before, after)
-        worth = self._setup.recoveries.is_worth_asking
-        return [
-            clause
-            for clause in found
-            if (before.early[clause] is False and after.checks.outcomes[clause]) or worth(clause)
-        ]
+        for clause, breach in enumerate(after.breaches):
+            if breach is None:
+                continue
+            failure = after.checks.outcomes[clause]
+            is_new_and_early = breach.number == self.number and breach.is_early
+            is_completed = failure is not None and before.checks.outcomes[clause] is None
+            if before.early[clause] is False and (breach.is_ours or is_completed):
+                yield clause, failure or breach.failure
+            elif is_new_and_early and not self._setup.recoveries.has_held(clause, symbol):
+                yield clause, breach.failure
+        for clause in self._monitor.newly_failing(before, after):
+            failure = after.checks.outcomes[clause]
+            if failure is not None and self._setup.recoveries.is_worth_asking(clause):
+                yield clause, failure
 
     def is_guilty(self, refusal: Refusal, sender: str) -> bool:
         """Return True if it is sure that a message of this party broke a constraint: it could have sent another."""
         violation = refusal.violation
         if violation is None or not violation.is_doubtful or refusal.is_crash:
             return True
+        breach = self.watches[0].breaches[violation.clause]
+        if breach is not None and self._setup.recoveries.waits_for_others(violation.clause, breach.symbol):
+            return True  # it always failed after such a message of ours, and the peer made it hold
         moves = [move for move in self.forecast.moves if move.sender == sender]
         return self.maker.has_alternative(moves, violation.clause, must_hold=False)
 

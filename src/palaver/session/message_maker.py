@@ -293,7 +293,8 @@ class MessageMaker:
 
     def _complies(self, move: MessageType, clause: int, must_hold: bool) -> bool:
         self._aim_at(move)
-        for node in chain(self._random_nodes(move, MAX_ALTERNATIVES), self._solutions(frozenset(), SEARCH_STEPS)):
+        steps = self._setup.limits.budget
+        for node in chain(self._random_nodes(move, MAX_ALTERNATIVES), self._solutions(frozenset(), steps)):
             extension = self._history.checked(move, node, is_ours=False)
             if isinstance(extension, Violation):
                 if extension.clause != clause and not must_hold:

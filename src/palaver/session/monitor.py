@@ -349,8 +349,10 @@ class ConstraintMonitor:
         return frozenset(
             at
             for at, failure in enumerate(after.checks.outcomes)
-            if (failure is not None or after.early[at] is False)
-            and not before.fails(at)
+            if (
+                (failure is not None and before.checks.outcomes[at] is None)
+                or (after.early[at] is False and not before.fails(at))
+            )
             and not (failure is not None and self._is_left_to_others(at, symbol, hypothesis.ahead))
         )
 

@@ -39,9 +39,10 @@ MAX_EXPECTED_IN_HEADLINE = 3
 # The fingerprint of a finding has so many bytes of a line that was received, and so many of binary data.
 MAX_FINGERPRINT_BYTES = 40
 MAX_FINGERPRINT_BINARY = 4
-# Before a party is accused in doubt, so many random messages that it could have sent instead are tried, of each type;
-# and so many steps of search. A constraint that failed before is not sought longer either.
+# Before a party is accused in doubt, so many random messages that it could have sent instead are tried, of each type,
+# before they are searched for.
 MAX_ALTERNATIVES = 20
+# A constraint that could not be made to hold before is sought again for so many steps only.
 SEARCH_STEPS = 150
 # A constraint that we have to break counts as recovering if it does so in one of so many continuations, each of so many
 # messages.
