@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import golden
-from palaver.cli.main import palaver as all_commands
+from palaver.cli.command_line import palaver as all_commands
 
 HELP = Path(__file__).parent / "help"
 COMMANDS = ["palaver", *all_commands.list_commands(None)]  # type: ignore[arg-type]

@@ -15,7 +15,7 @@ import golden
 from palaver.campaign.campaign_limits import WAITING_EVENT_EVERY
 from palaver.campaign.events import Event, MessageReceived, MessageSent, StillWaiting
 from palaver.campaign.run import Budget, Campaign, Until
-from palaver.cli.main import INTERRUPTED
+from palaver.cli.exit_codes import INTERRUPTED
 from palaver.matching.matching_limits import MAX_HYPOTHESES, MAX_STATES_AHEAD
 from palaver.navigation.coverage import KPaths
 from palaver.navigation.goals import CoverageGoal, GoalMembership

@@ -3,7 +3,7 @@
 Its output is a pseudo-terminal if the system has one to give: most programs buffer their output anywhere else.
 
 A target is a program that we talk to by another connection. Its output, errors included, is received, and its end is
-told; nothing that it has started outlives it.
+told; nothing that it has started outlives it (`strays`).
 """
 
 from __future__ import annotations
@@ -19,13 +19,15 @@ from typing import IO
 from palaver.addresses import Address
 from palaver.transport import transport_limits as limits
 from palaver.transport.channel import Channel, ChannelError, EndOfStream, OpenOptions, ReadyChannel, Transport
+from palaver.transport.strays import MARK, end_strays, new_mark
 
 
 class ProcessChannel(Channel):
     """A running program. A target has no input, and its end is awaited for as long as it runs."""
 
-    def __init__(self, process: subprocess.Popen[bytes], output: IO[bytes], *, grace: float) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], output: IO[bytes], mark: str, *, grace: float) -> None:
         self._process = process
+        self._mark = mark
         self._grace = grace
         self._is_target = process.stdin is None
         self._stdin: IO[bytes] | None = process.stdin
@@ -100,6 +102,8 @@ class ProcessChannel(Channel):
         if not self._is_abandoned and (self._is_target or self._process.poll() is None):
             self._signal(signal.SIGKILL)
             self._process.wait()
+        if not self._is_abandoned and self._is_target:
+            end_strays(self._mark)  # also those that lead a group of their own
         self._is_abandoned = True
         _close(self._stdin, self._stdout)
         self._stdin = self._stdout = None
@@ -177,10 +181,17 @@ def _started(address: Address, stdin: int, stderr: int | None, grace: float) -> 
     if not address.command:
         raise ChannelError("not found", "the command is empty")
     output, theirs = _output()
+    mark = new_mark()
     try:
         # In a session of its own: a Ctrl-C is meant for us, and our session has to end first.
         process = subprocess.Popen(
-            address.command, stdin=stdin, stdout=theirs, stderr=stderr, bufsize=0, start_new_session=True
+            address.command,
+            stdin=stdin,
+            stdout=theirs,
+            stderr=stderr,
+            bufsize=0,
+            start_new_session=True,
+            env={**os.environ, MARK: mark},
         )
     except OSError as error:
         output.close()
@@ -190,7 +201,7 @@ def _started(address: Address, stdin: int, stderr: int | None, grace: float) -> 
         raise ChannelError("other", f"{address.command[0]}: {error}") from None
     finally:
         os.close(theirs)
-    return ReadyChannel(ProcessChannel(process, output, grace=grace))
+    return ReadyChannel(ProcessChannel(process, output, mark, grace=grace))
 
 
 def _output() -> tuple[IO[bytes], int]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from palaver.cli.main import FINDINGS, WRONG_USE
+from palaver.cli.exit_codes import FINDINGS, WRONG_USE
 from palaver.cli.options import grammar_arguments, grammar_options
 from palaver.compiled import Spec, examine
 from palaver.compiled.bundled import spec_files

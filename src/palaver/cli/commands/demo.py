@@ -8,7 +8,7 @@ import sys
 import click
 
 from palaver.campaign.talk import talk
-from palaver.cli.main import FINDINGS
+from palaver.cli.exit_codes import FINDINGS
 from palaver.compiled.bundled import bundled
 from palaver.reporting.planted_defects import PLANTED, DefectReport
 

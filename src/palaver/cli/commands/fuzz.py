@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from palaver.cli.main import FINDINGS, WRONG_USE
+from palaver.cli.exit_codes import FINDINGS, WRONG_USE
 from palaver.cli.options import (
     budget_option,
     is_binary,

@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-from palaver.cli.main import FINDINGS, UNDECIDED, WRONG_USE
+from palaver.cli.closed_output import drop_output
+from palaver.cli.exit_codes import FINDINGS, UNDECIDED, WRONG_USE
 from palaver.cli.options import is_binary, limits_told, load_spec, spec_options
 from palaver.cli.output import Nowhere, OneFile, Sink, Stdout, formatter
 from palaver.cli.rejection import explain
@@ -49,7 +50,10 @@ def command(inputs: tuple[str, ...], **options: Any) -> int:
                 continue
             outcomes.append(FINDINGS if tree is None else 0)
             if tree is not None:
-                sink.write(show(tree))
+                try:
+                    sink.write(show(tree))
+                except BrokenPipeError:  # the others are still parsed, for the exit code
+                    drop_output()
     return max(outcomes, key=(0, UNDECIDED, FINDINGS, WRONG_USE).index)
 
 

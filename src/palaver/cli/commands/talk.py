@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import click
 
 from palaver.campaign.stopping import Until
+from palaver.cli.exit_codes import FINDINGS, WRONG_USE
 from palaver.cli.grouped_help import GroupedCommand
-from palaver.cli.main import FINDINGS, INTERRUPTED, WRONG_USE
 from palaver.cli.options import (
     budget_option,
     count_option,
@@ -20,6 +20,7 @@ from palaver.cli.options import (
     size_options,
     talk_options,
 )
+from palaver.cli.signals import cause_of
 from palaver.cli.timeout import late_work_interrupted
 from palaver.solving.solving_limits import MESSAGE_STEP_BUDGET, SolvingLimits
 
@@ -239,8 +240,8 @@ def command(**options: Any) -> int:
     try:
         with late_work_interrupted():
             campaign.attach(report).run()
-    except KeyboardInterrupt:
-        return INTERRUPTED
+    except KeyboardInterrupt as interruption:
+        return cause_of(interruption)[0]
     except TargetError as error:
         raise click.UsageError(str(error)) from error
     finally:

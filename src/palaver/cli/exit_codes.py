@@ -1,0 +1,15 @@
+"""The exit codes of the command `palaver`.
+
+0    all that was asked for was done, and nothing was wrong
+1    findings: an input was rejected, too few solutions were found, a program crashed
+2    wrong use, or a wrong spec
+3    palaver itself failed
+4    undecided: a limit was reached before it was known if an input conforms
+129  ended by SIGHUP, 130 by Ctrl-C, 143 by SIGTERM
+"""
+
+from __future__ import annotations
+
+FINDINGS, WRONG_USE, OUR_FAILURE, UNDECIDED, INTERRUPTED = 1, 2, 3, 4, 130
+# What a shell adds to the number of the signal that has ended a program.
+BY_SIGNAL = 128
