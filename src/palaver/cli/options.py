@@ -121,6 +121,12 @@ def grammar_options(command: F) -> F:
     return _with(_GRAMMAR_OPTIONS, command)
 
 
+def no_exec_option(command: F) -> F:
+    """Add the option that lets none of the spec's Python run, for commands that can do without."""
+    option = click.option("--no-exec", is_flag=True, help="Run none of the spec's Python: for specs of strangers.")
+    return _with([option], command)
+
+
 def spec_options(command: F) -> F:
     """Add the options of a spec, of its files, and of the form of inputs and outputs."""
     return _with([_files(required=True), *_GRAMMAR_OPTIONS, *_USE_OPTIONS], command)
@@ -168,6 +174,7 @@ def grammar_arguments(options: dict[str, Any]) -> dict[str, Any]:
         "start": options["start_symbol"],
         "stdlib": not options["no_stdlib"],
         "include_dirs": options["include_dirs"],
+        "run_python": not options.get("no_exec", False),
     }
 
 

@@ -19,7 +19,7 @@ from palaver.namespace import Namespace
 from palaver.source import Source, Span
 from palaver.spec.ast import Bound, Expression, SpecFile
 from palaver.spec.diagnostics import Reporter
-from palaver.spec.python_code import SPEC_CODE_RAISES, compile_expression, describe_error, is_constant
+from palaver.spec.python_code import NOT_RUN, SPEC_CODE_RAISES, compile_expression, describe_error, is_constant
 from palaver.spec.spec_files import load_files, load_texts, parse_constraint
 from palaver.spec.traversal import computed_bounds, expressions_of, map_bounds
 
@@ -30,11 +30,21 @@ def load(
     start: str = "<start>",
     stdlib: bool = True,
     include_dirs: Sequence[str | Path] = (),
+    run_python: bool = True,
 ) -> Spec:
-    """The spec in these files, read one after the other. :raises SpecError: with the errors of the spec"""
+    """The spec in these files, read one after the other. :raises SpecError: with the errors of the spec
+
+    Unless `run_python`, none of its Python code is run, now or later, and what needs it fails.
+    """
     report = Reporter()
     spec = examine(
-        *paths, report=report, constraints=constraints, start=start, stdlib=stdlib, include_dirs=include_dirs
+        *paths,
+        report=report,
+        constraints=constraints,
+        start=start,
+        stdlib=stdlib,
+        include_dirs=include_dirs,
+        run_python=run_python,
     )
     return _without_errors(spec, report)
 
@@ -65,15 +75,22 @@ def examine(
     start: str = "<start>",
     stdlib: bool = True,
     include_dirs: Sequence[str | Path] = (),
+    run_python: bool = True,
 ) -> Spec | None:
     """Load as far as possible, and report errors instead of raising them; None if there are any."""
     folders = [Path(folder) for folder in include_dirs]
     files = load_files(paths, report, include_dirs=folders, environ=os.environ)
-    return _build(files, report, constraints=constraints, start=start, stdlib=stdlib)
+    return _build(files, report, constraints=constraints, start=start, stdlib=stdlib, run_python=run_python)
 
 
 def _build(
-    files: Sequence[SpecFile], report: Reporter, *, constraints: Iterable[str], start: str, stdlib: bool
+    files: Sequence[SpecFile],
+    report: Reporter,
+    *,
+    constraints: Iterable[str],
+    start: str,
+    stdlib: bool,
+    run_python: bool = True,
 ) -> Spec | None:
     if isinstance(constraints, str):
         raise TypeError("constraints must be a list of strings, not one string")
@@ -84,7 +101,9 @@ def _build(
         start = f"<{start}>"
     grammar = lower(files, report, start=start, stdlib=stdlib, extra=extra, assumed=assumed)
     namespace = Namespace(_all_code(files, grammar), _folders(files), files[-1].source.name if files else "<string>")
-    ran = not report.errors and _run_python(files, namespace, report)
+    if not run_python:
+        namespace.names[NOT_RUN] = True
+    ran = run_python and not report.errors and _run_python(files, namespace, report)
     if ran:
         grammar = _fold_bounds(grammar, namespace, report)
     analysis = Analysis(grammar)

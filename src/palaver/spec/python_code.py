@@ -9,9 +9,10 @@ from __future__ import annotations
 import ast
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from functools import partial
+from typing import Any, NoReturn
 
-from palaver.errors import Diagnostic
+from palaver.errors import Diagnostic, SpecCrash
 from palaver.spec.ast import Expression
 
 # Spec code may return anything; its callers check.
@@ -21,8 +22,14 @@ SpecFunction = Callable[..., Any]
 SPEC_CODE_RAISES = (Exception, SystemExit)
 
 
+# A key in the globals of a spec whose Python is not to be run; no spec can have such a name.
+NOT_RUN = "(not run)"
+
+
 def compile_expression(expression: Expression, names: dict[str, Any], variables: Sequence[str] = ()) -> SpecFunction:
     """A function of the expression's mentions, in order, and then of the bound Python `variables`."""
+    if NOT_RUN in names:
+        return partial(_refuse, expression)
     body = expression.python
     line, column = body.lineno, body.col_offset
     parameters = [mention.name for mention in expression.mentions] + list(variables)
@@ -38,6 +45,10 @@ def compile_expression(expression: Expression, names: dict[str, Any], variables:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SyntaxWarning)
         return eval(compile(tree, expression.source.name, "eval"), names)  # type: ignore[no-any-return]
+
+
+def _refuse(expression: Expression, *_: object) -> NoReturn:
+    raise SpecCrash(Diagnostic("error", "this Python is not run", expression.source, expression.span))
 
 
 def is_constant(expression: Expression) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from palaver.cli.exit_codes import FINDINGS, WRONG_USE
-from palaver.cli.options import grammar_arguments, grammar_options
+from palaver.cli.options import grammar_arguments, grammar_options, no_exec_option
 from palaver.compiled import Spec, examine
 from palaver.compiled.bundled import spec_files
 from palaver.navigation.coverage import KPaths
@@ -15,12 +15,19 @@ from palaver.printable import printable
 from palaver.solving.explanation import contradiction
 from palaver.spec.diagnostics import Reporter
 
+# What cannot be known before the Python of a spec has run.
+_NOT_CHECKED = (
+    "whether it runs, the names that it uses, the parties that it defines, the bounds of repetitions that it computes, "
+    "and whether constraints exclude each other"
+)
+
 
 @click.command("check")
 @click.argument("specs", nargs=-1, required=True, metavar="SPEC…")
 @click.option("--together", is_flag=True, help="Read all files as one spec; a later rule replaces an earlier one.")
 @click.option("--k", "k", type=click.IntRange(1), help="Count the k-paths of the grammar, for this k.")
 @click.option("--strict", is_flag=True, help="Exit with code 1 if there are warnings.")
+@no_exec_option
 @grammar_options
 def command(specs: tuple[str, ...], together: bool, strict: bool, k: int | None, **options: Any) -> int:
     """Report the errors and warnings of each SPEC, and its size.
@@ -35,7 +42,7 @@ def command(specs: tuple[str, ...], together: bool, strict: bool, k: int | None,
 def _check(files: tuple[str, ...], options: dict[str, Any], strict: bool, k: int | None) -> int:
     report = Reporter()
     spec = examine(*spec_files(files), report=report, **grammar_arguments(options))
-    if spec is not None:
+    if spec is not None and not options["no_exec"]:
         _report_contradiction(spec, report)
     for diagnostic in report.diagnostics:
         click.echo(printable(str(diagnostic)))
@@ -46,6 +53,8 @@ def _check(files: tuple[str, ...], options: dict[str, Any], strict: bool, k: int
     if spec is not None:
         paths = "" if k is None else f", {_counted(KPaths(spec.grammar, k).count(), f'{k}-path')}"
         click.echo(f"{', '.join(files)}: {summary(spec)}{paths}")
+    if options["no_exec"]:
+        click.echo(f"{', '.join(files)}: no Python was run, so these were not checked: {_NOT_CHECKED}")
     return WRONG_USE if errors else FINDINGS if warnings and strict else 0
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from palaver.cli.options import grammar_arguments, grammar_options, only_parties
+from palaver.cli.options import grammar_arguments, grammar_options, no_exec_option, only_parties
 from palaver.cli.output import write_text
 from palaver.compiled import Spec, load
 from palaver.compiled.bundled import spec_files
@@ -26,6 +26,7 @@ from palaver.grammar.printing import show_grammar, transitions
 )
 @click.option("--party", "parties", multiple=True, metavar="PARTY", help="Keep only the messages that PARTY sends.")
 @click.option("-o", "--output", metavar="FILE", help="Write to FILE instead of standard output.")
+@no_exec_option
 @grammar_options
 def command(specs: tuple[str, ...], form: str, parties: tuple[str, ...], output: str | None, **options: Any) -> None:
     """Read the SPEC files as one spec, and print its grammar, or the states of its dialogue."""

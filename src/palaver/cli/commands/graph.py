@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from palaver.cli.options import grammar_arguments, grammar_options
+from palaver.cli.options import grammar_arguments, grammar_options, no_exec_option
 from palaver.cli.output import write_text
 from palaver.compiled import Spec, load
 from palaver.compiled.bundled import spec_files
@@ -39,6 +39,7 @@ _FORMS = {"mermaid": as_mermaid, "dot": as_dot, "svg": as_svg}
 @click.option("--coverage-file", metavar="FILE", help="Colour what is covered in FILE, which palaver talk wrote.")
 @click.option("--all-messages", is_flag=True, help="Show the states between the messages of an exchange, too.")
 @click.option("-o", "--output", metavar="FILE", help="Write to FILE instead of standard output.")
+@no_exec_option
 @grammar_options
 def command(
     specs: tuple[str, ...],
@@ -54,6 +55,9 @@ def command(
     is covered in part.
     """
     spec = load(*spec_files(specs), **grammar_arguments(options))
+    if options["no_exec"]:
+        spec = replace(spec, grammar=replace(spec.grammar, constraints=()))
+        click.echo("palaver: no Python was run, so states that only constraints tell apart are one", err=True)
     if not spec.analysis.messages:
         raise click.UsageError("the spec has no messages between parties, such as <Client:Server:request>")
     try:
