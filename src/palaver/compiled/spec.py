@@ -9,8 +9,10 @@ from functools import cached_property, partial
 from typing import Any, cast
 
 import palaver.spec.ast as syntax
+from palaver.compiled.bounded_rules import BoundedRules, bounded_rules
 from palaver.compiled.compiled_limits import MAX_CACHED_VALUES
 from palaver.compiled.data import as_bytes, as_data
+from palaver.compiled.length_equations import length_equations
 from palaver.compiled.reading import Reading
 from palaver.constraints.checks import Check, CompiledObjective, compile_check
 from palaver.constraints.node_selectors import indexed
@@ -21,7 +23,7 @@ from palaver.grammar.analysis import Analysis
 from palaver.grammar.ir import Grammar
 from palaver.grammar.lowering import slice_messages, slice_parties
 from palaver.matching.forecaster import Forecaster
-from palaver.matching.matcher import CompiledMatcher, Matcher, compile_matcher
+from palaver.matching.matcher import NO_LENGTH_BOUNDS, CompiledMatcher, LengthBounds, Matcher, compile_matcher
 from palaver.namespace import Namespace
 from palaver.random_source import RandomSource
 from palaver.regular.language import packed
@@ -68,7 +70,9 @@ class Spec:
     _programs: dict[tuple[int, frozenset[str]], TreeMaker] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
-    _shapes: dict[str, CompiledMatcher] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _shapes: dict[tuple[str, bool], CompiledMatcher] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
     _bound_functions: dict[Expression, SpecFunction] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -258,20 +262,40 @@ class Spec:
         history: Sequence[Node] = (),
         lazy: bool = True,
         reference: bool = False,
+        bounded: bool = False,
     ) -> Matcher:
-        """A matcher for one symbol (None: the start symbol), without constraints; see `CompiledMatcher.matcher`."""
-        shape = self.shape(self.start if symbol is None else symbol)
+        """A matcher for one symbol (None: the start symbol); see `CompiledMatcher.matcher`, and `shape`."""
+        shape = self.shape(self.start if symbol is None else symbol, bounded=bounded)
         return shape.matcher(binary=binary, whole=whole, history=history, lazy=lazy, reference=reference)
 
-    def shape(self, symbol: str) -> CompiledMatcher:
-        """The compiled matcher of a symbol, which gives a fresh matcher for each input."""
-        if symbol not in self._shapes:
-            self._shapes[symbol] = self._shape(symbol, self.grammar.bodies)
-        return self._shapes[symbol]
+    def shape(self, symbol: str, *, bounded: bool = False) -> CompiledMatcher:
+        """The compiled matcher of a symbol, which gives a fresh matcher for each input.
 
-    def _shape(self, symbol: str, bodies: Mapping[str, Expr]) -> CompiledMatcher:
+        It knows nothing of constraints, unless it is `bounded`: then lengths that constraints decide bound it.
+        """
+        key = symbol, bounded and bool(self.bounded_rules.bounds)
+        if key not in self._shapes:
+            rules = self.bounded_rules if key[1] else BoundedRules(self.grammar.bodies)
+            self._shapes[key] = self._shape(symbol, rules.bodies, rules.lengths)
+        return self._shapes[key]
+
+    def _shape(
+        self, symbol: str, bodies: Mapping[str, Expr], lengths: LengthBounds = NO_LENGTH_BOUNDS
+    ) -> CompiledMatcher:
         names = self.namespace.names
-        return compile_matcher(bodies, symbol, bound=self._bound, is_pure=lambda expression: is_pure(expression, names))
+        return compile_matcher(
+            bodies,
+            symbol,
+            bound=self._length if lengths.bounds else self._bound,
+            is_pure=lambda expression: is_pure(expression, names),
+            lengths=lengths,
+        )
+
+    @cached_property
+    def bounded_rules(self) -> BoundedRules:
+        """The rules with the lengths that the constraints decide."""
+        equations = list(length_equations(self.grammar.constraints, self.analysis, self.namespace.names))
+        return bounded_rules(equations, self.analysis) if equations else BoundedRules(self.grammar.bodies)
 
     def read_as(self, symbol: str, value: Any) -> Node | None:
         """The first derivation of a value as `symbol`, constraints aside; None if there is none within the limits.
@@ -299,9 +323,10 @@ class Spec:
         data, zeros = packed(bits)
         padded = syntax.Sequence((Ref(symbol), *(Bit(0) for _ in range(zeros))))
         name = f"<{zeros} bits behind {symbol}>"
-        if name not in self._shapes:
-            self._shapes[name] = self._shape(name, {**self.grammar.bodies, name: padded})
-        matcher = self._shapes[name].matcher(binary=True)
+        key = name, False
+        if key not in self._shapes:
+            self._shapes[key] = self._shape(name, {**self.grammar.bodies, name: padded})
+        matcher = self._shapes[key].matcher(binary=True)
         matcher.finish(data)
         tree = next(matcher.trees(), None)
         return None if tree is None else cast(Node, tree.children[0])
@@ -316,6 +341,21 @@ class Spec:
         if node is None:
             return count(function())
         return count(function(indexed(Tree(node), expression.mentions[0].path)))
+
+    def _length(self, expression: Expression, node: Node | None) -> int:
+        """The value of a bound in the grammar, or of a side of an equation. :raises TypeError: it is no whole number"""
+        if expression not in self._length_values:
+            return self._bound(expression, node)
+        if node is None:
+            raise TypeError("an equation is about a field")
+        value = self._bounds(expression)(indexed(Tree(node), expression.mentions[0].path))
+        if not isinstance(value, int):
+            raise TypeError(f"{short_repr(value)} is no length")
+        return value
+
+    @cached_property
+    def _length_values(self) -> frozenset[Expression]:
+        return frozenset(bound.expression for bound in self.bounded_rules.bounds.values())
 
     def _bound_or_discard(self, expression: Expression, node: Node | None) -> int:
         try:

@@ -33,7 +33,7 @@ from itertools import islice
 from palaver import interruption
 from palaver.matching.bound_paths import NO_PATH_STATE, PathState
 from palaver.matching.collector_pause import CollectorPaused
-from palaver.matching.earley_bounds import ComputedBounds
+from palaver.matching.earley_bounds import NO_LENGTH, ComputedBounds
 from palaver.matching.earley_items import (
     NO_CHILD,
     Binding,
@@ -218,6 +218,7 @@ class EarleyParser(EarleyScanner):
         goals = state_set.goals
         key = state_set.key
         tokens = self.tokens
+        has_limits = self.tables.has_limits
         # The list grows while it is read.
         for entry in islice(todo, state_set.done, None):
             if isinstance(entry, CompletedGoal):
@@ -232,6 +233,9 @@ class EarleyParser(EarleyScanner):
                     continue
             target = slot.target
             if target is not None:
+                if has_limits and (target.length is not None or entry.goal.limit is not None):
+                    self._predict_limited(entry, target, state_set)
+                    continue
                 if target.is_tracked:
                     env, path_state = entry.env, entry.goal.path_state
                     goal = goals.get((target, env, path_state))
@@ -257,6 +261,29 @@ class EarleyParser(EarleyScanner):
                 self._scan(entry, is_new=True)
         self.spend(len(todo) - state_set.done)
         state_set.done = len(todo)
+
+    def _predict_limited(self, entry: EarleyItem, target: Nonterminal, state_set: StateSet) -> None:
+        """Predictor for what must not go beyond a position: the limit of its goal, or one of its own."""
+        pos, limit = state_set.pos, entry.goal.limit
+        length = None if target.length is None else self._bounds.length(target.length, entry.env, self)
+        if length is not None:
+            end = (entry.goal.pos if target.is_total else pos) + length * self._unit
+            if end < pos or length == NO_LENGTH or (limit is not None and end > limit):
+                return
+            limit = end
+        env, path_state = (entry.env, entry.goal.path_state) if target.is_tracked else ((), NO_PATH_STATE)
+        key = target, env, path_state, limit, length is not None
+        goal = state_set.goals.get(key)
+        if goal is None:
+            token = self.tokens[target] if self.tokens is not None and target.length is None else None
+            if token is not None and self._scan_token(entry, token, target):
+                return
+            if target.is_static and not target.starts[state_set.key]:
+                return
+            goal = self._new_goal(state_set, target, env, path_state, key, limit)
+        goal.waiters.append(entry)
+        for result in goal.empty_results:
+            self._advance(entry, pos, result, result.env if target.is_tracked else entry.env, state_set)
 
     def _advance_waiters(self, result: CompletedGoal, state_set: StateSet) -> None:
         """Completer: move all items on that wait for a completed goal."""
@@ -302,11 +329,24 @@ class EarleyParser(EarleyScanner):
         index, bits = divmod(pos, self._unit)
         return ord(self.buffer[index]) >> (7 - bits) & 1 if bits else self.buffer[index]
 
-    def _new_goal(self, state_set: StateSet, target: Nonterminal, env: Environment, path_state: PathState) -> ParseGoal:
+    def _new_goal(
+        self,
+        state_set: StateSet,
+        target: Nonterminal,
+        env: Environment,
+        path_state: PathState,
+        key: tuple[object, ...] | None = None,
+        limit: int | None = None,
+    ) -> ParseGoal:
+        """A new goal; `key` and `limit` are those of one that must not go beyond a position."""
         pos = state_set.pos
         goal = ParseGoal(target, pos, env, path_state)
         self._goals.append(goal)
-        state_set.goals[(target, env, path_state) if target.is_tracked else target] = goal
+        if key is None:
+            key_of_goal: object = (target, env, path_state) if target.is_tracked else target
+        else:
+            key_of_goal, goal.limit, goal.is_exact = key, limit, bool(key[-1])
+        state_set.goals[key_of_goal] = goal
         if target.is_tracked and target.symbol is not None:
             goal.path_state, goal.selected = self.tables.bound_paths.descend(path_state, target.symbol)
         if target.is_repetition:
@@ -321,6 +361,9 @@ class EarleyParser(EarleyScanner):
 
     def _advance(self, item: EarleyItem, pos: int, child: ItemChild, env: Environment, state_set: StateSet) -> None:
         """Move `item` on over `child` to `pos`, the position of `state_set`."""
+        limit = item.goal.limit
+        if limit is not None and pos > limit:
+            return
         slot = item.slot
         following = slot.following
         if following is None:
@@ -369,11 +412,15 @@ class EarleyParser(EarleyScanner):
     def _complete(self, item: EarleyItem, child: ItemChild, env: Environment, state_set: StateSet) -> None:
         """Complete the goal of `item`, by `item` and then `child`."""
         goal = item.goal
+        if goal.is_exact and state_set.pos != goal.limit:
+            return
         if not goal.nonterminal.may_end[state_set.key]:
             state_set.skipped.append((True, item, child, env))
             return
         if goal.selected:
             env = self._bounds.select(goal.selected, goal.pos, state_set.pos, env)
+        if goal.nonterminal.own_paths:
+            env = self._bounds.forget(goal.nonterminal.own_paths, env, goal.env)
         key = (goal, env) if env else goal
         known = state_set.results.get(key)
         if known is None:
@@ -405,11 +452,13 @@ class EarleyParser(EarleyScanner):
         if bits:
             return False
         env = item.env
+        last = item.goal.limit
+        limit = None if last is None or last > self.limit else last // self._unit
         if isinstance(token, CharacterRun):
             limits = target.bounds or self._bounds.of(target, env, self)
-            end = NEVER if limits is None else token.end(self.buffer, index, limits)
+            end = NEVER if limits is None else token.end(self.buffer, index, limits, limit)
         else:
-            end = token.end(self.buffer, index)
+            end = token.end(self.buffer, index, limit)
             if end >= 0 and target.is_tracked:
                 env = self._bounds.select_token(item, token, end)
         if end >= 0:

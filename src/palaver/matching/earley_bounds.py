@@ -7,7 +7,7 @@ left to right, and goals in which it matters are told apart by it. Without compu
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from palaver.matching.earley_items import Binding, CompletedGoal, EarleyItem, Environment
 from palaver.matching.grammar_slots import Computed, Nonterminal
@@ -19,6 +19,10 @@ from palaver.trees.node import Node
 
 if TYPE_CHECKING:
     from palaver.matching.earley import EarleyParser
+
+
+# In place of a length: a constraint cannot hold, however much is read.
+NO_LENGTH: Final = -1
 
 
 class ComputedBounds:
@@ -47,6 +51,13 @@ class ComputedBounds:
             bindings[path] = self._bindings[key]
         return tuple(bindings)
 
+    def forget(self, paths: tuple[int, ...], env: Environment, before: Environment) -> Environment:
+        """The environment at the end of a node, with these paths as they were before it."""
+        bindings = list(env)
+        for path in paths:
+            bindings[path] = before[path]
+        return tuple(bindings)
+
     def select_token(self, item: EarleyItem, token: RuleToken, end: int) -> Environment:
         """The environment once the token that `item` calls has ended before the character number `end`."""
         _, selected = self._tables.bound_paths.descend(item.goal.path_state, token.symbol)
@@ -59,6 +70,8 @@ class ComputedBounds:
 
     def of(self, target: Nonterminal, env: Environment, parser: EarleyParser) -> tuple[int, int | None] | None:
         """The bounds of a repetition; None if they cannot be met."""
+        if isinstance(target.least, Computed) and target.least.advice is not None:
+            return target.least.advice.bounds(self._evaluate(target.least, env, parser))
         least = self._evaluate(target.least, env, parser)
         most = None
         if target.most is not None:
@@ -68,6 +81,14 @@ class ComputedBounds:
         if least is None or (most is not None and least > most):
             return None
         return max(0, least), most
+
+    def length(self, bound: Computed, env: Environment, parser: EarleyParser) -> int | None:
+        """How much a bounded rule reads; NO_LENGTH if nothing can, None if nothing is known."""
+        value = self._evaluate(bound, env, parser)
+        if value is None or bound.advice is None:
+            return None
+        amount = bound.advice.amount(value)
+        return NO_LENGTH if amount is None else amount
 
     def _evaluate(self, bound: int | Computed, env: Environment, parser: EarleyParser) -> int | None:
         """The value of a bound; None if it has none."""
@@ -91,6 +112,8 @@ class ComputedBounds:
         try:
             value = int(self._bound(bound.expression, node))
         except SPEC_CODE_RAISES as error:
+            if bound.advice is not None:
+                return None  # the constraint itself will tell
             crash = f"the bound {{{bound.expression.text}}} {describe_error(error)}"
             if crash not in self.crashes:
                 self.crashes.append(crash)

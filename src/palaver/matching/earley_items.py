@@ -36,14 +36,16 @@ class ParseGoal:
     """A nonterminal predicted at a position; all items that wait for it share it."""
 
     __slots__ = (
-        "bounds", "empty_results", "env", "nonterminal", "path_state", "pos", "selected", "tail_goals", "tails",
-        "waiters",
+        "bounds", "empty_results", "env", "is_exact", "limit", "nonterminal", "path_state", "pos", "selected",
+        "tail_goals", "tails", "waiters",
     )  # fmt: skip
 
     def __init__(self, nonterminal: Nonterminal, pos: int, env: Environment, path_state: PathState) -> None:
         self.nonterminal = nonterminal
         self.pos = pos
         self.env = env
+        self.limit: int | None = None  # the position that nothing in it goes beyond
+        self.is_exact = False  # True if it must end there
         self.path_state = path_state  # below the node of this goal
         self.selected: tuple[int, ...] = ()  # the paths that select this node
         self.bounds: tuple[int, int | None] = (1, 1)  # of a repetition

@@ -77,7 +77,10 @@ class EarleyScanner:
         """Match the terminal at the dot of `item`. `is_new` is False on the second attempt, with a longer buffer."""
         slot = item.slot
         index, bits = divmod(item.pos, self._unit)
-        if slot.kind == BIT:
+        if item.goal.limit is not None and not self._has_room(item, slot):
+            if slot.start is not None and is_new and not bits and slot.start.accepts:
+                self._end_pattern(item, index)
+        elif slot.kind == BIT:
             if item.pos == self.limit:
                 self._unmatched.append(item)
                 return
@@ -97,6 +100,11 @@ class EarleyScanner:
                 self._run_pattern(item, state, index)
             elif state.can_go_on:
                 self._unmatched.append(item)
+
+    def _has_room(self, item: EarleyItem, slot: GrammarSlot) -> bool:
+        """Return True if a terminal can read anything before the limit of its goal."""
+        needed = 1 if slot.kind == BIT else self._unit * (len(slot.text) if slot.kind == LITERAL else 1)
+        return item.goal.limit is None or item.pos + needed <= item.goal.limit
 
     def _scan_literal(self, item: EarleyItem, index: int) -> None:
         text = item.slot.text
@@ -130,6 +138,10 @@ class EarleyScanner:
         buffer = self.buffer
         size = len(buffer)
         began = at
+        limit = item.goal.limit
+        is_limited = limit is not None and limit <= self.limit
+        if limit is not None and is_limited:
+            size = limit // self._unit
         while at < size:
             following = state[buffer[at]]
             if following is None:
@@ -141,13 +153,13 @@ class EarleyScanner:
                 state = following
                 at += 1
             elif self._prune and (ahead := slot.run_ahead(state, buffer, at)) > at:
-                at = ahead
+                at = min(ahead, size)
             else:
                 at += 1
             if state.accepts:
                 self._end_pattern(item, at)
         self.work += (at - began) // CHARACTERS_PER_WORK
-        if state.can_go_on:
+        if state.can_go_on and not is_limited:
             self._partly_matched.append((item, state))
 
     def _end_pattern(self, item: EarleyItem, at: int) -> None:

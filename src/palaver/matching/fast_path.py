@@ -29,6 +29,7 @@ from palaver.matching.instructions import (
     ReadFunction,
     Unsupported,
 )
+from palaver.matching.length_bounds import NO_LENGTH_BOUNDS, LengthBounds
 from palaver.matching.lookahead import Lookahead
 from palaver.matching.matching_limits import CALLS_BEFORE_GENERATING, MAX_FALLBACKS, MIN_CHARACTERS_TO_PAUSE_COLLECTOR
 from palaver.matching.parse_forest import first_tree
@@ -55,8 +56,10 @@ class FastPath:
         is_pure: Callable[[Expression], bool],
         binary: bool,
         whole: bool,
+        lengths: LengthBounds = NO_LENGTH_BOUNDS,
     ) -> None:
-        self.tables = tables = GrammarTables(rules, start, binary=binary, whole=whole, is_pure=is_pure)
+        self._lengths = lengths
+        self.tables = tables = GrammarTables(rules, start, binary=binary, whole=whole, is_pure=is_pure, lengths=lengths)
         self.paths = len(tables.bound_paths.paths)
         self.bound = bound
         self.whole = whole
@@ -78,8 +81,8 @@ class FastPath:
 
     @cached_property
     def is_tried(self) -> bool:
-        """True unless the grammar is left-recursive, so that machines would always fall back, or they often did."""
-        return not self.tables.first_follow.is_left_recursive
+        """True unless machines would always fall back, in a left-recursive or limited grammar, or they often did."""
+        return not self.tables.first_follow.is_left_recursive and not self.tables.has_limits
 
     def note_fallback(self) -> None:
         """Count a fall back of a machine."""
@@ -154,7 +157,7 @@ class FastPath:
         if op.path is not None:
             field = fields[op.path]
             if field is None:
-                return FAILED
+                return FAILED if not isinstance(least, Computed) or least.advice is None else FALL_BACK
             text = field[1]
         # A limit that depends on a short field only is not computed twice.
         known = op.limits.get(text)
@@ -173,7 +176,9 @@ class FastPath:
             low = least if isinstance(least, int) else self._count(least, fields)
             high = low if most == least else self._count(most, fields) if isinstance(most, Computed) else most
         except SPEC_CODE_RAISES:
-            return FALL_BACK  # the Earley parser will report it
+            return FALL_BACK  # the Earley parser will report it, or read on without the bound
+        if isinstance(least, Computed) and least.advice is not None:
+            return FAILED if (bounds := least.advice.bounds(low)) is None else bounds
         if low is None or (high is None and most is not None) or (high is not None and (high < 0 or low > high)):
             return FAILED
         return max(0, low), high
@@ -192,7 +197,9 @@ class FastPath:
         if nonterminal not in self._rest:
             assert nonterminal.symbol is not None  # only rules are read by themselves
             binary = self.tables.binary
-            self._rest[nonterminal] = GrammarTables(self._rules, nonterminal.symbol, binary=binary, whole=True)
+            self._rest[nonterminal] = GrammarTables(
+                self._rules, nonterminal.symbol, binary=binary, whole=True, lengths=self._lengths
+            )
         parser = EarleyParser(self._rest[nonterminal], self.bound, first_tree)
         parser.extend(text)
         return first_tree(parser, parser.ends[parser.limit][0]).children

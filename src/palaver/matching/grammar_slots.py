@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from palaver.matching.matching_limits import VISITS_BEFORE_COMPILING
 from palaver.regular.charset import EVERY, CharSet
@@ -96,6 +96,9 @@ class Nonterminal:
     alternatives: list[GrammarSlot] = field(default_factory=list)  # the first slot of each
     parts: list[GrammarSlot] = field(default_factory=list)  # of a permutation
     is_repetition: bool = False
+    length: Computed | None = None  # how much it reads, if a constraint says so
+    is_total: bool = False  # True if that is counted from where its caller begins
+    own_paths: tuple[int, ...] = ()  # the paths whose nodes are looked at only inside of it
     least: int | Computed = 1  # of a repetition; if it has to be computed once, `least` and `most` are one object
     most: int | Computed | None = 1
     bounds: tuple[int, int | None] | None = (1, 1)  # the same, if they are fixed
@@ -134,6 +137,29 @@ class Computed:
     path: int | None
     is_pure: bool  # True if it depends on the text of that node only
     known: dict[str, int] = field(default_factory=dict)  # if so, its values for short texts
+    advice: Advice | None = None  # for a bound of a constraint
+
+
+class Advice(NamedTuple):
+    """How a bound of a constraint is to be taken: not at all if it cannot be computed (see `length_bounds`)."""
+
+    minus: int
+    divisor: int
+    stated: tuple[int, int | None]  # the bounds of a repetition in the grammar, which hold as well
+
+    def bounds(self, value: int | None) -> tuple[int, int | None] | None:
+        """The bounds of a repetition for a value, None if it has none; None if they cannot be met."""
+        if value is None:
+            return self.stated
+        amount = self.amount(value)
+        least, most = self.stated
+        is_met = amount is not None and amount >= least and (most is None or amount <= most)
+        return (amount, amount) if amount is not None and is_met else None
+
+    def amount(self, value: int) -> int | None:
+        """The length or number that a value stands for; None if there is none."""
+        amount, rest = divmod(value - self.minus, self.divisor)
+        return amount if amount >= 0 and not rest else None
 
 
 def next_chars(slot: GrammarSlot, state: AutomatonState | int) -> CharSet:

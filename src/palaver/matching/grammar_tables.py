@@ -19,14 +19,16 @@ from palaver.matching.grammar_slots import (
     PATTERN,
     PERMUTATION,
     REPETITION,
+    Advice,
     Computed,
     GrammarSlot,
     Nonterminal,
 )
+from palaver.matching.length_bounds import NO_LENGTH_BOUNDS, BoundMeasure, LengthBound, LengthBounds
 from palaver.regular.charset import BYTES, EVERY
 from palaver.regular.regex import compile_pattern
 from palaver.spec.ast import Bit, Choice, Expr, Expression, Literal, Pattern, Permutation, Ref, Repeat, Sequence
-from palaver.spec.traversal import computed_bounds
+from palaver.spec.traversal import computed_bounds, last_symbol
 from palaver.trees.node import Node, NonTerminal
 
 # Computes a bound from the node that the path in it selects, its trailing indices not yet applied.
@@ -37,7 +39,8 @@ class GrammarTables:
     """A grammar compiled for one kind of input.
 
     `binary`: the buffer holds bytes as the characters up to U+00FF. `whole`: the input is one sentence, nothing more.
-    `is_pure`: tells if a bound depends on the node it is computed from and nothing else.
+    `is_pure`: tells if a bound depends on the node it is computed from and nothing else. `lengths`: bounds of
+    constraints.
     """
 
     def __init__(
@@ -48,8 +51,10 @@ class GrammarTables:
         binary: bool,
         whole: bool,
         is_pure: Callable[[Expression], bool] = lambda _: False,
+        lengths: LengthBounds = NO_LENGTH_BOUNDS,
     ) -> None:
         self.binary = binary
+        self.has_limits = False  # True if the length of some rule is bounded
         self._is_pure = is_pure
         self.alphabet = BYTES if binary else EVERY
         self.bound_paths = BoundPaths()
@@ -60,9 +65,15 @@ class GrammarTables:
         for body in reachable.values():
             for expression in computed_bounds(body):
                 self.bound_paths.track(expression)
-        self._named = {symbol: self._nonterminal(NonTerminal(symbol)) for symbol in reachable}
-        for symbol, body in reachable.items():
-            self._fill(self._named[symbol], body)
+        stated_paths = len(self.bound_paths.paths)
+        self._named = {name: self._nonterminal(_node_symbol(name, lengths)) for name in reachable}
+        for name, body in reachable.items():
+            self._fill(self._named[name], body)
+            bound = lengths.bounds.get(name)
+            if bound is not None and last_symbol(bound.expression.mentions[0].path) in reachable:
+                self._limit(self._named[name], bound)
+                if bound.is_local:
+                    self._keep_inside(bound.expression, stated_paths)
         self.start = self._named[start]
         # Positions count bits only where bits occur.
         self.unit = 8 if any(slot.kind == BIT for slot in self.terminals) else 1
@@ -84,6 +95,31 @@ class GrammarTables:
             chain[-1].is_last = True
             chain[0].is_opening = len(chain) > 1
             owner.alternatives.append(chain[0])
+
+    def _keep_inside(self, expression: Expression, stated_paths: int) -> None:
+        """Let a path be forgotten at the end of the node that it begins at, if no bound of the grammar follows it."""
+        path = self.bound_paths.track(expression)
+        for rule in self._named.values():
+            if path is not None and path >= stated_paths and rule.symbol == expression.mentions[0].path.base:
+                rule.own_paths = tuple(dict.fromkeys((*rule.own_paths, path)))
+
+    def _limit(self, rule: Nonterminal, bound: LengthBound) -> None:
+        """Give a rule the bound that a constraint puts on its length, or on the rounds of its repetition."""
+        expression = bound.expression
+        path, is_pure = self.bound_paths.track(expression), self._is_pure(expression)
+        if bound.measure is not BoundMeasure.ROUNDS:
+            advice = Advice(bound.minus, bound.divisor, (0, None))
+            rule.length = Computed(expression, path, is_pure, advice=advice)
+            rule.is_total = bound.measure is BoundMeasure.TOTAL
+            self.has_limits = True
+            return
+        (slot,) = rule.alternatives
+        repetition = slot.target
+        assert repetition is not None  # only rules that are a repetition have this bound
+        assert repetition.bounds is not None
+        advice = Advice(bound.minus, bound.divisor, repetition.bounds)
+        repetition.least = repetition.most = Computed(expression, path, is_pure, advice=advice)
+        repetition.bounds = None
 
     def _slot(self, part: Expr, owner: Nonterminal) -> GrammarSlot:
         slot = self._new_slot(CALL, owner)
@@ -174,13 +210,19 @@ class GrammarTables:
     def _mark_shapes(self) -> None:
         for nonterminal in self.nonterminals:
             for slot in nonterminal.slots():
-                slot.is_tail = slot.is_last and slot.kind == CALL and not nonterminal.is_tracked
+                is_free = not nonterminal.is_tracked and not self.has_limits
+                slot.is_tail = slot.is_last and slot.kind == CALL and is_free
             nonterminal.is_short = not nonterminal.is_tracked and all(map(_is_short, nonterminal.alternatives))
 
 
+def _node_symbol(name: str, lengths: LengthBounds) -> NonTerminal | None:
+    symbol = lengths.symbols.get(name, name)
+    return None if symbol is None else NonTerminal(symbol)
+
+
 def _looks_back(nonterminal: Nonterminal) -> bool:
-    """Return True for a repetition whose bounds are computed from the input."""
-    bounds = (nonterminal.least, nonterminal.most)
+    """Return True for a rule or repetition whose bounds are computed from the input."""
+    bounds = (nonterminal.least, nonterminal.most, nonterminal.length)
     return any(isinstance(bound, Computed) and bound.path is not None for bound in bounds)
 
 

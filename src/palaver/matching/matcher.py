@@ -30,6 +30,10 @@ from palaver.matching.fast_path_machine import FastPathMachine
 from palaver.matching.fast_path_scanner import DONE, FALL_BACK, WAITING
 from palaver.matching.grammar_slots import GrammarSlot
 from palaver.matching.grammar_tables import BoundEvaluator as BoundEvaluator
+from palaver.matching.length_bounds import NO_LENGTH_BOUNDS as NO_LENGTH_BOUNDS
+from palaver.matching.length_bounds import BoundMeasure as BoundMeasure
+from palaver.matching.length_bounds import LengthBound as LengthBound
+from palaver.matching.length_bounds import LengthBounds as LengthBounds
 from palaver.matching.parse_forest import first_tree, partial_trees, trees
 from palaver.matching.token_rules import TokenTable
 from palaver.spec.ast import Expr, Expression
@@ -100,12 +104,18 @@ class CompiledMatcher:
     """A compiled grammar, which makes matchers."""
 
     def __init__(
-        self, rules: Mapping[str, Expr], start: str, bound: BoundEvaluator, is_pure: Callable[[Expression], bool]
+        self,
+        rules: Mapping[str, Expr],
+        start: str,
+        bound: BoundEvaluator,
+        is_pure: Callable[[Expression], bool],
+        lengths: LengthBounds,
     ) -> None:
         self.start = start
         self.is_binary = uses_binary(rules, start)
         self._rules = rules
         self._bounds = bound, is_pure
+        self._lengths = lengths
         self._compiled_inputs: dict[tuple[bool, bool], FastPath] = {}
 
     def matcher(
@@ -129,7 +139,9 @@ class CompiledMatcher:
         key = self.is_binary if binary is None else binary, whole
         compiled = self._compiled_inputs.get(key)
         if compiled is None:
-            compiled = self._compiled_inputs[key] = FastPath(self._rules, self.start, *self._bounds, *key)
+            compiled = self._compiled_inputs[key] = FastPath(
+                self._rules, self.start, *self._bounds, *key, self._lengths
+            )
         return Matcher(compiled, DecodedInput(key[0]), history, prune and not reference, lazy, prune)
 
 
@@ -139,13 +151,15 @@ def compile_matcher(
     *,
     bound: BoundEvaluator,
     is_pure: Callable[[Expression], bool] = lambda _: False,
+    lengths: LengthBounds = NO_LENGTH_BOUNDS,
 ) -> CompiledMatcher:
     """The compiled grammar of `start`.
 
     `bound(expression, node)` computes a bound of a repetition from the node that the path in it selects, its trailing
     indices not yet applied; without a path the node is None. An error that it raises rules out that repetition and is
     kept in `Matcher.crashes`. `is_pure(expression)`: True if it depends on the text of that node only, so that it need
-    not be computed twice.
+    not be computed twice. `lengths`: bounds of constraints on rules; `bound` computes these, too, and raises if the
+    value is no number.
 
     :raises UnsupportedBound: a bound cannot be followed
     """
@@ -153,7 +167,7 @@ def compile_matcher(
     for body in bodies_below(rules, start).values():
         for expression in computed_bounds(body):
             bound_paths.track(expression)
-    return CompiledMatcher(rules, start, bound, is_pure)
+    return CompiledMatcher(rules, start, bound, is_pure, lengths)
 
 
 class Matcher:

@@ -103,7 +103,7 @@ class RegexRules:
         return outline
 
     def _outline(self, nonterminal: Nonterminal) -> RegularExpression:
-        if nonterminal.parts:
+        if nonterminal.parts or nonterminal.length is not None:
             raise NoRegex
         if nonterminal.is_repetition:
             return _loop(self._series([nonterminal.alternatives[0]]), nonterminal)
@@ -167,7 +167,7 @@ class RegexRules:
         return self._bits[nonterminal]
 
     def _bits_of(self, nonterminal: Nonterminal) -> tuple[RegularExpression, int] | None:
-        if nonterminal.parts:
+        if nonterminal.parts or nonterminal.length is not None:
             return None
         options: list[RegularExpression] = []
         widths: set[int] = set()

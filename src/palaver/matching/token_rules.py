@@ -43,7 +43,11 @@ class RuleToken:
         self._known = NodeCache(symbol, expand, most=MAX_SHARED_NODES, pattern=rule_pattern.pattern)
         self._binary = binary
 
-    def end(self, buffer: str, at: int) -> int:
+    def end(self, buffer: str, at: int, limit: int | None = None) -> int:
+        """Where it ends; `limit`: the place, if it has been read, beyond which it does not go."""
+        if limit is not None:
+            match = self._match(buffer, at, limit)
+            return NEVER if match is None else match.end()
         match = self._match(buffer, at)
         if match is None:
             is_seen = self._longest is not None and at + self._longest < len(buffer)
@@ -71,13 +75,14 @@ class CharacterRun:
         self._match = match
         self._known = known
 
-    def end(self, buffer: str, at: int, limits: tuple[int, int | None]) -> int:
+    def end(self, buffer: str, at: int, limits: tuple[int, int | None], limit: int | None = None) -> int:
+        """Where it ends; `limit`: the place, if it has been read, beyond which it does not go."""
         least, most = limits
-        size = len(buffer)
+        size = len(buffer) if limit is None else limit
         match = self._match(buffer, at, size if most is None else min(size, at + most))
         assert match is not None  # none is a match, too
         end = match.end()
-        if end == size and end - at != most:
+        if limit is None and end == size and end - at != most:
             return UNSURE  # more may come
         return end if end - at >= least else NEVER
 

@@ -124,6 +124,10 @@ class Receiver:
         shape = setup.shapes.get(symbol) or setup.shape(symbol)
         return shape.matcher(binary=setup.is_binary, whole=is_whole, history=setup.references.seen_by(symbol, earlier))
 
+    def _unbounded_matcher(self, symbol: str, is_whole: bool, earlier: Referenced) -> Matcher:
+        history = self._setup.references.seen_by(symbol, earlier)
+        return self._setup.spec.matcher(symbol, binary=self._setup.is_binary, whole=is_whole, history=history)
+
     def end(self, sender: str, recipient: str) -> None:
         """Note that a party sends no more on the connection to one of ours."""
         source = self._source(sender, recipient)
@@ -229,11 +233,29 @@ class Receiver:
         inbox.expect(moves, self._history.referenced)
         status = inbox.status()
         if status.longest is None:
-            return None if status.may_go_on else unreadable(source, inbox, is_reset=is_reset)
+            if status.may_go_on:
+                return None
+            return self._wrong_length(source, inbox, moves) or unreadable(source, inbox, is_reset=is_reset)
         self._weighed = 0
         if not is_quiet and (status.may_go_on or self._may_be_shorter(source, inbox)):
             return None
         return self._accept(source, inbox)
+
+    def _wrong_length(self, source: DataSource, inbox: Inbox, moves: Sequence[MessageType]) -> FindingDraft | None:
+        """The constraint that the data violates if it does not decide lengths, rather than where reading ended."""
+        if not self._setup.spec.bounded_rules.bounds:
+            return None
+        plain = inbox.copy(self._unbounded_matcher, ReadingCache(self._setup.spec.analysis))
+        try:
+            plain.expect(moves, self._history.referenced)
+            for length in plain.ends()[:1]:
+                for move, node in islice(plain.readings(length), 1):
+                    refusal = self._history.extended_by(move, node)
+                    if isinstance(refusal, Refusal) and self._history.is_guilty(refusal, source.sender):
+                        return refused(source, move.symbol, refusal, inbox.peek()[:length], node, is_guilty=True)
+        except Undecided:
+            pass  # then it is enough to tell where it ended
+        return None
 
     def _is_alone(self, source: DataSource, forecast: Forecast, *, and_timers: bool = False) -> bool:
         """Return True if no other peer may send now, nor the same one on another connection; or none but timers.
@@ -315,13 +337,16 @@ class ReadingStatus(NamedTuple):
     may_go_on: bool = True  # True if more data could make it longer, or complete
 
 
+MatcherFactory: TypeAlias = Callable[[str, bool, Referenced], Matcher]
+
+
 class Inbox:
     """The unread data of one party.
 
     `matcher` gives a fresh matcher for a message symbol: of a datagram (True) or of a stream, after earlier messages.
     """
 
-    def __init__(self, matcher: Callable[[str, bool, Referenced], Matcher], cache: ReadingCache) -> None:
+    def __init__(self, matcher: MatcherFactory, cache: ReadingCache) -> None:
         self._matcher = matcher
         self._cache = cache
         self._cached: CachedReading | None = None  # the reading of the stream, if it is in the cache
@@ -449,9 +474,9 @@ class Inbox:
         """The names of the messages that the data is read as."""
         return tuple(dict.fromkeys(move.symbol for move in self._moves))
 
-    def copy(self) -> Inbox:
-        """An inbox with the same data."""
-        other = Inbox(self._matcher, self._cache)
+    def copy(self, matcher: MatcherFactory | None = None, cache: ReadingCache | None = None) -> Inbox:
+        """An inbox with the same data, which may be read by other matchers."""
+        other = Inbox(matcher or self._matcher, cache or self._cache)
         other._stream, other._datagrams, other.has_ended = self._stream.copy(), self._datagrams.copy(), self.has_ended
         return other
 

@@ -69,7 +69,7 @@ class SessionSetup:
 
     def shape(self, symbol: str) -> CompiledMatcher:
         """Compile a message that is received for the first time."""
-        shape = self.shapes[symbol] = self.spec.shape(symbol)
+        shape = self.shapes[symbol] = self.spec.shape(symbol, bounded=True)
         return shape
 
     def prepare(self) -> None:
@@ -79,7 +79,7 @@ class SessionSetup:
         written = spec.solver_factory.prepare(spec.grammar.constraints, self.limits)
         received = [message.symbol for message in spec.analysis.messages if message.sender not in self.ours]
         for symbol in dict.fromkeys(received):
-            spec.matcher(symbol, binary=spec.is_binary, whole=False).prepare()
+            spec.matcher(symbol, binary=spec.is_binary, whole=False, bounded=True).prepare()
         for symbol in written:
             spec.matcher(symbol, binary=spec.is_binary).prepare()
 

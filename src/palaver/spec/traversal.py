@@ -109,6 +109,23 @@ def map_bounds(expr: Expr, change: Callable[[Bound], Bound]) -> Expr:
             assert_never(expr)
 
 
+def map_refs(expr: Expr, change: Callable[[Ref], Ref]) -> Expr:
+    """`expr` with `change` applied to every reference."""
+    match expr:
+        case Sequence(parts) | Permutation(parts):
+            return replace(expr, parts=tuple(map_refs(part, change) for part in parts))
+        case Choice(options):
+            return replace(expr, options=tuple(map_refs(option, change) for option in options))
+        case Repeat(body):
+            return replace(expr, body=map_refs(body, change))
+        case Ref():
+            return change(expr)
+        case Literal() | Bit() | Pattern():
+            return expr
+        case _:
+            assert_never(expr)
+
+
 def walk_formula(formula: Formula) -> Iterator[Formula]:
     """`formula` and everything inside it."""
     yield formula

@@ -1,0 +1,145 @@
+"""Equations between a field and the length, or the number, of what comes behind it, found in the constraints of a spec.
+
+`forall <r> in <rec>: int(<r>.<len>) == len(bytes(<r>.<data>)) + 2` says how long each `<data>` is as soon as the
+`<len>` before it has been read. One side *measures*: lengths or counts, multiplied and added up. The other is any
+Python over one field: it is not analysed, only called.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from palaver.constraints.code_uses import sees_surroundings
+from palaver.grammar.analysis import Analysis
+from palaver.solving.clauses import Clause, clauses_of
+from palaver.spec.ast import Child, Constraint, Descendant, Expression, Index, Mention, Selector
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A path whose length or number of nodes is measured."""
+
+    path: Selector
+    is_count: bool
+    reads_as: str = ""  # "bytes" or "str", of a length
+
+
+@dataclass(frozen=True, slots=True)
+class LengthEquation:
+    """`value(field) == times * (sum of the measured) + plus`.
+
+    If both sides are about the same node of a quantifier, `holder` is its symbol, and paths begin there; otherwise
+    every field belongs to every measured node, and `holder` is None.
+    """
+
+    holder: str | None
+    field: Selector
+    value: Expression
+    measured: tuple[Measured, ...]
+    times: int
+    plus: int
+
+
+def length_equations(
+    constraints: Sequence[Constraint], analysis: Analysis, names: dict[str, Any]
+) -> Iterator[LengthEquation]:
+    """The equations that must hold in every tree, in the order of the spec."""
+    for constraint in constraints:
+        for clause in clauses_of(constraint, analysis, names):
+            match clause.expression.python if clause.expression is not None else None:
+                case ast.Compare(left, [ast.Eq()], [right]):
+                    yield from _of_sides(clause, left, right)
+                    yield from _of_sides(clause, right, left)
+
+
+def _of_sides(clause: Clause, measuring: ast.expr, value: ast.expr) -> Iterator[LengthEquation]:
+    expression = clause.expression
+    assert expression is not None  # the caller has looked at it
+    mentions = {mention.name: mention for mention in expression.mentions}
+    sum_ = _Linear.of(measuring, mentions, clause.names)
+    fields = [mention for name, mention in mentions.items() if name in _names_in(value)]
+    if sum_ is None or len(fields) != 1 or fields[0].kind != "each" or not _is_plain(fields[0].path):
+        return
+    bases = {fields[0].path.base, *(each.path.base for each in sum_.measured)}
+    bound = {each.variable: each for each in clause.quantifiers}
+    if len(bases) == 1 and (quantifier := bound.get(fields[0].path.base)) is not None:
+        if not clause.is_everywhere(quantifier.path):
+            return
+        (holder,) = clause.symbols_of(quantifier.path)
+        field = Selector(holder, fields[0].path.steps)
+        measured = tuple(Measured(Selector(holder, each.path.steps), *each[1:]) for each in sum_.measured)
+    elif bases.isdisjoint(bound) and not bound:
+        holder, field = None, fields[0].path
+        measured = tuple(Measured(*each) for each in sum_.measured)
+    else:
+        return
+    mention = Mention(fields[0].name, field)
+    # A text of its own: compiled expressions are found again by their text.
+    known = Expression(f"{ast.unparse(value)} as a length", (mention,), value, expression.source, expression.span)
+    if not sees_surroundings(known, clause.names):
+        yield LengthEquation(holder, field, known, measured, sum_.times, sum_.plus)
+
+
+def _names_in(python: ast.expr) -> set[str]:
+    return {node.id for node in ast.walk(python) if isinstance(node, ast.Name)}
+
+
+def _is_plain(path: Selector) -> bool:
+    """Return True if a path has no index but at its end; there, one of a few children or bytes is meant."""
+    steps = list(path.steps)
+    while steps and isinstance(steps[-1], Index) and not isinstance(steps[-1].value, Expression):
+        steps.pop()
+    return all(isinstance(step, Child | Descendant) for step in steps)
+
+
+class _MeasuredPath(NamedTuple):
+    path: Selector
+    is_count: bool
+    reads_as: str
+
+
+class _Linear(NamedTuple):
+    """`times * (sum of the measured) + plus`."""
+
+    measured: tuple[_MeasuredPath, ...]
+    times: int
+    plus: int
+
+    @staticmethod
+    def of(python: ast.expr, mentions: Mapping[str, Mention], names: Mapping[str, Any]) -> _Linear | None:
+        """A side as such a sum; None if it is none, or measures nothing."""
+        found = _Linear._of(python, mentions, names)
+        return found if found is not None and found.measured and found.times > 0 else None
+
+    @staticmethod
+    def _of(python: ast.expr, mentions: Mapping[str, Mention], names: Mapping[str, Any]) -> _Linear | None:
+        match python:
+            case ast.Constant(int(number)) if not isinstance(number, bool):
+                return _Linear((), 1, number)
+            case ast.BinOp(left, ast.Add() | ast.Sub() | ast.Mult() as operator, right):
+                one, other = _Linear._of(left, mentions, names), _Linear._of(right, mentions, names)
+                return None if one is None or other is None else one._with(operator, other)
+            case ast.Name(name) if name in mentions and mentions[name].kind == "count":
+                return _Linear((_MeasuredPath(mentions[name].path, True, ""),), 1, 0)
+            case ast.Call(ast.Name("len"), [ast.Name(name)], []) if name in mentions and "len" not in names:
+                mention = mentions[name]
+                return _Linear((_MeasuredPath(mention.path, True, ""),), 1, 0) if mention.kind == "list" else None
+            case ast.Call(ast.Name("len"), [ast.Call(ast.Name("bytes" | "str" as kind), [ast.Name(name)], [])], []):
+                if names.keys() & {"len", kind} or name not in mentions or mentions[name].kind != "each":
+                    return None
+                return _Linear((_MeasuredPath(mentions[name].path, False, kind),), 1, 0)
+        return None
+
+    def _with(self, operator: ast.operator, other: _Linear) -> _Linear | None:
+        if isinstance(operator, ast.Mult):
+            one, factor = (self, other) if self.measured else (other, self)
+            return None if factor.measured else _Linear(one.measured, one.times * factor.plus, one.plus * factor.plus)
+        if isinstance(operator, ast.Sub):
+            return None if other.measured else _Linear(self.measured, self.times, self.plus - other.plus)
+        if self.measured and other.measured and self.times != other.times:
+            return None
+        times = self.times if self.measured else other.times
+        return _Linear(self.measured + other.measured, times, self.plus + other.plus)

@@ -1,0 +1,222 @@
+"""Random specs in which constraints decide lengths, and the verdict on an input by brute force.
+
+Run as a program it compares many inputs: `python tests/compiled/length_specs.py SEED INPUTS`.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Iterator
+from itertools import islice
+
+import palaver
+from palaver.compiled import Spec
+from palaver.errors import SpecError, Undecided
+from palaver.solving.generator_sources import NoSource
+from palaver.trees.node import Node
+from palaver.trees.tree import Tree
+
+CHARACTERS = "0112ab:"
+MOST_TREES = 3000
+
+_BODIES = [
+    "<len> <data>",
+    "<len> <sep> <data>",
+    "<len> <data> <tail>",
+    "<len> <data> <data>",
+    "<len> <rec>? <data>",
+    "<c> <len> <data> | <len> <data>",
+    "<len>? <data>",
+    "<data> <len>",
+    "(<len> <data>)",
+    "<len> (<data> | <sep> <data>)",
+    "<len> <data>{1,2}",
+    "<len> <len>? <data>",
+    "<head> <data>",
+    "<len> <c> <data> <tail>",
+    "<len> <tail> <data>",
+    "<len> <data> | <c> <rec>",
+    "<sep> <len> <data> <sep>",
+    "<len> <rec> <data>",
+]
+_DATA = [
+    "<c>*",
+    "<c>+",
+    "PATTERN[a-b0-2]*",
+    "<rec>*",
+    "<rec>* | <c>*",
+    "<c>* <c>?",
+    "<c>{0,2} <rec>?",
+    "<rec> | <c>*",
+    "<data> <c> | EMPTY",
+    "<more>",
+    "PATTERN[ab]+",
+    "<c>{2}",
+    "<c> <tail>",
+]
+_COUNTED = [
+    "<len> <data>*",
+    "<len> <data>+ <tail>",
+    "<len> <data>{0,2}",
+    "<len> (<data>* | <sep>)",
+    "<len> <data>* <data>",
+    "<len> <data> (<sep> <data>)*",
+    "<len> <sep> (<data> <tail>)* <sep>",
+    "<len> <data>* <rec>?",
+    "<data>? <len> <data>*",
+]
+_ITEMS = ["<c>", "<c><c>", "<c>?", "<c>*", "<rec>", "<c> <rec>?"]
+
+
+class LengthSpecs:
+    """Makes spec texts from a seed."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = random.Random(seed)
+
+    def text(self) -> str:
+        pick = self._random.choice
+        binary = self._random.random() < 0.5
+        mark, conversion = ("b", "bytes") if binary else ("", "str")
+        counted = self._random.random() < 0.2
+        rules = {
+            "<start>": f"<rec>{pick(['+', '*', '{1,3}'])} {pick(['', '<tail>'])}",
+            "<rec>": pick(_COUNTED if counted else _BODIES),
+            "<head>": pick(["<len> <sep>", "<sep> <len>", "<len>", "<len> | <sep> <len>", "<sep> <len>?"]),
+            "<len>": pick(
+                ["PATTERN[0-3]", "PATTERN[0-9]+", "PATTERN[0-3]{1,2}", "<digit>", "<digit>+", "PATTERN[0-3]?"]
+            ),
+            "<digit>": "PATTERN[0-3]",
+            "<data>": pick(_ITEMS if counted else _DATA),
+            "<more>": pick(["<c>*", "<c>{1,3}", "<rec>*"]),
+            "<c>": pick(["PATTERN[a-b]", "PATTERN[a-b0-2]", "PATTERN[0-2]"]),
+            "<sep>": "COLON",
+            "<tail>": pick(["<c>?", "<sep>", "<c>*"]),
+        }
+        return self._written(rules, mark) + _NUM + self._constraint(conversion, counted, rules["<rec>"])
+
+    def _written(self, rules: dict[str, str], mark: str) -> str:
+        lines = []
+        for symbol, body in rules.items():
+            words = body.replace("EMPTY", f'{mark}""').replace("COLON", f'{mark}":"').split(" ")
+            written = [f'r{mark}"{word[7:]}"' if word.startswith("PATTERN") else word for word in words]
+            lines.append(f"{symbol} ::= {' '.join(written)}\n")
+        return "".join(lines)
+
+    def _constraint(self, conversion: str, counted: bool, body: str) -> str:
+        pick = self._random.choice
+        field = "<head>.<len>" if "<head>" in body else "<len>"
+        value = pick(["int({})", "int(str({}))", "num({})", "2 * int({})"])
+        measured = "len(*{}<data>)" if counted else f"len({conversion}({{}}<data>))"
+        if not counted:
+            whole, part = f"len({conversion}({{}}))", f"len({conversion}({{}}<tail>))"
+            measured = pick([measured] * 4 + [whole, f"{measured} + {part}", f"2 * {measured}"])
+        added = pick(["", " + 1", " - 1", ""])
+        form = self._random.random()
+        if form < 0.7 or "({})" in measured:
+            node, front = "<r>", "forall <r> in <rec>: "
+            measured = measured.replace("({})", "(<r>)").replace("{}", "<r>.")
+        else:
+            node, front, measured = "", "", measured.replace("{}", "")
+        value = value.format(f"{node}.{field}" if node else "<len>")
+        sides = [value, measured + added]
+        self._random.shuffle(sides)
+        return f"where {front}{sides[0]} == {sides[1]}\n"
+
+    def inputs(self, number: int) -> Iterator[str]:
+        for _ in range(number):
+            yield "".join(self._random.choices(CHARACTERS, k=self._random.randint(0, 7)))
+
+    def cut(self, data: str | bytes) -> int:
+        return self._random.randint(0, len(data))
+
+
+_NUM = 'def num(x):\n    return int(str(x)) if str(x) != "3" else 2\n'
+
+
+def by_brute_force(spec: Spec, data: str | bytes) -> list[str] | None:
+    """All trees of the grammar that satisfy the constraints; None if there are too many to look at."""
+    matcher = spec.matcher(binary=spec.is_binary, reference=True)
+    matcher.finish(data)
+    nodes = list(islice(matcher.trees(), MOST_TREES + 1))
+    return (
+        None if len(nodes) > MOST_TREES else [shown for node in nodes if (shown := _accepted(spec, node)) is not None]
+    )
+
+
+def _accepted(spec: Spec, node: Node) -> str | None:
+    try:
+        tree = Tree(spec.sources.recover(node))
+    except NoSource:
+        return None
+    return None if any(check.failure(tree) is not None for check in spec.checks) else tree.to_grammar()
+
+
+def by_bounded_matcher(spec: Spec, data: str | bytes, cut: int, *, reference: bool = False) -> list[str]:
+    """The same by the matcher that lengths bound, fed in two pieces."""
+    matcher = spec.matcher(binary=spec.is_binary, reference=reference, bounded=True)
+    if cut:
+        matcher.feed(data[:cut])
+    matcher.finish(data[cut:])
+    return [shown for node in islice(matcher.trees(), MOST_TREES + 1) if (shown := _accepted(spec, node)) is not None]
+
+
+class Comparison:
+    """Compares verdicts and trees on random inputs of random specs, and counts."""
+
+    def __init__(self, seed: int) -> None:
+        self._specs = LengthSpecs(seed)
+        self._seed = seed
+        self.specs = self.bounded = self.inputs = self.accepted = self.ambiguous = self.reordered = 0
+        self.wrong: list[str] = []
+
+    def run(self, inputs: int, *, per_spec: int = 25) -> Comparison:
+        while self.inputs < inputs:
+            text = self._specs.text()
+            try:
+                spec = palaver.loads(text)
+            except SpecError:
+                continue
+            self.specs += 1
+            self.bounded += bool(spec.bounded_rules.bounds)
+            for word in self._specs.inputs(per_spec):
+                self._compare(spec, word.encode() if spec.is_binary else word, text)
+        return self
+
+    def _compare(self, spec: Spec, data: str | bytes, text: str) -> None:
+        expected = by_brute_force(spec, data)
+        if expected is None:
+            return
+        self.inputs += 1
+        self.accepted += bool(expected)
+        self.ambiguous += len(expected) > 1
+        cut = self._specs.cut(data)
+        for found in (
+            by_bounded_matcher(spec, data, 0),
+            by_bounded_matcher(spec, data, cut),
+            by_bounded_matcher(spec, data, cut, reference=True),
+        ):
+            if sorted(found) != sorted(expected):
+                self.wrong.append(f"{data!r}, cut at {cut}: {len(found)} instead of {len(expected)} trees\n{text}")
+                return
+            if found != expected:
+                self.reordered += 1
+        try:
+            verdict = next(spec.parses(data), None) is not None
+        except Undecided:
+            verdict = None
+        if verdict != bool(expected):
+            self.wrong.append(f"{data!r}: parse says {verdict}\n{text}")
+
+    def __str__(self) -> str:
+        return (
+            f"{self.specs} specs ({self.bounded} with bounds), {self.inputs} inputs ({self.accepted} accepted,"
+            f" {self.ambiguous} ambiguous): {len(self.wrong)} wrong, {self.reordered} in another order"
+        )
+
+
+if __name__ == "__main__":
+    comparison = Comparison(int(sys.argv[1])).run(int(sys.argv[2]))
+    print(*comparison.wrong[:5], sep="\n")
+    print(comparison)

@@ -1,0 +1,175 @@
+"""Lengths and counts that constraints decide bound the matcher while it reads."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import pytest
+from length_specs import Comparison
+
+import palaver
+from cost import lines_run
+from palaver.errors import Rejected
+
+RECORDS = (Path(__file__).parent.parent / "cases" / "records.fan").read_text()
+NETSTRINGS = """
+<start> ::= <netstring>+
+<netstring> ::= <len> ":" <data> ","
+<len> ::= r"[0-9]+"
+<data> ::= r"[a-z0-9:,]*"
+where forall <n> in <netstring>: int(<n>.<len>) == len(str(<n>.<data>))
+"""
+TLV = """
+<start> ::= <tlv>+
+<tlv> ::= <tag> <len> <value>
+<tag> ::= rb"[\\x01-\\x0f]"
+<len> ::= <byte>
+<value> ::= <tlv>* | <leaf>
+<leaf> ::= b"\\xff" <byte>*
+where forall <t> in <tlv>: int.from_bytes(bytes(<t>.<len>), "big") == len(bytes(<t>.<value>))
+"""
+COUNTED = """
+<start> ::= <list>+
+<list> ::= <n> ":" <item> ("," <item>)* ";"?
+<n> ::= r"[0-9]"
+<item> ::= r"[a-z0-9:]+"
+where forall <l> in <list>: len(*<l>.<item>) == int(<l>.<n>)
+"""
+FORMS = {
+    "all of the record": ("<type> <len> <data>", "decoded(<r>.<len>) == len(bytes(<r>))", 7),
+    "a sum of parts": (
+        "<type> <len> <data> <tail>",
+        "decoded(<r>.<len>) == len(bytes(<r>.<data>)) + len(bytes(<r>.<tail>))",
+        5,
+    ),
+    "a sum with a fixed part": (
+        "<len> <type> <data>",
+        "decoded(<r>.<len>) == len(bytes(<r>.<type>)) + len(bytes(<r>.<data>))",
+        6,
+    ),
+    "a difference": ("<type> <len> <data>", "decoded(<r>.<len>) - 1 == len(bytes(<r>.<data>)) - 1", 5),
+    "a field in a header": ("<head> <data>", "decoded(<r>.<head>.<len>) == len(bytes(<r>.<data>))", 5),
+    "a helper, and the length first": ("<len> <data>", "len(bytes(<r>.<data>)) == decoded(<r>.<len>)", 5),
+    "struct": ("<len> <data>", "struct.unpack('B', bytes(<r>.<len>))[0] == len(bytes(<r>.<data>))", 5),
+}
+
+
+def form(name: str) -> tuple[str, bytes]:
+    """The spec of a form, and a record of it."""
+    body, condition, value = FORMS[name]
+    text = f"""
+import struct
+def decoded(field):
+    return int.from_bytes(bytes(field), "big")
+<start> ::= <rec>+
+<rec> ::= {body}
+<head> ::= <type> <len>
+<type> ::= rb"[TU]"
+<len> ::= <byte>
+<data> ::= <byte>*
+<tail> ::= rb"[0-9]*"
+where forall <r> in <rec>: {condition}
+"""
+    head = {"<type>": b"T", "<len>": bytes([value]), "<data>": b"hello", "<head>": b"T" + bytes([value]), "<tail>": b""}
+    return text, b"".join(head[part] for part in body.split())
+
+
+@pytest.mark.parametrize("count", [1, 4, 300])
+def test_records_are_divided_by_their_lengths(count: int) -> None:
+    tree = palaver.loads(RECORDS).parse(b"\x05hello" * count)
+    assert [bytes(data) for data in tree.find_all_nodes("<data>")] == [b"hello"] * count
+
+
+@pytest.mark.parametrize(
+    ("text", "data"),
+    [
+        (RECORDS, b"\x05hello"),
+        (NETSTRINGS, "7:a,3:b,4,"),
+        (TLV, b"\x01\x09\x02\x03\xffab\x03\x02\xffx"),
+        (COUNTED, "2:a:,b;"),
+    ],
+    ids=["records", "netstrings", "nested", "counted"],
+)
+def test_reading_is_linear_in_the_number_of_records(text: str, data: str | bytes) -> None:
+    spec = palaver.loads(text)
+    spec.parse(data * 20)  # compile
+    few, many = (lines_run(partial(spec.parse, data * times)) for times in (30, 300))
+    assert many < 10**1.15 * few
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_many_forms_of_equations_are_understood(name: str) -> None:
+    text, record = form(name)
+    spec = palaver.loads(text)
+    assert spec.bounded_rules.bounds
+    assert len(spec.parse(record * 30).children) == 30
+    with pytest.raises(Rejected):
+        spec.parse(record * 2 + b"T")
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "ord(bytes(<len>)) == len(bytes(<data>))",
+        "all(ord(bytes(<r>.<len>)) == len(bytes(<r>.<data>)) for <r> in *<rec>)",
+        "len(bytes(<rec>.<data>)) == ord(bytes(<rec>.<len>))",
+    ],
+)
+def test_an_equation_needs_no_forall(condition: str) -> None:
+    spec = palaver.loads(RECORDS.partition("where")[0] + f"where {condition}\n")
+    assert spec.bounded_rules.bounds
+    assert len(spec.parse(b"\x05hello" * 30).children) == 30
+
+
+def test_a_total_length_without_forall_bounds_the_message() -> None:
+    text = '<start> ::= <type> <len> <data> <rest>\n<type> ::= "T"\n<len> ::= r"[0-9]"\n<data> ::= r"[a-z]*"\n'
+    spec = palaver.loads(text + '<rest> ::= r"[a-z]*"\nwhere int(<len>) == len(str(<start>))\n')
+    assert spec.bounded_rules.bounds
+    assert str(spec.parse("T5abc")) == "T5abc"
+
+
+def test_code_that_looks_around_a_field_is_not_called_with_the_field_alone() -> None:
+    text = NETSTRINGS.replace("int(<n>.<len>)", "int(str(<n>.<len>.parent.children[0]))")
+    spec = palaver.loads(text)
+    assert not spec.bounded_rules.bounds
+    assert str(spec.parse("1:a,")) == "1:a,"
+
+
+def test_a_field_that_is_no_number_is_reported_by_the_constraint() -> None:
+    spec = palaver.loads(NETSTRINGS.replace('r"[0-9]+"', 'r"[0-9a-f]+"'))
+    assert str(spec.parse("1:a,")) == "1:a,"
+    with pytest.raises(Rejected, match="raised ConversionError"):
+        spec.parse("a:b,")
+
+
+def test_a_wrong_length_is_told_as_the_constraint_that_it_violates() -> None:
+    with pytest.raises(Rejected, match=r"does not hold .*<n>.<len> = '3', <n>.<data> = 'ab'"):
+        palaver.loads(NETSTRINGS).parse("3:ab,")
+
+
+def test_bounds_of_the_grammar_hold_beside_those_of_constraints() -> None:
+    spec = palaver.loads(RECORDS.replace("<data>  ::= <byte>*", "<data> ::= <byte>{2,3}"))
+    assert len(spec.parse(b"\x02ab\x03abc").children) == 2
+    for data in (b"\x01a", b"\x04abcd"):
+        with pytest.raises(Rejected):
+            spec.parse(data)
+
+
+def test_solving_is_not_bounded_by_an_equation_that_does_not_hold_yet() -> None:
+    spec = palaver.loads(RECORDS)
+    assert len(list(spec.fuzz(20, seed=1))) == 20
+
+
+def test_brute_force_finds_the_same_trees() -> None:
+    comparison = Comparison(1).run(300)
+    assert not comparison.wrong, comparison.wrong[0]
+    assert comparison.bounded > 3
+    assert comparison.accepted > 10
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(40))
+def test_brute_force_finds_the_same_trees_of_many_inputs(seed: int) -> None:
+    comparison = Comparison(100 + seed).run(500)
+    assert not comparison.wrong, comparison.wrong[0]
