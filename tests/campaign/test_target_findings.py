@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
 import palaver
 from palaver.campaign.crash_reports import CrashReport
+from palaver.campaign.events import SilenceRetried
 from palaver.campaign.run import Campaign
+from palaver.campaign.system_under_test import SystemUnderTest
 from palaver.campaign.target_findings import HeldSession, TargetExit, TargetNews, explained
+from palaver.session.events import Action, Send
 from palaver.session.findings import Finding, FindingKind, SessionMessage, Severity, Verdict
 from palaver.trees.node import Node, NonTerminal
 
@@ -122,3 +126,59 @@ def test_a_crash_after_the_last_session_belongs_to_it() -> None:
 def test_with_a_grace_a_late_crash_belongs_to_its_session() -> None:
     (finding,) = campaign("ab.py", "0.05", sessions=4, grace=1.0).findings[:1]
     assert (finding.kind, finding.session, finding.before) == (FindingKind.CRASH, 3, ())
+
+
+# --- silence ----------------------------------------------------------------------------------------------------------
+
+
+def silent(how: str, **options: object) -> tuple[Campaign, list[bytes]]:
+    command = shlex.join([sys.executable, "-SE", str(CASES / "silent.py"), "{port}", how])
+    made = palaver.talk(CASES / "ask.fan", target=command, seed=1, timeout=0.3, **options)  # type: ignore[arg-type]
+    sent = [event.data for event in carried_out(made)]
+    return made, sent
+
+
+def carried_out(made: Campaign) -> list[Send]:
+    """What was sent to the peer, whether it is told as a message of a session or not."""
+    sent: list[Send] = []
+    carry_out = SystemUnderTest.carry_out
+
+    def noted(target: SystemUnderTest, actions: Iterable[Action]) -> None:
+        actions = list(actions)
+        sent.extend(action for action in actions if isinstance(action, Send))
+        carry_out(target, actions)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(SystemUnderTest, "carry_out", noted)
+        made.run()
+    return sent
+
+
+def test_a_silence_that_is_not_repeated_is_a_note_and_the_same_was_sent_again() -> None:
+    ran, sent = silent("once", sessions=3)
+    (finding,) = ran.findings
+    assert (finding.kind, finding.severity, finding.session) == (FindingKind.SILENCE, Severity.NOTE, 2)
+    assert "no <answer> from Server in 0.3 s; see --timeout (but not when it was tried once more)" in finding.message
+    assert len(sent) == 4
+    assert sent[1] == sent[2]
+    assert ran.verdict is Verdict.PASS
+
+
+def test_a_silence_that_is_repeated_is_a_finding_and_the_server_is_started_again() -> None:
+    ran, sent = silent("hung", sessions=4)
+    assert [(finding.session, finding.severity) for finding in ran.findings] == [
+        (2, Severity.VIOLATION),
+        (4, Severity.VIOLATION),
+    ]
+    first, second = ran.findings
+    assert first.message.endswith("(the same when it was tried once more; the system under test was started again)")
+    assert second.message.endswith("(as before; the system under test was started again)")
+    assert first.fingerprint == second.fingerprint
+    assert len(sent) == 5  # the second silence is not tried again
+
+
+def test_the_retry_is_an_event() -> None:
+    command = shlex.join([sys.executable, "-SE", str(CASES / "silent.py"), "{port}", "once"])
+    made = palaver.talk(CASES / "ask.fan", target=command, seed=1, timeout=0.3, sessions=2)
+    retried = [event for event in made if isinstance(event, SilenceRetried)]
+    assert [(event.session, event.is_confirmed) for event in retried] == [(2, False)]

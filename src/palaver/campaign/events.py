@@ -88,6 +88,13 @@ class ActionTaken(_Event):
 
 
 @dataclass(frozen=True, slots=True)
+class SilenceRetried(_Event):
+    """The peer was silent, so our messages were sent once more on a fresh connection."""
+
+    is_confirmed: bool  # it was silent again
+
+
+@dataclass(frozen=True, slots=True)
 class FindingReported(_Event):
     """Something was wrong; `finding` has its number and the number of its session."""
 
@@ -154,6 +161,7 @@ Event: TypeAlias = (
     | CoverageChanged
     | InputHandled
     | ActionTaken
+    | SilenceRetried
     | FindingReported
     | SessionEnded
     | TargetStarted

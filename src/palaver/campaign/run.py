@@ -37,21 +37,22 @@ from palaver.campaign.events import (
     PortBound,
     SessionEnded,
     SessionStarted,
+    SilenceRetried,
     StillWaiting,
 )
 from palaver.campaign.oracles import Observation, Oracle
 from palaver.campaign.stopping import Budget, Phase, Progress, StopRule, Until
 from palaver.campaign.system_under_test import SystemUnderTest, TargetError
-from palaver.campaign.target_findings import MAY_BE_A_CRASH, HeldSession, TargetNews, explained
+from palaver.campaign.target_findings import MAY_BE_A_CRASH, HeldSession, TargetNews, explained, heard_of
 from palaver.interruption import Interrupted, interruptible
 from palaver.limits import Limit, recorded
 from palaver.navigation.guidance import Guidance
 from palaver.random_source import RandomSource
 from palaver.session.engine import EndWatch, Session, Timeouts
 from palaver.session.events import Action, Input, Listening, TimePassed
-from palaver.session.findings import Finding, FindingKind, Verdict, verdict_of, worst
+from palaver.session.findings import Finding, FindingKind, Fingerprint, Severity, Verdict, verdict_of, worst
 from palaver.session.setup import SessionSetup
-from palaver.session.strategy import Strategy
+from palaver.session.strategy import ScriptedStrategy, Strategy
 from palaver.transport.driver import Driver, EventLoop
 
 __all__ = ["Budget", "Campaign", "CoverageFigures", "Phase", "Progress", "Reader", "Until"]
@@ -123,6 +124,7 @@ class Campaign:
         self._end_watch = EndWatch(timeouts.grace)
         self._before: HeldSession | None = None  # the last session with the system under test
         self._served_by = 0  # which of its runs
+        self._silences: set[Fingerprint] = set()  # those that were confirmed
 
     def attach(self, *readers: Reader) -> Self:
         """Let readers see all events, in the order in which they were attached."""
@@ -256,6 +258,7 @@ class Campaign:
             if self._target is not None:
                 self._watch_target(self._target, session, number)
                 yield from self._news(session, number)
+            yield from self._retry_silence(session, number)
             for finding in session.findings:
                 yield self._report(finding, number)
         finally:
@@ -264,8 +267,52 @@ class Campaign:
         verdict = worst((session.verdict, verdict_of(self._found)))
         yield SessionEnded(self._clock.now(), number, verdict, tuple(session.said))
 
-    def _make_session(self, strategy: Strategy, stream: RandomSource) -> Session:
-        return Session(self._setup, strategy, stream, self._timeouts, ends_at=self._ends_at, end_watch=self._end_watch)
+    def _retry_silence(self, session: Session, number: int) -> Iterator[Event]:
+        """If the peer was silent, send it the same once more: a silence that is not repeated is only a note.
+
+        A silence is tried again once for each problem. A system under test that is silent twice is started again.
+        """
+        silence = next((finding for finding in session.findings if finding.kind is FindingKind.SILENCE), None)
+        if silence is None or not (self._setup.opens_all or self._target is not None):
+            return
+        is_confirmed, told = True, "as before"
+        if silence.fingerprint not in self._silences and not self._is_time_over:
+            again = self._make_session(ScriptedStrategy(session.said), self._chance / "again" / number, EndWatch())
+            yield from self._repeat(again, number)
+            is_confirmed = heard_of(again.said) <= heard_of(session.said)
+            told = "the same when it was tried once more" if is_confirmed else "but not when it was tried once more"
+            yield SilenceRetried(self._clock.now(), number, is_confirmed)
+        if is_confirmed:
+            self._silences.add(silence.fingerprint)
+            if self._target is not None and self._target.restart():
+                told += "; the system under test was started again"
+        retried = replace(
+            silence,
+            message=f"{silence.message} ({told})",
+            severity=Severity.VIOLATION if is_confirmed else Severity.NOTE,
+        )
+        session.findings[:] = [retried if finding is silence else finding for finding in session.findings]
+
+    def _repeat(self, session: Session, number: int) -> Iterator[Event]:
+        """Hold a session of which only the end matters."""
+        if self._target is not None:
+            yield from self._report_late(self._target.before_session(self._ends_at))
+        driver = Driver(session, self._event_loop)
+        self._bounded(session, driver.step)
+        while not session.is_over:
+            if not self._bounded(session, partial(self._step, driver)):
+                yield StillWaiting(self._clock.now(), number)
+        if self._target is not None:
+            yield from self._report_late(self._target.after_session())
+
+    @property
+    def _is_time_over(self) -> bool:
+        return self._ends_at is not None and self._clock.now() >= self._ends_at
+
+    def _make_session(self, strategy: Strategy, stream: RandomSource, end_watch: EndWatch | None = None) -> Session:
+        return Session(
+            self._setup, strategy, stream, self._timeouts, ends_at=self._ends_at, end_watch=end_watch or self._end_watch
+        )
 
     def _drive(self, session: Session, number: int) -> Iterator[Event]:
         """Let the session talk until it is over."""
@@ -362,7 +409,7 @@ class Campaign:
     def _watch_target(self, target: SystemUnderTest, session: Session, number: int) -> None:
         """See what the system under test did in the session; that explains why the connection has ended."""
         was_cut = any(finding.kind in MAY_BE_A_CRASH for finding in session.findings)
-        watch_until = min(session.watch_until, inf if self._ends_at is None else self._ends_at)
+        watch_until = min(session.leaving.watch_until, inf if self._ends_at is None else self._ends_at)
         news = target.after_session(was_cut=was_cut, watch_until=watch_until)
         before = self._before if self._served_by == target.starts else None
         found = explained(session.findings, news, session.said, before)

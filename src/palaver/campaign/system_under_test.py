@@ -145,6 +145,13 @@ class SystemUnderTest:
         self._deaths, self._written = [], 0
         return TargetNews(self.clock.now(), exits, tuple(self._reports.take()), written)
 
+    def restart(self) -> bool:
+        """End a server that does not answer; it is started again before the next session. False if it is none."""
+        is_hung = self._role == "server" and self._is_running
+        if is_hung:
+            self.stop()
+        return is_hung
+
     def stop(self) -> None:
         """End the program, unless it has ended."""
         if self._is_running:

@@ -80,9 +80,14 @@ def explained(
         rest = [finding for finding in findings if finding not in cut]
     # Who ends in good order after a whole session may be made for one; that is told, and fails nothing.
     own = [_as_note(each) if each.kind is FindingKind.EXIT and not cut else each for each in own]
-    if before is not None and all(message.is_ours for message in said):
+    if before is not None and not heard_of(said):
         own = [_uncertain(finding, before) for finding in own]
     return [*own, *rest]
+
+
+def heard_of(said: Sequence[SessionMessage]) -> int:
+    """The number of messages that came from the peer."""
+    return sum(not message.is_ours for message in said)
 
 
 def last_lines(output: bytes) -> list[str]:

@@ -43,7 +43,7 @@ from palaver.session.quiescence import PeerWait, SessionClock, Timeouts, Timers
 from palaver.session.receiver import AcceptedMessage, Receiver
 from palaver.session.roles import SELF_STARTING, Connections
 from palaver.session.setup import SessionSetup
-from palaver.session.strategy import WAIT, Strategy
+from palaver.session.strategy import WAIT, ScriptedMessage, Strategy
 from palaver.spec.python_code import SPEC_CODE_RAISES, raising_line
 from palaver.trees.node import Node
 from palaver.trees.tree import Tree
@@ -96,7 +96,7 @@ class Session:
             *(self._roles, self._history, self._receiver, self._connections, self._clock, self._timers),
             setup.deadlines,
         )
-        self._leaving = Leaving(self._connections, self._clock, end_watch or EndWatch(self._timeouts.grace))
+        self.leaving = Leaving(self._connections, self._clock, end_watch or EndWatch(self._timeouts.grace))
         self._received_in_a_row = 0  # messages since our last one
         self._moves: list[MessageType] = []  # the messages we can send, when it is our turn
         self._pending: Callable[[], None] | None = None  # carries out what was made, when it is committed
@@ -236,13 +236,8 @@ class Session:
             self._read_messages()
         elif isinstance(event, Closed):
             self._close(event)
-        if self._leaving.is_over() or self._allowance.is_over(self._clock.now):
+        if self.leaving.is_over() or self._allowance.is_over(self._clock.now):
             self._end(OwnStep.FINISH)
-
-    @property
-    def watch_until(self) -> float:
-        """The time until which the end of the session is watched, also after it is over."""
-        return self._leaving.watch_until
 
     def _guarded(self, what: str, function: Callable[..., Any], *arguments: Any) -> None:
         """Call code of the spec."""
@@ -302,7 +297,7 @@ class Session:
                 self._add(found.move, found.data)
                 continue
             if found is not None:
-                is_reaction = self._state is SessionState.LEAVING and self._leaving.is_input_closed
+                is_reaction = self._state is SessionState.LEAVING and self.leaving.is_input_closed
                 self._find(self._receiver.as_reaction(found) if is_reaction else found)
             return
 
@@ -371,8 +366,9 @@ class Session:
                 return self._finish
             if move is WAIT:
                 return None
+            script, move = (move.node, move.move) if isinstance(move, ScriptedMessage) else (None, move)
             try:
-                node = self._history.make(move)
+                node = self._history.make(move, script)
             except PalaverError as error:
                 return partial(self._find, FindingDraft(FindingKind.SPEC_CRASH, str(error)))
             if node is not None:
@@ -444,7 +440,7 @@ class Session:
             self._find(
                 FindingDraft(FindingKind.UNSOLVED, f"no valid message could be generated: none is left, but {missing}")
             )
-        elif self._leaving.begin(self.said[-1].symbol if self.said else ""):
+        elif self.leaving.begin(self.said[-1].symbol if self.said else ""):
             self._take(OwnStep.LEAVE)
         else:
             self._end(OwnStep.FINISH)

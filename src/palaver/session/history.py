@@ -235,9 +235,16 @@ class SessionHistory:
         for hypothesis, watch in zip(extension.forecast.hypotheses, extension.watches, strict=True):
             yield self.watches[hypothesis.origin], watch
 
-    def make(self, move: MessageType) -> Node | None:
-        """A message of ours that can be sent now; None if none was found, and then the maker says why."""
-        self._made = self.maker.make(move)
+    def make(self, move: MessageType, given: Node | None = None) -> Node | None:
+        """A message of ours that can be sent now; None if none was found, and then the maker says why.
+
+        If a message is `given`, it is that one, or none.
+        """
+        if given is None:
+            self._made = self.maker.make(move)
+        else:
+            extension = self.checked(move, given, is_ours=True)
+            self._made = extension if isinstance(extension, Extension) else None
         return None if self._made is None else self._made.node
 
     def add_made(self, node: Node) -> None:

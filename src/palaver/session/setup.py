@@ -46,8 +46,10 @@ class SessionSetup:
         if roles.faults:
             raise PalaverError(roles.faults[0])
         self.ours = ours = tuple(name for name in roles.parties if roles.is_ours(name))
-        for party in roles.parties.values():
-            roles.link(party)  # a missing address or program is told now and not in the first session
+        # A missing address or program is told now and not in the first session.
+        places = [roles.link(party) for party in roles.parties.values()]
+        # If we open all connections, a session can be repeated at any time.
+        self.opens_all = all(place is None or place[1] == "connect" for place in places)
         # Messages between two peers do not reach us.
         self.spec = spec.seen_by(ours)
         self.is_binary = self.spec.is_binary

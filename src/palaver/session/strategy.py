@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from enum import Enum
-from typing import Final, Literal, Protocol, TypeAlias
+from typing import Final, Literal, NamedTuple, Protocol, TypeAlias
 
 from palaver.generation.makers import Steering
 from palaver.matching.forecaster import Forecast, MessageType
 from palaver.random_source import RandomSource
+from palaver.session.findings import SessionMessage
 from palaver.trees.node import Node
 
 
@@ -18,8 +20,16 @@ class _Wait(Enum):
 
 WAIT: Final = _Wait.WAIT
 
+
+class ScriptedMessage(NamedTuple):
+    """A message of ours that is known already, such as one of an earlier session."""
+
+    move: MessageType
+    node: Node
+
+
 # Our next message; None to end the session; WAIT to let the peer send first for a while.
-StrategyChoice: TypeAlias = MessageType | Literal[_Wait.WAIT] | None
+StrategyChoice: TypeAlias = MessageType | ScriptedMessage | Literal[_Wait.WAIT] | None
 
 
 class Strategy(Protocol):
@@ -86,3 +96,39 @@ class RandomStrategy:
 
     def ended(self, can_end: bool) -> None:
         """The way sessions end does not matter."""
+
+
+class ScriptedStrategy:
+    """Sends the messages of an earlier session again, as they were, and ends after the last of them."""
+
+    steering: Steering | None = None
+
+    def __init__(self, messages: Sequence[SessionMessage]) -> None:
+        self._script = deque(message for message in messages if message.is_ours)
+
+    def begin(self) -> None:
+        """There is only one session."""
+
+    def choose(self, moves: Sequence[MessageType], forecast: Forecast, can_end: bool) -> StrategyChoice:
+        """The next message of the script, if it is possible."""
+        if not self._script:
+            return None
+        wanted = self._script.popleft()
+        found = [move for move in moves if (move.sender, move.symbol) == (wanted.sender, wanted.symbol)]
+        return ScriptedMessage(found[0], wanted.node) if found else None
+
+    def finish_soon(self) -> None:
+        """The script has an end of its own."""
+
+    def waited(self, forecast: Forecast) -> None:
+        """It never waits."""
+
+    def refused(self, move: MessageType) -> None:
+        """The script cannot go on."""
+        self._script.clear()
+
+    def said(self, move: MessageType, node: Node, before: Forecast, after: Forecast, is_ours: bool) -> None:
+        """The script does not depend on answers."""
+
+    def ended(self, can_end: bool) -> None:
+        """The way the session ends does not matter."""
