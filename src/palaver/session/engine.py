@@ -29,10 +29,11 @@ from palaver.compiled.data import message_bytes
 from palaver.errors import PalaverError
 from palaver.interruption import Interrupted
 from palaver.matching.forecaster import Forecast, MessageType
-from palaver.party import NetworkParty, Party
+from palaver.party import Party
 from palaver.random_source import RandomSource
 from palaver.session import finding_drafts
 from palaver.session.allowance import CutOff, SessionAllowance
+from palaver.session.closing import Endings
 from palaver.session.events import Action, Closed, Failed, Input, Listening, Opened, Received, Secured, TimePassed, Tls
 from palaver.session.finding_drafts import FindingDraft
 from palaver.session.findings import Finding, FindingKind, SessionMessage, Verdict, verdict_of
@@ -97,6 +98,7 @@ class Session:
             setup.deadlines,
         )
         self.leaving = Leaving(self._connections, self._clock, end_watch or EndWatch(self._timeouts.grace))
+        self._endings = Endings(setup, self._roles, self._history, self._connections)
         self._received_in_a_row = 0  # messages since our last one
         self._moves: list[MessageType] = []  # the messages we can send, when it is our turn
         self._pending: Callable[[], None] | None = None  # carries out what was made, when it is committed
@@ -148,13 +150,16 @@ class Session:
             case Received(_, link, data, is_whole):
                 self._receive(link, data, is_whole)
             case Listening(_, link, port):
-                self._note_port(link, port)
+                self._roles.note_port(link, port)
+                self._connections.listening(link, port)
             case Opened(_, link):
                 self._connections.opened(link)
                 self._allowance.start(self._clock.now)
                 self._clock.mark_message()
             case Closed():
                 self._close(event)
+            case Failed(_, link, "reset") if self._endings.symbols:
+                self._close(Closed(event.at, link, "reset"))
             case Failed(_, link):
                 self._connections.failed(link)
                 self._find(finding_drafts.failed(event))
@@ -205,13 +210,6 @@ class Session:
         self._arriving = None
         self._clock.mark_buffering()
 
-    def _note_port(self, link: str, port: int) -> None:
-        """Tell a party that listens at any port which one it is."""
-        party = self._roles.party(link)
-        if isinstance(party, NetworkParty):
-            party.port = port
-        self._connections.listening(link, port)
-
     def _close(self, event: Closed) -> None:
         self._connections.closed(event)
         party = self._roles.party("Out" if event.link == "In" else event.link)
@@ -221,10 +219,11 @@ class Session:
             return
         if sender is not None:
             self._receiver.end(sender, party.party_name)  # whatever the party has made of it
+        self._endings.note(event.link, "reset" if event.cause == "reset" else "closed")
         code = event.exit_code or 0
         if event.cause == "reset" or (code > 0 and not self._history.can_end):
             self._read_messages()
-            if not self.is_over and not self._history.can_end:
+            if not (self.is_over or self._history.can_end or self._endings.is_told(event.link)):
                 self._find(finding_drafts.broken_off(event, self._forecast.moves))
         elif code < 0:
             self._find(finding_drafts.broken_off(event, self._forecast.moves))
@@ -277,7 +276,7 @@ class Session:
 
     def _decide_turn(self) -> None:
         """Take our turn if we can; otherwise end if the peer has had its time."""
-        if not self._receiver.has_unread() and (moves := self._our_moves()):
+        if not self._receiver.has_unread() and (moves := self._endings.our_moves()):
             self._moves = moves
             self._take(OwnStep.TAKE_TURN)
         elif self._wait.timed_out():
@@ -295,6 +294,9 @@ class Session:
             )
             if isinstance(found, AcceptedMessage):
                 self._add(found.move, found.data)
+                continue
+            if found is None and not self._receiver.has_unread() and (move := self._endings.take()):
+                self._add(move, b"")
                 continue
             if found is not None:
                 is_reaction = self._state is SessionState.LEAVING and self.leaving.is_input_closed
@@ -327,17 +329,6 @@ class Session:
     def _is_yielding(self) -> bool:
         """True while we let the peer send first."""
         return self._state is SessionState.YIELDING and self._clock.now < self._clock.alarm
-
-    def _our_moves(self) -> list[MessageType]:
-        """The messages that we can send now."""
-        self._roles.activate_parties()  # code of the spec may decide who is ours
-        moves = self._forecast.moves
-        senders = dict.fromkeys(move.sender for move in moves)
-        sending = {sender: self._can_send(sender) for sender in senders}
-        return [move for move in moves if sending[move.sender]]
-
-    def _can_send(self, name: str) -> bool:
-        return self._roles.is_ours(name) and self._connections.can_send(self._roles.party(name).party_name)
 
     def speak(self, at: float) -> bool:
         """Make our next message; it can be committed or discarded. Return False if we let the peer send first.
@@ -402,8 +393,12 @@ class Session:
     def _send(self, move: MessageType, node: Node) -> None:
         self._history.add_made(node)
         tree = Tree(self._history.newest)
+        party = self._roles.party(move.sender)
         self._add(move, message_bytes(tree))
-        self._guarded(f"{move.sender}.send", self._roles.party(move.sender).send, tree, move.recipient)
+        if move.symbol in self._endings.symbols:
+            self._connections.end(party.party_name, move.symbol)
+        else:
+            self._guarded(f"{move.sender}.send", party.send, tree, move.recipient)
 
     def _find(self, draft: FindingDraft) -> None:
         if draft.kind in _SECOND_TO_BREACHES and (breach := self._history.unrepaired_breach()) is not None:

@@ -181,7 +181,7 @@ def _message_lines(messages: Sequence[SessionMessage], indent: str) -> list[str]
 def show_message(said: SessionMessage) -> str:
     """A message in one line."""
     to = f" -> {said.recipient}" if said.recipient else ""
-    return f"{said.sender}{to}: {show_data(said.data)}"
+    return f"{said.sender}{to}: {show_data(said.data) if said.data else said.symbol}"
 
 
 def exit_text(exit_code: int) -> str:

@@ -116,7 +116,8 @@ class Receiver:
     def _moves_of(self, source: DataSource, forecast: Forecast) -> list[MessageType]:
         """The messages that may come next from a source."""
         sender, link = source
-        moves = [move for move in forecast.moves if move.sender == sender]
+        closing = self._setup.closing
+        moves = [move for move in forecast.moves if move.sender == sender and move.symbol not in closing]
         return moves if link is None else [move for move in moves if self._roles.link_to(move.recipient) == link]
 
     def _matcher(self, symbol: str, is_whole: bool, earlier: Referenced) -> Matcher:
@@ -263,8 +264,12 @@ class Receiver:
         If one may, its message may be late, and have to come first: order is known only within a connection.
         """
         moves = self._moves_of(source, forecast)
-        others = dict.fromkeys(move.sender for move in forecast.moves if move not in moves)
-        return all(self._roles.is_ours(name) or (and_timers and name == "TimerEvent") for name in others)
+        others = [move for move in forecast.moves if move not in moves and not self._roles.is_ours(move.sender)]
+        return all(
+            (and_timers and move.sender == "TimerEvent")
+            or (move.symbol in self._setup.closing and move.sender == source.sender)
+            for move in others
+        )
 
     def _accept(self, source: DataSource, inbox: Inbox) -> AcceptedMessage | FindingDraft:
         """Accept the longest message that fits the history and the data behind it."""

@@ -11,6 +11,7 @@ from palaver.addresses import Address, parse_party_address
 from palaver.compiled import Spec
 from palaver.errors import PalaverError
 from palaver.party import ConnectionMode, NetworkParty, Party, PartyHost, address_of
+from palaver.session.closing import FINISHED, RESET
 from palaver.session.events import Action, Close, Closed, Finish, Open, Role, Secure, Send, Tls
 from palaver.spec.python_code import SPEC_CODE_RAISES, describe_error, raising_line
 
@@ -187,6 +188,12 @@ class Roles:
             raise PalaverError("the spec talks to a program through In and Out, but no COMMAND was given")
         return tuple(shlex.split(chosen)) if isinstance(chosen, str) else tuple(chosen)
 
+    def note_port(self, link: str, port: int) -> None:
+        """Tell a party that listens at any port which one it is."""
+        party = self.party(link)
+        if isinstance(party, NetworkParty):
+            party.port = port
+
     def senders_to(self, party: Party) -> Sequence[str]:
         """The parties, of those we do not play, that send to a party."""
         if party.party_name not in self._speakers:
@@ -286,6 +293,15 @@ class Connections:
     def close(self, link: str) -> None:
         if self._states.pop(link, None) is not None:
             self._actions.append(Close(link))
+
+    def end(self, link: str, symbol: str) -> None:
+        """End a connection in the way that a closing message says."""
+        if symbol == FINISHED:
+            self.finish(link)
+        elif symbol == RESET and self._states.pop(link, None) is not None:
+            self._actions.append(Close(link, abruptly=True))
+        else:
+            self.close(link)
 
     def close_all(self) -> None:
         for link in list(self._states):

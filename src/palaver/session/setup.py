@@ -13,6 +13,7 @@ from palaver.matching.dialogue_grammar import cut_at_messages
 from palaver.matching.matcher import CompiledMatcher
 from palaver.party import PartyHost
 from palaver.session.blame import Recoveries
+from palaver.session.closing import closing_symbols
 from palaver.session.deadlines import Deadlines, deadlines_of_spec
 from palaver.session.monitor import ConstraintMonitor
 from palaver.session.receiver import ReadingCache
@@ -59,6 +60,7 @@ class SessionSetup:
         analysis = self.spec.analysis
         given = {**deadlines_of_spec(spec.namespace.names), **(deadlines or {})}
         self.deadlines = Deadlines(given, (message.symbol for message in analysis.messages))
+        self.closing = closing_symbols(analysis)
         self.reading_cache = ReadingCache(analysis)
         self.references = References(analysis)
         self.has_timers = any(message.sender == "TimerEvent" for message in analysis.messages)
