@@ -80,6 +80,7 @@ class Receiver:
         self._inboxes: dict[DataSource, Inbox] = {}
         self._weighed = 0  # derivations of the message that is being read
         self.postponed: FindingDraft | None = None  # unless the message of another party comes first
+        self._first_postponed: dict[DataSource, FindingDraft] = {}  # of the data that is unread
 
     def sender_to(self, party: Party) -> str:
         """The party that sends to a party. :raises PalaverError: it is ambiguous"""
@@ -183,7 +184,8 @@ class Receiver:
                 except Undecided as reason:
                     return undecided(source, inbox, reason)
             elif self._is_alone(source, forecast):
-                return out_of_turn(source, inbox, forecast.moves)
+                # What was wrong when it was its turn says more than that its turn is over.
+                return self._first_postponed.get(source) or out_of_turn(source, inbox, forecast.moves)
             else:
                 continue
             if not isinstance(found, FindingDraft) or self._is_alone(source, forecast, and_timers=True):
@@ -192,6 +194,7 @@ class Receiver:
                 return found
             # The message of another party, or connection, may have to come first.
             postponed.append((source, found))
+            self._first_postponed.setdefault(source, found)
         # A message whose turn it is comes before one that may be early.
         postponed.sort(key=lambda each: each[1].kind is not FindingKind.CONSTRAINT)
         self.postponed = postponed[0][1] if postponed else None
@@ -306,6 +309,7 @@ class Receiver:
                 refusal = refusal or (move.symbol, extension)
             elif not looks_ahead or self._can_follow(source, inbox.behind(length), extension):
                 self._history.add(extension)
+                self._first_postponed.pop(source, None)
                 return AcceptedMessage(move, inbox.take(length))
         return refusal or ("the data", Refusal("it has no parse tree"))
 

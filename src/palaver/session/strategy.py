@@ -76,10 +76,15 @@ class RandomStrategy:
 
     def choose(self, moves: Sequence[MessageType], forecast: Forecast, can_end: bool) -> StrategyChoice:
         """A random one of our messages, or the end."""
-        if can_end and self._ends_soon:
-            return None
+        if self._ends_soon:
+            return None if can_end else self._towards_the_end(moves, forecast)
         options: list[MessageType | None] = [*moves, *((None,) if can_end else ())]
         return self._chance.pick(options)
+
+    def _towards_the_end(self, moves: Sequence[MessageType], forecast: Forecast) -> MessageType:
+        """A random one of the messages after which the fewest others may still come."""
+        ahead = [len(forecast.ahead_after(move)) for move in moves]
+        return self._chance.pick([move for move, count in zip(moves, ahead, strict=True) if count == min(ahead)])
 
     def finish_soon(self) -> None:
         """End the session as soon as it can end."""
