@@ -226,6 +226,14 @@ def test_too_few_answers_are_the_fault_of_the_peer(said: bytes, wrong: bytes) ->
     assert session.kinds == ([FindingKind.CONSTRAINT] if wrong else [])
 
 
+def test_a_message_that_only_the_peer_could_send_and_did_not_is_its_fault() -> None:
+    text = LATER.replace("<Client:put>{1,3}", "<Client:put>{2}").replace("<Server:done>", "<Client:done>")
+    session = driven(text, lambda line: b"got a\n" if line == b"end\n" else b"")
+    (finding,) = session.session.findings
+    assert (finding.kind, finding.party) == (FindingKind.CONSTRAINT, "Server")
+    assert "has not sent what a constraint demands" in finding.message
+
+
 @pytest.mark.parametrize("ours", [True, False])
 def test_an_exception_in_a_condition_is_an_error_in_the_spec_whoever_spoke(ours: bool) -> None:
     text = f"""{ANSWERS}

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import palaver
 from palaver.matching.forecaster import MessageType
 from palaver.matching.matcher import Matcher
-from palaver.session.receiver import Inbox, ReadingCache
+from palaver.session.inbox import Inbox, ReadingCache
 from palaver.session.references import Referenced
 from palaver.trees.node import Node
 from palaver.trees.tree import Tree

@@ -52,14 +52,6 @@ from palaver.trees.tree import Tree
 __all__ = ["CutOff", "EndWatch", "Session", "Timeouts"]
 
 _OUR_TURN = (SessionState.OUR_TURN, SessionState.UNANSWERED)
-# The peer is found to have done these only after what it has broken before, if that cannot be repaired.
-_SECOND_TO_BREACHES = (
-    FindingKind.UNPARSEABLE,
-    FindingKind.UNEXPECTED,
-    FindingKind.SILENCE,
-    FindingKind.CLOSED,
-    FindingKind.RESET,
-)
 _NOTHING_MORE = (SessionState.LEAVING, SessionState.OVER)
 
 
@@ -101,6 +93,7 @@ class Session:
         self._endings = Endings(setup, self._roles, self._history, self._connections)
         self._received_in_a_row = 0  # messages since our last one
         self._moves: list[MessageType] = []  # the messages we can send, when it is our turn
+        self._grace: float | None = None  # how long we let the peer send first; None: for the quiet interval
         self._pending: Callable[[], None] | None = None  # carries out what was made, when it is committed
         self._text = getincrementaldecoder("utf-8")("surrogateescape")  # of what a program writes
         self._arriving: tuple[str, bool] | None = None  # the party that is given data just now; True for a datagram
@@ -344,13 +337,13 @@ class Session:
         self._pending = self._made()
         if self._pending is not None:
             return not self.is_over  # code of the spec may have ended the session
-        self._clock.set_alarm()
+        self._clock.set_alarm(self._grace)
         self._take(OwnStep.YIELD_TURN)
         return False
 
     def _made(self) -> Callable[[], None] | None:
         """Make a message; return the function that carries it out, or None to let the peer send first."""
-        moves = self._moves
+        moves, self._grace = self._moves, None
         while moves:
             move = self._strategy.choose(moves, self._forecast, self._history.may_stop)
             if move is None:
@@ -365,13 +358,14 @@ class Session:
             if node is not None:
                 return partial(self._send, move, node)
             if self._history.maker.accusation is not None:
-                return partial(self._find, finding_drafts.accused(self._history.maker.accusation))
+                break
             self._strategy.refused(move)
             moves = [other for other in moves if other != move]
         if self._history.can_end:
             return self._finish
-        kind = FindingKind.SPEC_CRASH if self._history.maker.has_crashed else FindingKind.UNSOLVED
-        return partial(self._find, FindingDraft(kind, self._history.maker.reason))
+        # A message of the peer may make possible what is not now.
+        self._grace = None if self._history.maker.accusation is not None else self._wait.seconds_left or None
+        return None if self._grace else partial(self._find, finding_drafts.not_made(self._history))
 
     def commit(self, at: float) -> list[Action]:
         """Send the message that was made. :raises LifecycleError: there is none"""
@@ -401,7 +395,7 @@ class Session:
             self._guarded(f"{move.sender}.send", party.send, tree, move.recipient)
 
     def _find(self, draft: FindingDraft) -> None:
-        if draft.kind in _SECOND_TO_BREACHES and (breach := self._history.unrepaired_breach()) is not None:
+        if draft.may_follow_breach and (breach := self._history.unrepaired_breach()) is not None:
             draft = finding_drafts.accused(breach)
         self.findings.append(draft.finding(self._clock.now, self.said, self.spec.grammar.constraints))
         self._end(OwnStep.FIND)
@@ -429,12 +423,8 @@ class Session:
         missing = self._history.missing
         if missing is not None and self._forecast.crashes:
             self._find(FindingDraft(FindingKind.SPEC_CRASH, self._forecast.crashes[0]))
-        elif missing and (accusation := self._history.accusation_at_end) is not None:
-            self._find(finding_drafts.accused(accusation))
         elif missing:
-            self._find(
-                FindingDraft(FindingKind.UNSOLVED, f"no valid message could be generated: none is left, but {missing}")
-            )
+            self._find(finding_drafts.incomplete(self._history.accusation_at_end, missing))
         elif self.leaving.begin(self.said[-1].symbol if self.said else ""):
             self._take(OwnStep.LEAVE)
         else:

@@ -18,7 +18,9 @@ from palaver.trees.node import Node
 
 if TYPE_CHECKING:
     from palaver.session.extension import Refusal
-    from palaver.session.receiver import DataSource, Inbox
+    from palaver.session.history import SessionHistory
+    from palaver.session.inbox import Inbox
+    from palaver.session.receiver import DataSource
 
 _KINDS: dict[FailureCause, FindingKind] = {
     "refused": FindingKind.REFUSED,
@@ -30,6 +32,15 @@ _KINDS: dict[FailureCause, FindingKind] = {
     "reset": FindingKind.RESET,
     "other": FindingKind.UNREACHABLE,
 }
+
+
+_AFTER_A_BREACH = (
+    FindingKind.UNPARSEABLE,
+    FindingKind.UNEXPECTED,
+    FindingKind.SILENCE,
+    FindingKind.CLOSED,
+    FindingKind.RESET,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +59,11 @@ class FindingDraft:
     node: Node | None = None  # the tree of `got`
     blamed: int | None = None  # the earlier message that is to blame, by its number in the session
     severity: Severity = Severity.VIOLATION
+
+    @property
+    def may_follow_breach(self) -> bool:
+        """True if the peer did this only after what it has broken before, if there is such a thing."""
+        return self.kind in _AFTER_A_BREACH
 
     def finding(self, at: float, said: Sequence[SessionMessage], constraints: Iterable[Constraint]) -> Finding:
         """The finding in a session with these messages, of a spec with these constraints."""
@@ -129,6 +145,28 @@ def refused(
     kind = FindingKind.SPEC_CRASH if refusal.is_crash else FindingKind.CONSTRAINT
     what = f"{symbol} from {source}: {refusal.reason}"
     return FindingDraft(kind, what, source.sender, got=got, broken=refusal.leaf, symbols=(symbol,), node=node)
+
+
+def not_made(history: SessionHistory) -> FindingDraft:
+    """No message of ours can be sent: because of a message of the peer, or of one that it has not sent, or for us."""
+    maker = history.maker
+    if maker.accusation is not None:
+        return accused(maker.accusation)
+    if maker.has_crashed:
+        return FindingDraft(FindingKind.SPEC_CRASH, maker.reason)
+    missing = history.missing_message()
+    if missing is None:
+        return FindingDraft(FindingKind.UNSOLVED, maker.reason)
+    sender, failure = missing
+    what = f"{sender} has not sent what a constraint demands: {failure.tell()}"
+    return FindingDraft(FindingKind.CONSTRAINT, what, sender, broken=failure.leaf)
+
+
+def incomplete(accusation: Refusal | None, missing: str) -> FindingDraft:
+    """The session ends although a constraint does not hold."""
+    if accusation is not None:
+        return accused(accusation)
+    return FindingDraft(FindingKind.UNSOLVED, f"no valid message could be generated: none is left, but {missing}")
 
 
 def accused(refusal: Refusal) -> FindingDraft:

@@ -184,6 +184,18 @@ class SessionHistory:
             if failure is not None and self._setup.recoveries.is_worth_asking(clause):
                 yield clause, failure
 
+    def missing_message(self) -> tuple[str, Failure] | None:
+        """The party whose message is missing, if no message of ours can be sent because a clause fails without it."""
+        violation = self.maker.violation
+        failure = None if violation is None else self.watches[0].checks.outcomes[violation.clause]
+        if violation is None or failure is None or self.watches[0].breaches[violation.clause] is not None:
+            return None
+        for move in self.forecast.moves:
+            is_ours = move.sender in self._setup.ours
+            if not is_ours and self.maker.has_alternative([move], violation.clause, must_hold=False):
+                return move.sender, failure
+        return None
+
     def is_guilty(self, refusal: Refusal, sender: str) -> bool:
         """Return True if it is sure that a message of this party broke a constraint: it could have sent another."""
         violation = refusal.violation

@@ -50,6 +50,7 @@ class MessageMaker:
         self._history = history
         self.reason = ""  # why the last message could not be made
         self.accusation: Refusal | None = None  # if that is because of a message of another party
+        self.violation: Violation | None = None  # of the last message that could not be made
         self.has_crashed = False  # True if code of the spec raised for every message that was tried
         self._chance = chance / "continuations"
         self._context = _NextMessage(history)
@@ -234,6 +235,7 @@ class MessageMaker:
             self.reason += f": {self._solver.discarded}"
         if failure is not None and failure.error is not None:
             self.reason, self.has_crashed = failure.tell(), True
+        self.violation = violation
         if violation is not None and violation.breach is not None:
             self.accusation = Refusal.by(violation)
 

@@ -186,6 +186,11 @@ class PeerWait:
             timeout = self.deadlines.seconds_to_wait((move.symbol for move in self._expected()), timeout)
         return self.clock.active_at + timeout
 
+    @property
+    def seconds_left(self) -> float:
+        """The time that a peer has which may send instead of us; 0 if there is none."""
+        return max(0.0, self._silent_at - self.clock.now) if self._expected() else 0.0
+
     def _expected(self) -> list[MessageType]:
         """The messages that are not ours and may come next."""
         return [move for move in self.history.forecast.moves if not self.roles.is_ours(move.sender)]
