@@ -7,7 +7,8 @@ from collections.abc import Callable
 import palaver
 from palaver.matching.forecaster import MessageType
 from palaver.matching.matcher import Matcher
-from palaver.session.inbox import Inbox, ReadingCache
+from palaver.session.inbox import Inbox
+from palaver.session.reading_cache import ReadingCache
 from palaver.session.references import Referenced
 from palaver.trees.node import Node
 from palaver.trees.tree import Tree

@@ -89,7 +89,7 @@ class Session:
             *(self._roles, self._history, self._receiver, self._connections, self._clock, self._timers),
             setup.deadlines,
         )
-        self.leaving = Leaving(self._connections, self._clock, end_watch or EndWatch(self._timeouts.grace))
+        self.leaving = Leaving(setup, self._connections, self._clock, end_watch or EndWatch(self._timeouts.grace))
         self._endings = Endings(setup, self._roles, self._history, self._connections)
         self._received_in_a_row = 0  # messages since our last one
         self._moves: list[MessageType] = []  # the messages we can send, when it is our turn
@@ -292,8 +292,7 @@ class Session:
                 self._add(move, b"")
                 continue
             if found is not None:
-                is_reaction = self._state is SessionState.LEAVING and self.leaving.is_input_closed
-                self._find(self._receiver.as_reaction(found) if is_reaction else found)
+                self._find(self.leaving.judged(found) if self._state is SessionState.LEAVING else found)
             return
 
     def _add(self, move: MessageType, data: bytes) -> None:

@@ -6,9 +6,17 @@ us may begin its next session. Then the input of a program is closed, and its ex
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from palaver.session.finding_drafts import FindingDraft
+from palaver.session.findings import FindingKind, Severity
 from palaver.session.quiescence import SessionClock
 from palaver.session.roles import Connections
 from palaver.session.session_limits import FIRST_END_SECONDS, MAX_EXIT_SECONDS
+
+if TYPE_CHECKING:
+    from palaver.session.setup import SessionSetup
 
 
 class EndWatch:
@@ -35,7 +43,8 @@ class EndWatch:
 class Leaving:
     """What a session that is complete still waits for."""
 
-    def __init__(self, connections: Connections, clock: SessionClock, end_watch: EndWatch) -> None:
+    def __init__(self, setup: SessionSetup, connections: Connections, clock: SessionClock, end_watch: EndWatch) -> None:
+        self._setup = setup
         self._connections = connections
         self._clock = clock
         self._end_watch = end_watch
@@ -63,6 +72,20 @@ class Leaving:
                 return False
             return self.is_input_closed or not self._close_input()
         return True
+
+    def judged(self, draft: FindingDraft) -> FindingDraft:
+        """The finding about something that came after the end.
+
+        Some programs write a prompt, or a line end, when their input is closed: a note, unless it is a message.
+        """
+        setup = self._setup
+        if draft.kind is not FindingKind.UNEXPECTED or not self.is_input_closed:
+            return draft
+        messages = [message for message in setup.spec.analysis.messages if message.sender == draft.party]
+        symbols = [message.symbol for message in messages if message.symbol not in setup.closing]
+        matchers = [setup.shape(symbol).matcher(binary=setup.is_binary) for symbol in dict.fromkeys(symbols)]
+        is_message = any(matcher.feed(draft.got).longest is not None for matcher in matchers)
+        return draft if is_message else replace(draft, severity=Severity.NOTE)
 
     def _close_input(self) -> bool:
         """Close the input of a program, and give it time to exit; False if there is none."""

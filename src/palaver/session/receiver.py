@@ -19,7 +19,6 @@ Nothing here knows the time, or what a connection is.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -30,10 +29,11 @@ from palaver.matching.matcher import Matcher
 from palaver.party import Party
 from palaver.session.extension import Extension, Refusal
 from palaver.session.finding_drafts import FindingDraft, out_of_turn, refused, stopped_short, undecided, unreadable
-from palaver.session.findings import FindingKind, Severity
+from palaver.session.findings import FindingKind
 from palaver.session.history import SessionHistory
-from palaver.session.inbox import CachedReading, Inbox, ReadingCache
-from palaver.session.references import NO_MESSAGES, Referenced
+from palaver.session.inbox import Inbox
+from palaver.session.reading_cache import CachedReading, ReadingCache
+from palaver.session.references import Referenced
 from palaver.session.roles import Roles
 from palaver.session.session_limits import (
     MAX_MESSAGE_ENDS,
@@ -195,24 +195,12 @@ class Receiver:
 
     def _is_ever_sent(self, source: DataSource, inbox: Inbox) -> bool:
         """Return True if unread data may be some message of its source, whether it may come now or not."""
-        moves = [move for move in self._setup.forecaster.messages if move.sender == source.sender]
+        messages, closing = self._setup.forecaster.messages, self._setup.closing
+        moves = [move for move in messages if move.sender == source.sender and move.symbol not in closing]
         rest = inbox.copy()
         rest.expect(moves, self._history.referenced)
         status = rest.status()
         return status.longest is not None or status.may_go_on
-
-    def as_reaction(self, draft: FindingDraft) -> FindingDraft:
-        """The finding about a program whose input is closed: a note, unless it has sent one of its messages.
-
-        Some programs write a prompt, or a line end, when their input ends.
-        """
-        messages = self._setup.spec.analysis.messages
-        symbols = dict.fromkeys(message.symbol for message in messages if message.sender == draft.party)
-        matchers = [self._matcher(symbol, False, NO_MESSAGES) for symbol in symbols]
-        is_message = any(matcher.feed(draft.got).longest is not None for matcher in matchers)
-        if draft.kind is not FindingKind.UNEXPECTED or is_message:
-            return draft
-        return replace(draft, severity=Severity.NOTE)
 
     def _weigh(self, reading: CachedReading, length: int) -> Extension | Refusal:
         """The history with a message of so many bytes, or why it refuses it. :raises Undecided: there were too many"""
