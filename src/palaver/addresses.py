@@ -23,6 +23,16 @@ _HOST_AND_PORT = re.compile(r"(?://)?(?:(?P<host>\[[^\]]*\]|[^:/\[\]]+):)?(?P<po
 
 
 @dataclass(frozen=True, slots=True)
+class ProgramSettings:
+    """The surroundings of a program that is started: its folder, additions to its environment, and limits."""
+
+    folder: str = ""  # "": ours
+    environment: tuple[tuple[str, str], ...] = ()
+    memory: int = 0  # bytes of address space of each process; 0: no limit
+    cpu: int = 0  # seconds of processor time of each process; 0: no limit
+
+
+@dataclass(frozen=True, slots=True)
 class Address:
     """The place of a peer. Each transport uses the fields that it needs."""
 
@@ -31,6 +41,7 @@ class Address:
     port: int = 0
     path: str = ""
     command: tuple[str, ...] = ()
+    settings: ProgramSettings = ProgramSettings()
 
     def __str__(self) -> str:
         if self.command:
@@ -86,6 +97,7 @@ SCHEMES: dict[str, AddressScheme] = {
         AddressScheme("unix", "palaver.transport.unix:UNIX", PATH),
         AddressScheme("program", "palaver.transport.process:PROGRAM"),
         AddressScheme("target", "palaver.transport.process:TARGET"),
+        AddressScheme("helper", "palaver.transport.process:HELPER"),
         AddressScheme("stdio", "palaver.transport.stdio:STDIO"),
         AddressScheme("stdin", "palaver.transport.stdio:STDIN"),
         AddressScheme("stdout", "palaver.transport.stdio:STDOUT"),

@@ -15,7 +15,8 @@ from typing import Literal, TypeAlias
 import pytest
 
 from palaver.addresses import Address
-from palaver.campaign.system_under_test import SystemUnderTest, TargetError, command_of
+from palaver.campaign.system_under_test import SystemUnderTest
+from palaver.campaign.target_care import TargetCare, TargetError, command_of
 from palaver.campaign.target_findings import TargetNews
 from palaver.session.events import Close, Closed, Failed, Input, Open, Opened, Received, Send, TimePassed
 from palaver.session.findings import FindingKind
@@ -77,12 +78,16 @@ def server(
 ) -> tuple[SystemUnderTest, int]:
     port = free_port(kind)
     command = (sys.executable, "-SE", str(SERVER), kind, str(port))
-    target = SystemUnderTest(loop, command, at(port, kind), role="server", patience=patience, end_patience=LIMIT_S)
+    target = SystemUnderTest(
+        loop, command, at(port, kind), role="server", care=TargetCare(start_timeout=patience), end_patience=LIMIT_S
+    )
     return target, port
 
 
 def shell(loop: SelectorEventLoop, script: str, *, patience: float = LIMIT_S) -> SystemUnderTest:
-    return SystemUnderTest(loop, ("sh", "-c", script), at(free_port("tcp")), role="server", patience=patience)
+    return SystemUnderTest(
+        loop, ("sh", "-c", script), at(free_port("tcp")), role="server", care=TargetCare(start_timeout=patience)
+    )
 
 
 class Others:
@@ -365,7 +370,9 @@ def test_a_target_that_ignores_to_be_asked_is_made_to_end() -> None:
     port = free_port("tcp")
     script = f"trap '' TERM; {shlex.join([sys.executable, '-SE', str(SERVER)])} tcp {port}"
     with SelectorEventLoop(close_grace=0.05) as loop:
-        target = SystemUnderTest(loop, ("sh", "-c", script), at(port), role="server", patience=LIMIT_S)
+        target = SystemUnderTest(
+            loop, ("sh", "-c", script), at(port), role="server", care=TargetCare(start_timeout=LIMIT_S)
+        )
         target.before_session()
         talk = Talk(target, port)
         server_itself = Others(int(talk.ask("pid")))

@@ -192,7 +192,7 @@ def test_an_unregistered_scheme_is_an_error() -> None:
         scheme_named("pigeon")
 
 
-@pytest.mark.parametrize("scheme", ["program", "target", "stdio", "stdin", "stdout"])
+@pytest.mark.parametrize("scheme", ["program", "target", "helper", "stdio", "stdin", "stdout"])
 def test_listening_at_a_program_fails(scheme: str) -> None:
     with SelectorEventLoop() as loop:
         loop.carry_out([Open("server", Address(scheme, command=("cat",)), "listen")])
@@ -207,7 +207,7 @@ def test_ports_are_found_by_scheme() -> None:
         assert port
         assert is_listening(scheme, port) in (False, None)
     assert free_port("unix") == 0
-    assert is_listening("unix", 0) is None
+    assert is_listening("unix", 0, "no/such/socket") in (False, None)
 
 
 @pytest.mark.parametrize(

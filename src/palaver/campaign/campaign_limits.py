@@ -24,6 +24,10 @@ MAX_OUTPUT_LINES_SHOWN = 12
 MAX_OUTPUT_LINE = 4096
 MAX_REPORT_LINES = 200
 MAX_REPORTS = 20
+# A server may take so long until it listens, unless --start-timeout is given.
+START_TIMEOUT = 10.0
+# A command that prepares, resets or cleans up may take so long.
+SIDE_COMMAND_SECONDS = 60.0
 # The operating system does not say when a program begins to listen, so we look this often, only while it starts.
 LISTEN_CHECK_EVERY = 0.02
 # The time before a server that could not be started again is tried once more: its port may still be in use.

@@ -42,7 +42,8 @@ from palaver.campaign.events import (
 )
 from palaver.campaign.oracles import Observation, Oracle
 from palaver.campaign.stopping import Budget, Phase, Progress, StopRule, Until
-from palaver.campaign.system_under_test import SystemUnderTest, TargetError
+from palaver.campaign.system_under_test import SystemUnderTest
+from palaver.campaign.target_care import TargetError
 from palaver.campaign.target_findings import MAY_BE_A_CRASH, HeldSession, TargetNews, explained, heard_of
 from palaver.interruption import Interrupted, interruptible
 from palaver.limits import Limit, recorded
@@ -273,7 +274,8 @@ class Campaign:
         A silence is tried again once for each problem. A system under test that is silent twice is started again.
         """
         silence = next((finding for finding in session.findings if finding.kind is FindingKind.SILENCE), None)
-        if silence is None or not (self._setup.opens_all or self._target is not None):
+        can_repeat = self._setup.opens_all or (self._target is not None and self._target.is_started_by_us)
+        if silence is None or not can_repeat:
             return
         is_confirmed, told = True, "as before"
         if silence.fingerprint not in self._silences and not self._is_time_over:

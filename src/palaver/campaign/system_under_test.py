@@ -6,14 +6,15 @@ How it works
 A `SystemUnderTest` stands between sessions and their event loop. The program is one more link of that loop, so whoever
 waits for the peer is told of its exit at once; inputs about the program stay here, and sessions never see them.
 
-A *server* is started before the first session, and again whenever it has ended; before each session it is seen to that
-it listens. A *client* is started in each session, as soon as we listen, and ended with it. The loop ends whatever is
-left when it is closed, with all that it has started.
+A *server* is started before the first session, and again whenever it has ended, or before every session if that is the
+policy; before each session it is seen to that it listens. A *client* is started in each session, as soon as we listen,
+and ended with it. The loop ends whatever is left when it is closed, with all that it has started. Commands are run
+around it: to set it up, to reset it between sessions, and to tear down what was set up. A system under test that
+palaver does not start has no command of its own, only those.
 """
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Literal
@@ -25,62 +26,51 @@ from palaver.campaign.campaign_limits import (
     MAX_OUTPUT_BYTES,
     REPORT_WAIT,
     RESTART_PAUSE,
+    SIDE_COMMAND_SECONDS,
 )
 from palaver.campaign.crash_reports import ReportReader
 from palaver.campaign.events import TargetEnded, TargetOutput, TargetStarted
+from palaver.campaign.side_commands import run_command
+from palaver.campaign.target_care import Restart, TargetCare, TargetError, shell_command
 from palaver.campaign.target_findings import TargetExit, TargetNews, last_lines
-from palaver.errors import PalaverError
 from palaver.session.events import Action, Close, Closed, Failed, Input, Open, Opened, Received, TimePassed
-from palaver.transport.driver import EventLoop
+from palaver.transport.event_loop import SelectorEventLoop
 from palaver.transport.registry import is_listening
 
 # No party has such a name.
 TARGET_LINK = "(target)"
 
-PORT = "{port}"
-
-
-class TargetError(PalaverError):
-    """The program under test cannot be started, or does not do what is needed of it."""
-
-
-def command_of(text: str, port: int) -> tuple[str, ...]:
-    """The words of a command line, as a shell would divide it, with the port in the place of `{port}`.
-
-    :raises TargetError: a quotation has no end, or there is no word at all
-    """
-    try:
-        words = shlex.split(text)
-    except ValueError as error:
-        raise TargetError(f"the command of --target cannot be parsed: {str(error).lower()}") from error
-    if not words:
-        raise TargetError("the command of --target is empty")
-    return tuple(word.replace(PORT, str(port)) for word in words)
-
 
 class SystemUnderTest:
     """Carries out what sessions want, as `event_loop` does, and keeps a program running beside.
 
-    `role` is the program's own: a server is expected to listen at the address within `patience` seconds, if its scheme
-    can tell; whoever connects has to be patient otherwise. A program that is about to end is waited for `end_patience`
-    seconds.
+    `role` is the program's own: a server is expected to listen at the address in good time, if its scheme can tell;
+    whoever connects has to be patient otherwise. A program that is about to end is waited for `end_patience` seconds.
+    `port` is what `{port}` stands for in the commands of `care`.
     """
 
     def __init__(
         self,
-        carrier: EventLoop,
+        carrier: SelectorEventLoop,
         command: Sequence[str],
         address: Address,
         *,
         role: Literal["server", "client"],
-        patience: float = 10.0,
+        care: TargetCare | None = None,
+        port: int = 0,
         end_patience: float = EXIT_WAIT,
     ) -> None:
+        care = care or TargetCare()
         self._event_loop = carrier
-        self._program = Address("target", command=tuple(command))
+        self._care = care
+        self._port = port
+        self._program = Address("target", command=tuple(command), settings=care.settings)
         self._address = address
         self._role = role
-        self._patience = patience
+        self._patience = care.start_timeout
+        self._ready = care.ready_pattern
+        self._is_ready = False  # it has written so
+        self._is_set_up = False
         self._end_patience = end_patience
         self.clock = carrier.clock
         self.port_of = carrier.port_of
@@ -98,6 +88,11 @@ class SystemUnderTest:
         self._unheard: list[Input] = []  # by the session, while we waited for the program
         self._events: list[TargetStarted | TargetOutput | TargetEnded] = []
 
+    @property
+    def is_started_by_us(self) -> bool:
+        """False if only commands are run around it."""
+        return bool(self._program.command)
+
     def take_events(self, session: int) -> list[TargetStarted | TargetOutput | TargetEnded]:
         """Return what has happened to the program since this was last asked, as events of a session."""
         taken, self._events = self._events, []
@@ -106,18 +101,45 @@ class SystemUnderTest:
     def before_session(self, ends_at: float | None = None) -> TargetNews:
         """See to it that a server runs and listens; return what has happened to it since the last session.
 
-        :raises TargetError: it does not, or not before the run is over
+        :raises TargetError: it does not, or not before the run is over; or a command around it fails
         """
-        if self._role == "client":
-            self._is_due = True
-            self._take_news()
-            return TargetNews()
         self._look()
         news = self._take_news()
-        if not self._is_running:
+        if self._care.policy is Restart.SESSION:
+            self.stop()
+        self._prepare()
+        if self._role == "client":
+            self._is_due = True
+            return TargetNews()
+        if not self._is_running and self.is_started_by_us:
+            if self.starts and self._care.policy is Restart.NEVER:
+                how = "" if self._death is None else f", which {self._death.how},"
+                raise TargetError(f"the system under test{how} is not started again (--restart never)")
             self._start_server(ends_at)
         self._unheard.clear()  # nobody is left who would want to hear it
         return news
+
+    def _prepare(self) -> None:
+        """Set everything up before the first session, and reset it before each other."""
+        option, command = ("--reset", self._care.reset) if self._is_set_up else ("--setup", self._care.setup)
+        self._is_set_up = True
+        if command is not None:
+            place = shell_command(command, self._port, self._care.settings)
+            done = run_command(self._event_loop, f"({option})", place, SIDE_COMMAND_SECONDS)
+            self._unheard += self._others(done.others)
+            if done.trouble:
+                raise TargetError("\n".join([f"the command of {option} {done.trouble}", *done.last_lines]))
+
+    def tear_down(self) -> None:
+        """Undo what was set up, when everything else is closed. :raises TargetError: the command for that fails"""
+        if self._care.teardown is None or not self._is_set_up:
+            return
+        self._is_set_up = False
+        place = shell_command(self._care.teardown, self._port, self._care.settings)
+        with SelectorEventLoop() as loop:
+            done = run_command(loop, "(--teardown)", place, SIDE_COMMAND_SECONDS)
+        if done.trouble:
+            raise TargetError("\n".join([f"the command of --teardown {done.trouble}", *done.last_lines]))
 
     def after_session(self, *, was_cut: bool = False, watch_until: float = 0.0) -> TargetNews:
         """Return what has happened to the program since the session began.
@@ -147,7 +169,7 @@ class SystemUnderTest:
 
     def restart(self) -> bool:
         """End a server that does not answer; it is started again before the next session. False if it is none."""
-        is_hung = self._role == "server" and self._is_running
+        is_hung = self._role == "server" and self._is_running and self._care.policy is not Restart.NEVER
         if is_hung:
             self.stop()
         return is_hung
@@ -166,7 +188,7 @@ class SystemUnderTest:
         actions = list(actions)
         self._event_loop.carry_out(actions)
         listening = (action.link for action in actions if isinstance(action, Open) and action.role == "listen")
-        if self._is_due and (link := next(listening, None)) is not None:
+        if self._is_due and self.is_started_by_us and (link := next(listening, None)) is not None:
             self._is_due = False
             self._awaited, self._come_by = link, self.clock.now() + self._patience
             self._start(is_up=True)
@@ -217,15 +239,16 @@ class SystemUnderTest:
             if self._is_up:
                 return
             if is_first or self._is_running or self.clock.now() >= give_up_at:
+                reason = self._what_went_wrong(self.clock.now() - began)
                 self.stop()
-                raise TargetError(self._what_went_wrong(self.clock.now() - began))
+                raise TargetError(reason)
             until = self.clock.now() + RESTART_PAUSE
             while self.clock.now() < until:
                 self._wait(until)
 
     def _comes_up(self, give_up_at: float) -> bool:
-        """True once it listens; False if it has exited or the time is over."""
-        while self._is_running and self._listens() is False:
+        """True once it listens and has said that it is ready; False if it has exited or the time is over."""
+        while self._is_running and (self._listens() is False or not self._is_ready):
             if self.clock.now() >= give_up_at:
                 return False
             self._wait(min(give_up_at, self.clock.now() + LISTEN_CHECK_EVERY))
@@ -233,13 +256,16 @@ class SystemUnderTest:
 
     def _listens(self) -> bool | None:
         """Return True if somebody listens at the address; None if its scheme cannot tell."""
-        return is_listening(self._address.scheme, self._address.port)
+        return is_listening(self._address.scheme, self._address.port, self._address.path)
 
     def _what_went_wrong(self, seconds: float) -> str:
         death = self._death
         if death is None:
             wrote = bytes(self._output)
-            what = f"{self._name} did not listen at {self._place} within {min(seconds, self._patience):.3g} s"
+            within = f"within {min(seconds, self._patience):.3g} s (--start-timeout)"
+            what = f"{self._name} did not listen at {self._place} {within}"
+            if self._listens() is not False and self._ready is not None:
+                what = f"{self._name} wrote nothing that matches --ready {self._care.ready} {within}"
         else:
             wrote = death.output
             what = f"{self._name} {death.how} before it listened at {self._place}"
@@ -251,6 +277,7 @@ class SystemUnderTest:
         self.starts += 1
         self._output.clear()
         self._death = None
+        self._is_ready = self._ready is None
         self._is_running, self._is_up = True, is_up
         self._events.append(TargetStarted(self.clock.now(), 0, self._program.command))
         self._event_loop.carry_out([Open(TARGET_LINK, self._program, "connect")])
@@ -276,6 +303,8 @@ class SystemUnderTest:
                 self._written += len(happened.data)
                 self._reports.feed(happened.data)
                 self._events.append(TargetOutput(happened.at, 0, happened.data))
+                if not self._is_ready and self._ready is not None:
+                    self._is_ready = self._ready.search(self._output) is not None
                 del self._output[:-MAX_OUTPUT_BYTES]
             elif isinstance(happened, Closed):
                 assert happened.exit_code is not None, "a target is closed by its end only"
@@ -297,4 +326,4 @@ class SystemUnderTest:
     @property
     def _place(self) -> str:
         port = self._address.port
-        return f"{self._address.scheme} port {port}" if port else "its socket"
+        return f"{self._address.scheme} port {port}" if port else f"the socket {self._address.path}"

@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from enum import Enum
 from os import PathLike
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Literal, TypeVar, Unpack
 
-from palaver.addresses import parse_party_address
+from palaver.addresses import Address, parse_party_address
 from palaver.campaign.campaign_limits import SESSION_SECONDS_PER_MESSAGE, SESSION_TIMEOUTS
 from palaver.campaign.oracles import Oracle
 from palaver.campaign.run import Budget, Campaign, Until
-from palaver.campaign.system_under_test import PORT, SystemUnderTest, TargetError, command_of
+from palaver.campaign.system_under_test import SystemUnderTest
+from palaver.campaign.target_care import PORT, TargetCare, TargetError, TargetOptions, command_of
 from palaver.compiled import Spec, load
 from palaver.compiled.bundled import spec_files
 from palaver.errors import PalaverError
@@ -67,15 +68,16 @@ def talk(
     oracles: Sequence[Oracle] = (),
     plans: bool = False,
     trace: bool = False,
+    **care: Unpack[TargetOptions],
 ) -> Campaign:
     """Make a campaign of sessions with a real peer; iterate over its events, or call its `run`.
 
     The spec may be a path, or the name of a bundled one.
     `client` and `server` are addresses, `[NAME=]URI` or a port, of the parties that palaver plays: it connects as a
     client, and listens as a server. `program` is talked to by its standard input and output. `target` is the command
-    line of the system under test, started and watched; `{port}` in it, and in addresses, stands for a free port. The
-    other options are those of the command `palaver talk`. With `plans` there are `PlanMade` events, with `trace` there
-    are events of every input and action of a session.
+    line of the system under test, started and watched; `{port}` in it, and in addresses, stands for a free port; `care`
+    are the options about it, see `TargetOptions`. The others are those of the command `palaver talk`. With `plans`
+    there are `PlanMade` events, with `trace` there are events of every input and action of a session.
 
     :raises SetupError: the parties, addresses or options do not fit, or the coverage file is of no use
     :raises SpecError: the spec is wrong
@@ -86,6 +88,7 @@ def talk(
     port = 0
     if target is not None:
         clients, servers, port = _with_port(clients, servers)
+    care_taken = _care(care, target, is_server=bool(clients) or not servers)
     budget = _budget(until, sessions, seconds, guided=guided)
     _check_oracles(oracles)
     try:
@@ -110,6 +113,8 @@ def talk(
         session_time = SESSION_TIMEOUTS * timeout + SESSION_SECONDS_PER_MESSAGE * max_messages
     loop = SelectorEventLoop(connect_timeout=timeout, startup_patience=wait_for_server)
 
+    system = _target(loop, target, clients, servers, port, care_taken)
+
     def at_end() -> None:
         # What was found out is written first: who is in a hurry may interrupt once more while all is closed.
         try:
@@ -117,6 +122,8 @@ def talk(
                 write_coverage(file, **guidance.as_data())
         finally:
             loop.close()
+            if system is not None:
+                system.tear_down()
 
     return Campaign(
         setup,
@@ -126,7 +133,7 @@ def talk(
         budget,
         loop,
         is_guided=guided,
-        target=None if target is None else _target(loop, target, clients, servers, port),
+        target=system,
         oracles=oracles,
         plans=plans,
         trace=trace,
@@ -177,16 +184,39 @@ def _with_port(clients: tuple[str, ...], servers: tuple[str, ...]) -> tuple[tupl
     return tuple(uri.replace(PORT, text) for uri in clients), tuple(uri.replace(PORT, text) for uri in servers), port
 
 
-def _target(
-    loop: SelectorEventLoop, command_line: str, clients: Sequence[str], servers: Sequence[str], port: int
-) -> SystemUnderTest:
-    """The system under test: a server if we are the client, and the other way round."""
-    address = parse_party_address((*clients, *servers)[0]).address
+def _care(options: TargetOptions, target: str | None, *, is_server: bool) -> TargetCare:
+    """The care for the system under test. :raises SetupError: there is nothing that an option could be about"""
     try:
-        command = command_of(command_line, port)
+        care = TargetCare(**options)
     except TargetError as error:
         raise SetupError(str(error)) from error
-    return SystemUnderTest(loop, command, address, role="server" if clients else "client")
+    if target is None and (unused := care.unused_without_target):
+        raise SetupError(f"{unused} is about a program that palaver starts: give --target")
+    if target is None and not care.has_commands and (care.env or care.cwd is not None):
+        raise SetupError("--env and --cwd are about programs that palaver starts: give --target")
+    if not is_server and (unused := care.unused_with_client):
+        raise SetupError(f"{unused} is about a server under test, and here it is a client, started for each session")
+    return care
+
+
+def _target(
+    loop: SelectorEventLoop,
+    command_line: str | None,
+    clients: Sequence[str],
+    servers: Sequence[str],
+    port: int,
+    care: TargetCare,
+) -> SystemUnderTest | None:
+    """The system under test: a server if we are the client, and the other way round; None if it takes no care."""
+    if command_line is None and not care.has_commands:
+        return None
+    address = next((parse_party_address(uri).address for uri in (*clients, *servers)), Address(""))
+    try:
+        command = () if command_line is None else command_of(command_line, port)
+    except TargetError as error:
+        raise SetupError(str(error)) from error
+    role: Literal["server", "client"] = "server" if clients or not servers else "client"
+    return SystemUnderTest(loop, command, address, role=role, care=care, port=port or address.port)
 
 
 def _budget(until: Until | str | None, sessions: int | None, seconds: float | None, *, guided: bool) -> Budget:

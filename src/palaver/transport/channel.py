@@ -65,6 +65,8 @@ class Channel(ABC):
     deadline: float | None = None
     # Something can be received although no file descriptor is ready.
     has_news: bool = False
+    # The process at the other end, if we have started it.
+    pid: int = 0
 
     @abstractmethod
     def interests(self, *, reading: bool, writing: bool) -> dict[int, int]:

@@ -48,6 +48,11 @@ class Connection:
         self._is_being_closed = False
 
     @property
+    def pid(self) -> int:
+        """The process at the other end, if we have started it and it is open; else 0."""
+        return 0 if self._channel is None else self._channel.pid
+
+    @property
     def is_closing(self) -> bool:
         return self._close_by is not None
 

@@ -99,6 +99,10 @@ class SelectorEventLoop:
         """Return the port where a link listens, as soon as it was opened; 0 if it does not."""
         return self._connection(link).port
 
+    def pid_of(self, link: str) -> int:
+        """Return the process at the other end of a link, if we have started it; else 0."""
+        return self._connection(link).pid
+
     def poll(self) -> list[Input]:
         """Return what has happened, without waiting."""
         _, inputs = self._round(_THE_PAST)

@@ -3,20 +3,22 @@
 Its output is a pseudo-terminal if the system has one to give: most programs buffer their output anywhere else.
 
 A target is a program that we talk to by another connection. Its output, errors included, is received, and its end is
-told; nothing that it has started outlives it (`strays`).
+told; nothing that it has started outlives it (`strays`). A helper is the same, but what it has started may go on for as
+long as palaver does.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import tty
 from selectors import EVENT_READ, EVENT_WRITE
 from typing import IO
 
-from palaver.addresses import Address
+from palaver.addresses import Address, ProgramSettings
 from palaver.transport import transport_limits as limits
 from palaver.transport.channel import Channel, ChannelError, EndOfStream, OpenOptions, ReadyChannel, Transport
 from palaver.transport.strays import MARK, end_strays, new_mark
@@ -25,10 +27,14 @@ from palaver.transport.strays import MARK, end_strays, new_mark
 class ProcessChannel(Channel):
     """A running program. A target has no input, and its end is awaited for as long as it runs."""
 
-    def __init__(self, process: subprocess.Popen[bytes], output: IO[bytes], mark: str, *, grace: float) -> None:
+    def __init__(
+        self, process: subprocess.Popen[bytes], output: IO[bytes], mark: str, *, grace: float, is_helper: bool
+    ) -> None:
         self._process = process
+        self.pid = process.pid
         self._mark = mark
         self._grace = grace
+        self._ends_others = process.stdin is None and not is_helper
         self._is_target = process.stdin is None
         self._stdin: IO[bytes] | None = process.stdin
         self._stdout: IO[bytes] | None = output
@@ -99,10 +105,10 @@ class ProcessChannel(Channel):
         return False
 
     def abandon(self) -> None:
-        if not self._is_abandoned and (self._is_target or self._process.poll() is None):
+        if not self._is_abandoned and (self._ends_others or self._process.poll() is None):
             self._signal(signal.SIGKILL)
             self._process.wait()
-        if not self._is_abandoned and self._is_target:
+        if not self._is_abandoned and self._ends_others:
             end_strays(self._mark)  # also those that lead a group of their own
         self._is_abandoned = True
         _close(self._stdin, self._stdout)
@@ -173,35 +179,64 @@ class TargetTransport(Transport):
         return _started(address, subprocess.DEVNULL, subprocess.STDOUT, options.grace)
 
 
+class HelperTransport(Transport):
+    """Starts a command that prepares or examines a target."""
+
+    def connect(self, address: Address, options: OpenOptions) -> ReadyChannel:
+        return _started(address, subprocess.DEVNULL, subprocess.STDOUT, options.grace, is_helper=True)
+
+
 PROGRAM = ProgramTransport()
 TARGET = TargetTransport()
+HELPER = HelperTransport()
+
+# The limits of $1 KiB and $2 seconds, then the command. The signal of the soft limit tells what it was; without a
+# higher hard limit it would be SIGKILL.
+_LIMITED = 'ulimit -v "$1" && ulimit -S -t "$2" && ulimit -H -t "$3" && shift 3 && exec "$@"'
 
 
-def _started(address: Address, stdin: int, stderr: int | None, grace: float) -> ReadyChannel:
+def _limited(command: tuple[str, ...], settings: ProgramSettings) -> tuple[str, ...]:
+    """The command under its limits. A shell sets them: to run Python between fork and exec is not safe with threads."""
+    if not settings.memory and not settings.cpu:
+        return command
+    place = os.path.join(settings.folder, command[0]) if os.sep in command[0] else command[0]
+    if shutil.which(place, path=dict(settings.environment).get("PATH")) is None:
+        raise ChannelError("not found", f"{command[0]}: No such file or directory")
+    memory = str(settings.memory // 1024) if settings.memory else "unlimited"
+    cpu = (str(settings.cpu), str(settings.cpu + 1)) if settings.cpu else ("unlimited", "unlimited")
+    return ("sh", "-c", _LIMITED, "sh", memory, *cpu, *command)
+
+
+def _started(
+    address: Address, stdin: int, stderr: int | None, grace: float, *, is_helper: bool = False
+) -> ReadyChannel:
     if not address.command:
         raise ChannelError("not found", "the command is empty")
+    settings = address.settings
+    command = _limited(address.command, settings)
     output, theirs = _output()
     mark = new_mark()
     try:
         # In a session of its own: a Ctrl-C is meant for us, and our session has to end first.
         process = subprocess.Popen(
-            address.command,
+            command,
             stdin=stdin,
             stdout=theirs,
             stderr=stderr,
             bufsize=0,
             start_new_session=True,
-            env={**os.environ, MARK: mark},
+            env={**os.environ, **dict(settings.environment), MARK: mark},
+            cwd=settings.folder or None,
         )
     except OSError as error:
         output.close()
-        raise ChannelError.of(error, address.command[0]) from None
+        raise ChannelError.of(error, error.filename or command[0]) from None
     except ValueError as error:
         output.close()
         raise ChannelError("other", f"{address.command[0]}: {error}") from None
     finally:
         os.close(theirs)
-    return ReadyChannel(ProcessChannel(process, output, mark, grace=grace))
+    return ReadyChannel(ProcessChannel(process, output, mark, grace=grace, is_helper=is_helper))
 
 
 def _output() -> tuple[IO[bytes], int]:

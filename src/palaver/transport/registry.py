@@ -28,6 +28,6 @@ def free_port(scheme: str, host: str = DEFAULT_HOST) -> int:
     return transport_for(Address(scheme)).free_port(host)
 
 
-def is_listening(scheme: str, port: int) -> bool | None:
-    """Return True if a program on this machine listens at a port; None if that cannot be told."""
-    return transport_for(Address(scheme)).is_listening(Address(scheme, port=port))
+def is_listening(scheme: str, port: int, path: str = "") -> bool | None:
+    """Return True if a program on this machine listens at a port or path; None if that cannot be told."""
+    return transport_for(Address(scheme)).is_listening(Address(scheme, port=port, path=path))

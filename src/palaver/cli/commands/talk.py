@@ -21,6 +21,7 @@ from palaver.cli.options import (
     talk_options,
 )
 from palaver.cli.signals import cause_of
+from palaver.cli.target_options import target_options
 from palaver.cli.timeout import late_work_interrupted
 from palaver.solving.solving_limits import MESSAGE_STEP_BUDGET, SolvingLimits
 
@@ -31,6 +32,8 @@ _GOALS = ("inputs", "states", "all")
 _AS_THEY_ARE = (
     *("seed", "seconds", "until", "k", "goal", "schedule", "coverage_file", "timeout", "patience"),
     *("quiet_interval", "wait_for_server", "deadlines", "grace", "session_time", "max_messages", "max_message_bytes"),
+    *("restart", "start_timeout", "ready", "env", "cwd", "target_memory", "target_cpu"),
+    *("setup", "reset", "teardown"),
 )
 
 
@@ -38,7 +41,11 @@ class _Talk(GroupedCommand):
     """The spec stands first, or behind the options; what stands behind it is a program with its arguments."""
 
     groups: ClassVar = {
-        "Peer": ("clients", "servers", "command_line"),
+        "Peer": ("clients", "servers"),
+        "Target": (
+            *("command_line", "restart", "start_timeout", "ready", "env", "cwd", "target_memory", "target_cpu"),
+            *("setup", "reset", "teardown"),
+        ),
         "When to stop": ("count", "seconds", "until"),
         "Coverage": ("k", "goal", "schedule", "unguided", "coverage_file"),
         "Timing": ("wait_for_server", "timeout", "deadlines", "patience", "quiet_interval", "grace"),
@@ -114,6 +121,7 @@ def _read_deadlines(_: click.Context, option: click.Parameter, given: tuple[str,
     metavar="COMMAND",
     help="Start and watch the system under test; {port} stands for a free port, here and in --client or --server.",
 )
+@target_options
 @click.option("-n", "--num-sessions", "count", type=click.IntRange(1), help="Stop after N sessions.", metavar="N")
 @click.option(
     "--time",
