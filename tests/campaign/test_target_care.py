@@ -175,6 +175,63 @@ def test_a_socket_in_the_folder_of_the_server_is_known_by_its_name(tmp_path: Pat
     assert answers(campaign) == ["1", "1", "1"]
 
 
+# --- is it alive? -----------------------------------------------------------------------------------------------------
+
+# Answers, and hangs after its second session. It is alive again when it is started again.
+HANGS = """
+import itertools, select, socket, sys
+with socket.create_server(("127.0.0.1", int(sys.argv[1]))) as server:
+    for number in itertools.count(1):
+        connection, _ = server.accept()
+        with connection:
+            for line in connection.makefile("rb"):
+                connection.sendall(b"well\\n")
+        while number == int(sys.argv[2]):
+            select.select([], [], [])
+"""
+
+
+def hanging(after: int) -> str:
+    return f"{shlex.join([sys.executable, '-SEc', HANGS])} {{port}} {after}"
+
+
+def test_a_server_that_hangs_after_a_session_is_found_there_and_started_again_by_a_dialogue() -> None:
+    # Each session takes a probe, so the fourth connection is the probe after the second session.
+    campaign = talk(hanging(3), probe="dialogue", timeout=0.5)
+    started = [event for event in campaign if isinstance(event, TargetStarted)]
+    (finding,) = campaign.findings
+    assert (finding.kind, finding.session) == (FindingKind.HANG, 2)
+    assert "is not alive after the session: a probe found no response: no <answer> from Server" in finding.message
+    assert len(started) == 2
+
+
+def test_a_server_that_is_alive_passes_all_probes() -> None:
+    campaign = talk(hanging(10**6), probe="dialogue").run()
+    assert (campaign.findings, campaign.progress.messages) == ([], 6)
+
+
+PROBE = f"""exec {sys.executable} -SEc '
+import socket
+with socket.create_connection(("127.0.0.1", {{port}})) as connection:
+    connection.sendall(b"ask\\n")
+    connection.recv(10)
+'"""
+
+
+def test_a_server_that_hangs_after_a_session_is_found_there_by_a_command() -> None:
+    # A probe comes before the first session, too.
+    campaign = talk(hanging(4), probe=PROBE, timeout=1.0, sessions=3)
+    started = [event for event in campaign if isinstance(event, TargetStarted)]
+    (finding,) = campaign.findings
+    assert (finding.kind, finding.session, len(started)) == (FindingKind.HANG, 2, 2)
+    assert finding.message.endswith("is not alive after the session: the command of --probe did not end within 1 s")
+
+
+def test_a_probe_that_never_succeeds_is_told_before_the_first_session() -> None:
+    with pytest.raises(TargetError, match="before the first session the command of --probe exited with code 127"):
+        talk(server("1"), probe="no-such-command").run()
+
+
 # --- surroundings and limits ------------------------------------------------------------------------------------------
 
 

@@ -196,7 +196,7 @@ def test_a_finding_can_be_read_by_itself(make: Callable[[], DrivenSession]) -> N
 def test_each_kind_of_finding_is_shown_here() -> None:
     shown = {given.partition(",")[0] for given, _ in golden.cases(FINDINGS).values()}
     assert shown == {kind.name for kind in FindingKind}
-    assert len(golden.cases(FINDINGS)) == len(SCENES) + 4
+    assert len(golden.cases(FINDINGS)) == len(SCENES) + 6
 
 
 @pytest.mark.parametrize(("title", "severity"), [("oracle", Severity.VIOLATION), ("note", Severity.NOTE)])
@@ -212,6 +212,8 @@ def test_a_finding_of_an_oracle_is_shown_alike(title: str, severity: Severity) -
     [
         ("exit", FindingKind.EXIT, "the system under test exited with code 0, although nothing had asked it to"),
         ("report", FindingKind.REPORT, "the system under test reports UndefinedBehaviorSanitizer: signed overflow"),
+        ("hang", FindingKind.HANG, "the system under test is not alive after the session: the probe was not answered"),
+        ("memory", FindingKind.MEMORY, "the memory of the system under test grows: from 10.0 to 20.0 MiB"),
     ],
 )
 def test_a_finding_about_the_system_under_test_may_show_the_session_before(

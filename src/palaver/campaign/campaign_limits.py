@@ -28,6 +28,14 @@ MAX_REPORTS = 20
 START_TIMEOUT = 10.0
 # A command that prepares, resets or cleans up may take so long.
 SIDE_COMMAND_SECONDS = 60.0
+# The memory of a server is sampled so often that it takes no more than this share of the time. So many samples are
+# kept, so many are needed to tell a trend, and only growth by so many bytes is told.
+MEMORY_SHARE = 0.03
+MAX_MEMORY_SAMPLES = 1024
+MIN_MEMORY_SAMPLES = 40
+MIN_MEMORY_GROWTH = 1 << 20
+# A program with so much address space has a sanitizer.
+SHADOW_MEMORY_BYTES = 1 << 40
 # The operating system does not say when a program begins to listen, so we look this often, only while it starts.
 LISTEN_CHECK_EVERY = 0.02
 # The time before a server that could not be started again is tried once more: its port may still be in use.

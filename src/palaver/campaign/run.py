@@ -44,7 +44,7 @@ from palaver.campaign.oracles import Observation, Oracle
 from palaver.campaign.stopping import Budget, Phase, Progress, StopRule, Until
 from palaver.campaign.system_under_test import SystemUnderTest
 from palaver.campaign.target_care import TargetError
-from palaver.campaign.target_findings import MAY_BE_A_CRASH, HeldSession, TargetNews, explained, heard_of
+from palaver.campaign.target_findings import MAY_BE_A_CRASH, HeldSession, TargetNews, explained, heard_of, not_alive
 from palaver.interruption import Interrupted, interruptible
 from palaver.limits import Limit, recorded
 from palaver.navigation.guidance import Guidance
@@ -53,7 +53,7 @@ from palaver.session.engine import EndWatch, Session, Timeouts
 from palaver.session.events import Action, Input, Listening, TimePassed
 from palaver.session.findings import Finding, FindingKind, Fingerprint, Severity, Verdict, verdict_of, worst
 from palaver.session.setup import SessionSetup
-from palaver.session.strategy import ScriptedStrategy, Strategy
+from palaver.session.strategy import ScriptedStrategy, ShortestStrategy, Strategy
 from palaver.transport.driver import Driver, EventLoop
 
 __all__ = ["Budget", "Campaign", "CoverageFigures", "Phase", "Progress", "Reader", "Until"]
@@ -232,7 +232,7 @@ class Campaign:
                 yield PhaseChanged(self._clock.now(), 0, note)
         if self._target is not None:
             until = self._clock.now() + LAST_WATCH
-            yield from self._report_late(self._target.after_session(watch_until=until))
+            yield from self._report_late(self._target.after_session(watch_until=until, is_last=True))
             yield from self._target.take_events(0)
 
     def _start_event(self) -> CampaignStarted:
@@ -260,6 +260,7 @@ class Campaign:
                 self._watch_target(self._target, session, number)
                 yield from self._news(session, number)
             yield from self._retry_silence(session, number)
+            yield from self._probe(session, number)
             for finding in session.findings:
                 yield self._report(finding, number)
         finally:
@@ -295,9 +296,26 @@ class Campaign:
         )
         session.findings[:] = [retried if finding is silence else finding for finding in session.findings]
 
-    def _repeat(self, session: Session, number: int) -> Iterator[Event]:
+    def _probe(self, session: Session, number: int) -> Iterator[Event]:
+        """See if the system under test is still alive; if not, the session has a finding, and it is started again."""
+        target = self._target
+        is_known = any(finding.kind is FindingKind.SILENCE for finding in session.findings)
+        if target is None or not target.may_be_alive or is_known or self._is_time_over:
+            return
+        trouble = target.probe(self._timeouts.timeout)
+        if target.probes_by_dialogue:
+            shortest = ShortestStrategy(self._chance / "probe")
+            probe = self._make_session(shortest, self._chance / "probe", EndWatch())
+            yield from self._repeat(probe, number, is_prepared=True)
+            if not heard_of(probe.said) and (probe.findings or probe.cut_off):
+                trouble = "; ".join(f"a probe found {finding.headline}" for finding in probe.findings) or "no answer"
+        if trouble:
+            target.restart()
+            session.findings.append(not_alive(trouble, self._clock.now(), session.said))
+
+    def _repeat(self, session: Session, number: int, *, is_prepared: bool = False) -> Iterator[Event]:
         """Hold a session of which only the end matters."""
-        if self._target is not None:
+        if self._target is not None and not is_prepared:
             yield from self._report_late(self._target.before_session(self._ends_at))
         driver = Driver(session, self._event_loop)
         self._bounded(session, driver.step)

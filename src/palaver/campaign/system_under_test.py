@@ -24,14 +24,17 @@ from palaver.campaign.campaign_limits import (
     EXIT_WAIT,
     LISTEN_CHECK_EVERY,
     MAX_OUTPUT_BYTES,
+    MEMORY_SHARE,
     REPORT_WAIT,
     RESTART_PAUSE,
     SIDE_COMMAND_SECONDS,
 )
+from palaver.campaign.core_files import CoreFiles
 from palaver.campaign.crash_reports import ReportReader
 from palaver.campaign.events import TargetEnded, TargetOutput, TargetStarted
+from palaver.campaign.memory_trend import MemoryGrowth, MemoryTrend, memory_of
 from palaver.campaign.side_commands import run_command
-from palaver.campaign.target_care import Restart, TargetCare, TargetError, shell_command
+from palaver.campaign.target_care import DIALOGUE, Restart, TargetCare, TargetError, shell_command
 from palaver.campaign.target_findings import TargetExit, TargetNews, last_lines
 from palaver.session.events import Action, Close, Closed, Failed, Input, Open, Opened, Received, TimePassed
 from palaver.transport.event_loop import SelectorEventLoop
@@ -71,10 +74,16 @@ class SystemUnderTest:
         self._ready = care.ready_pattern
         self._is_ready = False  # it has written so
         self._is_set_up = False
+        self._is_probed = False  # for the first time
         self._end_patience = end_patience
         self.clock = carrier.clock
         self.port_of = carrier.port_of
         self.starts = 0
+        self._pid = 0
+        self._core_files = CoreFiles(care.settings.folder)
+        self._trend = MemoryTrend()
+        self._growth: MemoryGrowth | None = None  # of a run of the program that is over
+        self._sample_at = 0.0  # memory is looked at again then
         self._is_running = False
         self._is_up = False  # it runs, and has listened or may connect
         self._is_due = False  # a client that is to be started in this session
@@ -116,6 +125,10 @@ class SystemUnderTest:
                 how = "" if self._death is None else f", which {self._death.how},"
                 raise TargetError(f"the system under test{how} is not started again (--restart never)")
             self._start_server(ends_at)
+        if not self._is_probed:
+            self._is_probed = True
+            if trouble := self.probe(self._patience):
+                raise TargetError(f"before the first session {trouble}")
         self._unheard.clear()  # nobody is left who would want to hear it
         return news
 
@@ -141,12 +154,12 @@ class SystemUnderTest:
         if done.trouble:
             raise TargetError("\n".join([f"the command of --teardown {done.trouble}", *done.last_lines]))
 
-    def after_session(self, *, was_cut: bool = False, watch_until: float = 0.0) -> TargetNews:
+    def after_session(self, *, was_cut: bool = False, watch_until: float = 0.0, is_last: bool = False) -> TargetNews:
         """Return what has happened to the program since the session began.
 
         `was_cut`: the peer was gone when it should not have been, so it is worth waiting for the end of the program. A
         client is always waited for, as it has nothing more to do, and ended if it does not end. A server is watched
-        until the given time: it may crash a moment after its last message.
+        until the given time: it may crash a moment after its last message. After the last session its memory is told.
         """
         self._is_due, self._awaited = False, None
         self._look()
@@ -158,7 +171,36 @@ class SystemUnderTest:
             self._wait(until)
         if self._is_running and self._role == "client":
             self.stop()
+        if is_last:
+            return replace(self._take_news(), growth=self._trend.growth() or self._growth)
+        self._sample_memory()
         return self._take_news()
+
+    def _sample_memory(self) -> None:
+        now = self.clock.now()
+        used = memory_of(self._pid) if self._is_running and self._pid and now >= self._sample_at else None
+        self._trend.note(used)
+        self._sample_at = max(self._sample_at, now + (self.clock.now() - now) / MEMORY_SHARE)
+
+    def probe(self, seconds: float) -> str:
+        """Ask by the command of --probe if it is alive; return what is wrong, or ""."""
+        command = self._care.probe
+        if command is None or command == DIALOGUE:
+            return ""
+        place = shell_command(command, self._port, self._care.settings)
+        done = run_command(self._event_loop, "(--probe)", place, seconds)
+        self._unheard += self._others(done.others)
+        return "\n".join([f"the command of --probe {done.trouble}", *done.last_lines]) if done.trouble else ""
+
+    @property
+    def probes_by_dialogue(self) -> bool:
+        """True if a session of its own is to tell after each session if it is alive."""
+        return self._care.probe == DIALOGUE
+
+    @property
+    def may_be_alive(self) -> bool:
+        """False if it is known to have ended."""
+        return self._is_running or not self.is_started_by_us
 
     def _take_news(self) -> TargetNews:
         # A client has nothing more to do after a session, and may say by its exit code that it was refused.
@@ -277,10 +319,13 @@ class SystemUnderTest:
         self.starts += 1
         self._output.clear()
         self._death = None
+        self._growth, self._trend = self._trend.growth() or self._growth, MemoryTrend()
         self._is_ready = self._ready is None
         self._is_running, self._is_up = True, is_up
         self._events.append(TargetStarted(self.clock.now(), 0, self._program.command))
+        self._core_files = CoreFiles(self._program.settings.folder)
         self._event_loop.carry_out([Open(TARGET_LINK, self._program, "connect")])
+        self._pid = self._event_loop.pid_of(TARGET_LINK)
         self._look()
 
     def _look(self) -> None:
@@ -310,7 +355,8 @@ class SystemUnderTest:
                 assert happened.exit_code is not None, "a target is closed by its end only"
                 self._events.append(TargetEnded(happened.at, 0, happened.exit_code))
                 reports = tuple(self._reports.take())
-                self._death = TargetExit(happened.at, happened.exit_code, bytes(self._output), reports)
+                core = self._core_files.written() if happened.exit_code < 0 else ""
+                self._death = TargetExit(happened.at, happened.exit_code, bytes(self._output), reports, core)
                 if self._is_up:
                     self._deaths.append(self._death)
                 self._is_running = self._is_up = False

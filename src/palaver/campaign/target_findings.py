@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from palaver.campaign.campaign_limits import MAX_OUTPUT_LINES_SHOWN
 from palaver.campaign.crash_reports import CrashReport
+from palaver.campaign.memory_trend import MemoryGrowth
 from palaver.session.findings import Finding, FindingKind, SessionMessage, Severity, Verdict, exit_text
 
 # Findings that come about when a program, or the part of it that talks to us, is gone.
@@ -25,6 +26,7 @@ class TargetExit:
     exit_code: int  # negative: by that signal
     output: bytes  # the end of what it wrote
     reports: tuple[CrashReport, ...] = ()  # of errors, in what it wrote
+    core: str = ""  # the path of its core file, if there is one
 
     @property
     def how(self) -> str:
@@ -43,7 +45,8 @@ class TargetExit:
         kind = FindingKind.EXIT if self.exit_code == 0 else FindingKind.CRASH
         if kind is FindingKind.EXIT:
             message += ", although nothing had asked it to"
-        return Finding(kind, self.at, message + _quoted(self.output), messages=tuple(messages), cause=cause)
+        core = f"\n  core file: {self.core}" if self.core else ""
+        return Finding(kind, self.at, message + core + _quoted(self.output), messages=tuple(messages), cause=cause)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +57,7 @@ class TargetNews:
     exits: tuple[TargetExit, ...] = ()
     reports: tuple[CrashReport, ...] = ()  # without an exit
     output: bytes = b""  # the end of what it wrote in the session
+    growth: MemoryGrowth | None = None  # of its memory, until now
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +75,7 @@ def explained(
 
     `before` is the last session that the same run of the program has served.
     """
-    own = [death.finding(said) for death in news.exits] + _reported(news, said)
+    own = [death.finding(said) for death in news.exits] + _reported(news, said) + _grown(news)
     cut = [finding for finding in findings if finding.kind in MAY_BE_A_CRASH]
     rest = list(findings)
     if cut and (explaining := [at for at, each in enumerate(own) if each.verdict is Verdict.FAIL]):
@@ -109,6 +113,18 @@ def _reported(news: TargetNews, said: Sequence[SessionMessage]) -> list[Finding]
         finding = Finding(FindingKind.REPORT, news.at, message, messages=tuple(said), cause=report.cause)
         findings.append(finding if report.is_sure else _as_note(finding))
     return findings
+
+
+def _grown(news: TargetNews) -> list[Finding]:
+    """A note if its memory grows without end: no single session is to blame."""
+    text = f"the memory of the system under test grows: {news.growth}"
+    return [] if news.growth is None else [_as_note(Finding(FindingKind.MEMORY, news.at, text))]
+
+
+def not_alive(reason: str, at: float, said: Sequence[SessionMessage]) -> Finding:
+    """The finding that it is not alive any more after a session, although nothing was wrong with its answers there."""
+    text = f"the system under test is not alive after the session: {reason}"
+    return Finding(FindingKind.HANG, at, text, messages=tuple(said))
 
 
 def _as_note(finding: Finding) -> Finding:

@@ -61,6 +61,11 @@ _TARGET_OPTIONS = [
     ),
     click.option("--setup", metavar="COMMAND", help="Run COMMAND in a shell before the target is first started."),
     click.option("--reset", metavar="COMMAND", help="Run COMMAND before each session but the first."),
+    click.option(
+        "--probe",
+        metavar="COMMAND",
+        help="Run COMMAND after each session, to see if a server is alive; 'dialogue': hold the shortest session.",
+    ),
     click.option("--teardown", metavar="COMMAND", help="Run COMMAND at the end, when the target has ended."),
 ]
 

@@ -47,6 +47,8 @@ class FindingKind(Enum):
     CRASH = ("crash", Verdict.FAIL)
     EXIT = ("unrequested exit", Verdict.FAIL)
     REPORT = ("error report", Verdict.FAIL)
+    HANG = ("hang", Verdict.FAIL)
+    MEMORY = ("memory growth", Verdict.FAIL)
     LIMIT = ("limit exceeded", Verdict.FAIL)
     TLS = ("TLS failure", Verdict.FAIL)
     ORACLE = ("oracle", Verdict.FAIL)

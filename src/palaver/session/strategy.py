@@ -103,6 +103,14 @@ class RandomStrategy:
         """The way sessions end does not matter."""
 
 
+class ShortestStrategy(RandomStrategy):
+    """Takes the shortest way to the end from the beginning on."""
+
+    def begin(self) -> None:
+        """Begin another session, and come to its end."""
+        self.finish_soon()
+
+
 class ScriptedStrategy:
     """Sends the messages of an earlier session again, as they were, and ends after the last of them."""
 

@@ -33,7 +33,7 @@ _AS_THEY_ARE = (
     *("seed", "seconds", "until", "k", "goal", "schedule", "coverage_file", "timeout", "patience"),
     *("quiet_interval", "wait_for_server", "deadlines", "grace", "session_time", "max_messages", "max_message_bytes"),
     *("restart", "start_timeout", "ready", "env", "cwd", "target_memory", "target_cpu"),
-    *("setup", "reset", "teardown"),
+    *("setup", "reset", "probe", "teardown"),
 )
 
 
@@ -44,7 +44,7 @@ class _Talk(GroupedCommand):
         "Peer": ("clients", "servers"),
         "Target": (
             *("command_line", "restart", "start_timeout", "ready", "env", "cwd", "target_memory", "target_cpu"),
-            *("setup", "reset", "teardown"),
+            *("setup", "reset", "probe", "teardown"),
         ),
         "When to stop": ("count", "seconds", "until"),
         "Coverage": ("k", "goal", "schedule", "unguided", "coverage_file"),

@@ -1,0 +1,60 @@
+"""The core file of a crash is named, if there is one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from palaver.campaign.core_files import CoreFiles
+from palaver.campaign.target_findings import TargetExit
+
+
+@pytest.mark.parametrize(
+    ("pattern", "name"),
+    [
+        ("core", "core"),
+        ("core.%p", "core.123"),
+        ("core-%e-%t", "core-mailserver-1700000000"),
+        ("a[b]%%.%p", "a[b]%.7"),
+        ("dumps/%e.%p", "dumps/server.9"),
+    ],
+)
+def test_a_core_file_is_known_by_the_pattern_of_the_system(tmp_path: Path, pattern: str, name: str) -> None:
+    (tmp_path / "dumps").mkdir()
+    (tmp_path / "core.txt.old").write_text("another file")
+    files = CoreFiles(str(tmp_path), pattern)
+    assert files.written() == ""
+    (tmp_path / name).write_bytes(b"ELF")
+    assert files.written() == str(tmp_path / name)
+
+
+def test_a_core_file_may_be_in_another_folder(tmp_path: Path) -> None:
+    files = CoreFiles("/", f"{tmp_path}/core.%p")
+    (tmp_path / "core.1").write_bytes(b"ELF")
+    assert files.written() == str(tmp_path / "core.1")
+
+
+def test_an_older_core_file_is_not_named_unless_it_was_written_again(tmp_path: Path) -> None:
+    core = tmp_path / "core"
+    core.write_bytes(b"ELF")
+    files = CoreFiles(str(tmp_path), "core")
+    assert files.written() == ""
+    core.unlink()
+    core.write_bytes(b"ELF, again")
+    assert files.written() == str(core)
+
+
+@pytest.mark.parametrize("pattern", ["", "|/usr/lib/systemd/systemd-coredump %P"])
+def test_core_files_that_are_handed_to_a_program_are_not_looked_for(tmp_path: Path, pattern: str) -> None:
+    files = CoreFiles(str(tmp_path), pattern)
+    (tmp_path / "core").write_bytes(b"ELF")
+    assert files.written() == ""
+
+
+def test_a_crash_names_its_core_file() -> None:
+    finding = TargetExit(0.0, -11, b"ouch\n", core="/tmp/core.1").finding(())
+    assert finding.message == (
+        "the system under test was killed by SIGSEGV\n  core file: /tmp/core.1\n  its last output:\n  | ouch"
+    )
+    assert "/tmp" not in finding.fingerprint.cause
