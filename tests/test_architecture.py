@@ -29,7 +29,7 @@ FLOORS = [
     ["session"],
     ["transport", "navigation"],
     ["campaign", "demo"],
-    ["reporting"],
+    ["reporting", "recording"],
     ["cli", "testing"],
 ]
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
@@ -56,7 +56,7 @@ LONG_FUNCTIONS = {
 
 WORLDLY = {"socket", "selectors", "threading", "asyncio", "time", "random", "subprocess"}
 # Rooms that are about the world.
-WORLDLY_ROOMS = {"cli", "reporting", "transport"}
+WORLDLY_ROOMS = {"cli", "recording", "reporting", "transport"}
 # Other modules that touch the world, and why.
 TOUCH_THE_WORLD = {
     ("generation/depth", "threading"): "the recursion limit is one for all threads",

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         Undecided,
         Unsolvable,
     )
+    from palaver.recording.run_reader import Run, RunError, open_run
     from palaver.session.findings import Finding, Severity, Verdict
     from palaver.trees.tree import Tree
 
@@ -34,15 +35,16 @@ _HOMES = {
         *("ConversionError", "Diagnostic", "PalaverError", "Rejected"),
         *("SpecCrash", "SpecError", "Undecided", "Unsolvable"),
     ),
+    "palaver.recording.run_reader": ("Run", "RunError", "open_run"),
     "palaver.session.findings": ("Finding", "Severity", "Verdict"),
     "palaver.trees.tree": ("Tree",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
-    "Campaign", "ConversionError", "Diagnostic", "Finding", "Observation", "Oracle", "PalaverError", "Rejected",
-    "SetupError", "Severity", "Spec", "SpecCrash", "SpecError", "Tree", "Undecided", "Unsolvable", "Verdict", "load",
-    "loads", "talk",
+    "Campaign", "ConversionError", "Diagnostic", "Finding", "Observation", "Oracle", "PalaverError", "Rejected", "Run",
+    "RunError", "SetupError", "Severity", "Spec", "SpecCrash", "SpecError", "Tree", "Undecided", "Unsolvable",
+    "Verdict", "load", "loads", "open_run", "talk",
 ]  # fmt: skip
 
 

@@ -4,6 +4,7 @@ A document is run from top to bottom in a folder of its own:
 
 - a block behind a line that says "`name`:" is written to the file of that name;
 - each line of a `console` block that starts with `$` is run; what follows it is what it must print;
+- runs are kept only where an example says so, as their usual names have the time in them;
 - `python` blocks share one namespace; those with `>>>` are doctests.
 
 `python tests/docs/doc_examples.py` puts what the commands print now into the documents. Read the difference.
@@ -24,6 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
 from typing import Any
+from unittest.mock import patch
 
 from palaver.cli.main import run
 from palaver.source import Source
@@ -66,7 +68,7 @@ def run_document(path: Path) -> list[Outcome]:
     """Everything in a document, run; Python that fails raises, commands are left to be compared."""
     outcomes: list[Outcome] = []
     names: dict[str, Any] = {"__name__": "__main__"}
-    with TemporaryDirectory() as folder, chdir(folder):
+    with TemporaryDirectory() as folder, chdir(folder), patch.dict(os.environ, {"PALAVER_RUNS": ""}):
         (Path(folder) / "examples").symlink_to(ROOT / "examples")
         for block in blocks(path.read_text(encoding="utf-8")):
             if block.file is not None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from palaver.addresses import Address
-from palaver.session.events import Action, Close, Closed, Input, Open, Opened, Received, Role, Send, TimePassed
+from palaver.session.events import Action, Close, Closed, Input, Open, Opened, Received, Role, Send, TimePassed, Turn
 from palaver.transport.clock import ManualClock
 from palaver.transport.driver import EventLoop, drive
 from palaver.transport.event_loop import SelectorEventLoop
@@ -167,13 +167,13 @@ def test_sessions_that_wait_for_each_other_raise() -> None:
         world.run()
 
 
-def test_inputs_and_actions_are_observed_in_order() -> None:
+def test_inputs_turns_and_actions_are_observed_in_order() -> None:
     world = MemoryNetwork()
-    seen: list[Input | Action] = []
+    seen: list[Input | Action | Turn] = []
     world.add(Chatterbox("server", "listen", HERE, []))
     drive(Chatterbox("client", "connect", HERE, [b"hello"]), world.loop(), seen.append)
     kinds = [type(each).__name__ for each in seen]
-    assert kinds == ["TimePassed", "Open", "Opened", "Send", "Close"]
+    assert kinds == ["TimePassed", "Open", "Opened", "Turn", "Send", "Close"]
 
 
 class Reopens(Chatterbox):

@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from palaver.session.events import Action, Input
+from palaver.session.engine import CutOff
+from palaver.session.events import Action, Input, Turn
 from palaver.session.findings import Finding, SessionMessage, Verdict
 
 
@@ -34,6 +35,7 @@ class SessionStarted(_Event):
     """A session begins."""
 
     is_guided: bool
+    ends_at: float | None = None  # when the run is over, and the session is cut
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +90,13 @@ class ActionTaken(_Event):
 
 
 @dataclass(frozen=True, slots=True)
+class TurnTaken(_Event):
+    """It was our turn, and we sent a message, or did not. Only if the campaign is traced."""
+
+    turn: Turn
+
+
+@dataclass(frozen=True, slots=True)
 class SilenceRetried(_Event):
     """The peer was silent, so our messages were sent once more on a fresh connection."""
 
@@ -107,6 +116,8 @@ class SessionEnded(_Event):
 
     verdict: Verdict
     messages: tuple[SessionMessage, ...] = field(repr=False)
+    cut_off: CutOff | None = None  # the limit that has ended it
+    watched: float = 0.0  # seconds for which its end was watched
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +172,7 @@ Event: TypeAlias = (
     | CoverageChanged
     | InputHandled
     | ActionTaken
+    | TurnTaken
     | SilenceRetried
     | FindingReported
     | SessionEnded

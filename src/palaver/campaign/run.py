@@ -39,18 +39,20 @@ from palaver.campaign.events import (
     SessionStarted,
     SilenceRetried,
     StillWaiting,
+    TurnTaken,
 )
 from palaver.campaign.oracles import Observation, Oracle
 from palaver.campaign.stopping import Budget, Phase, Progress, StopRule, Until
 from palaver.campaign.system_under_test import SystemUnderTest
 from palaver.campaign.target_care import TargetError
 from palaver.campaign.target_findings import MAY_BE_A_CRASH, HeldSession, TargetNews, explained, heard_of, not_alive
+from palaver.compiled import Spec
 from palaver.interruption import Interrupted, interruptible
 from palaver.limits import Limit, recorded
 from palaver.navigation.guidance import Guidance
 from palaver.random_source import RandomSource
 from palaver.session.engine import EndWatch, Session, Timeouts
-from palaver.session.events import Action, Input, Listening, TimePassed
+from palaver.session.events import Action, Input, Listening, TimePassed, Turn
 from palaver.session.findings import Finding, FindingKind, Fingerprint, Severity, Verdict, verdict_of, worst
 from palaver.session.setup import SessionSetup
 from palaver.session.strategy import ScriptedStrategy, ShortestStrategy, Strategy
@@ -106,15 +108,16 @@ class Campaign:
         self._plans: list[str] = []
         if plans:
             guidance.guided_strategy.explanations = self._plans
-        self._has_trace = trace
+        self.has_trace = trace
         self._files = files
         self._at_end = at_end
-        self._setup = setup
+        self.setup = setup
         self._chance = RandomSource(seed)
         self._timeouts = timeouts
         self._stop_rule = StopRule(budget, guidance)
         self._began = self._clock.now()
         self._ends_at = None if budget.seconds is None else self._began + budget.seconds
+        self._stopped = ""  # why it is to stop, if somebody has said so
         self._ended: float | None = None
         self._session: Session | None = None
         self._found: list[Finding] = []  # in the session that goes on, by oracles
@@ -142,6 +145,10 @@ class Campaign:
         for _ in self:
             pass
         return self
+
+    def stop(self, reason: str) -> None:
+        """Stop after the session that goes on, for this reason."""
+        self._stopped = self._stopped or reason
 
     def close(self) -> None:
         """Stop where the campaign is, and close everything that it has opened."""
@@ -172,6 +179,11 @@ class Campaign:
             return Verdict.INCONCLUSIVE
         is_cut = any(not each.ends_run for each in self.progress.cut_off)
         return worst((verdict_of(self.findings), Verdict.INCONCLUSIVE if is_cut else Verdict.PASS))
+
+    @property
+    def spec(self) -> Spec:
+        """The spec of the sessions."""
+        return self.setup.spec
 
     @property
     def coverage(self) -> CoverageFigures:
@@ -228,6 +240,7 @@ class Campaign:
         while not progress.ended:
             yield from self._run_session()
             progress.ended, note = self._stop_rule.check(progress, self.seconds)
+            progress.ended = self._stopped or progress.ended
             if note:
                 yield PhaseChanged(self._clock.now(), 0, note)
         if self._target is not None:
@@ -243,7 +256,7 @@ class Campaign:
         except PackageNotFoundError:  # used from its source, not installed
             own = "unknown"
         versions = (("palaver", own), ("Python", platform.python_version()), ("platform", platform.platform()))
-        return CampaignStarted(self._clock.now(), 0, self.seed, self._files, tuple(self._setup.ours), versions)
+        return CampaignStarted(self._clock.now(), 0, self.seed, self._files, tuple(self.setup.ours), versions)
 
     def _run_session(self) -> Iterator[Event]:
         progress = self.progress
@@ -253,7 +266,7 @@ class Campaign:
             yield from self._report_late(self._target.before_session(self._ends_at))
         session = self._session = self._make_session(self._strategy, stream)
         self._found, self._seen = [], 0
-        yield SessionStarted(self._clock.now(), number, progress.phase is Phase.GUIDED)
+        yield SessionStarted(self._clock.now(), number, progress.phase is Phase.GUIDED, self._ends_at)
         try:
             yield from self._drive(session, number)
             if self._target is not None:
@@ -267,7 +280,8 @@ class Campaign:
             self._session = None
             self._count(session)  # what was said was said, also if it was interrupted
         verdict = worst((session.verdict, verdict_of(self._found)))
-        yield SessionEnded(self._clock.now(), number, verdict, tuple(session.said))
+        said, watched = tuple(session.said), session.leaving.seconds
+        yield SessionEnded(self._clock.now(), number, verdict, said, session.cut_off, watched)
 
     def _retry_silence(self, session: Session, number: int) -> Iterator[Event]:
         """If the peer was silent, send it the same once more: a silence that is not repeated is only a note.
@@ -275,7 +289,7 @@ class Campaign:
         A silence is tried again once for each problem. A system under test that is silent twice is started again.
         """
         silence = next((finding for finding in session.findings if finding.kind is FindingKind.SILENCE), None)
-        can_repeat = self._setup.opens_all or (self._target is not None and self._target.is_started_by_us)
+        can_repeat = self.setup.opens_all or (self._target is not None and self._target.is_started_by_us)
         if silence is None or not can_repeat:
             return
         is_confirmed, told = True, "as before"
@@ -331,12 +345,12 @@ class Campaign:
 
     def _make_session(self, strategy: Strategy, stream: RandomSource, end_watch: EndWatch | None = None) -> Session:
         return Session(
-            self._setup, strategy, stream, self._timeouts, ends_at=self._ends_at, end_watch=end_watch or self._end_watch
+            self.setup, strategy, stream, self._timeouts, ends_at=self._ends_at, end_watch=end_watch or self._end_watch
         )
 
     def _drive(self, session: Session, number: int) -> Iterator[Event]:
         """Let the session talk until it is over."""
-        happened: list[Input | Action] = []
+        happened: list[Input | Action | Turn] = []
         driver = Driver(session, self._event_loop, happened.append)
         self._bounded(session, driver.step)
         while True:
@@ -383,7 +397,9 @@ class Campaign:
         has_only_passed = not is_short and all(isinstance(each, TimePassed) for each in inputs)
         return [] if has_only_passed else inputs
 
-    def _news(self, session: Session, number: int, happened: list[Input | Action] | None = None) -> Iterator[Event]:
+    def _news(
+        self, session: Session, number: int, happened: list[Input | Action | Turn] | None = None
+    ) -> Iterator[Event]:
         """The events of everything that has changed since this was last asked."""
         if happened:
             yield from self._wire_events(happened, number)
@@ -401,14 +417,14 @@ class Campaign:
             self._covered = aim.reached
             yield CoverageChanged(self._clock.now(), number, aim.reached, aim.total)
 
-    def _wire_events(self, happened: list[Input | Action], number: int) -> Iterator[Event]:
+    def _wire_events(self, happened: list[Input | Action | Turn], number: int) -> Iterator[Event]:
         for each in happened:
             at = self._clock.now()
             if isinstance(each, Listening) and self._ports.get(each.link) != each.port:
                 self._ports[each.link] = each.port
                 yield PortBound(at, number, each.link, each.port)
-            if self._has_trace:
-                yield InputHandled(at, number, each) if isinstance(each, Input) else ActionTaken(at, number, each)
+            if self.has_trace:
+                yield _traced(at, number, each)
         happened.clear()
 
     def _report(self, finding: Finding, number: int) -> FindingReported:
@@ -461,6 +477,12 @@ class Campaign:
     @property
     def _strategy(self) -> Strategy:
         return self.guidance.guided_strategy if self.progress.phase is Phase.GUIDED else self.guidance.random_walk
+
+
+def _traced(at: float, number: int, each: Input | Action | Turn) -> Event:
+    if isinstance(each, Turn):
+        return TurnTaken(at, number, each)
+    return InputHandled(at, number, each) if isinstance(each, Input) else ActionTaken(at, number, each)
 
 
 @contextmanager

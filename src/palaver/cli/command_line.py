@@ -24,6 +24,8 @@ _COMMANDS = {
     "fuzz": "Generate inputs that satisfy a spec.",
     "graph": "Draw the states of a protocol, and which of them were covered.",
     "parse": "Check whether inputs conform to a spec.",
+    "runs": "List the runs that were kept, or remove old ones.",
+    "show": "Show a run that was kept, or a finding or session of it.",
     "specs": "List or print the specs that come with palaver.",
     "talk": "Test a server, a client or a program in sessions.",
 }

@@ -3,10 +3,10 @@
 Doors: this package itself; `data`, which converts values to text and bytes; `bundled`, the specs of palaver itself.
 """
 
-from palaver.compiled.loader import examine, load, loads
+from palaver.compiled.loader import examine, load, load_again, loads
 from palaver.compiled.reading import Reading
-from palaver.compiled.spec import Spec
+from palaver.compiled.spec import Spec, SpecOrigin
 
 DOOR = ("__init__", "data", "bundled")
 
-__all__ = ["Reading", "Spec", "examine", "load", "loads"]
+__all__ = ["Reading", "Spec", "SpecOrigin", "examine", "load", "load_again", "loads"]

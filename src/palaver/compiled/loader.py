@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
-from palaver.compiled.spec import Spec, count
+from palaver.compiled.spec import Spec, SpecOrigin, count
 from palaver.compiled.undefined_names import report_undefined_names
 from palaver.grammar.analysis import Analysis
 from palaver.grammar.ir import Grammar
@@ -20,7 +20,7 @@ from palaver.source import Source, Span
 from palaver.spec.ast import Bound, Expression, SpecFile
 from palaver.spec.diagnostics import Reporter
 from palaver.spec.python_code import NOT_RUN, SPEC_CODE_RAISES, compile_expression, describe_error, is_constant
-from palaver.spec.spec_files import load_files, load_texts, parse_constraint
+from palaver.spec.spec_files import load_files, load_texts, parse_constraint, parse_spec
 from palaver.spec.traversal import computed_bounds, expressions_of, map_bounds
 
 
@@ -62,6 +62,19 @@ def loads(
     return _without_errors(spec, report)
 
 
+def load_again(origin: SpecOrigin) -> Spec:
+    """The spec that was made of this, loaded once more; no file is read. :raises SpecError: it has become wrong
+
+    Python modules that the spec imports are not part of it, and are looked for where they were.
+    """
+    report = Reporter()
+    files = [parse_spec(source, report) for source in origin.sources]
+    spec = _build(
+        files, report, constraints=origin.constraints, start=origin.start, stdlib=origin.has_library, run_python=True
+    )
+    return _without_errors(spec, report)
+
+
 def _without_errors(spec: Spec | None, report: Reporter) -> Spec:
     report.raise_if_errors()
     assert spec is not None, "without an error there is a spec"
@@ -94,6 +107,7 @@ def _build(
 ) -> Spec | None:
     if isinstance(constraints, str):
         raise TypeError("constraints must be a list of strings, not one string")
+    constraints = tuple(constraints)
     extra = [each for text in constraints if (each := parse_constraint(text, report)) is not None]
     could_be_read = not report.error_count
     assumed = None if report.text_is_missing else () if could_be_read else _names_in_broken_text(files)
@@ -114,7 +128,9 @@ def _build(
     check_grammar(analysis, report, party_classes=namespace.party_classes if ran else None, is_whole=could_be_read)
     if report.errors:
         return None
-    return Spec(grammar, analysis, namespace, tuple(report.diagnostics), tuple(file.python for file in files))
+    origin = SpecOrigin(tuple(file.source for file in files), constraints, start, stdlib)
+    python = tuple(file.python for file in files)
+    return Spec(grammar, analysis, namespace, tuple(report.diagnostics), python, origin)
 
 
 def _names_in_broken_text(files: Sequence[SpecFile]) -> frozenset[str]:

@@ -38,6 +38,7 @@ from palaver.solving.solving_limits import (
     EvolutionRates,
     SolvingLimits,
 )
+from palaver.source import Source
 from palaver.spec.ast import Bit, Expr, Expression, Ref, Rule
 from palaver.spec.python_code import (
     SPEC_CODE_RAISES,
@@ -58,6 +59,19 @@ def count(value: Any) -> int:
 
 
 @dataclass(frozen=True)
+class SpecOrigin:
+    """Everything that a spec was made of: enough to load it again where its files are gone or have changed.
+
+    Included files stand before those that include them, in the order in which they were read.
+    """
+
+    sources: tuple[Source, ...] = ()
+    constraints: tuple[str, ...] = ()
+    start: str = "<start>"
+    has_library: bool = True
+
+
+@dataclass(frozen=True)
 class Spec:
     """A spec that can be used: to generate trees, and to parse them."""
 
@@ -66,6 +80,7 @@ class Spec:
     namespace: Namespace
     warnings: tuple[Diagnostic, ...] = ()
     python: tuple[ast.Module, ...] = ()  # the spec's own code, by file
+    origin: SpecOrigin = field(default=SpecOrigin(), repr=False, compare=False)
     # Built when they are first needed.
     _programs: dict[tuple[int, frozenset[str]], TreeMaker] = field(
         default_factory=dict, init=False, repr=False, compare=False
@@ -317,6 +332,22 @@ class Spec:
             except Undecided:
                 self._read[key] = None
         return self._read[key]
+
+    def readings(self, symbol: str, data: bytes, history: Sequence[Node] = ()) -> Iterator[Node]:
+        """The derivations of a whole message as `symbol`, constraints aside, with the sources of generated parts.
+
+        `history` are the earlier messages that computed repetitions look back at.
+        """
+        matcher = self.matcher(symbol, binary=self.is_binary, history=history)
+        try:
+            matcher.finish(data)
+            for node in matcher.trees():
+                try:
+                    yield self.sources.recover(node)
+                except NoSource:
+                    yield node
+        except Undecided:
+            return
 
     def _read_bits(self, symbol: str, bits: str) -> Node | None:
         """A string of 0 and 1 parsed as `symbol`; they need not fill whole bytes."""

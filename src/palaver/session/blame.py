@@ -11,9 +11,9 @@ if they were complete. It is a presumption, and decides nothing alone.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from palaver.constraints.checks import Failure
 from palaver.constraints.incremental import IncrementalChecks
@@ -101,6 +101,22 @@ class Recoveries:
         self._waiting: set[tuple[int, str]] = set()
         self._futile: set[tuple[str, frozenset[int]]] = set()
         self._asked: dict[int, int] = {}
+
+    def as_data(self) -> dict[str, list[Any]]:
+        """All of it, as JSON can hold it; equal for equal observations."""
+        return {
+            "recovered": sorted(self._recovered),
+            "held": sorted(self._held),
+            "futile": sorted((symbol, sorted(clauses)) for symbol, clauses in self._futile),
+            "asked": sorted(self._asked.items()),
+        }
+
+    def add_data(self, data: Mapping[str, list[Any]]) -> None:
+        """Add the observations of other sessions of the same spec."""
+        self._recovered.update(data["recovered"])
+        self._held.update((clause, symbol) for clause, symbol in data["held"])
+        self._futile.update((symbol, frozenset(clauses)) for symbol, clauses in data["futile"])
+        self._asked.update((clause, count) for clause, count in data["asked"])
 
     def recovered(self, clause: int) -> None:
         """Note that a clause holds again."""

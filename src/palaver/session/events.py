@@ -131,3 +131,12 @@ class Close:
 
 
 Action: TypeAlias = Open | Send | Secure | Finish | Close
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A turn of ours: a message was made, and then sent or dropped; or we let the peer send first."""
+
+    made_at: float
+    at: float  # when it was sent, or dropped
+    outcome: Literal["taken", "dropped", "yielded"]

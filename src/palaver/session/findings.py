@@ -14,8 +14,10 @@ from enum import Enum
 from palaver.printable import printable
 from palaver.session.fingerprint import Fingerprint as Fingerprint
 from palaver.session.fingerprint import normalised_data, normalised_text, request_names
-from palaver.session.message_text import is_binary, show_fields, show_place
+from palaver.session.message_text import is_binary, show_place
+from palaver.session.message_text import show_all as show_all
 from palaver.session.message_text import show_data as show_data
+from palaver.session.message_text import show_fields as show_fields
 from palaver.session.session_limits import MAX_SHOWN_MESSAGES, MAX_SHOWN_NAMES
 from palaver.trees.node import Node
 
@@ -145,10 +147,14 @@ class Finding:
         if self.before:
             lines += ["  the session before:", *_message_lines(self.before, "    "), "  this session:"]
         lines += _message_lines(self.messages, "    " if self.before else "  ")
-        lines += self._offending_lines()
-        if self.expected:
-            lines.append(f"  expected {' or '.join(self.expected)}")
+        lines += self.explanation
         return printable("\n".join(lines))
+
+    @property
+    def explanation(self) -> list[str]:
+        """What came where it is wrong, and what was expected there, in lines."""
+        expected = [f"  expected {' or '.join(self.expected)}"] if self.expected else []
+        return [*self._offending_lines(), *expected]
 
     def _offending_lines(self) -> list[str]:
         """What came, with a caret where it is wrong; the fields of a binary message beside its bytes."""

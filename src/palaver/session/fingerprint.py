@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
+from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from palaver.session.session_limits import MAX_FINGERPRINT_BINARY, MAX_FINGERPRINT_BYTES
@@ -30,6 +31,16 @@ class Fingerprint:
     expected: tuple[str, ...]
     cause: str = ""  # the signal or exit code, and the top stack frame; or the reason, without its values
     received: str = ""  # what came where it was wrong, without its values
+
+    @property
+    def digest(self) -> str:
+        """A short name for it, equal in all runs."""
+        return blake2b(repr(astuple(self)).encode("utf-8", "backslashreplace"), digest_size=8).hexdigest()
+
+    @property
+    def problem(self) -> tuple[object, ...]:
+        """What is equal for findings of one problem that was reached in different ways."""
+        return self.kind, self.party, self.after, self.request, self.constraint, self.cause, self.received
 
     @property
     def place(self) -> tuple[object, ...]:

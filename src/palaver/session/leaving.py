@@ -48,6 +48,7 @@ class Leaving:
         self._connections = connections
         self._clock = clock
         self._end_watch = end_watch
+        self.seconds = 0.0  # for which the end is watched
         self.watch_until = 0.0  # the time until which the end is watched; a program behind the peer, too
 
     @property
@@ -57,7 +58,7 @@ class Leaving:
 
     def begin(self, last: str) -> bool:
         """Begin to wait after a last message of this name; False if there is nothing to wait for."""
-        seconds = self._end_watch.seconds_after(last)
+        seconds = self.seconds = self._end_watch.seconds_after(last)
         self.watch_until = self._clock.now + seconds
         if seconds and self._connections.can_servers_send():
             self._clock.set_alarm(seconds)

@@ -25,6 +25,12 @@ def show_data(data: bytes) -> str:
     return (_quoted(chars) if _is_text(chars) else shown.hex(" ")) + rest
 
 
+def show_all(data: bytes) -> str:
+    """All data in one line, however long it is."""
+    chars = _characters(data)
+    return _quoted(chars) if _is_text(chars) else data.hex(" ")
+
+
 def show_place(data: bytes, offset: int, label: str) -> list[str]:
     """Data around a byte, and below it a line with a caret there and a label; of binary data as rows of bytes."""
     start = max(0, min(offset - MAX_SHOWN_BYTES // 2, len(data) - MAX_SHOWN_BYTES))
@@ -41,8 +47,11 @@ def show_place(data: bytes, offset: int, label: str) -> list[str]:
     return [f"{before}{_quoted(chars)}{after}", f"{' ' * column}^ {label}"]
 
 
-def show_fields(data: bytes, node: Node, marked: int | None = None) -> list[str]:
-    """The fields of a message, each with its bytes; `marked` is the first byte of one that is pointed at."""
+def show_fields(data: bytes, node: Node, marked: int | None = None, *, most: int | None = MAX_FIELD_ROWS) -> list[str]:
+    """The fields of a message, each with its bytes; `marked` is the first byte of one that is pointed at.
+
+    There are `most` rows; None: all.
+    """
     rows: list[str] = []
     for bit, size, field in _fields(node):
         first, last = bit // 8, (bit + size + 7) // 8
@@ -51,8 +60,8 @@ def show_fields(data: bytes, node: Node, marked: int | None = None) -> list[str]
             name = field if number == 0 else ""
             mark = "  <- here" if number == 0 and first == marked else ""
             rows.append(f"{first + number * BYTES_PER_ROW:04x}  {piece.hex(' '):{3 * BYTES_PER_ROW}} {name}{mark}")
-    if len(rows) > MAX_FIELD_ROWS:
-        rows[MAX_FIELD_ROWS:] = [f"… {len(rows) - MAX_FIELD_ROWS} rows …"]
+    if most is not None and len(rows) > most:
+        rows[most:] = [f"… {len(rows) - most} rows …"]
     return rows
 
 

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol, TypeAlias
 
 from palaver.addresses import picks_port
-from palaver.session.events import Action, Close, Input, Listening, Open, TimePassed
+from palaver.session.events import Action, Close, Input, Listening, Open, TimePassed, Turn
 from palaver.transport.clock import Clock
 
-# Sees every input before it is handled and every action before it is carried out.
-EventObserver: TypeAlias = Callable[[Input | Action], None]
+# Sees inputs before they are handled, turns of ours before they are taken, and actions before they are carried out.
+EventObserver: TypeAlias = Callable[[Input | Action | Turn], None]
 
 
 class SessionLike(Protocol):
@@ -124,13 +124,20 @@ class Driver:
                 self._carry_out(actions)
 
     def _speak(self) -> bool:
-        if not self.session.wants_to_send or not self.session.speak(self.event_loop.clock.now()):
+        if not self.session.wants_to_send:
+            return False
+        made_at = self.event_loop.clock.now()
+        if not self.session.speak(made_at):
+            self._see([Turn(made_at, made_at, "yielded")])
             return False
         inputs = self.event_loop.poll()
+        at = self.event_loop.clock.now()
         if inputs:
+            self._see([Turn(made_at, at, "dropped")])
             self.session.discard()
             return self.deliver(inputs)
-        self._carry_out(self.session.commit(self.event_loop.clock.now()))
+        self._see([Turn(made_at, at, "taken")])
+        self._carry_out(self.session.commit(at))
         return True
 
     def _carry_out(self, actions: Sequence[Action]) -> None:
@@ -141,7 +148,7 @@ class Driver:
             if is_any and (port := self.event_loop.port_of(action.link)):
                 self.deliver([Listening(self.event_loop.clock.now(), action.link, port)])
 
-    def _see(self, events: Sequence[Input | Action]) -> None:
+    def _see(self, events: Sequence[Input | Action | Turn]) -> None:
         if self._watch is not None:
             for event in events:
                 self._watch(event)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
@@ -23,7 +24,12 @@ from palaver.cli.options import (
 from palaver.cli.signals import cause_of
 from palaver.cli.target_options import target_options
 from palaver.cli.timeout import late_work_interrupted
+from palaver.printable import printable
 from palaver.solving.solving_limits import MESSAGE_STEP_BUDGET, SolvingLimits
+
+if TYPE_CHECKING:
+    from palaver.campaign.run import Campaign
+    from palaver.recording.run_writer import RunWriter
 
 # The values of `CoverageGoal`, which is not imported before a campaign is.
 _GOALS = ("inputs", "states", "all")
@@ -51,6 +57,7 @@ class _Talk(GroupedCommand):
         "Timing": ("wait_for_server", "timeout", "deadlines", "patience", "quiet_interval", "grace"),
         "Limits of a session": ("session_time", "max_messages", "max_message_bytes"),
         "Output": ("seed", "verbose", "console"),
+        "Run directory": ("run", "no_run", "keep", "run_size"),
         "Spec": (
             *("files", "start_symbol", "constraints", "maximize", "minimize"),
             *("include_dirs", "no_stdlib", "warnings_are_errors"),
@@ -211,6 +218,28 @@ def _read_deadlines(_: click.Context, option: click.Parameter, given: tuple[str,
     show_default=True,
     help="Show progress on standard error: bars, a line now and then, or nothing.",
 )
+@click.option(
+    "--run",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Keep the run in DIR, a new folder; unless given, in PALAVER_RUNS or .palaver/runs, by time and spec.",
+)
+@click.option("--no-run", is_flag=True, help="Keep nothing of the run.")
+@click.option(
+    "--keep",
+    type=click.Choice(["all", "findings"]),
+    default="all",
+    show_default=True,
+    help="Keep what was said in all sessions, or only in those with findings.",
+)
+@click.option(
+    "--run-size",
+    type=click.IntRange(1),
+    default=1024,
+    show_default=True,
+    metavar="MIB",
+    help="Limit of the run: beyond MIB, the oldest sessions without findings lose their messages.",
+)
 @click.argument("program", nargs=-1, metavar="[COMMAND ARGS…]")
 def command(**options: Any) -> int:
     """Test a server, a client or a program: run sessions with it that follow SPEC.
@@ -225,35 +254,73 @@ def command(**options: Any) -> int:
     # Only here: who asks for help does not wait for the rest.
     from palaver.campaign.talk import SetupError, TargetError, talk
     from palaver.reporting.console import ConsoleReport
-    from palaver.session.findings import Verdict
 
     spec = load_spec(options)
-    limits = SolvingLimits(options["max_nodes"], options["max_repetitions"], options["budget"], rates(options))
+    arguments = _arguments(options)
     try:
-        campaign = talk(
-            spec,
-            client=options["clients"],
-            server=options["servers"],
-            program=options["program"],
-            target=options["command_line"],
-            sessions=options["count"],
-            guided=not options["unguided"],
-            solving=limits,
-            plans=options["verbose"],
-            **{name: options[name] for name in _AS_THEY_ARE},
-        )
+        campaign = talk(spec, plans=options["verbose"], **arguments)
     except SetupError as error:
         raise click.UsageError(str(error)) from error
-    report = ConsoleReport(campaign, verbose=options["verbose"], console=options["console"])
+    with campaign:
+        writer = _recorded(campaign, options, arguments)
+        report = ConsoleReport(campaign, verbose=options["verbose"], console=options["console"])
+        try:
+            with late_work_interrupted():
+                campaign.attach(report).run()
+        except KeyboardInterrupt as interruption:
+            return cause_of(interruption)[0]
+        except TargetError as error:
+            raise click.UsageError(str(error)) from error
+        finally:
+            report.close()
+            _tell_where(campaign, writer)
+    return _outcome(campaign, writer)
+
+
+def _arguments(options: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of `palaver.talk` that the options give."""
+    return {
+        "client": options["clients"],
+        "server": options["servers"],
+        "program": options["program"],
+        "target": options["command_line"],
+        "sessions": options["count"],
+        "guided": not options["unguided"],
+        "solving": SolvingLimits(options["max_nodes"], options["max_repetitions"], options["budget"], rates(options)),
+        **{name: options[name] for name in _AS_THEY_ARE},
+    }
+
+
+def _recorded(campaign: Campaign, options: dict[str, Any], arguments: dict[str, Any]) -> RunWriter | None:
+    """The writer of the run directory; None if none is wanted. :raises UsageError: it cannot be written"""
+    from palaver.recording.run_folders import RunError, default_place, new_folder
+    from palaver.recording.run_writer import record
+
+    place = default_place()
+    if options["no_run"] or (options["run"] is None and place is None):
+        return None
     try:
-        with late_work_interrupted():
-            campaign.attach(report).run()
-    except KeyboardInterrupt as interruption:
-        return cause_of(interruption)[0]
-    except TargetError as error:
+        folder = options["run"] or new_folder(place or Path(), options["files"][-1])
+        size = options["run_size"] << 20
+        return record(campaign, folder, arguments, command=sys.argv, keep=options["keep"], max_bytes=size)
+    except RunError as error:
         raise click.UsageError(str(error)) from error
-    finally:
-        report.close()
-    if campaign.verdict is Verdict.ERROR:
+
+
+def _tell_where(campaign: Campaign, writer: RunWriter | None) -> None:
+    """Tell where the run is kept, if there is something to be looked at again."""
+    if writer is None:
+        return
+    writer.close()
+    if writer.failure:
+        click.echo(printable(f"palaver: {writer.failure}"), err=True)
+    elif campaign.findings:
+        click.echo(printable(f"run kept in {writer.folder}; see palaver show {writer.folder} 1"), err=True)
+
+
+def _outcome(campaign: Campaign, writer: RunWriter | None) -> int:
+    from palaver.session.findings import Verdict
+
+    if campaign.verdict is Verdict.ERROR or (writer is not None and writer.failure):
         return WRONG_USE
     return 0 if campaign.verdict is Verdict.PASS else FINDINGS

@@ -1,0 +1,120 @@
+"""Inputs, actions and turns of a session as rows of the table `wire`, and back."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Any, NamedTuple, TypeAlias, assert_never
+
+from palaver.addresses import Address
+from palaver.session.events import (
+    Action,
+    Close,
+    Closed,
+    Failed,
+    Finish,
+    Input,
+    Listening,
+    Open,
+    Opened,
+    Received,
+    Secure,
+    Secured,
+    Send,
+    TimePassed,
+    Tls,
+    Turn,
+)
+
+# The fields of an address that say where it is.
+_ADDRESS = ("scheme", "host", "port", "path", "command")
+
+WireEvent: TypeAlias = Input | Action | Turn
+
+
+class WireRow(NamedTuple):
+    """A row, without its session and number."""
+
+    at: float
+    kind: str
+    link: str | None = None
+    data: bytes | None = None
+    detail: str | None = None  # the rest, in JSON
+
+
+def row_of(each: WireEvent, at: float) -> WireRow:
+    """The row of something that happened; actions have no time of their own, and happened `at` this one."""
+    match each:
+        case Received(when, link, data, is_whole):
+            return WireRow(when, "received", link, data, '{"is_whole": true}' if is_whole else None)
+        case Send(link, data):
+            return WireRow(at, "send", link, data)
+        case TimePassed(when):
+            return WireRow(when, "time passed")
+        case Turn(made_at, when, outcome):
+            return WireRow(when, outcome, detail=None if made_at == when else _json(made_at=made_at))
+        case Opened(when, link, port):
+            return WireRow(when, "opened", link, detail=_json(port=port) if port else None)
+        case Closed(when, link, cause, exit_code):
+            return WireRow(when, "closed", link, detail=_json(cause=cause, exit_code=exit_code))
+        case Listening(when, link, port):
+            return WireRow(when, "listening", link, detail=_json(port=port))
+        case Failed(when, link, cause, reason):
+            return WireRow(when, "failed", link, detail=_json(cause=cause, reason=reason))
+        case Secured(when, link):
+            return WireRow(when, "secured", link)
+        case Open(link, address, role, tls):
+            secret = None if tls is None else asdict(tls)
+            place = {name: getattr(address, name) for name in _ADDRESS}
+            return WireRow(at, "open", link, detail=_json(address=place, role=role, tls=secret))
+        case Secure(link, role, tls):
+            return WireRow(at, "secure", link, detail=_json(role=role, tls=asdict(tls)))
+        case Finish(link):
+            return WireRow(at, "finish", link)
+        case Close(link, abruptly):
+            return WireRow(at, "close", link, detail=_json(abruptly=True) if abruptly else None)
+        case _:
+            assert_never(each)
+
+
+def _json(**values: Any) -> str:
+    return json.dumps({name: value for name, value in values.items() if value is not None})
+
+
+def event_of(row: WireRow) -> WireEvent:
+    """What happened. :raises KeyError, TypeError, ValueError: no such row is written"""
+    rest: dict[str, Any] = {} if row.detail is None else json.loads(row.detail)
+    at, link, data = row.at, row.link or "", row.data or b""
+    if "tls" in rest:
+        rest["tls"] = Tls(**rest["tls"])
+    if "address" in rest:
+        address = rest["address"]
+        rest["address"] = Address(**{**address, "command": tuple(address["command"])})
+    match row.kind:
+        case "received":
+            return Received(at, link, data, **rest)
+        case "send":
+            return Send(link, data)
+        case "time passed":
+            return TimePassed(at)
+        case "taken" | "dropped" | "yielded" as outcome:
+            return Turn(rest.get("made_at", at), at, outcome)
+        case "opened":
+            return Opened(at, link, **rest)
+        case "closed":
+            return Closed(at, link, **rest)
+        case "listening":
+            return Listening(at, link, **rest)
+        case "failed":
+            return Failed(at, link, **rest)
+        case "secured":
+            return Secured(at, link)
+        case "open":
+            return Open(link, **rest)
+        case "secure":
+            return Secure(link, **rest)
+        case "finish":
+            return Finish(link)
+        case "close":
+            return Close(link, **rest)
+    raise ValueError(f"there is no kind {row.kind!r} of events")

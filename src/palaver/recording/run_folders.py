@@ -1,0 +1,110 @@
+"""The places of run directories: where a new one goes, which there are, and which one a name means."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TextIO
+
+from palaver.recording.recording_limits import MAX_RUNS_OF_ONE_NAME
+from palaver.recording.schema import FILE_NAME, RunError
+
+__all__ = ["RunError", "default_place", "find", "is_written", "lock", "new_folder", "remove", "runs_in"]
+
+# The variable of the environment that names the folder of all runs; empty: none are kept unless one is asked for.
+VARIABLE = "PALAVER_RUNS"
+_DEFAULT = Path(".palaver", "runs")
+_LATEST = "latest"
+_LOCK = "lock"
+
+
+def default_place(environ: Mapping[str, str] = os.environ) -> Path | None:
+    """The folder of all runs; None if none are to be kept."""
+    named = environ.get(VARIABLE)
+    return _DEFAULT if named is None else Path(named) if named else None
+
+
+def new_folder(place: Path, spec: str) -> Path:
+    """A folder for a new run of a spec, named after the time and the spec. :raises RunError: it cannot be made"""
+    name = f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{Path(spec).stem or 'spec'}"
+    for number in range(1, MAX_RUNS_OF_ONE_NAME):
+        folder = place / (name if number == 1 else f"{name}-{number}")
+        try:
+            folder.mkdir(parents=True)
+        except FileExistsError:
+            if not place.is_dir():
+                raise RunError(f"cannot write the run {folder}: {place} is no folder") from None
+            continue
+        except OSError as error:
+            hint = "give another place with --run, or --no-run"
+            raise RunError(f"cannot write the run {folder}: {error.strerror}; {hint}") from error
+        return folder
+    raise RunError(f"there are too many runs {place / name}")
+
+
+def runs_in(place: Path) -> list[Path]:
+    """The runs in a folder, the oldest first."""
+    try:
+        return sorted(file.parent for file in place.glob(f"*/{FILE_NAME}"))
+    except OSError as error:
+        raise RunError(f"cannot read {place}: {error.strerror}") from error
+
+
+def find(name: str, environ: Mapping[str, str] = os.environ) -> Path:
+    """The run that is meant: a folder, the name of a run in the usual place, or `latest`. :raises RunError: none is"""
+    place = default_place(environ) or _DEFAULT
+    if (Path(name) / FILE_NAME).is_file():
+        return Path(name)
+    if (place / name / FILE_NAME).is_file():
+        return place / name
+    runs = runs_in(place)
+    if name == _LATEST and runs:
+        return runs[-1]
+    if Path(name).is_dir():
+        raise RunError(f"{name} is not a run directory: there is no {FILE_NAME} in it")
+    hint = "palaver runs lists them" if runs else f"there are none in {place}"
+    raise RunError(f"there is no run {name}; {hint}")
+
+
+def lock(folder: Path) -> TextIO:
+    """Keep others from writing the run, until the file that this returns is closed.
+
+    :raises RunError: somebody else writes it, or it cannot be written
+    """
+    try:
+        file = (folder / _LOCK).open("a", encoding="utf-8")
+    except OSError as error:
+        hint = "give another place with --run, or --no-run"
+        raise RunError(f"cannot write the run {folder}: {error.strerror}; {hint}") from error
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        file.close()
+        raise RunError(f"the run {folder} is written by another palaver") from error
+    return file
+
+
+def is_written(folder: Path) -> bool:
+    """Return True if some palaver writes the run just now."""
+    try:
+        with (folder / _LOCK).open(encoding="utf-8") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def remove(folder: Path) -> None:
+    """Remove a run with everything in it. :raises RunError: it is written, or cannot be removed"""
+    if is_written(folder):
+        raise RunError(f"the run {folder} is still written")
+    try:
+        shutil.rmtree(folder)
+    except OSError as error:
+        raise RunError(f"cannot remove {folder}: {error.strerror}") from error

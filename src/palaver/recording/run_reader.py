@@ -1,0 +1,342 @@
+"""A run that was recorded: its spec, options, sessions, messages and findings, read from its directory."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from dataclasses import dataclass, field
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import Any, Self
+
+from palaver.compiled import Spec, SpecOrigin, load_again
+from palaver.printable import printable
+from palaver.recording.records import WireEvent, WireRow, event_of
+from palaver.recording.run_folders import find, is_written
+from palaver.recording.schema import FILE_NAME, RunError, connect, connect_to_read
+from palaver.session.findings import FindingKind, Fingerprint, Severity, Verdict
+from palaver.source import Source
+
+__all__ = ["RecordedFinding", "RecordedMessage", "RecordedSession", "Run", "RunError", "open_run"]
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedMessage:
+    """A message of a recorded session."""
+
+    number: int  # in its session, from 1
+    at: float  # seconds since the run began
+    sender: str
+    recipient: str | None
+    symbol: str
+    data: bytes
+    is_ours: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TargetRecord:
+    """Something that the system under test did: it started, wrote output, or ended."""
+
+    at: float  # seconds since the run began
+    kind: str  # "started", "output" or "ended"
+    data: bytes
+    exit_code: int | None = None
+    command: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedSession:
+    """A session of a run; one that was interrupted has no verdict."""
+
+    number: int
+    started: float  # seconds since the run began
+    ended: float | None
+    is_guided: bool
+    verdict: Verdict | None
+    cut_off: str  # the limit that has ended it; "" if none has
+    ends_at: float | None
+    watched: float
+    sent: int
+    received: int
+    covered: int
+    total: int
+    has_details: bool  # False if its messages were not kept
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedFinding:
+    """A finding of a run."""
+
+    number: int
+    session: int
+    at: float  # seconds since the run began
+    kind: FindingKind
+    label: str
+    severity: Severity
+    party: str
+    message: str
+    expected: tuple[str, ...]
+    got: bytes
+    offset: int | None
+    constraint: str
+    cause: str
+    symbols: tuple[str, ...]
+    messages: int  # of its session, up to the finding
+    has_before: bool  # the session before may have caused it
+    output: bytes = field(repr=False)  # the end of what the system under test wrote in the session
+    fingerprint: Fingerprint
+    digest: str
+    explanation: str = field(repr=False)  # what came where it is wrong, and what was expected there
+
+    @property
+    def headline(self) -> str:
+        """The finding in one line."""
+        reason = self.message.partition("\n")[0]
+        text = reason if reason.startswith(self.label) else f"{self.label}: {reason}"
+        return printable(f"finding {self.number} in session {self.session}, {text}")
+
+
+@dataclass(frozen=True, slots=True)
+class Shrinking:
+    """A finding made small: the conversation that is left, and how it was found."""
+
+    finding: int
+    messages: tuple[RecordedMessage, ...]
+    attempts: int
+    reproduced: int  # so many of the last
+    of: int  # so many attempts
+    reason: str  # why shrinking has stopped
+    headline: str
+    explanation: str
+
+
+# The columns of a finding that need no conversion.
+_AS_STORED = (
+    *("label", "party", "message", "got", "constraint", "cause", "messages", "output", "digest", "explanation"),
+)
+
+
+class Run:
+    """A recorded run, or one that is written just now. Times are in seconds since it began."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._file = connect_to_read(folder / FILE_NAME)
+        self._file.row_factory = sqlite3.Row
+        self._facts = {row["name"]: row["value"] or "" for row in self._rows("SELECT * FROM run")}
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _rows(self, statement: str, *values: object) -> list[sqlite3.Row]:
+        try:
+            return self._file.execute(statement, values).fetchall()
+        except sqlite3.Error as error:
+            raise RunError(f"the run {self.folder} is damaged: {error}") from error
+
+    def fact(self, name: str) -> str:
+        """A value of the table `run`; "" if it has none."""
+        return self._facts.get(name, "")
+
+    @property
+    def seed(self) -> int:
+        return int(self.fact("seed") or 0)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options that the run was made with, by the names that they have in `palaver.talk`."""
+        options: dict[str, Any] = json.loads(self.fact("options") or "{}")
+        return options
+
+    @property
+    def parties(self) -> tuple[str, ...]:
+        """The parties that palaver played."""
+        return tuple(json.loads(self.fact("parties") or "[]"))
+
+    @property
+    def ending(self) -> str:
+        """How the run has ended, in words."""
+        how = self.fact("how")
+        if how == "running":
+            return "still running" if is_written(self.folder) else "killed before it ended"
+        return self.fact("reason") or how
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """The verdict of all sessions; None if the run has not come to its end."""
+        return Verdict(self.fact("verdict")) if self.fact("verdict") else None
+
+    @cached_property
+    def _began(self) -> float:
+        return float(self.fact("clock") or 0.0)
+
+    @property
+    def origin(self) -> SpecOrigin:
+        """What the spec was made of."""
+        rows = self._rows("SELECT * FROM sources ORDER BY number")
+        sources = tuple(Source(row["name"], row["text"], is_included=bool(row["is_included"])) for row in rows)
+        constraints = tuple(json.loads(self.fact("constraints") or "[]"))
+        return SpecOrigin(sources, constraints, self.fact("start") or "<start>", self.fact("has_library") != "0")
+
+    @cached_property
+    def spec(self) -> Spec:
+        """The spec of the run, from its own copy. :raises SpecError: this palaver does not accept it"""
+        return load_again(self.origin)
+
+    @property
+    def sessions(self) -> list[RecordedSession]:
+        """All sessions, in their order."""
+        return [self._session(row) for row in self._rows("SELECT * FROM sessions ORDER BY number")]
+
+    def session(self, number: int) -> RecordedSession:
+        """A session by its number. :raises RunError: there is none"""
+        rows = self._rows("SELECT * FROM sessions WHERE number = ?", number)
+        if not rows:
+            count = self._rows("SELECT count(*) FROM sessions")[0][0]
+            raise RunError(f"the run {self.folder} has no session {number}; it has {count}")
+        return self._session(rows[0])
+
+    def _session(self, row: sqlite3.Row) -> RecordedSession:
+        return RecordedSession(
+            row["number"],
+            row["started"] - self._began,
+            None if row["ended"] is None else row["ended"] - self._began,
+            bool(row["is_guided"]),
+            None if row["verdict"] is None else Verdict(row["verdict"]),
+            row["cut_off"] or "",
+            *(row["ends_at"], row["watched"], row["sent"], row["received"], row["covered"], row["total"]),
+            bool(row["has_details"]),
+        )
+
+    def messages(self, session: int) -> list[RecordedMessage]:
+        """The messages of a session; [] if they were not kept."""
+        rows = self._rows("SELECT * FROM messages WHERE session = ? ORDER BY number", session)
+        return [
+            RecordedMessage(
+                *(row["number"] + 1, row["at"] - self._began, row["sender"], row["recipient"], row["symbol"]),
+                *(row["data"], bool(row["is_ours"])),
+            )
+            for row in rows
+        ]
+
+    def wire(self, session: int) -> list[WireEvent]:
+        """Every input, action and turn of a session, in order, with the times of the clock of the run."""
+        rows = self._rows("SELECT at, kind, link, data, detail FROM wire WHERE session = ? ORDER BY number", session)
+        try:
+            return [event_of(WireRow(*row)) for row in rows]
+        except (KeyError, TypeError, ValueError) as error:
+            raise RunError(f"the run {self.folder} is damaged: {error}") from error
+
+    def target(self, session: int) -> list[TargetRecord]:
+        """What the system under test did in a session."""
+        found = []
+        for row in self._rows("SELECT * FROM target WHERE session = ? ORDER BY number", session):
+            detail: Any = json.loads(row["detail"] or "null")
+            is_end = row["kind"] == "ended"
+            found.append(
+                TargetRecord(
+                    *(row["at"] - self._began, row["kind"], row["data"] or b""),
+                    exit_code=detail["exit_code"] if is_end else None,
+                    command=tuple(detail) if row["kind"] == "started" else (),
+                )
+            )
+        return found
+
+    def output(self, session: int) -> bytes:
+        """Everything that the system under test wrote in a session."""
+        return b"".join(each.data for each in self.target(session))
+
+    @property
+    def findings(self) -> list[RecordedFinding]:
+        """All findings, in their order."""
+        return [self._finding(row) for row in self._rows("SELECT * FROM findings ORDER BY number")]
+
+    def finding(self, number: int) -> RecordedFinding:
+        """A finding by its number. :raises RunError: there is none"""
+        rows = self._rows("SELECT * FROM findings WHERE number = ?", number)
+        if not rows:
+            count = self._rows("SELECT count(*) FROM findings")[0][0]
+            raise RunError(f"the run {self.folder} has no finding {number}; it has {count}")
+        return self._finding(rows[0])
+
+    def _finding(self, row: sqlite3.Row) -> RecordedFinding:
+        fingerprint = json.loads(row["fingerprint"])
+        return RecordedFinding(
+            number=row["number"],
+            session=row["session"],
+            at=row["at"] - self._began,
+            kind=FindingKind[row["kind"]],
+            severity=Severity(row["severity"]),
+            expected=tuple(json.loads(row["expected"])),
+            offset=row["got_offset"],
+            symbols=tuple(json.loads(row["symbols"])),
+            has_before=bool(row["has_before"]),
+            fingerprint=Fingerprint(**{**fingerprint, "expected": tuple(fingerprint["expected"])}),
+            **{name: row[name] for name in _AS_STORED},
+        )
+
+    @property
+    def coverage(self) -> dict[str, Any]:
+        """The coverage at the end, by goals and views; {} if the run did not come to its end."""
+        figures: dict[str, Any] = json.loads(self.fact("coverage") or "{}")
+        return figures
+
+    def recoveries_before(self, session: int) -> dict[str, list[Any]] | None:
+        """What earlier sessions had shown about constraints when a session began; None if nothing."""
+        rows = self._rows(
+            "SELECT recoveries FROM sessions WHERE number < ? AND recoveries IS NOT NULL ORDER BY number DESC LIMIT 1",
+            session,
+        )
+        found: dict[str, list[Any]] | None = json.loads(rows[0][0]) if rows else None
+        return found
+
+    def shrinking(self, finding: int) -> Shrinking | None:
+        """A finding made small, if that was done."""
+        rows = self._rows("SELECT * FROM shrinkings WHERE finding = ?", finding)
+        if not rows:
+            return None
+        said = self._rows("SELECT * FROM shrunk WHERE finding = ? ORDER BY number", finding)
+        messages = tuple(
+            RecordedMessage(
+                *(row["number"] + 1, 0.0, row["sender"], row["recipient"], row["symbol"], row["data"]),
+                bool(row["is_ours"]),
+            )
+            for row in said
+        )
+        row = rows[0]
+        figures = (row["attempts"], row["reproduced"], row["of"], row["reason"], row["headline"], row["explanation"])
+        return Shrinking(finding, messages, *figures)
+
+    def keep_shrinking(self, result: Shrinking, seconds: float) -> None:
+        """Write a finding made small beside the original. :raises RunError: the run cannot be written"""
+        figures = (result.attempts, result.reproduced, result.of, seconds, result.reason)
+        rows = [
+            (result.finding, number, said.sender, said.recipient, said.symbol, said.data, said.is_ours)
+            for number, said in enumerate(result.messages)
+        ]
+        try:
+            with closing(connect(self.folder / FILE_NAME)) as file:
+                file.execute("BEGIN")
+                file.execute("DELETE FROM shrunk WHERE finding = ?", (result.finding,))
+                file.execute(
+                    "INSERT OR REPLACE INTO shrinkings VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                    (result.finding, *figures, result.headline, result.explanation),
+                )
+                file.executemany("INSERT INTO shrunk VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+                file.execute("COMMIT")
+        except sqlite3.Error as error:
+            raise RunError(f"cannot write the run {self.folder}: {error}") from error
+
+
+def open_run(path: str | PathLike[str]) -> Run:
+    """Open a run by its folder, by its name in the usual place, or as `latest`. :raises RunError: there is none"""
+    return Run(find(str(path)))

@@ -1,0 +1,332 @@
+"""Writes a run directory while the run goes on: a reader of the events of a campaign.
+
+How it works
+============
+
+What happens in a session is collected, and written in one transaction when the session has ended; findings that come
+later are written at once. So whatever happens to palaver, the file holds every session that had ended, whole. A write
+that fails, as on a full disk, stops the campaign after its session.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, is_dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from palaver.campaign.events import (
+    ActionTaken,
+    CampaignEnded,
+    CampaignStarted,
+    Event,
+    FindingReported,
+    InputHandled,
+    MessageReceived,
+    MessageSent,
+    SessionEnded,
+    SessionStarted,
+    SilenceRetried,
+    TargetEnded,
+    TargetOutput,
+    TargetStarted,
+    TurnTaken,
+)
+from palaver.campaign.run import Campaign
+from palaver.compiled import Spec
+from palaver.recording.recording_limits import MAX_RUN_BYTES, SESSIONS_AT_A_TIME, SHARE_LEFT
+from palaver.recording.records import row_of
+from palaver.recording.run_folders import lock
+from palaver.recording.schema import FILE_NAME, RunError, create
+from palaver.session.findings import Finding
+
+# The sessions whose conversations are kept: all of them, or those with findings.
+Keep: TypeAlias = Literal["all", "findings"]
+
+
+class RunWriter:
+    """A reader of events that writes a run. `failure` says why it could not go on; empty if it could."""
+
+    def __init__(
+        self,
+        campaign: Campaign,
+        folder: Path,
+        options: Mapping[str, Any],
+        *,
+        command: Sequence[str] = (),
+        keep: Keep = "all",
+        max_bytes: int = MAX_RUN_BYTES,
+    ) -> None:
+        self.folder = folder
+        self.failure = ""
+        self._campaign = campaign
+        self._keep = keep
+        self._max_bytes = max_bytes
+        self._session: SessionStarted | None = None  # that goes on
+        self._sessions = 0  # that were written
+        self._messages: list[tuple[object, ...]] = []
+        self._wire: list[tuple[object, ...]] = []
+        self._target: list[tuple[object, ...]] = []
+        self._target_rows = 0
+        self._findings: list[tuple[object, ...]] = []
+        self._silence: str | None = None
+        self._recoveries = ""
+        self._is_full = False
+        self._lock = lock(folder)
+        if (folder / FILE_NAME).exists():
+            self._lock.close()
+            raise RunError(f"there is a run in {folder} already; go on with --resume, or give another place")
+        self._file = create(folder / FILE_NAME)
+        self._note_beginning(campaign.spec, options, command)
+
+    def _note_beginning(self, spec: Spec, options: Mapping[str, Any], command: Sequence[str]) -> None:
+        origin = spec.origin
+        rows: list[tuple[object, ...]] = [
+            (number, _storable(source.name), source.text, source.is_included)
+            for number, source in enumerate(origin.sources, 1)
+        ]
+        self._transact([("INSERT INTO sources VALUES (?, ?, ?, ?)", rows)])
+        self._note(
+            options=json.dumps(options, default=_as_json),
+            command=json.dumps(list(command)),
+            constraints=json.dumps(origin.constraints),
+            start=origin.start,
+            has_library=str(int(origin.has_library)),
+            keep=self._keep,
+            max_bytes=str(self._max_bytes),
+            pid=str(os.getpid()),
+            how="running",
+        )
+
+    def __call__(self, event: Event) -> None:
+        match event:
+            case InputHandled(at, _, happened):
+                self._add_wire(row_of(happened, at))
+            case ActionTaken(at, _, action):
+                self._add_wire(row_of(action, at))
+            case TurnTaken(at, _, turn):
+                self._add_wire(row_of(turn, at))
+            case MessageSent(message=said) | MessageReceived(message=said):
+                row = (said.at, said.sender, said.recipient, said.symbol, said.data, said.is_ours)
+                self._messages.append((event.session, len(self._messages), *row))
+            case SessionStarted():
+                self._session = event
+            case SilenceRetried(is_confirmed=is_confirmed):
+                self._silence = "confirmed" if is_confirmed else "not repeated"
+            case FindingReported(finding=finding):
+                self._findings.append(_finding_row(finding))
+                if self._session is None:
+                    self._write([])
+            case SessionEnded():
+                self._write_session(event)
+            case TargetStarted(at, session, words):
+                self._add_target(session, at, "started", None, json.dumps(words))
+            case TargetOutput(at, session, data):
+                self._add_target(session, at, "output", data, None)
+            case TargetEnded(at, session, exit_code):
+                self._add_target(session, at, "ended", None, json.dumps({"exit_code": exit_code}))
+            case CampaignStarted():
+                self._note_start(event)
+            case CampaignEnded():
+                self._note_end(event)
+            case _:
+                pass
+
+    def _add_wire(self, row: tuple[object, ...]) -> None:
+        number = 0 if self._session is None else self._session.session
+        self._wire.append((number, len(self._wire), *row))
+
+    def _add_target(self, session: int, at: float, kind: str, data: bytes | None, detail: str | None) -> None:
+        self._target_rows += 1
+        self._target.append((session, self._target_rows, at, kind, data, detail))
+
+    def _note_start(self, event: CampaignStarted) -> None:
+        versions = {f"version of {name}": version for name, version in event.versions}
+        self._note(
+            seed=str(event.seed),
+            parties=json.dumps(event.parties),
+            started=_now(),
+            clock=repr(event.at),
+            **versions,
+        )
+
+    def _note_end(self, event: CampaignEnded) -> None:
+        """Write what is left, also of a session that was interrupted, and how the run has ended."""
+        if self._session is not None or self._findings or self._target:
+            self._write([] if self._session is None else [self._session_row(self._session, None)])
+        limit = f"; details of sessions without findings were dropped at {self._max_bytes} bytes" * self._is_full
+        how = "interrupted" if event.reason == "interrupted" else "ended"
+        figures = self._campaign.coverage
+        self._note(
+            how=how,
+            reason=event.reason + limit,
+            verdict=event.verdict.value,
+            ended=_now(),
+            seconds=repr(self._campaign.seconds),
+            coverage=json.dumps({"goals": figures.goals, "views": figures.views}),
+        )
+        self.close()
+
+    def close(self) -> None:
+        """Write no more."""
+        with suppress(sqlite3.Error):
+            self._file.close()
+        self._lock.close()
+
+    def _write_session(self, event: SessionEnded) -> None:
+        started = self._session
+        assert started is not None, "a session that ends has started"
+        self._write([self._session_row(started, event)])
+        self._make_room()
+
+    def _session_row(self, started: SessionStarted, ended: SessionEnded | None) -> tuple[object, ...]:
+        """The row of a session; one that was interrupted has no end."""
+        ours = sum(1 for row in self._messages if row[-1])
+        aim = self._campaign.guidance.goal_progress
+        has_details = self._keep == "all" or bool(self._findings) or ended is None
+        if not has_details:
+            self._messages, self._wire = [], []
+        recoveries = json.dumps(self._campaign.setup.recoveries.as_data(), separators=(",", ":"))
+        changed, self._recoveries = (None if recoveries == self._recoveries else recoveries), recoveries
+        return (
+            *(started.session, started.at, None if ended is None else ended.at, started.is_guided),
+            None if ended is None else ended.verdict.value,
+            None if ended is None or ended.cut_off is None else str(ended.cut_off),
+            *(started.ends_at, 0.0 if ended is None else ended.watched, ours, len(self._messages) - ours),
+            *(aim.reached, aim.total, self._silence, has_details, changed),
+        )
+
+    def _write(self, sessions: list[tuple[object, ...]]) -> None:
+        """Write what was collected, in one transaction."""
+        work = [
+            (f"INSERT INTO sessions VALUES ({_MARKS[15]})", sessions),
+            (f"INSERT INTO messages VALUES ({_MARKS[8]})", self._messages if sessions else []),
+            (f"INSERT INTO wire VALUES ({_MARKS[7]})", self._wire if sessions else []),
+            (f"INSERT INTO target VALUES ({_MARKS[6]})", self._target),
+            (f"INSERT INTO findings VALUES ({_MARKS[20]})", self._findings),
+        ]
+        self._transact(work)
+        self._target, self._findings = [], []
+        if sessions:
+            self._session, self._silence, self._messages, self._wire = None, None, [], []
+
+    def _transact(self, work: Sequence[tuple[str, list[tuple[object, ...]]]]) -> None:
+        if self.failure:
+            return
+        try:
+            self._file.execute("BEGIN")
+            for statement, rows in work:
+                if rows:
+                    self._file.executemany(statement, rows)
+            self._file.execute("COMMIT")
+        except sqlite3.Error as error:
+            with suppress(sqlite3.Error):
+                self._file.execute("ROLLBACK")
+            self._fail(error)
+
+    def _note(self, **values: str) -> None:
+        rows: list[tuple[object, ...]] = [(name, _storable(value)) for name, value in values.items()]
+        self._transact([("INSERT OR REPLACE INTO run VALUES (?, ?)", rows)])
+
+    def _fail(self, error: sqlite3.Error) -> None:
+        self.failure = f"the run {self.folder} cannot be written any more: {error}"
+        self._campaign.stop(self.failure)
+
+    def _make_room(self) -> None:
+        """Drop the details of sessions without findings, the oldest first, if the run is too large."""
+        if self.failure or self._size <= self._max_bytes:
+            return
+        self._is_full = True
+        try:
+            while self._size > SHARE_LEFT * self._max_bytes and self._drop_details():
+                pass
+        except sqlite3.Error as error:
+            self._fail(error)
+            return
+        if self._size > self._max_bytes:
+            self._campaign.stop(f"the run {self.folder} has reached its limit of {self._max_bytes} bytes (--run-size)")
+
+    @property
+    def _size(self) -> int:
+        """The size of what is written, without pages that are free again."""
+        pages = self._pragma("page_count") - self._pragma("freelist_count")
+        return pages * self._pragma("page_size")
+
+    def _pragma(self, name: str) -> int:
+        return int(self._file.execute(f"PRAGMA {name}").fetchone()[0])
+
+    def _drop_details(self) -> bool:
+        """Drop the details of some sessions; False if there are none left."""
+        found = self._file.execute(
+            "SELECT number FROM sessions WHERE has_details AND number NOT IN (SELECT session FROM findings) "
+            "ORDER BY number LIMIT ?",
+            (SESSIONS_AT_A_TIME,),
+        ).fetchall()
+        self._file.execute("BEGIN")
+        for table in ("messages", "wire", "target"):
+            self._file.executemany(f"DELETE FROM {table} WHERE session = ?", found)
+        self._file.executemany("UPDATE sessions SET has_details = 0 WHERE number = ?", found)
+        self._file.execute("COMMIT")
+        return bool(found)
+
+
+# The places of values in a statement, by their number.
+_MARKS = {count: ", ".join("?" * count) for count in (6, 7, 8, 15, 20)}
+
+
+def record(
+    campaign: Campaign,
+    folder: Path,
+    options: Mapping[str, Any] | None = None,
+    *,
+    command: Sequence[str] = (),
+    keep: Keep = "all",
+    max_bytes: int = MAX_RUN_BYTES,
+) -> RunWriter:
+    """Let a campaign write a run; `options` are those of `palaver.talk` that it was made with.
+
+    :raises RunError: it cannot be written there
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RunError(f"cannot write the run {folder}: {error.strerror}; give another place with --run") from error
+    writer = RunWriter(campaign, folder, options or {}, command=command, keep=keep, max_bytes=max_bytes)
+    if writer.failure:
+        writer.close()
+        raise RunError(writer.failure)
+    campaign.has_trace = True
+    campaign.attach(writer)
+    return writer
+
+
+def _finding_row(finding: Finding) -> tuple[object, ...]:
+    fingerprint = finding.fingerprint
+    row = (
+        *(finding.number, finding.session, finding.at, finding.kind.name, finding.label, finding.severity.value),
+        *(finding.party, finding.message, json.dumps(finding.expected), finding.got, finding.offset),
+        *(finding.constraint, finding.cause, json.dumps(finding.symbols), len(finding.messages), bool(finding.before)),
+        *(finding.output, json.dumps(asdict(fingerprint)), fingerprint.digest, "\n".join(finding.explanation)),
+    )
+    return tuple(map(_storable, row))
+
+
+def _storable(value: object) -> object:
+    """The value, without characters that UTF-8 has no form for."""
+    return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _as_json(value: object) -> object:
+    """What JSON has no form for: dataclasses, enumerations, paths."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
+    return getattr(value, "value", str(value))

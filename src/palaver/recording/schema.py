@@ -1,0 +1,101 @@
+"""The tables of a run: one SQLite file, whose columns are explained in `docs/runs.md`."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import Final
+
+from palaver.errors import PalaverError
+
+# Raised whenever a reader of the version before would misunderstand the tables.
+SCHEMA_VERSION: Final = 1
+FILE_NAME: Final = "run.sqlite"
+
+_TABLES = """
+CREATE TABLE run (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
+CREATE TABLE sources (number INTEGER PRIMARY KEY, name TEXT, text TEXT, is_included INTEGER);
+CREATE TABLE sessions (
+    number INTEGER PRIMARY KEY, started REAL, ended REAL, is_guided INTEGER, verdict TEXT, cut_off TEXT, ends_at REAL,
+    watched REAL, sent INTEGER, received INTEGER, covered INTEGER, total INTEGER, silence TEXT, has_details INTEGER,
+    recoveries TEXT
+);
+CREATE TABLE messages (
+    session INTEGER, number INTEGER, at REAL, sender TEXT, recipient TEXT, symbol TEXT, data BLOB, is_ours INTEGER,
+    PRIMARY KEY (session, number)
+) WITHOUT ROWID;
+CREATE TABLE wire (
+    session INTEGER, number INTEGER, at REAL, kind TEXT, link TEXT, data BLOB, detail TEXT,
+    PRIMARY KEY (session, number)
+) WITHOUT ROWID;
+CREATE TABLE target (
+    session INTEGER, number INTEGER, at REAL, kind TEXT, data BLOB, detail TEXT,
+    PRIMARY KEY (session, number)
+) WITHOUT ROWID;
+CREATE TABLE findings (
+    number INTEGER PRIMARY KEY, session INTEGER, at REAL, kind TEXT, label TEXT, severity TEXT, party TEXT,
+    message TEXT, expected TEXT, got BLOB, got_offset INTEGER, "constraint" TEXT, cause TEXT, symbols TEXT,
+    messages INTEGER, has_before INTEGER, output BLOB, fingerprint TEXT, digest TEXT, explanation TEXT
+);
+CREATE INDEX findings_of_sessions ON findings (session);
+CREATE TABLE shrunk (
+    finding INTEGER, number INTEGER, sender TEXT, recipient TEXT, symbol TEXT, data BLOB, is_ours INTEGER,
+    PRIMARY KEY (finding, number)
+) WITHOUT ROWID;
+CREATE TABLE shrinkings (
+    finding INTEGER PRIMARY KEY, attempts INTEGER, reproduced INTEGER, of INTEGER, seconds REAL, reason TEXT,
+    headline TEXT, explanation TEXT
+);
+CREATE TABLE state (name TEXT PRIMARY KEY, session INTEGER, data TEXT) WITHOUT ROWID;
+"""
+
+
+class RunError(PalaverError):
+    """A run directory cannot be written, read, or found."""
+
+
+def create(file: Path) -> sqlite3.Connection:
+    """A new file with empty tables. :raises RunError: it cannot be written"""
+    try:
+        connection = connect(file)
+        connection.executescript(_TABLES)
+        connection.execute("INSERT INTO run VALUES ('schema', ?)", (str(SCHEMA_VERSION),))
+    except sqlite3.Error as error:
+        raise RunError(f"cannot write the run {file.parent}: {error}") from error
+    return connection
+
+
+def connect(file: Path) -> sqlite3.Connection:
+    """A connection that writes; a session is lost at most if palaver is killed, and none if it ends."""
+    # Events of one campaign come from one thread, which need not be the one that made the campaign.
+    connection = sqlite3.connect(file, isolation_level=None, check_same_thread=False)
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = NORMAL")
+    return connection
+
+
+def connect_to_read(file: Path) -> sqlite3.Connection:
+    """A connection that only reads. :raises RunError: there is no run, or one that this palaver cannot read"""
+    if not file.is_file():
+        raise RunError(f"{file.parent} is not a run directory: there is no {file.name} in it")
+    place = file.resolve().as_uri()
+    try:
+        connection = sqlite3.connect(f"{place}?mode=ro", uri=True, check_same_thread=False)
+        try:
+            version = _version_of(connection)
+        except sqlite3.OperationalError:  # a folder where nothing can be written, not even beside the file
+            connection = sqlite3.connect(f"{place}?immutable=1", uri=True, check_same_thread=False)
+            version = _version_of(connection)
+    except sqlite3.Error as error:
+        raise RunError(f"{file} is not a run, or it is damaged: {error}") from error
+    if version != SCHEMA_VERSION:
+        raise RunError(
+            f"{file} has version {version} of the tables, and this palaver reads version {SCHEMA_VERSION}; "
+            "use the palaver that wrote it"
+        )
+    return connection
+
+
+def _version_of(connection: sqlite3.Connection) -> int:
+    found = connection.execute("SELECT value FROM run WHERE name = 'schema'").fetchone()
+    return 0 if found is None else int(found[0])

@@ -1,0 +1,241 @@
+"""Recorded conversations as text, JSON lines, annotated hexdump and Mermaid sequence diagram; nothing is left out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from palaver.compiled import Spec
+from palaver.errors import PalaverError
+from palaver.printable import printable
+from palaver.recording.run_reader import RecordedFinding, RecordedMessage, Run, TargetRecord
+from palaver.session.findings import show_all, show_fields
+
+_BYTES_PER_ROW = 16
+
+
+@dataclass(frozen=True)
+class Conversation:
+    """A part of a run to be shown: the messages of a session, and what is to be said about them."""
+
+    title: str
+    messages: Sequence[RecordedMessage]
+    began: float = 0.0  # times are shown from here on
+    findings: Sequence[RecordedFinding] = ()
+    remarks: Sequence[str] = ()  # about the end of it
+    target: Sequence[TargetRecord] = ()
+    facts: tuple[tuple[str, Any], ...] = ()  # for programs
+
+
+def conversations(run: Run, *, finding: int | None = None, session: int | None = None) -> list[Conversation]:
+    """What there is to see of a finding or of a session. Of a finding that was made small, that comes first.
+
+    :raises RunError: there is no such finding or session, or its messages were not kept
+    """
+    if finding is not None:
+        return [*_shrunk(run, finding), *_before(run, finding), _of_finding(run, run.finding(finding))]
+    assert session is not None, "a finding or a session is shown"
+    return [_of_session(run, session)]
+
+
+def _shrunk(run: Run, number: int) -> Iterator[Conversation]:
+    small = run.shrinking(number)
+    if small is not None:
+        title = f"finding {number} made small, {len(small.messages)} messages: {small.headline}"
+        remarks = [*small.explanation.splitlines(), f"reproduced {small.reproduced} of {small.of}; {small.reason}"]
+        facts = (("finding", number), ("shrunk", True), ("reproduced", small.reproduced), ("of", small.of))
+        yield Conversation(title, small.messages, remarks=remarks, facts=facts)
+
+
+def _before(run: Run, number: int) -> Iterator[Conversation]:
+    finding = run.finding(number)
+    if finding.has_before and finding.session > 1:
+        before = _of_session(run, finding.session - 1)
+        yield Conversation("the session before, which may be the cause", before.messages, before.began)
+
+
+def _of_finding(run: Run, finding: RecordedFinding) -> Conversation:
+    session = run.session(finding.session)
+    remarks = [*finding.message.splitlines()[1:], *finding.explanation.splitlines(), *_missing_details(run, session)]
+    messages = run.messages(finding.session)[: finding.messages]
+    facts = (("finding", finding.number), ("session", finding.session))
+    target = run.target(finding.session)
+    return Conversation(finding.headline, messages, session.started, [finding], remarks, target, facts)
+
+
+def _of_session(run: Run, number: int) -> Conversation:
+    session = run.session(number)
+    how = session.verdict.value if session.verdict else "interrupted"
+    findings = [finding for finding in run.findings if finding.session == number]
+    title = f"session {number}: {how}, {session.sent} messages sent, {session.received} received"
+    remarks = [line for finding in findings for line in (finding.headline, *finding.explanation.splitlines())]
+    remarks += [f"cut off by {session.cut_off}"] if session.cut_off else []
+    remarks += _missing_details(run, session)
+    facts = (("session", number), ("verdict", how))
+    return Conversation(title, run.messages(number), session.started, findings, remarks, run.target(number), facts)
+
+
+def _missing_details(run: Run, session: Any) -> list[str]:
+    return [] if session.has_details else ["(its messages were not kept: see --keep and --run-size)"]
+
+
+def as_text(run: Run, shown: Conversation) -> Iterator[str]:
+    """A line for each message, with the time since the session began."""
+    yield shown.title
+    for said in shown.messages:
+        what = show_all(said.data) if said.data else said.symbol
+        yield f"{_time(said.at - shown.began)}  {_who(said)}: {what}"
+    yield from shown.remarks
+    if any(each.kind != "started" for each in shown.target):
+        yield "the system under test:"
+        yield from _target_lines(shown)
+
+
+def _target_lines(shown: Conversation) -> Iterator[str]:
+    for each in shown.target:
+        if each.kind == "ended":
+            yield f"{_time(each.at - shown.began)}  ended with exit code {each.exit_code}"
+        for line in each.data.decode("utf-8", "replace").splitlines():
+            yield f"{_time(each.at - shown.began)}  | {line}"
+
+
+def _time(seconds: float) -> str:
+    return f"{max(0.0, seconds):9.4f}"
+
+
+def _who(said: RecordedMessage) -> str:
+    return f"{said.sender} -> {said.recipient}" if said.recipient else said.sender
+
+
+def as_json(run: Run, shown: Conversation) -> Iterator[str]:
+    """An object in each line: the conversation, its messages, its findings, and what the system under test did.
+
+    Bytes are hexadecimal digits; `text` has the same as text, if it is UTF-8.
+    """
+    yield _line(type="conversation", title=shown.title, **dict(shown.facts))
+    for said in shown.messages:
+        facts = {"sender": said.sender, "recipient": said.recipient, "symbol": said.symbol, "is_ours": said.is_ours}
+        yield _line(type="message", number=said.number, at=_rounded(said.at - shown.began), **facts, **_data(said.data))
+    for finding in shown.findings:
+        where = {"number": finding.number, "session": finding.session, "kind": finding.label, "party": finding.party}
+        what = {"message": finding.message, "expected": finding.expected, "constraint": finding.constraint}
+        yield _line(
+            type="finding",
+            **where,
+            severity=finding.severity.value,
+            **what,
+            cause=finding.cause,
+            got=finding.got.hex(),
+            offset=finding.offset,
+            fingerprint=finding.digest,
+        )
+    for each in shown.target:
+        at = _rounded(each.at - shown.began)
+        yield _line(type="target", what=each.kind, at=at, exit_code=each.exit_code, **_data(each.data))
+
+
+def _data(data: bytes) -> dict[str, str]:
+    try:
+        return {"data": data.hex(), "text": data.decode()}
+    except UnicodeDecodeError:
+        return {"data": data.hex()}
+
+
+def _rounded(seconds: float) -> float:
+    return round(seconds, 6)
+
+
+def _line(**values: Any) -> str:
+    return json.dumps({name: value for name, value in values.items() if value is not None})
+
+
+def as_hexdump(run: Run, shown: Conversation) -> Iterator[str]:
+    """Each message as its fields beside their bytes, or as plain rows of bytes if the spec cannot read it."""
+    yield shown.title
+    spec = _spec_of(run)
+    for said in shown.messages:
+        yield f"{_time(said.at - shown.began)}  {_who(said)}: {said.symbol}, {len(said.data)} bytes"
+        node = None if spec is None else next(spec.readings(said.symbol, said.data), None)
+        rows = list(_plain_rows(said.data)) if node is None else show_fields(said.data, node, most=None)
+        yield from (f"  {row}" for row in rows)
+    yield from shown.remarks
+
+
+def _spec_of(run: Run) -> Spec | None:
+    try:
+        return run.spec
+    except PalaverError:  # it needs modules that are not here, say; bytes can be shown without it
+        return None
+
+
+def _plain_rows(data: bytes) -> Iterator[str]:
+    for at in range(0, len(data), _BYTES_PER_ROW):
+        piece = data[at : at + _BYTES_PER_ROW]
+        text = "".join(chr(byte) if 32 <= byte < 127 else "." for byte in piece)
+        yield f"{at:04x}  {piece.hex(' '):{3 * _BYTES_PER_ROW}} {text}"
+
+
+def as_mermaid(run: Run, shown: Conversation) -> Iterator[str]:
+    """A sequence diagram in the language of Mermaid."""
+    yield "sequenceDiagram"
+    yield f"    %% {shown.title}"
+    for party in dict.fromkeys(name for said in shown.messages for name in _ends(said)):
+        yield f"    participant {party}"
+    for said in shown.messages:
+        sender, recipient = _ends(said)
+        yield f"    {sender}->>{recipient}: {_safe(said.symbol)} {_safe(show_all(said.data))}"
+    over = ",".join(dict.fromkeys(name for said in shown.messages[-1:] for name in _ends(said)))
+    for remark in [shown.title, *shown.remarks] if over else []:
+        yield f"    Note over {over}: {_safe(remark.strip())}"
+
+
+def _ends(said: RecordedMessage) -> tuple[str, str]:
+    return said.sender, said.recipient or {"In": "Out", "Out": "In"}.get(said.sender, "Peer")
+
+
+# Characters that mean something in a line of a diagram, as Mermaid wants them.
+_MERMAID_ESCAPES: Final = str.maketrans({"#": "#35;", ";": "#59;", "<": "#lt;", ">": "#gt;", ":": "#58;"})
+
+
+def _safe(text: str) -> str:
+    return text.translate(_MERMAID_ESCAPES)
+
+
+FORMS: Final[dict[str, Callable[[Run, Conversation], Iterable[str]]]] = {
+    "text": as_text,
+    "json": as_json,
+    "hex": as_hexdump,
+    "mermaid": as_mermaid,
+}
+
+
+def shown_lines(run: Run, parts: Iterable[Conversation], form: str) -> Iterator[str]:
+    """The lines of all parts in a form, safe for a terminal."""
+    for number, part in enumerate(parts):
+        if number and form != "json":
+            yield ""
+        yield from (printable(line) for line in FORMS[form](run, part))
+
+
+def summary_lines(run: Run) -> Iterator[str]:
+    """The run at a glance: what it was, how it ended, and its findings."""
+    sessions = run.sessions
+    sent, received = sum(each.sent for each in sessions), sum(each.received for each in sessions)
+    yield f"run {run.folder}"
+    yield f"spec {', '.join(source.name for source in run.origin.sources if not source.is_included)}"
+    yield f"started {run.fact('started')}, seed {run.seed}, palaver {run.fact('version of palaver')}"
+    yield f"{_counted(len(sessions), 'session')}, {sent} messages sent, {received} received"
+    for goal, covered, total in run.coverage.get("goals", ()):
+        yield f"covered {covered} of {total} paths of {goal}"
+    yield f"ended: {run.ending}"
+    findings = run.findings
+    yield f"{_counted(len(findings), 'finding')}" if findings else "no findings"
+    small = {each.number for each in findings if run.shrinking(each.number)}
+    for finding in findings:
+        yield f"  {finding.headline}{' (made small)' if finding.number in small else ''}"
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}{'s' * (count != 1)}"

@@ -1,0 +1,374 @@
+"""Every `palaver talk` keeps its run, and the run says everything."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import signal
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import palaver as palaver_
+from palaver.addresses import Address
+from palaver.campaign.events import MessageReceived, MessageSent
+from palaver.recording import run_writer
+from palaver.recording.records import WireEvent, event_of, row_of
+from palaver.recording.run_writer import record
+from palaver.session.events import (
+    Close,
+    Closed,
+    Failed,
+    Finish,
+    Listening,
+    Open,
+    Opened,
+    Received,
+    Secure,
+    Secured,
+    Send,
+    TimePassed,
+    Tls,
+    Turn,
+)
+
+ECHO = """
+<start> ::= <exchange>{3}
+<exchange> ::= <In:ask> <Out:answer>
+<ask> ::= <word> "\\n"
+<answer> ::= <word> "\\n"
+<word> ::= r"[a-z]{1,8}"
+where forall <e> in <exchange>: <e>.<ask>.<word> == <e>.<answer>.<word>
+"""
+WRONG = ("sed", "-u", "s/[m-p]/-/")
+SERVER = shlex.join([sys.executable, "-m", "palaver.demo.server", "{port}"])
+
+
+@pytest.fixture
+def talk(palaver: Any) -> Any:
+    palaver.write(echo_fan=ECHO)
+
+    def talked(*arguments: str, program: tuple[str, ...] = ("cat",)) -> Any:
+        return palaver("talk", "echo.fan", "--seed", "1", *arguments, *program)
+
+    return talked
+
+
+def the_run(folder: Path) -> palaver_.Run:
+    (found,) = (folder / ".palaver" / "runs").iterdir()
+    return palaver_.open_run(found)
+
+
+def test_a_run_is_kept_by_time_and_spec(palaver: Any, talk: Any) -> None:
+    talk("-n", "2")
+    with the_run(palaver.folder) as run:
+        assert re.fullmatch(r"\d{8}-\d{6}-echo", run.folder.name)
+        assert run.seed == 1
+        assert run.options["sessions"] == 2
+        assert run.parties == ("In",)
+        assert [session.number for session in run.sessions] == [1, 2]
+        assert run.ending == "reached the limit of 2 sessions (-n 2)"
+        assert run.verdict is palaver_.Verdict.PASS
+
+
+def test_everything_that_is_said_is_kept(tmp_path: Path) -> None:
+    campaign = palaver_.talk("smtp", target=SERVER, seed=1, sessions=3)
+    record(campaign, tmp_path / "run")
+    said = [event for event in campaign if isinstance(event, MessageSent | MessageReceived)]
+    with palaver_.open_run(tmp_path / "run") as run:
+        kept = [(number, each) for number in (1, 2, 3) for each in run.messages(number)]
+        assert [(number, each.symbol, each.data) for number, each in kept] == [
+            (event.session, event.message.symbol, event.message.data) for event in said
+        ]
+        for session in (1, 2, 3):
+            sent = b"".join(each.data for each in run.wire(session) if isinstance(each, Send))
+            heard = b"".join(each.data for each in run.wire(session) if isinstance(each, Received))
+            assert sent == b"".join(each.data for each in run.messages(session) if each.is_ours)
+            assert heard == b"".join(each.data for each in run.messages(session) if not each.is_ours)
+        assert run.target(1)[0].command[-1].isdigit()
+
+
+def test_the_spec_in_a_run_needs_no_file(palaver: Any, talk: Any) -> None:
+    palaver.write(words_fan='<word> ::= r"[a-z]{1,8}"\n')
+    palaver.write(echo_fan="include('words.fan')\n" + ECHO.replace('<word> ::= r"[a-z]{1,8}"\n', ""))
+    talk("-n", "1", "-c", "len(str(<ask>)) > 3")
+    for file in palaver.folder.glob("*.fan"):
+        file.unlink()
+    with the_run(palaver.folder) as run:
+        assert [Path(source.name).name for source in run.origin.sources] == ["words.fan", "echo.fan"]
+        assert len(run.spec.grammar.constraints) == 2
+        assert next(run.spec.readings("<ask>", b"hello\n")).symbol == "<ask>"
+
+
+def test_plain_sqlite_reads_it(palaver: Any, talk: Any) -> None:
+    talk("--run", "kept", "-n", "2", program=WRONG)
+    with sqlite3.connect(palaver.folder / "kept" / "run.sqlite") as file:
+        assert file.execute("SELECT value FROM run WHERE name = 'schema'").fetchall() == [("1",)]
+        assert file.execute("SELECT number, verdict FROM sessions").fetchall() == [(1, "fail"), (2, "fail")]
+        assert file.execute("SELECT session, kind FROM findings").fetchall() == [(1, "UNPARSEABLE"), (2, "UNPARSEABLE")]
+
+
+def test_nothing_is_kept_if_nothing_is_wanted(palaver: Any, talk: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    talk("--no-run", "-n", "1")
+    monkeypatch.setenv("PALAVER_RUNS", "")
+    talk("-n", "1")
+    assert not (palaver.folder / ".palaver").exists()
+    monkeypatch.setenv("PALAVER_RUNS", "elsewhere")
+    talk("-n", "1")
+    assert len(list((palaver.folder / "elsewhere").iterdir())) == 1
+
+
+def test_only_findings_keep_their_messages_if_that_is_wanted(palaver: Any) -> None:
+    palaver.write(echo_fan=ECHO)
+    palaver("talk", "echo.fan", "--seed", "1", "--keep", "findings", "-n", "8", "sed", "-u", "s/^q/-/")
+    with the_run(palaver.folder) as run:
+        bad = {finding.session for finding in run.findings}
+        assert 0 < len(bad) < 8
+        assert {session.number for session in run.sessions if run.messages(session.number)} == bad
+        assert all(run.session(number).sent for number in range(1, 9))
+
+
+def test_a_run_that_is_too_large_loses_old_messages_but_no_findings(tmp_path: Path) -> None:
+    spec = palaver_.loads(ECHO.replace("{3}", "{30}"))
+    campaign = palaver_.talk(spec, program=["sed", "-u", "s/^qq/-/"], seed=1, sessions=200, guided=False)
+    limit = 200_000
+    record(campaign, tmp_path / "run", max_bytes=limit)
+    campaign.run()
+    assert campaign.findings
+    with palaver_.open_run(tmp_path / "run") as run:
+        assert len(run.sessions) == 200
+        assert not run.messages(next(s.number for s in run.sessions if s.verdict is palaver_.Verdict.PASS))
+        assert all(run.messages(finding.session) for finding in run.findings)
+        assert "were dropped at 200000 bytes" in run.ending
+    assert (tmp_path / "run" / "run.sqlite").stat().st_size < 1.5 * limit
+
+
+def test_a_run_that_is_full_of_findings_stops_and_says_so(tmp_path: Path) -> None:
+    campaign = palaver_.talk(palaver_.loads(ECHO), program=list(WRONG), seed=1, sessions=500, guided=False)
+    record(campaign, tmp_path / "run", max_bytes=100_000)
+    campaign.run()
+    assert campaign.progress.sessions < 500
+    assert "has reached its limit of 100000 bytes (--run-size)" in campaign.progress.ended
+
+
+def test_a_folder_that_cannot_be_written_is_told_at_the_start(talk: Any) -> None:
+    talked = talk("--run", "/proc/run")  # not even root can make folders there
+    assert (talked.code, talked.text) == (2, "")
+    assert "cannot write the run /proc/run: " in talked.said
+
+
+def test_a_place_that_is_no_folder_is_told_at_the_start(palaver: Any, talk: Any) -> None:
+    palaver.write(file_txt="")
+    talked = talk("--run", "file.txt/run")
+    assert (talked.code, talked.text) == (2, "")
+    assert "cannot write the run file.txt/run: Not a directory" in talked.said
+
+
+def test_a_run_is_not_written_over_another(talk: Any) -> None:
+    assert talk("--run", "kept").code == 0
+    again = talk("--run", "kept")
+    assert again.code == 2
+    assert "there is a run in kept already" in again.said
+
+
+def test_a_full_disk_ends_the_run_with_its_summary(palaver: Any) -> None:
+    palaver.write(echo_fan=ECHO.replace("{3}", "{60}"))
+    limits = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000)); "
+    code = limits + "from palaver.cli.main import run; run()"
+    options = ("talk", "echo.fan", "--unguided", "-n", "2000", "--seed", "1", "--run", "kept", "cat")
+    done = subprocess.run(
+        [sys.executable, "-c", code, *options], cwd=palaver.folder, capture_output=True, check=False, text=True
+    )
+    assert done.returncode == 2
+    assert re.search(r"^\d+ sessions, .* no findings$", done.stdout, re.MULTILINE)
+    assert "stopped: the run kept cannot be written any more: " in done.stdout
+    assert "Traceback" not in done.stderr
+    with palaver_.open_run(palaver.folder / "kept") as run:
+        assert run.sessions
+        assert all(session.verdict is not None for session in run.sessions)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_says_so_and_keeps_what_was_said(palaver: Any, number: signal.Signals) -> None:
+    palaver.write(ask_fan='<start> ::= <In:ask> <Out:answer>\n<ask> ::= "?\\n"\n<answer> ::= "!\\n"\n')
+    silent = "import sys; print('read', sys.stdin.readline(), file=open('heard', 'w'), flush=True); sys.stdin.read()"
+    arguments = ("talk", "ask.fan", "--run", "kept", "--timeout", "60", sys.executable, "-c", silent)
+    with palaver.start(*arguments) as process:
+        heard = palaver.folder / "heard"
+        while not heard.exists() or "?" not in heard.read_text():
+            assert process.poll() is None
+            os.sched_yield()
+        process.send_signal(number)
+        process.wait()
+    with palaver_.open_run(palaver.folder / "kept") as run:
+        assert run.ending == "interrupted"
+        (session,) = run.sessions
+        assert session.verdict is None
+        assert [said.data for said in run.messages(1)] == [b"?\n"]
+
+
+def test_an_oracle_that_raises_leaves_a_valid_run(tmp_path: Path) -> None:
+    class Broken:
+        def observe(self, event: object) -> tuple[palaver_.Observation, ...]:
+            if isinstance(event, MessageReceived):
+                raise ZeroDivisionError("no")
+            return ()
+
+    campaign = palaver_.talk(palaver_.loads(ECHO), program=["cat"], seed=1, sessions=1, oracles=[Broken()])
+    record(campaign, tmp_path / "run")
+    with pytest.raises(ZeroDivisionError):
+        campaign.run()
+    with palaver_.open_run(tmp_path / "run") as run:
+        assert run.ending == "ZeroDivisionError: no"
+        assert len(run.messages(1)) == 2
+
+
+WIRE: list[WireEvent] = [
+    Listening(1.25, "Server", 80),
+    Opened(1.5, "Client", 0),
+    Opened(1.5, "Client", 8),
+    Received(2.0, "Client", b"\xff\0", is_whole=True),
+    Received(2.0, "Client", b""),
+    Closed(3.0, "Client"),
+    Closed(3.0, "In", None, -11),
+    Closed(3.0, "Client", "reset"),
+    Failed(3.0, "Client", "refused", "nobody is there"),
+    Secured(3.0, "Client"),
+    TimePassed(1 / 3),
+    Open("Client", Address("tcp", "localhost", 25), "connect"),
+    Open("In", Address("program", command=("a", "b")), "listen", Tls("c", server_name="d")),
+    Send("Client", b"x"),
+    Secure("Client", "connect", Tls()),
+    Finish("Client"),
+    Close("Client"),
+    Close("Client", abruptly=True),
+    Turn(1.0, 1.5, "taken"),
+    Turn(1.0, 1.0, "yielded"),
+    Turn(1.0, 2.0, "dropped"),
+]
+
+
+@pytest.mark.parametrize("each", WIRE, ids=lambda each: type(each).__name__)
+def test_what_happened_on_the_wire_comes_back_as_it_was(each: WireEvent) -> None:
+    assert event_of(row_of(each, 7.0)) == each
+
+
+# --- show and runs ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def kept(palaver: Any, talk: Any) -> Any:
+    talk("--run", "kept", "-n", "2", program=WRONG)
+    return lambda *arguments: palaver("show", "kept", *arguments)
+
+
+def test_a_run_is_shown_at_a_glance(kept: Any) -> None:
+    shown = kept().text
+    assert "2 sessions, 4 messages sent, 2 received\n" in shown
+    assert "ended: reached the limit of 2 sessions (-n 2)\n2 findings\n  finding 1 in session 1, unexpected" in shown
+
+
+def test_a_finding_is_shown_with_all_that_was_said(kept: Any) -> None:
+    lines = kept("1").text.splitlines()
+    assert lines[0].startswith("finding 1 in session 1, unexpected response from Out")
+    assert [re.sub(r"^ +[\d.]+  ", "", line) for line in lines[1:4]] == [
+        "In: 'ukbcbxzt\\n'",
+        "Out: 'ukbcbxzt\\n'",
+        "In: 'xsmmoc\\n'",
+    ]
+    assert lines[4] == "  Out: 'xs-moc\\n'  <- here"
+
+
+def test_nothing_is_cut(palaver: Any) -> None:
+    palaver.write(long_fan='<start> ::= <In:ask>{60}\n<ask> ::= "a"{5000} "\\n"\n')
+    palaver("talk", "long.fan", "-n", "1", "--run", "kept", "sh", "-c", "cat > /dev/null")
+    assert palaver("show", "kept", "s1").text.count("a" * 5000) == 60
+
+
+def test_a_session_is_shown_as_json_lines(kept: Any) -> None:
+    rows = [json.loads(line) for line in kept("s1", "--format", "json").text.splitlines()]
+    assert [row["type"] for row in rows] == ["conversation", "message", "message", "message", "finding"]
+    assert bytes.fromhex(rows[1]["data"]) == rows[1]["text"].encode() == b"ukbcbxzt\n"
+
+
+def test_a_hexdump_names_the_fields(kept: Any) -> None:
+    assert (
+        "  0000  75 6b 62 63 62 78 7a 74                          <word> = 'ukbcbxzt'\n"
+        in kept("1", "--format", "hex").text
+    )
+
+
+def test_a_sequence_diagram_has_a_line_for_each_message(kept: Any) -> None:
+    lines = kept("1", "--format", "mermaid").text.splitlines()
+    assert lines[0] == "sequenceDiagram"
+    assert [line.strip() for line in lines if "->>" in line] == [
+        "In->>Out: #lt;ask#gt; 'ukbcbxzt\\n'",
+        "Out->>In: #lt;answer#gt; 'ukbcbxzt\\n'",
+        "In->>Out: #lt;ask#gt; 'xsmmoc\\n'",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["nowhere"], "there is no run nowhere"),
+        (["."], ". is not a run directory: there is no run.sqlite in it"),
+        (["kept", "7"], "the run kept has no finding 7; it has 2"),
+        (["kept", "s7"], "the run kept has no session 7; it has 2"),
+        (["kept", "x"], "'x' is neither a finding, such as 2, nor a session, such as s14"),
+    ],
+    ids=str,
+)
+def test_what_is_not_there_is_told(kept: Any, palaver: Any, arguments: list[str], complaint: str) -> None:
+    shown = palaver("show", *arguments)
+    assert shown.code == 2
+    assert complaint in shown.said
+
+
+def test_a_file_that_is_no_run_is_told(palaver: Any) -> None:
+    (palaver.folder / "odd").mkdir()
+    (palaver.folder / "odd" / "run.sqlite").write_bytes(b"not a database" * 100)
+    shown = palaver("show", "odd")
+    assert shown.code == 2
+    assert "is not a run, or it is damaged" in shown.said
+
+
+def test_a_run_of_another_version_is_refused(palaver: Any, kept: Any) -> None:
+    kept()
+    with sqlite3.connect(palaver.folder / "kept" / "run.sqlite") as file:
+        file.execute("UPDATE run SET value = '99' WHERE name = 'schema'")
+    shown = kept()
+    assert shown.code == 2
+    assert "has version 99 of the tables" in shown.said
+
+
+def test_runs_are_listed_and_pruned(palaver: Any, talk: Any) -> None:
+    for name, program in (("a", ("cat",)), ("b", WRONG), ("c", ("cat",))):
+        talk("--run", f"all/{name}", "-n", "1", program=program)
+    listed = palaver("runs", "--in", "all").text.splitlines()
+    assert [line.split(":")[0] for line in listed] == ["a", "b", "c"]
+    assert ", 1 finding, " in listed[1]
+    would = palaver("runs", "--in", "all", "prune", "--without-findings", "--keep-last", "1", "--dry-run").text
+    assert would == "would remove all/a\n"
+    assert palaver("runs", "--in", "all", "prune", "--without-findings").text == "removed all/a\nremoved all/c\n"
+    assert os.listdir(palaver.folder / "all") == ["b"]
+    assert palaver("runs", "--in", "all", "prune").code == 2
+
+
+def test_the_latest_run_has_a_name(palaver: Any, talk: Any) -> None:
+    talk("-n", "1")
+    assert "1 session, 3 messages sent" in palaver("show", "latest").text
+
+
+def test_where_a_run_with_findings_is_kept_is_told(palaver: Any, talk: Any) -> None:
+    assert talk("-n", "1", "--run", "kept", program=WRONG).said == "run kept in kept; see palaver show kept 1\n"
+
+
+def test_text_that_is_no_text_can_be_kept() -> None:
+    assert run_writer._storable("a\udcff") == "a\\udcff"
