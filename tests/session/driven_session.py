@@ -39,13 +39,15 @@ class DrivenSession:
         assignment: RoleAssignment = CLIENT,
         link: str = "Client",
         seed: int = 1,
+        setup: SessionSetup | None = None,
         **timeouts: float,
     ) -> None:
         self.link = link
-        self.spec = palaver.loads(text)
+        setup = setup or SessionSetup(palaver.loads(text), assignment)
+        self.spec = setup.spec
         chance = RandomSource(seed)
         settings = Timeouts(**timeouts)  # type: ignore[arg-type]
-        self.session = Session(SessionSetup(self.spec, assignment), RandomStrategy(chance / "player"), chance, settings)
+        self.session = Session(setup, RandomStrategy(chance / "player"), chance, settings)
         self.now = 0.0
         self.actions: list[Action] = []
         self.do(TimePassed(0.0))

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from driven_session import DrivenSession
+from driven_session import CLIENT, DrivenSession
 
 import palaver
 from palaver.session.findings import FindingKind, Verdict
+from palaver.session.setup import SessionSetup
 from palaver.testing import run_pair
 
 CASES = Path(__file__).parent.parent / "cases"
@@ -247,3 +248,74 @@ where odd({"<word>" if ours else "<n>"})
     assert finding.verdict is Verdict.ERROR
     assert "KeyError" in finding.message
     assert ":12" in finding.message  # the line that raised
+
+
+WORDS = """
+<start> ::= <round>{3}
+<round> ::= <Client:ask> <Server:more> <Server:tell>
+<ask> ::= "ask " <word> "\\n"
+<more> ::= "more " <word> "\\n"
+<tell> ::= "tell " <word> "\\n"
+<word> ::= r"[a-c]"
+def strictly(round):
+    words = [str(word) for word in round.find_subtrees("<word>")]
+    return len(words) > 1 and words[0] == words[-1]
+def as_asked(message):
+    return str(message)[5:] == str(message.parent[0])[4:]
+where forall <t> in <tell>: as_asked(<t>)
+where all(strictly(round) for round in *<round>)
+"""
+
+
+def test_the_message_that_could_still_have_made_it_hold_is_accused() -> None:
+    session = DrivenSession(WORDS).open()
+    asked = session.talk()[4:]
+    other = b"a\n" if asked != b"a\n" else b"b\n"
+    session.hear(b"more " + other)  # the condition could have held here, in the middle of the round
+    assert session.session.findings == []
+    session.hear(b"tell " + other)
+    (finding,) = session.session.findings
+    assert (finding.kind, finding.party, finding.got) == (FindingKind.CONSTRAINT, "Server", b"tell " + other)
+
+
+OVER_BOTH = """
+<start> ::= <round>{3} <Client:quit> <Server:bye>
+<round> ::= <Client:ask> <Server:tell>
+<ask> ::= "ask " <word> "\\n"
+<tell> ::= "tell " <word> "\\n"
+<quit> ::= "quit\\n"
+<bye> ::= "bye\\n"
+<word> ::= r"[a-z]"
+def distinct(nodes):
+    texts = [str(node) for node in nodes]
+    return len(texts) == len(set(texts))
+where distinct(list(*<ask>.<word>) + list(*<tell>.<word>))
+"""
+
+
+def test_the_peer_is_accused_however_often_it_breaks_what_both_sides_decide() -> None:
+    setup = SessionSetup(palaver.loads(OVER_BOTH), CLIENT)
+    for seed in range(6):
+        session = DrivenSession(setup=setup, seed=seed).open()
+        for _ in range(5):
+            asked = session.talk()
+            if session.session.is_over:
+                break
+            session.hear(b"bye\n" if asked == b"quit\n" else b"tell " + asked[4:])
+        (finding,) = session.session.findings
+        first = session.session.said[0].data
+        assert (finding.kind, finding.party, finding.got) == (FindingKind.CONSTRAINT, "Server", b"tell " + first[4:])
+
+
+def test_what_follows_a_message_that_broke_a_condition_on_everything_is_blamed_on_it() -> None:
+    session = DrivenSession(
+        OVER_BOTH.partition("where")[0] + "where distinct(<start>.find_subtrees('<tell>'))\n"
+    ).open()
+    for answer in (b"tell a\n", b"tell b\n", b"tell a\n"):
+        session.talk()
+        session.hear(answer)
+    session.talk()
+    session.hear(b"nonsense\n")
+    (finding,) = session.session.findings
+    assert (finding.kind, finding.party, finding.got) == (FindingKind.CONSTRAINT, "Server", b"tell a\n")
+    assert len(finding.messages) == 5

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from dialogue_worlds import Figures, run
+from dialogue_worlds import WRONG, Figures, run
 
 
 def check(figures: Figures) -> None:
-    troubles = "\n".join(each for each in figures.troubles if not each.startswith("=== inconclusive"))
-    assert figures.counts["crash"] == 0, troubles
-    assert figures.counts["innocent accused"] == 0, troubles
-    assert figures.counts["wrong side"] == 0, troubles
+    troubles = "\n".join(figures.troubles)
+    assert not any(figures.counts[what] for what in WRONG), troubles
     assert figures.counts["found"] >= 0.99 * figures.counts["changed"] > 0, troubles
 
 

@@ -100,7 +100,7 @@ class Recoveries:
         self._held: set[tuple[int, str]] = set()
         self._waiting: set[tuple[int, str]] = set()
         self._futile: set[tuple[str, frozenset[int]]] = set()
-        self._asked: dict[int, int] = {}
+        self._in_vain: dict[int, int] = {}  # questions
 
     def as_data(self) -> dict[str, list[Any]]:
         """All of it, as JSON can hold it; equal for equal observations."""
@@ -108,7 +108,7 @@ class Recoveries:
             "recovered": sorted(self._recovered),
             "held": sorted(self._held),
             "futile": sorted((symbol, sorted(clauses)) for symbol, clauses in self._futile),
-            "asked": sorted(self._asked.items()),
+            "asked_in_vain": sorted(self._in_vain.items()),
         }
 
     def add_data(self, data: Mapping[str, list[Any]]) -> None:
@@ -116,12 +116,12 @@ class Recoveries:
         self._recovered.update(data["recovered"])
         self._held.update((clause, symbol) for clause, symbol in data["held"])
         self._futile.update((symbol, frozenset(clauses)) for symbol, clauses in data["futile"])
-        self._asked.update((clause, count) for clause, count in data["asked"])
+        self._in_vain.update((clause, count) for clause, count in data["asked_in_vain"])
 
     def recovered(self, clause: int) -> None:
         """Note that a clause holds again."""
         self._recovered.add(clause)
-        self._asked.pop(clause, None)
+        self._in_vain.pop(clause, None)
 
     def can_recover(self, clause: int) -> bool:
         """True if a clause has been seen to hold again."""
@@ -149,5 +149,8 @@ class Recoveries:
 
     def is_worth_asking(self, clause: int) -> bool:
         """True if a clause may be about the peer's messages: seldom enough was that asked in vain."""
-        self._asked[clause] = self._asked.get(clause, 0) + 1
-        return self._asked[clause] <= MAX_QUESTIONS
+        return self._in_vain.get(clause, 0) < MAX_QUESTIONS
+
+    def asked_in_vain(self, clause: int) -> None:
+        """Note that no other message of a peer was found with which a clause holds."""
+        self._in_vain[clause] = self._in_vain.get(clause, 0) + 1

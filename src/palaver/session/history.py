@@ -93,19 +93,21 @@ class SessionHistory:
 
     def unrepaired_breach(self) -> Refusal | None:
         """The first message of another party that broke a clause which fails still, and is not seen to recover."""
-        watch = self.watches[0]
+        watch, recoveries = self.watches[0], self._setup.recoveries
         breaches = sorted(
-            (breach.number, clause)
+            (breach.number, clause, breach)
             for clause, breach in enumerate(watch.breaches)
-            if breach is not None and not breach.is_ours and watch.checks.outcomes[clause] is not None
+            if breach is not None and not breach.is_ours and not recoveries.can_recover(clause)
         )
-        now = Extension(self.newest, self.forecast, self.watches, self.referenced) if breaches else None
-        for _, clause in breaches:
-            known = self._setup.recoveries.can_recover(clause)
-            if now is not None and not known and not self.maker.recovers_after(clause, now):
-                breach, failure = watch.breaches[clause], watch.checks.outcomes[clause]
-                assert failure is not None, "a clause that fails has a failure"
-                return Refusal.by(Violation(clause, failure, breach))
+        for _, clause, breach in breaches:
+            failure = watch.checks.outcomes[clause]
+            # An early value is evidence only if it has been true after such a message.
+            is_presumed = failure is None and recoveries.has_held(clause, breach.symbol)
+            if failure is None and not is_presumed:
+                continue
+            now = Extension(self.newest, self.forecast, self.watches, self.referenced)
+            if not self.maker.recovers_after(clause, now):
+                return Refusal.by(Violation(clause, failure or breach.failure, breach))
         return None
 
     def extended_by(self, move: MessageType, node: Node) -> Extension | Refusal:
@@ -152,16 +154,21 @@ class SessionHistory:
                 continue
             for clause, failure in self._doubted(before, after, symbol):
                 is_early = after.checks.outcomes[clause] is None
-                if self._could_hold(moves, clause, is_early=is_early):
+                if self._could_hold(moves, clause):
                     watches[at] = watches[at].blaming(clause, Breach(self.number, False, symbol, failure, is_early))
                 elif (breach := after.breaches[clause]) is not None and breach.number == self.number:
                     watches[at] = watches[at].blaming(clause, None)
         return extension._replace(watches=watches)
 
-    def _could_hold(self, moves: Sequence[MessageType], clause: int, *, is_early: bool) -> bool:
-        if is_early and not self._setup.recoveries.is_worth_asking(clause):
+    def _could_hold(self, moves: Sequence[MessageType], clause: int) -> bool:
+        """Return True if one of these messages is found with which a clause holds."""
+        recoveries = self._setup.recoveries
+        if not recoveries.is_worth_asking(clause):
             return False
-        return self.maker.has_alternative(moves, clause, must_hold=True)
+        if self.maker.has_alternative(moves, clause, must_hold=True):
+            return True
+        recoveries.asked_in_vain(clause)
+        return False
 
     def _doubted(self, before: MonitorState, after: MonitorState, symbol: str) -> Iterator[tuple[int, Failure]]:
         """The clauses that fail after a message of another party, and of which it may be to blame for that or not.
@@ -181,7 +188,7 @@ class SessionHistory:
                 yield clause, breach.failure
         for clause in self._monitor.newly_failing(before, after):
             failure = after.checks.outcomes[clause]
-            if failure is not None and self._setup.recoveries.is_worth_asking(clause):
+            if failure is not None:
                 yield clause, failure
 
     def missing_message(self) -> tuple[str, Failure] | None:
@@ -195,6 +202,20 @@ class SessionHistory:
             if not is_ours and self.maker.has_alternative([move], violation.clause, must_hold=False):
                 return move.sender, failure
         return None
+
+    def settled(self, refusal: Refusal, sender: str) -> Refusal:
+        """The same, without an earlier message that is only presumed to be to blame, if this one could be right.
+
+        What an early value says of a message is no more than that: the message that completes a node may still make the
+        clause hold.
+        """
+        violation = refusal.violation
+        if violation is None or refusal.is_crash or violation.breach is None or not violation.breach.is_early:
+            return refusal
+        moves = [move for move in self.forecast.moves if move.sender == sender]
+        if self.maker.has_alternative(moves, violation.clause, must_hold=False):
+            return Refusal.by(violation._replace(breach=None))
+        return refusal
 
     def is_guilty(self, refusal: Refusal, sender: str) -> bool:
         """Return True if it is sure that a message of this party broke a constraint: it could have sent another."""

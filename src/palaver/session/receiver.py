@@ -275,6 +275,7 @@ class Receiver:
             raise Undecided(f"it may end at more than {int(MAX_MESSAGE_ENDS)} places, and none of the last is right")
         got, (symbol, refusal) = inbox.peek()[: ends[0]], refusals[0]
         node = next((node for move, node in inbox.readings(ends[0]) if move.symbol == symbol), None)
+        refusal = self._history.settled(refusal, source.sender)
         is_guilty = self._history.is_guilty(refusal, source.sender)
         return refused(source, symbol, refusal, got, node, is_guilty=is_guilty)
 
