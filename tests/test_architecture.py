@@ -4,6 +4,7 @@ Every list of exceptions may only shrink: an entry that is no longer needed fail
 """
 
 import ast
+import re
 from pathlib import Path
 
 import figures
@@ -52,6 +53,36 @@ SHARED_MODULES = {
 # Functions that are longer than others, with the reason.
 LONG_FUNCTIONS = {
     "matching/fast_path_machine _run": "the hot loop: a call for each instruction would slow down every message",
+}
+
+# The rooms of algorithms, and their modules that are none: they hold data, put others together or translate.
+ALGORITHM_ROOMS = {"matching", "regular", "solving", "navigation", "constraints", "generation"}
+NO_ALGORITHMS = {
+    "matching": "candidates collector_pause dialogue_grammar fast_path fast_path_scanner forecaster grammar_tables "
+    "instructions length_bounds matcher token_rules",
+    "regular": "character_classes character_runs charset language_facts regex regex_parser",
+    "solving": "assignment clauses constrained_fields generator_sources placement solutions solver_factory spelling "
+    "view_values",
+    "navigation": "coverage_file coverage_views goals guidance state_diagram",
+    "constraints": "code_uses",
+    "generation": "amount_planner depth makers measures mutations tree_maker",
+}
+# The name and the year of a publication, or a place in the paper.
+REFERENCE = re.compile(r"[A-Z][\w-]+( et al\.)? (1[89]|20)\d\d\b|the paper")
+
+# Constants that limit something, by their names.
+LIMIT_NAME = re.compile(r"_?(MAX|MOST|LONGEST|DEEPEST|LARGEST)_")
+# Modules with limits of their own, with the reason.
+KEEP_THEIR_LIMITS = {
+    "source": "a room of one module",
+    "cli/timeout": "its times belong to signals",
+    "transport/strays": "is run as a script, without the rest of palaver",
+}
+# Limits that are told where they are handed to.
+TOLD_ELSEWHERE = {
+    "MAX_EXPRESSION_SIZE": "one of two that `language` tells in a loop",
+    "MAX_NODES_OF_FAR_SEARCH": "by the A* search",
+    "MAX_NODES_OF_TARGET_SEARCH": "by the A* search",
 }
 
 WORLDLY = {"socket", "selectors", "threading", "asyncio", "time", "random", "subprocess"}
@@ -143,6 +174,46 @@ def test_a_module_name_stands_in_one_room() -> None:
 def test_docstrings_are_plain_sentences() -> None:
     riddles = figures.riddles(ROOT)
     assert len(riddles) <= len(figures.docstrings(ROOT)) * MOST_RIDDLES_PERCENT / 100, "\n".join(riddles)
+
+
+@pytest.mark.parametrize("room", sorted(ALGORITHM_ROOMS))
+def test_the_first_line_of_an_algorithm_names_it_by_its_reference(room: str) -> None:
+    found = {
+        module.stem
+        for module in MODULES
+        if module.room == room and module.stem != "__init__" and not module.stem.endswith("_limits")
+        if not REFERENCE.search(module.text.partition("\n")[0])
+    }
+    assert found == set(NO_ALGORITHMS[room].split())
+
+
+# --- limits -----------------------------------------------------------------------------------------------------------
+
+
+def constants_of(module: Module) -> list[str]:
+    """The names of the constants of a module."""
+    found: list[str] = []
+    for node in module.tree.body:
+        if isinstance(node, ast.Assign):
+            names = [name for target in node.targets for name in ast.walk(target)]
+            found += [name.id for name in names if isinstance(name, ast.Name)]
+    return [name for name in found if name.isupper()]
+
+
+def test_limits_stand_in_one_module_of_their_room() -> None:
+    found = {
+        module.name
+        for module in MODULES
+        if not module.stem.endswith("_limits") and any(map(LIMIT_NAME.match, constants_of(module)))
+    }
+    assert found == KEEP_THEIR_LIMITS.keys()
+
+
+def test_a_limit_that_changes_a_result_is_told() -> None:
+    limits = [name for module in MODULES for name in re.findall(r"^(\w+) = Limit\(", module.text, re.MULTILINE)]
+    assert limits
+    silent = {name for name in limits if not any(f"{name}.reached()" in module.text for module in MODULES)}
+    assert silent == TOLD_ELSEWHERE.keys()
 
 
 # --- size -------------------------------------------------------------------------------------------------------------

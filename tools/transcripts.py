@@ -1,15 +1,15 @@
-"""Records what palaver says for fixed seeds, to compare before and after a change: transcripts.py FILE [PALAVER].
+"""Records what palaver says for fixed seeds, to compare before and after a change: transcripts.py FILE [FOLDER...].
 
 Every line of FILE is one transcript: its name, the exit code, the number of bytes and their SHA-256. `fuzz` is run on
-every spec of the repository; `talk` is run through a recording relay, against servers and against itself. Two files
-differ where behaviour has changed. PALAVER is a command, `palaver` of this interpreter unless given.
+every spec of the repository, and of the folders; `talk` is run through a recording relay, against servers and against
+itself. Two files differ where behaviour has changed. What runs is the palaver that this interpreter imports, so
+PYTHONPATH=OTHER/src runs another one with the same specs.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-import shlex
 import socket
 import subprocess
 import sys
@@ -37,14 +37,13 @@ TALKS = [
 
 
 def main() -> int:
-    palaver = shlex.split(sys.argv[2]) if len(sys.argv) > 2 else [sys.executable, "-m", "palaver"]
+    palaver = [sys.executable, "-m", "palaver"]
     specs = sorted(
         path
         for folder in ("examples", "src/palaver/specs", "benchmarks", "benchmarks/solving", "tests/net")
         for path in (ROOT / folder).glob("*.fan")
     )
-    extra = ROOT.parent / "shared" / "solving-specs"
-    specs += sorted(extra.glob("*.fan"))
+    specs += [path.absolute() for folder in sys.argv[2:] for path in sorted(Path(folder).glob("*.fan"))]
     with ThreadPoolExecutor(2) as pool:
         fuzzed = pool.map(lambda job: _fuzz(palaver, *job), [(spec, seed) for spec in specs for seed in (1, 2)])
         lines = list(fuzzed)

@@ -19,16 +19,13 @@ from rich.console import Console
 from palaver.campaign.events import Event, FindingReported, MessageReceived, MessageSent, StillWaiting
 from palaver.campaign.run import Budget, Campaign, Phase, Until
 from palaver.reporting.display import (
-    DRAW_EVERY_S,
-    LINE_EVERY_S,
-    REST_AFTER_DRAWING,
-    SHOW_AFTER_S,
     LineDisplay,
     LiveDisplay,
     NoDisplay,
     display_for,
 )
 from palaver.reporting.live_area import LiveArea
+from palaver.reporting.reporting_limits import DRAW_EVERY_S, LINE_EVERY_S, REST_AFTER_DRAWING, SHOW_AFTER_S
 from palaver.reporting.status import Status
 from palaver.session.findings import Finding, FindingKind
 from palaver.transport.clock import ManualClock

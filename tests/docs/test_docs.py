@@ -3,12 +3,14 @@
 import re
 from importlib import import_module
 from pathlib import Path
+from typing import get_args
 
 import click
 import pytest
 from doc_examples import DOCUMENTS, ROOT, run_document
 
 import palaver
+from palaver.campaign.events import Event
 from palaver.grammar.library import LIBRARY_SYMBOLS
 from palaver.namespace import _reference_names
 from palaver.party import PartyNames
@@ -105,6 +107,12 @@ def test_every_exported_name_is_described() -> None:
     text = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
     for name in palaver.__all__:
         assert re.search(rf"`(palaver\.)?{name}\b", text), name
+
+
+def test_every_event_is_described() -> None:
+    text = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    for event in get_args(Event):
+        assert re.search(rf"^\| .*`{event.__name__}`.* \|", text, re.MULTILINE), event.__name__
 
 
 def test_new_names_exist() -> None:

@@ -6,14 +6,13 @@ from tree_strategies import deep, node, parts
 
 from palaver.trees.node import Leaf, Part
 from palaver.trees.rendering import (
-    MAX_COMMENT_CHARACTERS,
-    MAX_INDENT_DEPTH,
     show_grammar,
     show_repr,
     show_tree,
     show_value,
 )
 from palaver.trees.tree import Tree
+from palaver.trees.trees_limits import MAX_COMMENT_CHARACTERS, MAX_INDENT_DEPTH
 from palaver.trees.values import to_bits
 
 ABC = node("<start>", "abc")

@@ -1,4 +1,4 @@
-"""What a program writes about errors of its own: reports of sanitizers, panics, tracebacks, failed assertions.
+"""Crash reports of programs about errors of their own: from sanitizers, panics, tracebacks, failed assertions.
 
 A report is *sure* if a program that works never writes such a line. Others, such as a traceback, may belong to an error
 that was handled: they tell where a program was when it crashed, and are a note otherwise.
@@ -23,14 +23,14 @@ class CrashReport:
 
     @property
     def cause(self) -> str:
-        """What tells reports apart: the kind of error, and the place if it is known."""
+        """The part that tells reports apart: the kind of error, and the place if it is known."""
         what = self.summary.partition(" ")[0] if self.frame else self.summary
         return f"{self.tool}: {what}" + (f" in {self.frame}" if self.frame else "")
 
 
 @dataclass(frozen=True, slots=True)
 class _Format:
-    """How the reports of a tool look: the first line, the lines of the stack, and the last line."""
+    """The format of a tool's reports: the first line, the lines of the stack, and the last line."""
 
     tool: str  # "" if the first line names it
     head: re.Pattern[str]

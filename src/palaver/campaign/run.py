@@ -453,7 +453,7 @@ class Campaign:
         self._before, self._served_by = HeldSession(number, tuple(session.said)), target.starts
 
     def _report_late(self, news: TargetNews) -> Iterator[Event]:
-        """What the system under test did after a session was over belongs to that session."""
+        """Report for the session before what the system under test did after it was over."""
         before = self._before
         if before is not None:
             for finding in explained((), news, before.messages, None):

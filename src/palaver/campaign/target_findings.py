@@ -51,7 +51,7 @@ class TargetExit:
 
 @dataclass(frozen=True, slots=True)
 class TargetNews:
-    """What a system under test did in a session that it should not have done."""
+    """Exits and crash reports of a system under test in one session, which should not have been."""
 
     at: float = 0.0
     exits: tuple[TargetExit, ...] = ()

@@ -1,4 +1,4 @@
-"""How much the symbols of a grammar read: the least length of each, and its length if that is always the same."""
+"""Lengths of the symbols of a grammar: the least length of each, and its length if that is always the same."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Constraints, compiled to functions that return the first failure in a tree, or None.
+"""Constraints, compiled to closures (Feeley & Lapalme 1987) that return the first failure in a tree, or None.
 
 A formula is compiled once. Each leaf is a Python function of the nodes that its mentions select; it must hold for every
 combination, and each textual mention is a variable of its own. Spec code that raises never counts as satisfied: it is
@@ -135,7 +135,7 @@ class CompiledObjective:
 
     @property
     def crash(self) -> Diagnostic | None:
-        """What the objective raised, if it did so for every tree."""
+        """The error that the objective raised, if it did so for every tree."""
         if self._error is None or self._was_computed:
             return None
         return crash_diagnostic(

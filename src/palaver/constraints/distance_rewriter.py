@@ -1,6 +1,6 @@
-"""Rewriting of Python conditions and functions, so that they return a branch distance with approach level.
+"""Testability transformation (Harman et al. 2004): Python rewritten to return branch distance and approach level.
 
-A testability transformation (Harman et al. 2004). Whatever the original evaluates is evaluated once, in the same order.
+Whatever the original evaluates is evaluated once, in the same order.
 
 ======================  ==============================================================================================
 ``a == b``              ``equal(a, b)``: the relation is evaluated, and measured if it fails (`branch_distance`)

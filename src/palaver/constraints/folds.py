@@ -1,4 +1,4 @@
-"""Folds over the nodes of a growing tree: `reduce(step, *<node>, initial)` costs only what is new.
+"""Folds over the nodes of a growing tree, by finite differencing (Paige & Koenig 1982): they cost only what is new.
 
 A *model* in a spec is such a fold: a state that each message changes, such as what a server has stored. `step` is given
 the state and a node, and returns the next state. It must leave the state that it is given as it is: two messages that
@@ -77,7 +77,7 @@ def published(states: Iterable[tuple[Fold, FoldState]]) -> Iterator[None]:
 
 
 def _snapshot(value: object, depth: int = 6) -> object:
-    """What a value is made of, to be compared with what it is made of later."""
+    """The parts of a value, to be compared with its parts later."""
     if depth == 0:
         return id(value)
     match value:

@@ -1,6 +1,6 @@
-"""Formulas that are evaluated again whenever the tree has grown, by semi-naive evaluation.
+"""Semi-naive evaluation (Bancilhon & Ramakrishnan 1986) of formulas, again whenever the tree has grown.
 
-As in semi-naive evaluation (Bancilhon & Ramakrishnan 1986), a formula looks only at combinations in which something is
+A formula looks only at combinations in which something is
 new. It is given the selections of now and its own last `Outcome`, and returns a new one:
 
 - a formula that reads no selection (`StaticFormula`) is evaluated once;

@@ -1,4 +1,4 @@
-"""Selectors, compiled to functions that find nodes.
+"""Selectors, compiled to closures (Feeley & Lapalme 1987) that find nodes.
 
 `<a>` selects every node of that name in the tree, the root and the arguments of generators included; each further step
 narrows or widens that. Nodes come in document order, as views (`Tree`) in their places. Open nodes, whose end has not

@@ -1,4 +1,4 @@
-"""The nodes that paths from the root have selected so far in a session, and those that a new message adds.
+"""Selections of a growing tree, semi-naively (Bancilhon & Ramakrishnan 1986): those so far, and those of a message.
 
 A new message adds nodes at the end of the tree and completes some of the nodes above it; nothing else changes, so a
 selection only grows. Nodes are selected once they are complete, also inside of nodes that are still open.

@@ -1,4 +1,4 @@
-"""Compiles expressions to plans (`amount_plans`)."""
+"""Compiler of expressions to plans (`amount_plans`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plans: expressions whose possible amounts are known, and which can be made with any of them.
+"""Plans: expressions made with a given amount, by dynamic programming (Bellman 1957) over the possible amounts.
 
 A plan belongs to an expression of the grammar. First it grows: as the amounts of symbols become known, so do those of
 the plans above them. Then it makes parts with a given amount, and gives each plan below it a share.

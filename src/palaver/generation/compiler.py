@@ -1,4 +1,4 @@
-"""Rules become functions that make trees.
+"""Random derivations (Hanford 1970): rules, compiled to closures (Feeley & Lapalme 1987) that make trees.
 
 A `MakerCompiler` turns each rule, once, into functions, put together from those in `makers`. Each is called with a
 `Derivation`: the randomness, the nodes that may still be spent, and what computed repetitions and generators need to

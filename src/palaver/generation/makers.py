@@ -52,7 +52,7 @@ class Steering(Protocol):
     """Prefers parts that were never made in such a context.
 
     A context is a *state*, a number that stands for all that the steering has to know of the symbols above a node.
-    Names are those of symbols, with their brackets, and the labels of terminals (`grammar.names`).
+    Names are those of symbols, with their brackets, and the labels of terminals.
     """
 
     @property

@@ -1,4 +1,4 @@
-"""Derivations with an exact amount: of a given length, or with a given number of nodes of a symbol.
+"""Derivations with an exact length or number of nodes, by dynamic programming (Bellman 1957) over the grammar.
 
 Dynamic programming over the grammar. Both measures add up: the amount of a sequence is the sum of its parts' amounts.
 So for every expression the *possible amounts* up to a limit are a bit set (`regular.bitsets`): a choice is the union of
@@ -12,7 +12,7 @@ Recursion that adds no amount could go on for ever. Therefore each symbol rememb
 became known: because of others that were known before. Once the nodes are spent, a symbol is expanded as of the time
 when its amount became known, and times only go down.
 
-A derivation is not needlessly ambiguous (see `grammar.empty`): empty items of a repetition are left out, and a node
+A derivation is not needlessly ambiguous (see `grammar.fixpoints`): empty items of a repetition are left out, and a node
 that contains its own symbol with nothing beside it is replaced by the inner one.
 """
 

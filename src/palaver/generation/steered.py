@@ -1,4 +1,4 @@
-"""Steered makers: trees that cover what was never covered.
+"""Steered makers: trees that cover what was never covered, by greedy choices (a goal of Purdom 1972).
 
 A second set of makers stands beside the plain one. On the way down it keeps the *state* of the node whose children are
 made, and at each choice it asks the `Steering` for the values of the options there: the best one is taken, a random one

@@ -1,4 +1,4 @@
-"""Programs: all makers of a grammar, ready to make trees of any of its symbols."""
+"""The tree maker: all makers of a grammar, ready to make trees of any of its symbols."""
 
 from __future__ import annotations
 

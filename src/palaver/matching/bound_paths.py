@@ -1,4 +1,4 @@
-"""Paths of computed bounds, matched against the ancestors of a node on the way down, like a path automaton.
+"""Paths of computed bounds, matched against the ancestors of a node by a path automaton (YFilter, Diao et al. 2003).
 
 A bound such as `{int(<head>.<count>)}` refers to the last node that its path selects before the repetition. That
 depends on the names of the ancestors only, so it is known before the node is matched: a *path state* tells how far each

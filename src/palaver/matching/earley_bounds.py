@@ -1,4 +1,4 @@
-"""Computed repetition in the Earley parser: environments, and the bounds that are computed from them.
+"""Computed repetition in the Earley parser: environments, as of data-dependent grammars (Jim et al. 2010).
 
 An *environment* holds, for each path that some bound follows, the node that the path selected last. Items carry it from
 left to right, and goals in which it matters are told apart by it. Without computed bounds all environments are `()`.
@@ -83,7 +83,7 @@ class ComputedBounds:
         return max(0, least), most
 
     def length(self, bound: Computed, env: Environment, parser: EarleyParser) -> int | None:
-        """How much a bounded rule reads; NO_LENGTH if nothing can, None if nothing is known."""
+        """The length that a bounded rule reads; NO_LENGTH if nothing can, None if nothing is known."""
         value = self._evaluate(bound, env, parser)
         if value is None or bound.advice is None:
             return None

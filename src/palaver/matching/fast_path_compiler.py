@@ -1,4 +1,4 @@
-"""Compiler of the fast path: grammar slots to instructions.
+"""Compiler of the fast path: grammar slots to instructions of a parsing machine (Medeiros & Ierusalimschy 2008).
 
 Every rule becomes a chain of instructions, linked by `next`; groups and repetitions become jumps inside it, so only
 rules are ever called. There are four dialects of one grammar:

@@ -1,4 +1,4 @@
-"""Fast path: a deterministic recursive-descent machine with lookahead (LL) that reads what has only one derivation.
+"""Fast path: a deterministic top-down parser with lookahead (LL, Rosenkrantz and Stearns 1970), run as a machine.
 
 How it works. The machine runs the instructions of a `FastPathProgram` over the buffer. It has a position, the parts of
 the current node, and the calls to return to. At every choice it looks ahead (`lookahead`) until one option is left; it

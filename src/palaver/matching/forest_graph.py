@@ -1,4 +1,4 @@
-"""Forward graphs over Earley items: the ways through one goal, in the order in which trees come out.
+"""Forward graphs over Earley items (forests of Scott 2008): the ways through one goal, in the order of its trees.
 
 The links of the Earley parser point backwards, from an end to its beginnings. `reversed_links` turns them round, and
 `ForwardGraph` puts the ways on from an item in order when an enumeration comes there. `OpenForest` does the same for

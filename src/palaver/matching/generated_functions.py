@@ -1,4 +1,4 @@
-"""Code generation: rules as Python functions, the fast path for messages that have come completely.
+"""Code generation: rules as recursive-descent functions (Aho, Sethi and Ullman 1986), for messages that are all there.
 
 How it works. The machine pays for every instruction, because it must be able to stop anywhere. Most messages come in
 one piece. So the instructions of a rule that is read often are written as Python source, with the rules it calls

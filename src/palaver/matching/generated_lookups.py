@@ -1,4 +1,4 @@
-"""Lookup tables and decisions of generated functions: answers found out when first asked, and kept within limits."""
+"""Memo functions (Michie 1968) of generated functions: answers found when first asked, and kept within limits."""
 
 from __future__ import annotations
 

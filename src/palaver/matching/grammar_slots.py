@@ -1,4 +1,4 @@
-"""Grammar slots and nonterminals: the linked tables that a grammar becomes for the parsers.
+"""Grammar slots (Scott and Johnstone 2010) and nonterminals: the linked tables that a grammar becomes for the parsers.
 
 Every rule becomes a `Nonterminal`, and so does every group, repetition and permutation inside a rule; these have no
 name and leave no node in a tree. A `GrammarSlot` is a dotted position in a right-hand side. Nonterminals have three
@@ -141,7 +141,7 @@ class Computed:
 
 
 class Advice(NamedTuple):
-    """How a bound of a constraint is to be taken: not at all if it cannot be computed (see `length_bounds`)."""
+    """The use of a bound of a constraint; it is ignored if it cannot be computed (see `length_bounds`)."""
 
     minus: int
     divisor: int

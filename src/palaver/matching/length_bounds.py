@@ -17,7 +17,7 @@ from palaver.spec.ast import Expression
 
 
 class BoundMeasure(Enum):
-    """What a bound counts."""
+    """The unit that a bound counts."""
 
     LENGTH = "characters or bytes of the rule"
     TOTAL = "characters or bytes from the beginning of the rule that calls it"

@@ -1,4 +1,4 @@
-"""Open trees: the right edge of a partial parse tree, as an immutable list of open nodes.
+"""Open trees: the right edge of a partial parse tree as a zipper (Huet 1997), an immutable list of open nodes.
 
 An `OpenEdge` is a node whose end has not been seen, with its children so far. It points to its parent as that was when
 the node was opened; the parent gets the node as a child when it is closed. One more child makes another `OpenEdge` of

@@ -1,4 +1,4 @@
-"""Regex rules: rules of a grammar that one compiled regex can read.
+"""Regex rules: rules without recursion, which are regular (Chomsky 1959), so that one compiled regex can read them.
 
 A nonterminal without recursion and without computed bounds describes a regular language, so `re` can read it a hundred
 times faster than a parser. `rule_regexes` writes its regex, if there is never more than one way to match. Bits are

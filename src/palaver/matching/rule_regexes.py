@@ -1,7 +1,7 @@
-"""Deterministic regexes: outlines of regular languages written for `re`, only where no choice is ever in doubt.
+"""Deterministic regexes: one-unambiguous expressions (Brüggemann-Klein and Wood 1998) of regular languages, for `re`.
 
 `re` takes the first way that works out and says nothing about the others. So an outline is written as a regex only if
-it is deterministic in the sense of one-unambiguous expressions (Brüggemann-Klein and Wood 1998), relaxed in one way: at
+it is deterministic in the sense of one-unambiguous expressions, relaxed in one way: at
 every choice and every loop the ways on are told apart by the next character, or no word of one way is a prefix of a
 word of another (then the regex looks one character past the choice). This is checked against all that can follow. Such
 a regex has at most one end from any start, and one derivation. Loops are possessive: nothing is ever taken back.

@@ -44,7 +44,7 @@ class RuleToken:
         self._binary = binary
 
     def end(self, buffer: str, at: int, limit: int | None = None) -> int:
-        """Where it ends; `limit`: the place, if it has been read, beyond which it does not go."""
+        """The place of its end; `limit`: the place, if it has been read, beyond which it does not go."""
         if limit is not None:
             match = self._match(buffer, at, limit)
             return NEVER if match is None else match.end()
@@ -76,7 +76,7 @@ class CharacterRun:
         self._known = known
 
     def end(self, buffer: str, at: int, limits: tuple[int, int | None], limit: int | None = None) -> int:
-        """Where it ends; `limit`: the place, if it has been read, beyond which it does not go."""
+        """The place of its end; `limit`: the place, if it has been read, beyond which it does not go."""
         least, most = limits
         size = len(buffer) if limit is None else limit
         match = self._match(buffer, at, size if most is None else min(size, at + most))

@@ -1,4 +1,4 @@
-"""Belief state: the hypotheses about the session's node on the dialogue map, and what is covered for certain.
+"""Belief state (Russell & Norvig 1995): the nodes of the dialogue map where a session may be, and what is covered.
 
 A history may have several explanations. Each is a *hypothesis*: a node of the map, with the messages that are not
 counted yet. Hypotheses with the same future are merged, and the preferred one stays: the one that the plan follows

@@ -1,4 +1,4 @@
-"""Dialogue map: the reachability graph of a dialogue, with the k-paths that each message covers; built on demand.
+"""Dialogue map: the reachability graph of a dialogue (West 1978), with the k-paths of each message; built on demand.
 
 A *node* of the map is a future of the forecaster together with the coverage states of the open tree nodes: two
 histories are at the same node if they have the same continuations, which cover the same paths. An *edge* is a message

@@ -1,10 +1,10 @@
-"""The protocol state machine of a spec: its states, and the messages that lead from one to another.
+"""The protocol state machine of a spec: its states, equivalence classes of futures (Nerode 1958), and their messages.
 
-The states are equivalence classes of the forecaster's futures (`matching/dialogue.py`), found by breadth-first search.
-A future is everything that may still happen; a right-recursive dialogue has finitely many. Futures that differ only in
-their history are one state: the beginning of `<work>` is the same state wherever `<work>` stands, and a loop is in the
-same state after each of its rounds. A dialogue that nests without end has infinitely many states; then the machine is
-cut off, and is not complete.
+The states are classes of the futures that the dialogue automaton knows (`matching/dialogue_automaton.py`), found by
+breadth-first search. A future is everything that may still happen; a right-recursive dialogue has finitely many.
+Futures that differ only in their history are one state: the beginning of `<work>` is the same state wherever `<work>`
+stands, and a loop is in the same state after each of its rounds. A dialogue that nests without end has infinitely many
+states; then the machine is cut off, and is not complete.
 
 The number of rounds of a computed repetition is known only in a session. Here it is arbitrary, and the number of rounds
 left makes no difference between states. So the machine may allow more than the spec, and never less.
@@ -292,7 +292,24 @@ def _without_silent_items(position: DottedRule) -> DottedRule:
 
 def _is_silent(item: DialogueTerm) -> bool:
     """Return True if an item has no message and no choice."""
-    return isinstance(item, EmptyTextTerm | RoundEndTerm) or (isinstance(item, StateTerm) and not item.can_send)
+    match item:
+        case EmptyTextTerm() | RoundEndTerm():
+            return True
+        case StateTerm():
+            return not item.can_send
+        case (
+            MessageTerm()
+            | SequenceTerm()
+            | ChoiceTerm()
+            | LoopTerm()
+            | ComputedLoopTerm()
+            | PermutationTerm()
+            | LeftCornerTerm()
+            | RuleEndTerm()
+        ):
+            return False
+        case _:
+            assert_never(item)
 
 
 def _inside(item: DialogueTerm) -> Iterator[DialogueTerm]:

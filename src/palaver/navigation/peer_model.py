@@ -1,4 +1,4 @@
-"""Frequencies of the peer's answers: the likelihood of each answer, and the ones that never come.
+"""Frequencies of the peer's answers, by the rule of succession (Laplace 1814), and the answers that never come.
 
 An answer is counted by our last message and the other possible answers; its content is counted by pairs of a symbol and
 a child, over all answers. Likelihoods are relative frequencies with Laplace's rule of succession. Something that never

@@ -1,4 +1,4 @@
-"""Reasons for uncovered paths: what they need, the number of attempts, and the answers that came instead.
+"""Reasons for uncovered paths, found breadth first (Moore 1959): what they need, and what came instead.
 
 A breadth-first search visits the whole dialogue map, also edges that are given up. Paths behind an answer that never
 comes need that answer; paths in messages that do come need the part that was never in them.

@@ -1,4 +1,4 @@
-"""Plans with the best gain per cost: uniform-cost search (Dijkstra 1959) nearby, A* beyond.
+"""Plans with the best gain per cost: uniform-cost search (Dijkstra 1959) nearby, A* (Hart et al. 1968) beyond.
 
 The dialogue map is searched from the node of the session, the cheapest ways first. A message of ours costs 1; an
 uncertain answer costs what it takes until it comes; ending the session and beginning another costs a little more. The

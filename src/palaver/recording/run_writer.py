@@ -18,20 +18,25 @@ from contextlib import suppress
 from dataclasses import asdict, is_dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, assert_never
 
 from palaver.campaign.events import (
     ActionTaken,
     CampaignEnded,
     CampaignStarted,
+    CoverageChanged,
     Event,
     FindingReported,
     InputHandled,
     MessageReceived,
     MessageSent,
+    PhaseChanged,
+    PlanMade,
+    PortBound,
     SessionEnded,
     SessionStarted,
     SilenceRetried,
+    StillWaiting,
     TargetEnded,
     TargetOutput,
     TargetStarted,
@@ -134,8 +139,10 @@ class RunWriter:
                 self._note_start(event)
             case CampaignEnded():
                 self._note_end(event)
-            case _:
+            case PortBound() | PlanMade() | CoverageChanged() | PhaseChanged() | StillWaiting():
                 pass
+            case _:
+                assert_never(event)
 
     def _add_wire(self, row: tuple[object, ...]) -> None:
         number = 0 if self._session is None else self._session.session

@@ -1,4 +1,4 @@
-"""Sets of natural numbers (amounts) as bit sets: bit n of an int is set if n is in the set. Their sums (sumsets).
+"""Sets of natural numbers (amounts) as bit sets, and their sumsets: subset sums by dynamic programming (Bellman 1957).
 
 The sumset of two sets has all sums of a member of the one and a member of the other: it is the one set, shifted by each
 member of the other. Members that follow each other, a *run*, cost no more than a few single ones, because a set that

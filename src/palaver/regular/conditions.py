@@ -1,4 +1,4 @@
-"""Conditions on words, each a deterministic automaton that runs beside that of the language.
+"""Conditions on words, each a deterministic automaton (Rabin and Scott 1959) that runs beside that of the language.
 
 An automaton starts with the length of the word, and is told at every character how many are still to come. So a
 number is compared digit by digit from the left, and the end of a word is known when it is near. The states are plain

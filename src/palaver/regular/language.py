@@ -1,4 +1,4 @@
-"""Regular languages: a regular expression, its automaton, and how languages are composed from parts.
+"""Regular languages: a regular expression (Kleene 1956), its automaton, and how languages are composed from parts.
 
 Only words matter here, not derivations, so an alternation of characters is one set of characters. A part that is used
 twice is written out twice, so an expression can become much larger than what it is made from; what becomes too large or

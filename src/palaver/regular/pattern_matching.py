@@ -1,4 +1,4 @@
-"""Matching of patterns that are not plain in bounded work: whether a whole text matches.
+"""Matching of patterns in bounded work, for all places of a text at once (bitwise parallelism, Cameron et al. 2014).
 
 Python's `re` goes back and tries again, and a text can be made on which that takes exponential time.
 `backtracking_cost` tells from the pattern alone that it does not; otherwise `matches_at_all` is asked.

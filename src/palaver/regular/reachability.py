@@ -1,4 +1,4 @@
-"""Reachability in a product automaton: the lengths of its words, and long words found by a random walk.
+"""Reachability in a product automaton, breadth first (Moore 1959): the lengths of its words, and long words.
 
 Lengths are found without counting words. Far from the end of a word the conditions do not depend on how far it is
 (beyond their `horizon`), so all lengths share one breadth-first search from the start, and only the last few characters

@@ -1,4 +1,4 @@
-"""Random strings of a pattern, made by a walk over its syntax tree.
+"""Random strings of a pattern: random derivations (Hanford 1970), made by a walk over its syntax tree.
 
 Most of a message's characters come from here, so the common case, a class of characters some number of times, is one
 draw of random bytes and one table look-up for all of them. Look-around and anchors are ignored while a string is made,

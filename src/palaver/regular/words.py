@@ -1,10 +1,9 @@
-"""Words of a regular language under conditions: their lengths, their number, the first ones, and random ones.
+"""Words of a regular language under conditions: enumeration by counting and unranking (Ackerman and Shallit 2009).
 
-Enumeration of regular languages (Ackerman and Shallit 2009), by counting and unranking. The automata of the language
-and of the conditions run side by side (`product`); characters that none of them tells apart are one class. Words of a
-length are counted, and one is drawn by its number (`counting`), so each is equally likely. An open-ended class (`.`) is
-drawn from its usual characters only, as everywhere in generation, but everything else is about all of its characters.
-Lengths are found without counting (`reachability`).
+The automata of the language and of the conditions run side by side (`product`); characters that none of them tells
+apart are one class. Words of a length are counted, and one is drawn by its number (`counting`), so each is equally
+likely. An open-ended class (`.`) is drawn from its usual characters only, as everywhere in generation, but everything
+else is about all of its characters. Lengths are found without counting (`reachability`).
 
 Where only a length is asked for, and the words are runs of independent characters (`character_runs`), there is no need
 for an automaton at all.

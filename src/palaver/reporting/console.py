@@ -3,32 +3,41 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import assert_never
 
 import click
 
 from palaver.campaign.events import (
+    ActionTaken,
     CampaignEnded,
+    CampaignStarted,
+    CoverageChanged,
     Event,
     FindingReported,
+    InputHandled,
     MessageReceived,
     MessageSent,
     PhaseChanged,
     PlanMade,
     PortBound,
+    SessionEnded,
+    SessionStarted,
+    SilenceRetried,
+    StillWaiting,
+    TargetEnded,
+    TargetOutput,
+    TargetStarted,
+    TurnTaken,
 )
 from palaver.campaign.run import Campaign
 from palaver.limits import recorded, told
 from palaver.printable import printable
-from palaver.reporting.display import LINE_EVERY_S, LiveDisplay, display_for
+from palaver.reporting.display import LiveDisplay, display_for
+from palaver.reporting.reporting_limits import LINE_EVERY_S, MAX_REASONS, MAX_SHOWN_AT_ONE_PLACE
 from palaver.reporting.status import Status, counted, paths_of
 from palaver.session.findings import Finding, Fingerprint, SessionMessage, show_data
 
 _COLOURS = ("cyan", "green", "yellow", "magenta", "blue")
-
-# More reasons for what is not covered than this are only counted.
-_MAX_REASONS = 10
-# So many different findings are shown at one place of the dialogue; a peer may send something else each time.
-_MAX_SHOWN_AT_ONE_PLACE = 20
 
 
 class ConsoleReport:
@@ -62,11 +71,27 @@ class ConsoleReport:
                     self._show_message(message)
             case PlanMade(text=text):
                 click.echo(click.style(f"# {printable(text)}", dim=True))
-            case CampaignEnded(reason=reason) if reason:  # else nothing was begun
-                self._display.close()
-                self._summarise(reason)
-            case _:
+            case CampaignEnded(reason=reason):
+                if reason:  # else nothing was begun
+                    self._display.close()
+                    self._summarise(reason)
+            case (
+                CampaignStarted()
+                | SessionStarted()
+                | CoverageChanged()
+                | InputHandled()
+                | ActionTaken()
+                | SilenceRetried()
+                | SessionEnded()
+                | TargetStarted()
+                | TargetOutput()
+                | TargetEnded()
+                | StillWaiting()
+                | TurnTaken()
+            ):
                 pass
+            case _:
+                assert_never(event)
 
     def close(self) -> None:
         """Remove what was drawn, if the campaign did not come to its end."""
@@ -83,7 +108,7 @@ class ConsoleReport:
         alike.append(finding)
         if len(alike) == 1:  # the next ones tell nothing new
             self._places[fingerprint.place] += 1
-        is_new = len(alike) == 1 and self._places[fingerprint.place] <= _MAX_SHOWN_AT_ONE_PLACE
+        is_new = len(alike) == 1 and self._places[fingerprint.place] <= MAX_SHOWN_AT_ONE_PLACE
         if is_new or self._verbose:
             self._display.show(finding.show(), is_result=True)
 
@@ -99,7 +124,7 @@ class ConsoleReport:
         for first, *others in self._alike.values():
             if others:
                 click.echo(f"{counted(len(others), 'more finding')} like {first.headline}")
-        different = sum(max(0, count - _MAX_SHOWN_AT_ONE_PLACE) for count in self._places.values())
+        different = sum(max(0, count - MAX_SHOWN_AT_ONE_PLACE) for count in self._places.values())
         if different and not self._verbose:
             click.echo(f"{counted(different, 'more different finding')} not shown; see -v")
         click.echo(f"seed {campaign.seed}")
@@ -123,10 +148,10 @@ class ConsoleReport:
             return  # nothing is missing, or there was no time to find out why
         with recorded(self._campaign.limits):
             reasons = self._campaign.guidance.reasons()
-        for reason in reasons[:_MAX_REASONS]:
+        for reason in reasons[:MAX_REASONS]:
             click.echo(printable(f"not covered: {reason}"))
-        if len(reasons) > _MAX_REASONS:
-            click.echo(f"not covered: {sum(each.paths for each in reasons[_MAX_REASONS:])} more paths")
+        if len(reasons) > MAX_REASONS:
+            click.echo(f"not covered: {sum(each.paths for each in reasons[MAX_REASONS:])} more paths")
 
     def _show_time(self) -> None:
         """Show whose the time was. It is never the same twice, so it is not on standard output."""

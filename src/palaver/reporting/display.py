@@ -20,21 +20,17 @@ import click
 
 from palaver.campaign.events import Event
 from palaver.printable import printable
+from palaver.reporting.reporting_limits import (
+    DRAW_EVERY_S,
+    LINE_EVERY_S,
+    RATE_WINDOW,
+    REST_AFTER_DRAWING,
+    SHOW_AFTER_S,
+)
 from palaver.reporting.status import Status
 
 if TYPE_CHECKING:
     from palaver.reporting.live_area import LiveArea
-
-# A campaign that is over sooner than this needs no display.
-SHOW_AFTER_S = 0.5
-# More often than this nobody sees a difference.
-DRAW_EVERY_S = 1 / 8
-# After drawing, a campaign gets this many times as long as drawing took: so that takes less than 2 % of the time.
-REST_AFTER_DRAWING = 60
-# The time between two lines where nothing can be drawn.
-LINE_EVERY_S = 5.0
-# The number of drawings over which messages per second are counted: a few seconds.
-_RATE_WINDOW = 24
 
 Now: TypeAlias = Callable[[], float]
 
@@ -91,7 +87,7 @@ class LiveDisplay(NoDisplay):
         self._area: LiveArea | None = None
         self._began = now()
         self._next = self._began + SHOW_AFTER_S
-        self._recent = deque([(self._began, 0)], maxlen=_RATE_WINDOW)
+        self._recent = deque([(self._began, 0)], maxlen=RATE_WINDOW)
 
     def __call__(self, event: Event) -> None:
         if self._now() >= self._next:

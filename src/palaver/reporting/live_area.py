@@ -10,11 +10,11 @@ from rich.live import Live
 from rich.text import Text
 
 from palaver.printable import printable
+from palaver.reporting.reporting_limits import MAX_BAR_WIDTH
 from palaver.reporting.status import Status, counted
 
 # As wide as the longest label.
 _LABEL = len("findings ")
-_LONGEST_BAR = 40
 
 
 class LiveArea:
@@ -54,7 +54,7 @@ class LiveArea:
             yield self._drawn(bar, reached / total if total else 1.0, len(told)).append(told)
 
     def _drawn(self, bar: Text, part: float, room: int) -> Text:
-        width = max(0, min(_LONGEST_BAR, self._console.width - _LABEL - room))
+        width = max(0, min(MAX_BAR_WIDTH, self._console.width - _LABEL - room))
         full, empty = ("#", ".") if self._console.options.ascii_only else ("━", "━")
         done = int(width * part)
         return bar.append(full * done, "green").append(empty * (width - done), "bright_black")

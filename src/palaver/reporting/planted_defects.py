@@ -11,11 +11,9 @@ from palaver.campaign.events import CampaignEnded, Event, FindingReported, Targe
 from palaver.campaign.run import Campaign
 from palaver.demo.server import ForgetsItsName, KeepsSender, MailSession, TiresOfGuessing
 from palaver.reporting.display import display_for
+from palaver.reporting.reporting_limits import MAX_MESSAGES_OF_DEFECT
 from palaver.reporting.status import Status, counted, paths_of
 from palaver.session.findings import Finding, show_data, show_message
-
-# The number of messages that are shown of a session, back from the one that matters.
-_MAX_SHOWN = 6
 
 
 @dataclass(frozen=True)
@@ -106,7 +104,7 @@ class DefectReport:
 
 def _shortened(finding: Finding) -> str:
     """The end of the session, and what was wrong there."""
-    said = finding.messages[-_MAX_SHOWN:]
+    said = finding.messages[-MAX_MESSAGES_OF_DEFECT:]
     lines = ["…"] if len(said) < len(finding.messages) else []
     lines += [show_message(each) for each in said]
     lines.append(click.style(f"{finding.party}: {show_data(finding.got)}", fg="red"))

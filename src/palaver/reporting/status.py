@@ -20,16 +20,13 @@ class Status:
         self._sessions = 0
 
     def __call__(self, event: Event) -> None:
-        match event:
-            case SessionStarted():
-                self._sessions += 1
-            case MessageSent() | MessageReceived():
-                self.messages += 1
-            case FindingReported(finding=finding):
-                self.findings[finding.label] += 1
-                self.latest = finding.headline
-            case _:
-                pass
+        if isinstance(event, SessionStarted):
+            self._sessions += 1
+        elif isinstance(event, MessageSent | MessageReceived):
+            self.messages += 1
+        elif isinstance(event, FindingReported):
+            self.findings[event.finding.label] += 1
+            self.latest = event.finding.headline
 
     @property
     def sessions(self) -> str:

@@ -10,14 +10,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from palaver.session.quiescence import Timeouts
-from palaver.session.session_limits import MAX_LAST_MESSAGES
-
-# The share of a session's messages in a row with which a peer may be one that never stops.
-_NEARLY_ALL = 0.95
+from palaver.session.session_limits import MAX_LAST_MESSAGES, NEARLY_ALL_MESSAGES
 
 
 class CutOff(NamedTuple):
-    """Why a session was cut."""
+    """The reason for which a session was cut."""
 
     option: str  # of the command line, whose limit was reached
     place: str = ""  # the line of the spec's Python that took too long, if it was that
@@ -60,7 +57,7 @@ class SessionAllowance:
         """
         if messages < self._most:
             return False
-        return received_in_a_row < self._most * _NEARLY_ALL or received_in_a_row > self._most
+        return received_in_a_row < self._most * NEARLY_ALL_MESSAGES or received_in_a_row > self._most
 
     def is_nearly_used_up(self, messages: int) -> bool:
         """Return True if it is time to come to an end."""

@@ -1,4 +1,4 @@
-"""Who broke a constraint, and with which message: the state of the constraint monitor under one hypothesis.
+"""Blame for a broken constraint, on a party and a message: the state of the constraint monitor under one hypothesis.
 
 A clause that turns from holding to failing was broken by the message that came then: a *breach*. A clause that holds
 again has none. So when it turns out that a clause cannot hold any more, the message to blame is known, however long ago
@@ -93,7 +93,7 @@ class MonitorState:
 
 
 class Recoveries:
-    """What the sessions of a setup have shown: which clauses hold again after they failed, and who is waited for."""
+    """Experience from the sessions of a setup: which clauses hold again after they failed, and who is waited for."""
 
     def __init__(self) -> None:
         self._recovered: set[int] = set()

@@ -1,4 +1,4 @@
-"""What the monitor knows of a clause: what can be checked on nodes that are still open, and what is counted."""
+"""Checks of a clause by the monitor: what can be checked on nodes that are still open, and what is counted."""
 
 from __future__ import annotations
 

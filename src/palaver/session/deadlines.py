@@ -41,7 +41,7 @@ class Deadlines:
         return self._seconds.get(symbol)
 
     def seconds_to_wait(self, symbols: Iterable[str], timeout: float) -> float:
-        """How long one of these messages is waited for, if those without a deadline have the time of the timeout."""
+        """The time to wait for one of these messages, if those without a deadline have the time of the timeout."""
         return max((self._seconds.get(symbol, timeout) for symbol in symbols), default=timeout)
 
 

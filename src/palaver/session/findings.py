@@ -114,7 +114,7 @@ class Finding:
 
     @property
     def fingerprint(self) -> Fingerprint:
-        """What is equal for findings of the same problem."""
+        """The part that is equal for findings of the same problem."""
         requests = [said.data for said in self.messages if said.is_ours]
         has_cause = self.kind in _TOLD_APART_BY_REASON
         has_data = self.kind in _TOLD_APART_BY_DATA
@@ -157,7 +157,7 @@ class Finding:
         return [*self._offending_lines(), *expected]
 
     def _offending_lines(self) -> list[str]:
-        """What came, with a caret where it is wrong; the fields of a binary message beside its bytes."""
+        """The offending data, with a caret where it is wrong; the fields of a binary message beside its bytes."""
         if not self.got and self.offset is None:
             return []
         who = f"  {self.party or 'got'}: "
@@ -193,7 +193,7 @@ def show_message(said: SessionMessage) -> str:
 
 
 def exit_text(exit_code: int) -> str:
-    """How a program has ended, as in "was killed by SIGSEGV"; a negative exit code is the number of a signal."""
+    """The end of a program in words, as in "was killed by SIGSEGV"; a negative exit code is the number of a signal."""
     if exit_code >= 0:
         return f"exited with code {exit_code}"
     try:

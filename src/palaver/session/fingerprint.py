@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
-    """What tells the finding of one problem from that of another."""
+    """The part of a finding that tells one problem from another."""
 
     kind: str
     party: str  # that caused it
@@ -44,7 +44,7 @@ class Fingerprint:
 
     @property
     def place(self) -> tuple[object, ...]:
-        """What is equal for all problems at one place of the dialogue, whatever came there."""
+        """The part that is equal for all problems at one place of the dialogue, whatever came there."""
         return self.kind, self.party, self.after, self.request, self.constraint, self.expected
 
 
@@ -65,7 +65,7 @@ def normalised_text(text: str) -> str:
 
 
 def normalised_data(data: bytes, request: bytes = b"") -> str:
-    """What was received, without numbers and without what it repeats of our request: the first line of it."""
+    """The first line of received data, without numbers and without what it repeats of our request."""
     try:
         data.decode()
     except UnicodeDecodeError:

@@ -84,7 +84,7 @@ class SessionHistory:
 
     @property
     def accusation_at_end(self) -> Refusal | None:
-        """Why the session would fail if it ended here, if that is because of a message of another party."""
+        """The reason why the session would fail if it ended here, if that is a message of another party."""
         for hypothesis, watch in zip(self.forecast.hypotheses, self.watches, strict=True):
             if hypothesis.can_end:
                 violation = self._monitor.accusation(watch, hypothesis)

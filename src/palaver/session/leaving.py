@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class EndWatch:
-    """How long sessions are watched after they are complete, for messages that must not come and for crashes.
+    """The time for which sessions are watched after they are complete, for messages that must not come and for crashes.
 
     `seconds` is the time after every session. None: a short time after the first session that ends with a message, for
     each name of messages, so that long runs do not wait.
@@ -41,7 +41,7 @@ class EndWatch:
 
 
 class Leaving:
-    """What a session that is complete still waits for."""
+    """The last things that a complete session waits for."""
 
     def __init__(self, setup: SessionSetup, connections: Connections, clock: SessionClock, end_watch: EndWatch) -> None:
         self._setup = setup

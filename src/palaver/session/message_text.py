@@ -9,12 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import accumulate
 
-from palaver.session.session_limits import BYTES_PER_ROW, MAX_FIELD_ROWS, MAX_SHOWN_BYTES
+from palaver.session.session_limits import BYTES_PER_ROW, MAX_FIELD_ROWS, MAX_SHARE_OF_ESCAPES, MAX_SHOWN_BYTES
 from palaver.trees.node import Node
 from palaver.trees.values import leaf_bytes, leaves_of
 
-# Beyond this share of escapes, data is no text.
-_MOST_ESCAPES = 0.3
 _ESCAPES_IN_TEXT = "\r\n\t"
 
 
@@ -143,7 +141,7 @@ def _characters(data: bytes) -> str:
 
 def _is_text(chars: str) -> bool:
     escapes = sum(not char.isprintable() and char not in _ESCAPES_IN_TEXT for char in chars)
-    return escapes <= _MOST_ESCAPES * len(chars)
+    return escapes <= MAX_SHARE_OF_ESCAPES * len(chars)
 
 
 def _quote(chars: str) -> str:

@@ -15,12 +15,13 @@ from palaver.session.finding_drafts import FindingDraft, cut_off, late, silent
 from palaver.session.history import SessionHistory
 from palaver.session.receiver import Receiver
 from palaver.session.roles import Connections, Roles
-from palaver.session.session_limits import MAX_TIMER_SECONDS
-
-_FIRST_QUIET_SECONDS = 0.15  # before any pause was seen
-_LEAST_QUIET_SECONDS = 0.05
-_MOST_QUIET_SECONDS = 2.0
-_QUIET_PAUSES = 4
+from palaver.session.session_limits import (
+    FIRST_QUIET_SECONDS,
+    MAX_QUIET_SECONDS,
+    MAX_TIMER_SECONDS,
+    MIN_QUIET_SECONDS,
+    QUIET_PAUSES,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +111,8 @@ class SessionClock:
         """The quiet interval."""
         if self.timeouts.quiet is not None:
             return self.timeouts.quiet
-        seconds = _QUIET_PAUSES * self._longest_pause
-        return min(max(seconds, _LEAST_QUIET_SECONDS if seconds else _FIRST_QUIET_SECONDS), _MOST_QUIET_SECONDS)
+        seconds = QUIET_PAUSES * self._longest_pause
+        return min(max(seconds, MIN_QUIET_SECONDS if seconds else FIRST_QUIET_SECONDS), MAX_QUIET_SECONDS)
 
 
 _START = re.compile(r"start: (?P<number>[0-9]+) \((?P<seconds>[0-9]+(?:\.[0-9]+)?)\)\n?")

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 
 class DataSource(NamedTuple):
-    """Who sends data, and to which of our parties, if the data comes by several connections."""
+    """The sender of data, and the party of ours that it is for, if data comes by several connections."""
 
     sender: str
     link: str | None = None

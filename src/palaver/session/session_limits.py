@@ -25,6 +25,16 @@ FIRST_END_SECONDS = 0.1
 MAX_TIMER_SECONDS = 1e9
 # So many of the messages that a session may have are left for the way to its end.
 MAX_LAST_MESSAGES = 10
+# Seconds of silence after which a message that could go on is complete: before any pause was seen, then so many times
+# the longest pause inside of the peer's messages, within bounds.
+FIRST_QUIET_SECONDS = 0.15
+MIN_QUIET_SECONDS = 0.05
+MAX_QUIET_SECONDS = 2.0
+QUIET_PAUSES = 4
+# A peer that has sent this share of a session's messages in a row may be one that never stops.
+NEARLY_ALL_MESSAGES = 0.95
+# Beyond this share of escapes, data is no text.
+MAX_SHARE_OF_ESCAPES = 0.3
 # Findings show at most so many bytes of a message, and so many messages at the session's beginning and at its end.
 MAX_SHOWN_BYTES = 200
 MAX_SHOWN_MESSAGES = 20

@@ -1,4 +1,4 @@
-"""Domains of fields: the words that satisfy every condition which compares the field with a constant.
+"""Domains of fields (Mackworth 1977): the words that satisfy every condition which compares the field with a constant.
 
 A `Domain` is the language of a symbol with limits put on it, one for each such condition (`restrict`): a range, a
 length, a prefix, a few words. Limits are combined before a word is drawn, so five conditions on a field cost no more

@@ -1,4 +1,4 @@
-"""Invertible views: sides of comparisons that determine a field.
+"""Invertible views: sides of comparisons that determine a field, as lenses do (Foster et al. 2007).
 
 In `int(<len>) + 4 == len(str(<body>))` each side is a function of one node that has an inverse: the number gives the
 text of `<len>`, and the length of `<body>`. Such a side is a `View`, a condition with one a `Relation`. Views are

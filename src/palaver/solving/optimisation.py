@@ -1,4 +1,4 @@
-"""Optimisation: a tree that is better than the best so far satisfies one more constraint, so it can be solved for.
+"""Optimisation by bounds, as in branch and bound (Land & Doig 1960): a better tree satisfies one more constraint.
 
 The objective of the best tree so far becomes a constraint: `maximizing int(<n>)`, with 17 as the best value, asks for
 `int(<n>) > 17`. All that solving can do (domains, equations, climbing) then works for objectives too. This is the

@@ -1,4 +1,4 @@
-"""The solver: makes trees that satisfy every constraint, by construction where possible, else by search.
+"""The solver: construction where possible, else search, weighed against each other by a bandit (Sutton & Barto 1998).
 
 How it works
 ============
@@ -8,7 +8,7 @@ these when they are made. A fresh tree then goes through some rounds of `constru
 alternatives made true. If a constraint still fails, `memetic_search` changes the tree step by step.
 
 Fresh trees and climbs are the two arms of a bandit: successes per step are counted, and the arm with the better rate is
-taken (greedy, with optimistic initial values; Sutton & Barto 1998). For a hash, say, no climb comes nearer.
+taken (greedy, with optimistic initial values). For a hash, say, no climb comes nearer.
 
 Every result has passed the unmodified checks.
 """

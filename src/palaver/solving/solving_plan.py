@@ -1,4 +1,4 @@
-"""The solving plan: classification of constraints, domain filtering, bounds propagation and the order of equations.
+"""The solving plan: domains, bounds propagation (AC-3, Mackworth 1977), and the order of equations (Kahn 1962).
 
 How it works
 ============

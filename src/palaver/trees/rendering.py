@@ -12,13 +12,8 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from palaver.trees.node import Leaf, Node, Part
+from palaver.trees.trees_limits import MAX_COMMENT_CHARACTERS, MAX_INDENT_DEPTH
 from palaver.trees.values import ValueType, kind_of, leaf_bytes, leaves_of, name_of
-
-# Lines of deeper nodes stay in this column: half of a wide terminal.
-MAX_INDENT_DEPTH = 40
-
-# A value in a comment is cut here, so that it does not push the rest out of sight.
-MAX_COMMENT_CHARACTERS = 96
 
 # Work still to be done: a part at some depth, or finished text.
 _Job: TypeAlias = tuple[Part, int] | str
