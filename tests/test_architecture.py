@@ -28,7 +28,7 @@ FLOORS = [
     ["solving", "namespace"],
     ["compiled"],
     ["session"],
-    ["transport", "navigation"],
+    ["transport", "navigation", "known_findings"],
     ["campaign", "demo"],
     ["reporting", "recording"],
     ["cli", "testing"],

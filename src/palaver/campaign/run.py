@@ -12,11 +12,10 @@ from __future__ import annotations
 
 import atexit
 import gc
-import platform
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from math import inf
 from typing import Self, TypeAlias
@@ -42,12 +41,15 @@ from palaver.campaign.events import (
     TurnTaken,
 )
 from palaver.campaign.oracles import Observation, Oracle
+from palaver.campaign.run_facts import CoverageFigures as CoverageFigures
+from palaver.campaign.run_facts import coverage_of, versions
 from palaver.campaign.stopping import Budget, Phase, Progress, StopRule, Until
 from palaver.campaign.system_under_test import SystemUnderTest
 from palaver.campaign.target_care import TargetError
 from palaver.campaign.target_findings import MAY_BE_A_CRASH, HeldSession, TargetNews, explained, heard_of, not_alive
 from palaver.compiled import Spec
 from palaver.interruption import Interrupted, interruptible
+from palaver.known_findings import KnownFindings
 from palaver.limits import Limit, recorded
 from palaver.navigation.guidance import Guidance
 from palaver.random_source import RandomSource
@@ -62,16 +64,6 @@ __all__ = ["Budget", "Campaign", "CoverageFigures", "Phase", "Progress", "Reader
 
 # Sees every event, in order.
 Reader: TypeAlias = Callable[[Event], None]
-
-
-@dataclass(frozen=True, slots=True)
-class CoverageFigures:
-    """The covered share of a spec."""
-
-    covered: int  # k-paths of the goal
-    total: int
-    goals: tuple[tuple[str, int, int], ...]  # each goal, covered, total
-    views: tuple[tuple[str, int, int], ...]  # messages, states, transitions, alternatives, constraints
 
 
 class Campaign:
@@ -89,6 +81,7 @@ class Campaign:
         is_guided: bool = True,
         target: SystemUnderTest | None = None,
         oracles: Sequence[Oracle] = (),
+        known: KnownFindings | None = None,
         plans: bool = False,
         trace: bool = False,
         files: tuple[str, ...] = (),
@@ -97,6 +90,8 @@ class Campaign:
         self.guidance = guidance
         self.progress = Progress(phase=Phase.GUIDED if is_guided else Phase.UNGUIDED)
         self.findings: list[Finding] = []
+        self.known_findings: list[Finding] = []  # those that are not reported
+        self._known = known or KnownFindings()
         self.seed = seed
         self.limits: Counter[Limit] = Counter()  # those that were reached, and how often
         self.waited = 0.0  # seconds in which there was nothing to do but to wait
@@ -187,9 +182,7 @@ class Campaign:
 
     @property
     def coverage(self) -> CoverageFigures:
-        aim = self.guidance.goal_progress
-        goals = tuple((goal.value, covered, total) for goal, covered, total in self.guidance.goal_counts)
-        return CoverageFigures(aim.reached, aim.total, goals, tuple(self.guidance.views.summary()))
+        return coverage_of(self.guidance)
 
     def _run(self) -> Iterator[Event]:
         progress, events = self.progress, self._produce()
@@ -236,7 +229,7 @@ class Campaign:
 
     def _produce(self) -> Generator[Event, None, None]:
         progress = self.progress
-        yield self._start_event()
+        yield CampaignStarted(self._clock.now(), 0, self.seed, self._files, tuple(self.setup.ours), versions())
         while not progress.ended:
             yield from self._run_session()
             progress.ended, note = self._stop_rule.check(progress, self.seconds)
@@ -247,16 +240,6 @@ class Campaign:
             until = self._clock.now() + LAST_WATCH
             yield from self._report_late(self._target.after_session(watch_until=until, is_last=True))
             yield from self._target.take_events(0)
-
-    def _start_event(self) -> CampaignStarted:
-        from importlib.metadata import PackageNotFoundError, version
-
-        try:
-            own = version("palaver")
-        except PackageNotFoundError:  # used from its source, not installed
-            own = "unknown"
-        versions = (("palaver", own), ("Python", platform.python_version()), ("platform", platform.platform()))
-        return CampaignStarted(self._clock.now(), 0, self.seed, self._files, tuple(self.setup.ours), versions)
 
     def _run_session(self) -> Iterator[Event]:
         progress = self.progress
@@ -274,8 +257,12 @@ class Campaign:
                 yield from self._news(session, number)
             yield from self._retry_silence(session, number)
             yield from self._probe(session, number)
+            session.findings[:] = [self._marked(finding) for finding in session.findings]
             for finding in session.findings:
                 yield self._report(finding, number)
+            ends = [finding for finding in session.findings if len(finding.messages) == len(session.said)]
+            is_dead = any(finding.known and finding.severity is Severity.VIOLATION for finding in ends)
+            self.guidance.dead_ends.end(is_dead=is_dead)
         finally:
             self._session = None
             self._count(session)  # what was said was said, also if it was interrupted
@@ -428,16 +415,21 @@ class Campaign:
         happened.clear()
 
     def _report(self, finding: Finding, number: int) -> FindingReported:
-        numbered = replace(finding, number=len(self.findings) + 1, session=number)
-        self.findings.append(numbered)
+        count = len(self.findings) + len(self.known_findings)
+        numbered = replace(self._marked(finding), number=count + 1, session=number)
+        (self.known_findings if numbered.known else self.findings).append(numbered)
         return FindingReported(finding.at, number, numbered)
+
+    def _marked(self, finding: Finding) -> Finding:
+        """The finding, with the reason if it is known."""
+        return replace(finding, known=self._known.reason_for(finding.fingerprint)) if self._known.entries else finding
 
     def _observed(self, seen: Observation, number: int) -> FindingReported:
         """An oracle's finding; it may end the session."""
         session, at = self._session, self._clock.now()
         said = () if session is None else tuple(session.said)
         finding = Finding(FindingKind.ORACLE, at, seen.text, seen.party, messages=said, severity=seen.severity)
-        self._found.append(finding)
+        self._found.append(self._marked(finding))
         if seen.ends_session and session is not None and not session.is_over:
             self._event_loop.carry_out(session.abandon())
         return self._report(finding, number)

@@ -17,6 +17,8 @@ from palaver.campaign.target_care import PORT, TargetCare, TargetError, TargetOp
 from palaver.compiled import Spec, load
 from palaver.compiled.bundled import spec_files
 from palaver.errors import PalaverError
+from palaver.known_findings import KnownFindings
+from palaver.known_findings import read as read_known
 from palaver.navigation.coverage_file import check_writable
 from palaver.navigation.coverage_file import read as read_coverage
 from palaver.navigation.coverage_file import write as write_coverage
@@ -66,6 +68,7 @@ def talk(
     max_message_bytes: int = 1 << 20,
     solving: SolvingLimits | None = None,
     oracles: Sequence[Oracle] = (),
+    known: str | PathLike[str] | None = None,
     plans: bool = False,
     trace: bool = False,
     **care: Unpack[TargetOptions],
@@ -135,6 +138,7 @@ def talk(
         is_guided=guided,
         target=system,
         oracles=oracles,
+        known=_known(known),
         plans=plans,
         trace=trace,
         files=files,
@@ -164,6 +168,14 @@ def _one_of(kind: type[Choice], name: str, value: Choice | str) -> Choice:
     except ValueError as error:
         choices = ", ".join(repr(each.value) for each in kind)
         raise SetupError(f"{name} is one of {choices}, and not {value!r}") from error
+
+
+def _known(file: str | PathLike[str] | None) -> KnownFindings:
+    """The findings that are known. :raises SetupError: the file cannot be read"""
+    try:
+        return KnownFindings() if file is None else read_known(file)
+    except PalaverError as error:
+        raise SetupError(str(error)) from error
 
 
 def _check_oracles(oracles: Sequence[Oracle]) -> None:

@@ -23,6 +23,7 @@ _COMMANDS = {
     "demo": "Test a mail server that has planted defects, and find them.",
     "fuzz": "Generate inputs that satisfy a spec.",
     "graph": "Draw the states of a protocol, and which of them were covered.",
+    "known": "List the findings that are known, or add one.",
     "parse": "Check whether inputs conform to a spec.",
     "runs": "List the runs that were kept, or remove old ones.",
     "show": "Show a run that was kept, or a finding or session of it.",

@@ -22,6 +22,7 @@ from palaver.matching.dialogue_grammar import MessageType
 from palaver.matching.forecaster import MAX_HYPOTHESES, Forecast, Forecaster, Hypothesis
 from palaver.navigation.coverage import NOTHING
 from palaver.navigation.coverage_views import CoverageViews
+from palaver.navigation.dead_ends import DeadEnds
 from palaver.navigation.dialogue_map import DialogueMap, Edge, MapNode
 from palaver.navigation.goals import MissingPaths
 from palaver.trees.node import Node
@@ -58,9 +59,11 @@ class BeliefState:
         self._forecast_hypotheses: tuple[Hypothesis, ...] = ()  # after the latest message
         self.hypotheses: tuple[MapHypothesis, ...] = ()  # the preferred first
         self.tentative: dict[int, int] = {}  # by state, its occurrences that are not counted yet
+        self.dead_ends = DeadEnds(dialogue_map.ours)
 
     def begin(self) -> None:
         """Begin a session."""
+        self.dead_ends.begin()
         self.hypotheses = (MapHypothesis(self._map.beginning),)
         self.tentative = {}
         self._forecast_hypotheses = ()
@@ -74,6 +77,7 @@ class BeliefState:
     ) -> tuple[Edge, ...]:
         """Note a message of any party. Return the edges that explain it, the preferred first."""
         self._views.note_message(move, node)
+        self.dead_ends.said(move, self.hypotheses[0].map_node if self.hypotheses else None)
         self._forecast_hypotheses = after.hypotheses
         fields: dict[DialogueState, LoopFields | None] = {}
         if self._counts_rounds:

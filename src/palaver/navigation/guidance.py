@@ -52,6 +52,7 @@ class Guidance:
         if goal is not CoverageGoal.ALL:
             missing_paths = MissingPaths(GoalProgress(self.coverage, self.goals, CoverageGoal.ALL))
         belief = BeliefState(forecaster, self.dialogue_map, missing_paths, self.views)
+        self.dead_ends = self.planner.dead_ends = belief.dead_ends
         steering = PayloadSteering(self.goal_progress, chance / "steering")
         self.guided_strategy = GuidedStrategy(self.planner, self.scheme, belief, steering, chance / "guide")
         self.random_walk = RandomWalk(belief, self.dialogue_map, self.peer, chance / "walker")

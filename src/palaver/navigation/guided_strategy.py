@@ -80,6 +80,8 @@ class GuidedStrategy:
     def choose(self, moves: Sequence[MessageType], forecast: Forecast, can_end: bool) -> StrategyChoice:
         """Choose our next message by the plan."""
         self._planned = None
+        here = [each.map_node for each in self.belief.hypotheses]
+        moves = self.belief.dead_ends.allowed(moves, here, can_end=can_end)
         for _ in range(0 if self._ends_soon else MAX_PLANS_PER_MESSAGE):
             if not self._steps and not self._make_plan():
                 break
@@ -92,6 +94,9 @@ class GuidedStrategy:
                 self._drop("the session is in another state")
             elif not step.is_ours:
                 return WAIT
+            elif self.belief.dead_ends.is_dead(step) or step.move in self.belief.dead_ends.barred():
+                self.belief.dead_ends.note_detour(step)
+                self._drop("a known finding has always followed")
             elif step.move in moves and step.move.symbol not in self._refused:
                 return self._send(step)
             else:
@@ -185,7 +190,7 @@ class GuidedStrategy:
         nodes = [each.map_node for each in self.belief.hypotheses]
         if not nodes:
             return False
-        context = PlanningContext(self._last, self.belief.tentative, self._refused)
+        context = PlanningContext(self._last, self.belief.tentative, self._refused, self.belief.dead_ends)
         # The preferred hypothesis comes first, so that what it has covered is not lost.
         self.plan = self._scheme.plan(nodes[:1], context) if len(nodes) > 1 else None
         if self.plan is None:
@@ -290,6 +295,11 @@ class RandomWalk(RandomStrategy):
         self._last = ""
         self._chance = self._chances / self._sessions
         self._sessions += 1
+
+    def choose(self, moves: Sequence[MessageType], forecast: Forecast, can_end: bool) -> StrategyChoice:
+        here = [each.map_node for each in self._belief.hypotheses]
+        allowed = self._belief.dead_ends.allowed(moves, here, can_end=can_end)
+        return super().choose(allowed, forecast, can_end) if allowed else None
 
     def said(self, move: MessageType, node: Node, before: Forecast, after: Forecast, is_ours: bool) -> None:
         if is_ours:

@@ -60,3 +60,9 @@ MAX_NOTED_STEPS = 10_000
 MAX_NAMES_IN_REASON = 4
 # So many sweeps improve the order and the position of the boxes in a diagram.
 LAYOUT_SWEEPS = 12
+
+# So many sessions with the same messages must have ended in a known finding before their last message is barred there,
+# and so many prefixes, or plans that led to it in vain, make it a dead end wherever the dialogue is in that state.
+DEATHS_OF_BARRED_PREFIX = 2
+PREFIXES_OF_DEAD_END = 3
+MAX_REMEMBERED_PLACES = Limit(200_000, "messages in their places", "dead ends are taken for such too easily")

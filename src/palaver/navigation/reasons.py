@@ -92,6 +92,9 @@ class ReasonFinder:
     def _need_of(self, edge: Edge, last: str) -> Need:
         """The need of an edge that is given up."""
         name = edge.move.symbol
+        if self._planner.dead_ends.is_dead(edge):
+            times = self._planner.dead_ends.deaths(edge)
+            return Need(f"a known finding has always followed {name} in that state", times)
         if edge.is_ours:
             return Need(f"the constraints allow no {name} in that state")
         situations = [each for each in self._peer.situations if name in each[1] and each[0] == last]

@@ -16,13 +16,15 @@ distance 0, so they are never taken for unreachable.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from typing import Any, NamedTuple, TypeAlias
 
 from palaver import interruption
 from palaver.limits import Limit
+from palaver.matching.dialogue_grammar import MessageType
+from palaver.navigation.dead_ends import DeadEnds
 from palaver.navigation.dialogue_map import DialogueMap, Edge, MapNode
 from palaver.navigation.goals import GoalProgress, MissingPaths
 from palaver.navigation.navigation_limits import (
@@ -62,6 +64,13 @@ class PlanningContext:
     last: str = ""  # the symbol of our last message
     tentative: Mapping[int, int] = field(default_factory=dict)  # coverage states that probably are covered
     refused: Mapping[str, object] = field(default_factory=dict)  # our messages that cannot be made in this session
+    dead_ends: DeadEnds | None = None  # messages that must not come next, or first in the next session
+
+    def barred_after(self, step: PlanStep | None) -> Collection[MessageType]:
+        """The messages that must not follow the last step of a chain; None is where the session is now."""
+        if self.dead_ends is None or not self.dead_ends.is_any or isinstance(step, Edge):
+            return ()
+        return self.dead_ends.barred() if step is None else self.dead_ends.barred_at_first()
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +100,7 @@ class RoutePlanner:
         self.missing_paths = missing_paths
         self.ours = ours
         self.peer = peer
+        self.dead_ends = DeadEnds(dialogue_map.ours)  # those of the run stand in the belief state
         # By coverage state:
         self._fruitless: dict[int, int] = {}  # messages in a row that covered nothing new
         self._missed: dict[int, int] = {}  # messages that were planned for and did not come
@@ -263,7 +273,7 @@ class RoutePlanner:
         """
         edges = self.dialogue_map.edges(node)
         answers = node.answers
-        if len(answers) == 1 and not self._missed and (session or not context.refused):
+        if len(answers) == 1 and not self._missed and not self.dead_ends.is_any and (session or not context.refused):
             # Only we may send, or only one answer may come, and none was missed before.
             return [(edge, 1.0, 1.0, edge.move.symbol if edge.is_ours else last) for edge in edges]
         possible = []
@@ -278,6 +288,8 @@ class RoutePlanner:
     def _cost(self, edge: Edge, last: str, answers: tuple[str, ...]) -> tuple[float, float]:
         """The cost of a message, and its likelihood, which is 0 if the message is given up."""
         missed = self._missed.get(edge.state)
+        if self.dead_ends.is_dead(edge):
+            return 0.0, 0.0
         if edge.is_ours and not missed:
             return 1.0, 1.0
         likelihood = 1.0 if edge.is_ours else self.peer.answer_likelihood(last, answers, edge.move.symbol)
@@ -303,9 +315,14 @@ class RoutePlanner:
                 continue
             if cost > first:
                 break
-            seen.add(node)
+            # A node where something must not follow is expanded once more if the way comes back to it.
+            barred = context.barred_after(None if chain is None else chain[1])
+            if not barred:
+                seen.add(node)
             expanded += 1
             for edge, more, likelihood, then_last in self.possible_edges(node, session, last, context):
+                if edge.move in barred:
+                    continue
                 total, gain = cost + more, gained
                 further = (chain, edge)
                 if not edge.is_exhausted and (new := self.gain(edge, context.tentative) * likelihood) > 0:
@@ -428,9 +445,13 @@ class AStar:
                 found = _steps_of(steps), goal, cost
             if goal is not None or (session, node) in done:
                 continue
-            done.add((session, node))
+            barred = context.barred_after(None if steps is None else steps[1])
+            if not barred:
+                done.add((session, node))
             interruption.check()
             for edge, more, _, then_last in self._edges(node, session, last, context):
+                if edge.move in barred:
+                    continue
                 total, further = cost + (1.0 if self._counts_messages else more), (steps, edge)
                 if is_goal(edge):
                     heappush(heap, (total, ticket, total, session, edge.to, further, then_last, edge))

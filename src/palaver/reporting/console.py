@@ -103,6 +103,10 @@ class ConsoleReport:
         click.echo(f"{click.style(message.sender + to, fg=colour)}: {show_data(message.data)}")
 
     def _show_finding(self, finding: Finding) -> None:
+        if finding.known:  # it is only counted
+            if self._verbose:
+                self._display.show(printable(f"known ({finding.known}): {finding.headline}"), is_result=True)
+            return
         fingerprint = finding.fingerprint
         alike = self._alike.setdefault(fingerprint, [])
         alike.append(finding)
@@ -119,6 +123,8 @@ class ConsoleReport:
         count = self._status.findings.total()
         found = f"{counted(count, 'finding')} ({self._status.kinds})" if count else "no findings"
         click.echo(f"{counted(progress.sessions, 'session')}, {sent}, {found}")
+        for why, times in Counter(finding.known for finding in campaign.known_findings).items():
+            click.echo(printable(f"{counted(times, 'known finding')} not reported: {why}"))
         for why, times in Counter(map(str, progress.cut_off)).items():
             click.echo(f"{counted(times, 'session')} cut off by {why}, and inconclusive")
         for first, *others in self._alike.values():

@@ -24,7 +24,7 @@ class Status:
             self._sessions += 1
         elif isinstance(event, MessageSent | MessageReceived):
             self.messages += 1
-        elif isinstance(event, FindingReported):
+        elif isinstance(event, FindingReported) and not event.finding.known:
             self.findings[event.finding.label] += 1
             self.latest = event.finding.headline
 

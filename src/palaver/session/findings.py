@@ -107,10 +107,11 @@ class Finding:
     node: Node | None = field(default=None, repr=False)  # the tree of `got`, if it has one
     before: tuple[SessionMessage, ...] = field(default=(), repr=False)  # the session before, if that may be the cause
     output: bytes = field(default=b"", repr=False)  # what the system under test wrote in the session, its end
+    known: str = ""  # the reason, if it is known; then it is counted, and fails nothing
 
     @property
     def verdict(self) -> Verdict:
-        return Verdict.PASS if self.severity is Severity.NOTE else self.kind.verdict
+        return Verdict.PASS if self.known or self.severity is Severity.NOTE else self.kind.verdict
 
     @property
     def fingerprint(self) -> Fingerprint:

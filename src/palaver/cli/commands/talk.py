@@ -39,7 +39,7 @@ _AS_THEY_ARE = (
     *("seed", "seconds", "until", "k", "goal", "schedule", "coverage_file", "timeout", "patience"),
     *("quiet_interval", "wait_for_server", "deadlines", "grace", "session_time", "max_messages", "max_message_bytes"),
     *("restart", "start_timeout", "ready", "env", "cwd", "target_memory", "target_cpu"),
-    *("setup", "reset", "probe", "teardown"),
+    *("setup", "reset", "probe", "teardown", "known"),
 )
 
 
@@ -56,6 +56,7 @@ class _Talk(GroupedCommand):
         "Coverage": ("k", "goal", "schedule", "unguided", "coverage_file"),
         "Timing": ("wait_for_server", "timeout", "deadlines", "patience", "quiet_interval", "grace"),
         "Limits of a session": ("session_time", "max_messages", "max_message_bytes"),
+        "Findings": ("known",),
         "Output": ("seed", "verbose", "console"),
         "Run directory": ("run", "no_run", "keep", "run_size"),
         "Spec": (
@@ -207,6 +208,12 @@ def _read_deadlines(_: click.Context, option: click.Parameter, given: tuple[str,
     "--max-messages", default=1000, help="Cut a session after N messages; report a peer that sends more in a row."
 )
 @count_option("--max-message-bytes", default=1 << 20, help="Report a message of the peer that is longer than N bytes.")
+@click.option(
+    "--known",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Count the findings in FILE, and report only others; see palaver known.",
+)
 @size_options
 @budget_option(MESSAGE_STEP_BUDGET, "message")
 @search_options
