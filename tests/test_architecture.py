@@ -31,6 +31,7 @@ FLOORS = [
     ["transport", "navigation", "known_findings"],
     ["campaign", "demo"],
     ["reporting", "recording"],
+    ["exporting"],
     ["cli", "testing"],
 ]
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
@@ -89,10 +90,15 @@ WORLDLY = {"socket", "selectors", "threading", "asyncio", "time", "random", "sub
 # Rooms that are about the world.
 WORLDLY_ROOMS = {"cli", "recording", "reporting", "transport"}
 # Other modules that touch the world, and why.
+_SCRIPT = "the code of scripts that are run without palaver"
 TOUCH_THE_WORLD = {
     ("generation/depth", "threading"): "the recursion limit is one for all threads",
     ("random_source", "random"): "the one source of randomness",
     ("namespace", "random"): "gives each spec a `random` of its own",
+    ("exporting/reproducer_body", "selectors"): _SCRIPT,
+    ("exporting/reproducer_body", "socket"): _SCRIPT,
+    ("exporting/reproducer_body", "subprocess"): _SCRIPT,
+    ("exporting/reproducer_body", "time"): _SCRIPT,
 }
 
 

@@ -6,7 +6,7 @@ set -eu
 
 here=$(cd "$(dirname "$0")/.." && pwd)
 directory=${1:-$here/.servers}
-packages="opensmtpd vsftpd bind9 bind9-dnsutils curl swaks msmtp lftp openssl util-linux"
+packages="opensmtpd vsftpd bind9 bind9-dnsutils curl swaks msmtp lftp openssl util-linux tshark"
 
 lists_are_fresh=
 refresh_lists() {

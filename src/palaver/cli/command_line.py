@@ -21,6 +21,7 @@ _COMMANDS = {
     "check": "Report the errors and warnings of a spec, and its size.",
     "convert": "Print the grammar of a spec, or the states of its dialogue.",
     "demo": "Test a mail server that has planted defects, and find them.",
+    "export": "Export a finding as a script that reproduces it, or as a capture of packets.",
     "fuzz": "Generate inputs that satisfy a spec.",
     "graph": "Draw the states of a protocol, and which of them were covered.",
     "known": "List the findings that are known, or add one.",

@@ -1,0 +1,142 @@
+"""A finding's conversation as it went over the wire: connections that were opened, data in both directions, ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from enum import Enum
+from itertools import accumulate
+
+from palaver.addresses import Address, scheme_named
+from palaver.errors import PalaverError
+from palaver.recording.run_reader import RecordedFinding, RecordedMessage, Run
+from palaver.session.events import Close, Closed, Failed, Finish, Listening, Open, Opened, Received, Secure, Send
+
+
+class ExportError(PalaverError):
+    """A finding cannot be exported."""
+
+
+class StepKind(Enum):
+    """Something that happened on a connection."""
+
+    OPENED = "opened"
+    SECURED = "secured"  # it is encrypted from here on
+    SENT = "sent"  # by us
+    RECEIVED = "received"
+    FINISHED = "finished"  # we send no more
+    CLOSED = "closed"  # by us
+    ENDED = "ended"  # by the peer
+    BROKEN = "broken"  # by the peer, and not in good order
+
+
+@dataclass(frozen=True, slots=True)
+class WireLink:
+    """A connection: the address that we connected to, or listened at."""
+
+    name: str
+    address: Address
+    is_listening: bool
+    is_encrypted: bool = False  # from the start
+
+    @property
+    def is_datagram(self) -> bool:
+        return scheme_named(self.address.scheme).is_datagram
+
+
+@dataclass(frozen=True, slots=True)
+class WireStep:
+    """Something that happened on a connection, with the names of the messages that ended in it."""
+
+    at: float  # seconds since the epoch
+    link: WireLink
+    kind: StepKind
+    data: bytes = b""
+    names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class WireConversation:
+    """All that was said until a finding, and in the session before if that may be the cause."""
+
+    finding: RecordedFinding
+    steps: tuple[WireStep, ...]
+    exit_code: int | None = None  # of the system under test, if it ended
+    options: dict[str, object] = field(default_factory=dict)  # of the run
+
+
+def conversation_of(run: Run, number: int) -> WireConversation:
+    """Read the conversation of a finding. :raises RunError, ExportError: there is none, or it was not kept"""
+    finding = run.finding(number)
+    sessions = [finding.session - 1, finding.session] if finding.has_before else [finding.session]
+    clock = float(run.fact("clock") or 0.0)
+    offset = datetime.fromisoformat(run.fact("started")).timestamp() - clock if run.fact("started") else 0.0
+    steps: list[WireStep] = []
+    for session in sessions:
+        found = list(_steps(run, session))
+        if session == finding.session:
+            found = _until(found, finding.at + clock)
+        steps += _named(found, run.messages(session), clock)
+    if not any(step.kind in (StepKind.SENT, StepKind.RECEIVED, StepKind.ENDED) for step in steps):
+        raise ExportError(f"nothing that was said in session {finding.session} of {run.folder} was kept")
+    ended = [each.exit_code for each in run.target(finding.session) if each.kind == "ended"]
+    timed = tuple(replace(step, at=step.at + offset) for step in steps)
+    return WireConversation(finding, timed, ended[-1] if ended else None, run.options)
+
+
+def _steps(run: Run, session: int) -> Iterator[WireStep]:
+    """The steps of a session, with the times of the clock of the run."""
+    links: dict[str, WireLink] = {}
+    now = 0.0
+    for event in run.wire(session):
+        now = getattr(event, "at", now)  # an action happens when the input before it has
+        match event:
+            case Open(name, address, role, tls):
+                links[name] = WireLink(name, address, role == "listen", tls is not None)
+            case Listening(link=name, port=port):
+                links[name] = replace(links[name], address=replace(links[name].address, port=port))
+            case Opened(link=name, port=port):
+                if port and links[name].is_listening:
+                    links[name] = replace(links[name], address=replace(links[name].address, port=port))
+                yield WireStep(now, links[name], StepKind.OPENED)
+            case Secure(link=name):
+                yield WireStep(now, links[name], StepKind.SECURED)
+            case Send(name, data):
+                yield WireStep(now, links[name], StepKind.SENT, data)
+            case Received(link=name, data=data):
+                yield WireStep(now, links[name], StepKind.RECEIVED, data)
+            case Finish(name):
+                yield WireStep(now, links[name], StepKind.FINISHED)
+            case Close(link=name):
+                yield WireStep(now, links[name], StepKind.CLOSED)
+            case Closed(link=name, cause=cause):
+                yield WireStep(now, links[name], StepKind.ENDED if cause is None else StepKind.BROKEN)
+            case Failed(link=name):
+                yield WireStep(now, links[name], StepKind.BROKEN)
+            case _:  # time that has passed, turns, and the end of a handshake
+                pass
+
+
+def _until(steps: Sequence[WireStep], at: float) -> list[WireStep]:
+    """The steps until a finding; the end of a connection may be noticed a moment later."""
+    ends = (StepKind.CLOSED, StepKind.ENDED, StepKind.BROKEN)
+    return [step for step in steps if step.at <= at or step.kind in ends]
+
+
+def _named(steps: Sequence[WireStep], messages: Sequence[RecordedMessage], clock: float) -> list[WireStep]:
+    """The steps with the names of the messages that end in them: by their lengths, and by time if they have none."""
+    named = list(steps)
+    for is_ours, kind in ((True, StepKind.SENT), (False, StepKind.RECEIVED)):
+        places = [number for number, step in enumerate(named) if step.kind is kind]
+        ends = list(accumulate(len(named[place].data) for place in places))
+        said = 0
+        for message in messages:
+            if message.is_ours is not is_ours or not places:
+                continue
+            said += len(message.data)
+            by_length = next((place for place, end in zip(places, ends, strict=True) if end >= said), None)
+            by_time = next((place for place in reversed(places) if named[place].at <= message.at + clock), places[0])
+            place = by_time if by_length is None or not message.data else by_length
+            named[place] = replace(named[place], names=(*named[place].names, message.symbol))
+    return named

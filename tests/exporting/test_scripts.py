@@ -1,0 +1,165 @@
+"""An exported script reproduces a finding without palaver, and tells if it is gone."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+SPEC = r"""
+<start>  ::= <Server:hello> <Client:login> <Server:ok> <Client:work> <Server:done> <Client:bye>
+<hello>  ::= "hello " <token> "\n"
+<token>  ::= r"[a-f0-9]{12}"
+<login>  ::= "login " <token> "\n"
+<ok>     ::= "ok\n" "welcome\n"
+<work>   ::= "work " r"[a-z]{1,5}" "\n"
+<done>   ::= "done\n"
+<bye>    ::= "bye\n"
+where <login>.<token> == <hello>.<token>
+"""
+
+# Who does not repeat the token is sent away. The word in the command line is the defect.
+SERVER = r"""
+import os, secrets, socket, sys
+defect = sys.argv[2] if len(sys.argv) > 2 else ""
+with socket.create_server(("127.0.0.1", int(sys.argv[1]))) as server:
+    while True:
+        connection, _ = server.accept()
+        with connection:
+            token = secrets.token_hex(6).encode()
+            connection.sendall(b"hello " + token + b"\n")
+            for line in connection.makefile("rb"):
+                verb, *words = line.split()
+                if verb == b"login":
+                    connection.sendall(b"ok\nwelcome\n" if words == [token] else b"who?\n")
+                elif verb == b"work":
+                    if defect == "crash":
+                        os.abort()
+                    if defect == "exit":
+                        sys.exit(3)
+                    if defect == "report":
+                        print("server.c:7:9: runtime error: signed integer overflow", flush=True)
+                    if defect == "close":
+                        break
+                    if defect == "hush":
+                        continue
+                    connection.sendall(b"dune\n" if defect == "wrong" else b"done\n")
+"""
+
+FINDINGS = {
+    "crash": "crash",
+    "exit": "crash",
+    "report": "error report",
+    "close": "connection closed",
+    "hush": "no response",
+    "wrong": "unexpected response",
+}
+
+
+def run_script(folder: Any, *arguments: str) -> tuple[int, str]:
+    """The script with nothing but the standard library."""
+    command = [sys.executable, "-ISE", "it.py", "--timeout", "2", *arguments]
+    done = subprocess.run(command, cwd=folder, capture_output=True, check=False, timeout=120)
+    assert done.stderr == b"", done.stderr.decode()
+    return done.returncode, done.stdout.decode()
+
+
+def target(program: str, *words: str) -> str:
+    return f"{shlex.join([sys.executable, '-SE', program])} {{port}} {shlex.join(words)}"
+
+
+@pytest.mark.parametrize("defect", FINDINGS)
+def test_a_script_reproduces_what_a_server_does_wrong_and_tells_if_it_is_fixed(palaver: Any, defect: str) -> None:
+    palaver.write(talk_fan=SPEC, server_py=SERVER)
+    options = ["-n", "1", "--seed", "1", "--timeout", "1", "--run", "kept"]
+    talked = palaver("talk", "talk.fan", "--target", target("server.py", defect), *options)
+    assert f"({FINDINGS[defect]}: 1" in talked.summary
+    assert palaver("export", "kept", "1", "--script", "-o", "it.py").code == 0
+    code, text = run_script(palaver.folder)
+    assert (code, text.startswith("reproduced: finding 1 in session 1, ")) == (0, True), text
+    code, text = run_script(palaver.folder, "--target", target("server.py"))
+    assert (code, text.startswith("not reproduced: finding 1 in session 1, ")) == (1, True), text
+
+
+UDP_SERVER = """
+import socket, sys
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as endpoint:
+    endpoint.bind(("127.0.0.1", int(sys.argv[1])))
+    while True:
+        data, sender = endpoint.recvfrom(100)
+        endpoint.sendto(b"wall" if "wrong" in sys.argv else b"well", sender)
+"""
+
+
+def test_a_script_talks_by_datagrams(palaver: Any) -> None:
+    spec = '<start> ::= <Client:ask> <Server:answer>\n<ask> ::= "ask"\n<answer> ::= "well"\n'
+    palaver.write(talk_fan=spec, server_py=UDP_SERVER)
+    options = ["-n", "1", "--client", "udp:{port}", "--run", "kept"]
+    assert palaver("talk", "talk.fan", "--target", target("server.py", "wrong"), *options).code == 1
+    assert palaver("export", "kept", "1", "--script", "-o", "it.py").code == 0
+    assert run_script(palaver.folder)[0] == 0
+    assert run_script(palaver.folder, "--target", target("server.py"))[0] == 1
+
+
+CLIENT = """
+import socket, sys
+with socket.create_connection(("127.0.0.1", int(sys.argv[1]))) as connection:
+    lines = connection.makefile("rb")
+    token = lines.readline().split()[1]
+    connection.sendall(b"login " + (b"0" * 12 if "wrong" in sys.argv else token) + b"\\n")
+    lines.readline(), lines.readline()
+    connection.sendall(b"work hard\\n")
+    lines.readline()
+    connection.sendall(b"bye\\n")
+"""
+
+
+def test_a_script_plays_the_server_of_a_client(palaver: Any) -> None:
+    palaver.write(talk_fan=SPEC, client_py=CLIENT)
+    options = ["-n", "1", "--seed", "1", "--server", "{port}", "--run", "kept"]
+    talked = palaver("talk", "talk.fan", "--target", target("client.py", "wrong"), *options)
+    assert "(constraint violated: 1)" in talked.summary
+    assert palaver("export", "kept", "1", "--script", "-o", "it.py").code == 0
+    assert run_script(palaver.folder)[0] == 0
+    # The token is another one now; if that is right, only the constraint could tell.
+    code, text = run_script(palaver.folder, "--target", target("client.py"))
+    assert (code, text.endswith("and has other values than the recorded one; the messages were sent\n")) == (2, True)
+
+
+def test_a_script_talks_to_a_program(palaver: Any) -> None:
+    spec = '<start> ::= <In:ask> <Out:answer>\n<ask> ::= r"[a-z]{5}" "\\n"\n<answer> ::= r"[a-z]{5}" "\\n"\n'
+    palaver.write(talk_fan=spec)
+    assert palaver("talk", "-f", "talk.fan", "-n", "1", "--run", "kept", "sed", "-u", "s/./-/").code == 1
+    assert palaver("export", "kept", "1", "--script", "-o", "it.py").code == 0
+    assert run_script(palaver.folder)[0] == 0
+
+
+def test_a_script_says_so_if_there_is_nobody(palaver: Any) -> None:
+    palaver.write(talk_fan=SPEC, server_py=SERVER)
+    options = ["-n", "1", "--seed", "1", "--run", "kept"]
+    palaver("talk", "talk.fan", "--target", target("server.py", "crash"), *options)
+    assert palaver("export", "kept", "1", "--script", "-o", "it.py").code == 0
+    code, text = run_script(palaver.folder, "--no-target")
+    assert (code, text.startswith("not tried: cannot connect to ")) == (2, True)
+    code, text = run_script(palaver.folder, "--target", "no-such-program {port}")
+    assert (code, text) == (2, "not tried: cannot start no-such-program: No such file or directory\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["nowhere", "1", "--script"], "there is no run nowhere"),
+        (["kept", "7", "--pcapng"], "has no finding 7"),
+        (["kept", "1"], "tell which: --script or --pcapng"),
+        (["kept", "1", "--script", "-o", "no/such/folder"], "cannot write no/such/folder"),
+    ],
+)
+def test_wrong_use_is_told(palaver: Any, arguments: list[str], complaint: str) -> None:
+    palaver.write(talk_fan=SPEC, server_py=SERVER)
+    options = ["-n", "1", "--seed", "1", "--run", "kept"]
+    palaver("talk", "talk.fan", "--target", target("server.py", "crash"), *options)
+    asked = palaver("export", *arguments)
+    assert (asked.code, complaint in asked.said) == (2, True), asked.said
