@@ -392,10 +392,18 @@ def test_the_port_is_put_where_the_command_says() -> None:
     )
 
 
-@pytest.mark.parametrize(("text", "reason"), [("serve 'open", "no closing quotation"), ("  ", "empty")])
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [("serve 'open", "no closing quotation"), ("  ", "empty"), ("serve {prt}", r"\{prt\}: did you mean \{port\}\?")],
+)
 def test_a_command_that_is_none(text: str, reason: str) -> None:
     with pytest.raises(TargetError, match=reason):
         command_of(text, 25)
+
+
+def test_other_words_in_braces_belong_to_the_command() -> None:
+    assert command_of("awk {print} {prt} {port}", 25) == ("awk", "{print}", "{prt}", "25")
+    assert command_of("find . -exec {} {name}", 25)[-2:] == ("{}", "{name}")
 
 
 def test_a_free_port_is_free_and_one_where_somebody_listens_is_not() -> None:

@@ -142,7 +142,13 @@ def test_only_what_a_party_sends_is_made(fuzz: Any) -> None:
 def test_a_party_that_nobody_knows_is_wrong_use(fuzz: Any) -> None:
     made = fuzz("--party", "Clint", spec="talk.fan")
     assert made.code == 2
-    assert "the spec has no party Clint; its parties are: Server, Client" in made.said
+    assert "the spec has no party Clint; its parties are: Server, Client; did you mean Client?" in made.said
+
+
+def test_one_message_of_a_party_is_made(fuzz: Any) -> None:
+    for party in ("Client", "Server"):
+        made = fuzz("-n", "1", "-S", "<cmd>", "--party", party, spec="talk.fan")
+        assert (made.code, made.text[:4]) == (0, "GET ")
 
 
 def test_inputs_of_a_folder_come_first_as_far_as_they_conform(fuzz: Any, palaver: Any) -> None:

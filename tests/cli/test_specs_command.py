@@ -39,3 +39,26 @@ def test_a_name_is_as_good_as_a_file(palaver: Any) -> None:
 def test_a_file_of_that_name_comes_first(palaver: Any) -> None:
     (palaver.folder / "smtp").write_text('<start> ::= "mine"\n')
     assert palaver("fuzz", "-f", "smtp", "-n", "1").text == "mine\n"
+
+
+@pytest.mark.parametrize("name", ["smtp.fan", "smtp"])
+def test_one_is_included_by_its_name(palaver: Any, name: str) -> None:
+    (palaver.folder / "mine.fan").write_text(f"include('{name}')\nwhere len(str(<start>)) > 0\n")
+    checked = palaver("check", "mine.fan")
+    assert (checked.code, checked.text.startswith("mine.fan: ")) == (0, True)
+
+
+def test_a_file_beside_the_includer_comes_before_a_bundled_one(palaver: Any) -> None:
+    (palaver.folder / "smtp.fan").write_text('<start> ::= "mine"\n')
+    (palaver.folder / "mine.fan").write_text("include('smtp.fan')\n")
+    assert palaver("fuzz", "-f", "mine.fan", "-n", "1").text == "mine\n"
+
+
+def test_a_misspelt_name_is_recognised(palaver: Any) -> None:
+    for command in (["check", "smpt"], ["fuzz", "-f", "smpt"], ["talk", "smpt", "--client", "1"]):
+        wrong = palaver(*command)
+        assert wrong.code == 2
+        assert "did you mean smtp, which comes with palaver?" in wrong.said + wrong.text
+    (palaver.folder / "mine.fan").write_text("include('smpt.fan')\n")
+    assert "did you mean smtp, which comes with palaver?" in palaver("check", "mine.fan").text
+    assert "check the path" in palaver("fuzz", "-f", "nothing_like_it").said

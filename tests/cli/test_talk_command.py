@@ -51,6 +51,7 @@ def test_findings_make_the_exit_code_1_and_the_next_session_goes_on(talk: Any) -
     [
         ([], "no COMMAND was given"),
         (["--client", "Nobody=80", "cat"], "the spec has no party Nobody; its parties are: In, Out"),
+        (["--client", "out=80", "cat"], "the spec has no party out; its parties are: In, Out; did you mean Out?"),
         (["-n", "0", "cat"], "0 is not in the range"),
     ],
     ids=str,

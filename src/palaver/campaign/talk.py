@@ -29,6 +29,7 @@ from palaver.random_source import RandomSource
 from palaver.session.engine import Timeouts
 from palaver.session.setup import RoleAssignment, SessionSetup
 from palaver.solving.solving_limits import MAX_NODES, MAX_REPETITIONS, MESSAGE_STEP_BUDGET, SolvingLimits
+from palaver.spec.diagnostics import no_such_party
 from palaver.transport.event_loop import SelectorEventLoop
 from palaver.transport.registry import free_port
 
@@ -251,8 +252,7 @@ def _roles(spec: Spec, clients: Sequence[str], servers: Sequence[str], program: 
         name = parse_party_address(uri).name or default
         networks[name] = (uri, mode)
         if name not in spec.analysis.parties:
-            known = ", ".join(spec.analysis.parties) or "none"
-            raise SetupError(f"the spec has no party {name}; its parties are: {known}")
+            raise SetupError(no_such_party(name, spec.analysis.parties))
     if networks:
         uri = next(iter(networks.values()))[0]
         for name in spec.analysis.parties:

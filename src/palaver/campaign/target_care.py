@@ -14,6 +14,7 @@ from typing import TypedDict
 from palaver.addresses import Address, ProgramSettings
 from palaver.campaign.campaign_limits import START_TIMEOUT
 from palaver.errors import PalaverError
+from palaver.spec.diagnostics import did_you_mean
 
 # Stands for the port of the system under test in commands and addresses.
 PORT = "{port}"
@@ -140,7 +141,7 @@ def size_of(text: int | str) -> int:
 def command_of(text: str, port: int) -> tuple[str, ...]:
     """The words of a command line, as a shell would divide it, with the port in the place of `{port}`.
 
-    :raises TargetError: a quotation has no end, or there is no word at all
+    :raises TargetError: a quotation has no end, there is no word at all, or `{port}` is misspelt
     """
     try:
         words = shlex.split(text)
@@ -148,6 +149,9 @@ def command_of(text: str, port: int) -> tuple[str, ...]:
         raise TargetError(f"the command of --target cannot be parsed: {str(error).lower()}") from error
     if not words:
         raise TargetError("the command of --target is empty")
+    for name in re.findall(r"\{(\w+)\}", text if PORT not in text else ""):
+        if did_you_mean(name, ["port"]):
+            raise TargetError(f"the command of --target has {{{name}}}: did you mean {PORT}?")
     return tuple(word.replace(PORT, str(port)) for word in words)
 
 

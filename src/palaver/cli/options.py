@@ -217,9 +217,12 @@ def only_parties(spec: Spec, parties: Sequence[str]) -> Spec:
 
     :raises UsageError: the spec knows no such party
     """
-    known = spec.analysis.parties
+    from palaver.spec.diagnostics import no_such_party
+
+    # All of the spec counts, also what cannot be reached: a message that is the start symbol has no sender.
+    known = spec.analysis.all_parties
     for name in parties:
         # What stands beside messages without a prefix is StdOut's, and is never left out.
         if name not in known and not (known and name == "StdOut"):
-            raise click.UsageError(f"the spec has no party {name}; its parties are: {', '.join(known) or 'none'}")
+            raise click.UsageError(no_such_party(name, known))
     return spec.for_parties(parties) if parties else spec

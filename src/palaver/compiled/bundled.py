@@ -21,7 +21,7 @@ def headline(path: Path) -> str:
         return file.readline().lstrip("# ").rstrip().rstrip(".")
 
 
-def spec_files(names: Iterable[str]) -> list[str]:
+def spec_files(names: Iterable[str | Path]) -> list[str]:
     """Replace names of bundled specs by their files, unless there is a file of that name."""
     known = bundled()
-    return [str(known[name]) if name in known and not Path(name).exists() else name for name in names]
+    return [str(known[str(name)] if str(name) in known and not Path(name).exists() else name) for name in names]

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
+from palaver.compiled.bundled import bundled, spec_files
 from palaver.compiled.spec import Spec, SpecOrigin, count
 from palaver.compiled.undefined_names import report_undefined_names
 from palaver.grammar.analysis import Analysis
@@ -32,7 +33,7 @@ def load(
     include_dirs: Sequence[str | Path] = (),
     run_python: bool = True,
 ) -> Spec:
-    """The spec in these files, read one after the other. :raises SpecError: with the errors of the spec
+    """The spec in these files, or of these bundled names, read as one. :raises SpecError: with the errors of the spec
 
     Unless `run_python`, none of its Python code is run, now or later, and what needs it fails.
     """
@@ -57,7 +58,7 @@ def loads(
         if not isinstance(each, str):
             raise TypeError(f"loads() takes text, not {type(each).__name__}; load() reads files")
     report = Reporter()
-    files = load_texts([text, *more_texts], report, environ=os.environ)
+    files = load_texts([text, *more_texts], report, environ=os.environ, bundled=bundled())
     spec = _build(files, report, constraints=constraints, start=start, stdlib=stdlib)
     return _without_errors(spec, report)
 
@@ -92,7 +93,7 @@ def examine(
 ) -> Spec | None:
     """Load as far as possible, and report errors instead of raising them; None if there are any."""
     folders = [Path(folder) for folder in include_dirs]
-    files = load_files(paths, report, include_dirs=folders, environ=os.environ)
+    files = load_files(spec_files(paths), report, include_dirs=folders, environ=os.environ, bundled=bundled())
     return _build(files, report, constraints=constraints, start=start, stdlib=stdlib, run_python=run_python)
 
 

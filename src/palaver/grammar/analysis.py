@@ -132,8 +132,12 @@ class Analysis:
     @cached_property
     def parties(self) -> tuple[str, ...]:
         """The senders and recipients of messages, in the order of the spec."""
-        names = (name for ref in self.messages for name in (ref.sender, ref.recipient) if name is not None)
-        return tuple(dict.fromkeys(names))
+        return _parties_in(self.messages)
+
+    @cached_property
+    def all_parties(self) -> tuple[str, ...]:
+        """The same for all rules, also those that the start symbol does not lead to."""
+        return _parties_in(ref for rule in self.grammar.rules.values() for ref in refs(rule.body))
 
     def may_repeat(self, symbol: str) -> bool:
         """Return True if a tree of the start symbol can hold more than one node of that name."""
@@ -280,3 +284,8 @@ class BoundDependence:
 
     def _inside(self, symbol: str) -> frozenset[str]:
         return self._analysis.below(symbol) | {symbol}
+
+
+def _parties_in(messages: Iterable[Ref]) -> tuple[str, ...]:
+    names = (name for ref in messages for name in (ref.sender, ref.recipient) if name is not None)
+    return tuple(dict.fromkeys(names))

@@ -16,7 +16,7 @@ from palaver.grammar.ir import source_of
 from palaver.regular.regex import PatternError, compile_pattern
 from palaver.source import Span
 from palaver.spec.ast import Expression, Index, Pattern, Rule
-from palaver.spec.diagnostics import Reporter
+from palaver.spec.diagnostics import Reporter, did_you_mean
 from palaver.spec.traversal import computed_bounds, refs, walk
 
 # Parties that need no class in the spec: `talk --client` and `--server` define the first two.
@@ -173,14 +173,16 @@ def _messages_below(symbols: Iterable[str], analysis: Analysis) -> Iterator[str]
 def _check_parties(analysis: Analysis, report: Reporter, party_classes: Collection[str]) -> None:
     rules = analysis.grammar.rules.values()
     messages = [(rule, ref) for rule in rules for ref in refs(rule.body) if ref.sender is not None]
-    senders = {ref.sender for _, ref in messages}
+    senders = {ref.sender for _, ref in messages if ref.sender is not None}
     known = {*party_classes, *ALWAYS_KNOWN}
     reported: set[str] = set()
     for rule, ref in messages:
         if ref.recipient is not None and ref.recipient not in known and ref.recipient not in senders:
             message = f"unknown recipient {ref.recipient}: no class has that name, and no message comes from it"
-            report.error(source_of(rule), ref.span, message, f"add class {ref.recipient}(FandangoParty)")
+            hint = did_you_mean(ref.recipient, known | senders) or f"add class {ref.recipient}(FandangoParty)"
+            report.error(source_of(rule), ref.span, message, hint)
         if ref.sender is not None and ref.sender not in known and ref.sender not in reported:
             reported.add(ref.sender)
             message = f"unknown sender {ref.sender}: no class has that name, so its messages go to standard output"
-            report.warning(source_of(rule), ref.span, message, f"add class {ref.sender}(FandangoParty)")
+            hint = did_you_mean(ref.sender, known) or f"add class {ref.sender}(FandangoParty)"
+            report.warning(source_of(rule), ref.span, message, hint)

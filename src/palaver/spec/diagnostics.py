@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from typing import Literal
 
@@ -69,3 +69,9 @@ def did_you_mean(name: str, candidates: Iterable[str]) -> str:
     # A cutoff that tells <b> from <bs>: in short names every letter counts.
     close = get_close_matches(name.strip("<>").lower(), plain, n=1, cutoff=0.7)
     return f"did you mean {plain[close[0]]}?" if close else ""
+
+
+def no_such_party(name: str, parties: Sequence[str]) -> str:
+    """The message about a party that a spec does not have."""
+    hint = did_you_mean(name, parties)
+    return f"the spec has no party {name}; its parties are: {', '.join(parties) or 'none'}{'; ' * bool(hint)}{hint}"

@@ -16,7 +16,7 @@ from types import MappingProxyType
 
 from palaver.source import Source, Span
 from palaver.spec.ast import NOWHERE, Include, SpecFile
-from palaver.spec.diagnostics import Reporter
+from palaver.spec.diagnostics import Reporter, did_you_mean
 from palaver.spec.lexer import normalise_line_ends
 from palaver.spec.spec_limits import MAX_FILES, MAX_INCLUDE_DEPTH
 from palaver.spec.spec_parser import parse_constraint as parse_constraint
@@ -26,6 +26,7 @@ _UTF8_MARK = b"\xef\xbb\xbf"
 _CONTROL = re.compile(rb"[\x01-\x08\x0b\x0e-\x1a\x1c-\x1f\x7f]")
 _NO_SPEC = "check that this is the right file"
 _EMPTY: Mapping[str, str] = MappingProxyType({})
+_NONE_BUNDLED: Mapping[str, Path] = MappingProxyType({})
 
 
 def load_files(
@@ -34,13 +35,14 @@ def load_files(
     *,
     include_dirs: Sequence[Path] = (),
     environ: Mapping[str, str] = _EMPTY,
+    bundled: Mapping[str, Path] = _NONE_BUNDLED,
 ) -> list[SpecFile]:
-    """The specs in `paths` with their includes; unreadable files are reported."""
-    loader = _Loader(report, include_dirs, environ)
+    """The specs in `paths` with their includes, which may be bundled ones; unreadable files are reported."""
+    loader = _Loader(report, include_dirs, environ, bundled)
     loaded = []
     for path in map(Path, paths):
         try:
-            text = _read_text(path)
+            text = _read_text(path, bundled)
         except _Unreadable as unreadable:
             report.text_is_missing = True
             report.error(Source(str(path), unreadable.text), unreadable.span, unreadable.message, unreadable.hint)
@@ -50,10 +52,15 @@ def load_files(
 
 
 def load_texts(
-    texts: Sequence[str], report: Reporter, *, include_dirs: Sequence[Path] = (), environ: Mapping[str, str] = _EMPTY
+    texts: Sequence[str],
+    report: Reporter,
+    *,
+    include_dirs: Sequence[Path] = (),
+    environ: Mapping[str, str] = _EMPTY,
+    bundled: Mapping[str, Path] = _NONE_BUNDLED,
 ) -> list[SpecFile]:
     """The specs in `texts` with their includes, which are looked for in the current directory first."""
-    loader = _Loader(report, include_dirs, environ)
+    loader = _Loader(report, include_dirs, environ, bundled)
     loaded = []
     for number, text in enumerate(texts, start=1):
         name = "<string>" if number == 1 else f"<string {number}>"
@@ -81,8 +88,15 @@ class _FileIsDirectory(_Unreadable):
 
 
 class _Loader:
-    def __init__(self, report: Reporter, include_dirs: Sequence[Path], environ: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        report: Reporter,
+        include_dirs: Sequence[Path],
+        environ: Mapping[str, str],
+        bundled: Mapping[str, Path],
+    ) -> None:
         self._report = report
+        self._bundled = bundled
         self._dirs = [*include_dirs, *_path_list(environ, "PALAVER_PATH"), *_path_list(environ, "FANDANGO_PATH")]
         self._parsed: dict[str, SpecFile] = {}
         self._count = 0
@@ -145,8 +159,12 @@ class _Loader:
                 problem = problem or directory_found
         if problem is not None:
             raise problem
+        if (bundled := self._bundled.get(include.path.removesuffix(".fan"))) is not None:
+            return bundled, _read_text(bundled)
         places = ", ".join(dict.fromkeys(str(directory) for directory in (here, *self._dirs)))
-        raise _FileMissing(f"the included file {include.path} does not exist", f"looked in {places}")
+        hint = did_you_mean(include.path.removesuffix(".fan"), self._bundled)
+        hint = f"{hint[:-1]}, which comes with palaver? looked in {places}" if hint else f"looked in {places}"
+        raise _FileMissing(f"the included file {include.path} does not exist", hint)
 
 
 def _path_list(environ: Mapping[str, str], variable: str) -> list[Path]:
@@ -163,12 +181,12 @@ def _refuse_loop(path: Path, includers: tuple[Path, ...]) -> None:
         )
 
 
-def _read_text(path: Path) -> str:
+def _read_text(path: Path, bundled: Mapping[str, Path] = _NONE_BUNDLED) -> str:
     """The text of a file, with `\\n` as its only line ends. :raises _Unreadable: it cannot be read, or not as text"""
     try:
         data = path.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
-        raise _FileMissing(f"there is no file {path}", _similar_file(path)) from None
+        raise _FileMissing(f"there is no file {path}", _similar_file(path, bundled)) from None
     except IsADirectoryError:
         raise _FileIsDirectory(f"{path} is a directory", "name a file in it") from None
     except OSError as error:
@@ -201,11 +219,14 @@ def _decoded(data: bytes, path: Path) -> str:
         ) from None
 
 
-def _similar_file(path: Path) -> str:
-    """A hint at a spec file with a similar name."""
+def _similar_file(path: Path, bundled: Mapping[str, Path]) -> str:
+    """A hint at a spec file, or a bundled spec, with a similar name."""
     try:
         beside = {each.stem: each.name for each in sorted(path.parent.iterdir()) if each.suffix == ".fan"}
     except OSError:
         return f"there is no folder {path.parent} either"
     close = get_close_matches(path.stem, beside, n=1)
-    return f"did you mean {path.parent / beside[close[0]]}?" if close else "check the path"
+    if close:
+        return f"did you mean {path.parent / beside[close[0]]}?"
+    hint = did_you_mean(path.stem, bundled) if path.parent == Path() else ""
+    return f"{hint[:-1]}, which comes with palaver?" if hint else "check the path"
