@@ -6,6 +6,7 @@ The door:
 - `makers`: what callers hand in or catch: the spec's code, makers of fields, steering, `Discarded`
 - `measured_derivations`: derivations with an exact length or count
 - `depth`: how deep functions may call each other
+- `generation_limits`: how large trees may be
 """
 
-DOOR = ("tree_maker", "makers", "measured_derivations", "depth")
+DOOR = ("tree_maker", "makers", "measured_derivations", "depth", "generation_limits")

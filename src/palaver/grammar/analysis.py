@@ -27,6 +27,7 @@ from palaver.grammar.fixpoints import (
     users_of,
 )
 from palaver.grammar.ir import Grammar, uses_binary
+from palaver.grammar.local_bounds import LocalBounds
 from palaver.spec.ast import Bit, Choice, Expr, Literal, Pattern, Permutation, Ref, Repeat, Sequence
 from palaver.spec.traversal import computed_bounds, last_symbol, refs, selectors_of, symbols_in, walk
 
@@ -250,34 +251,50 @@ class BoundDependence:
 
     @cached_property
     def _counted_in(self) -> dict[str, frozenset[str]]:
-        """The fields that the computed bounds of each rule count."""
+        """The fields that the computed bounds of each rule count, unless they are parts of the same node."""
         return {
             name: frozenset(last_symbol(mention.path) for bound in bounds for mention in bound.mentions)
             for name, rule in self._analysis.grammar.rules.items()
-            if (bounds := list(computed_bounds(rule.body)))
+            if name not in self._local_fields and (bounds := list(computed_bounds(rule.body)))
         }
+
+    @cached_property
+    def _local_fields(self) -> dict[str, frozenset[str]]:
+        """The fields that the bounds of rules count, where they are always inside of the same node."""
+        rules = self._analysis.grammar.rules
+        counting = [rule for rule in rules.values() if any(computed_bounds(rule.body))]
+        local = LocalBounds(rules, self._analysis.below) if counting else None
+        return {rule.symbol: fields for rule in counting if local is not None and (fields := local.fields(rule))}
 
     @cached_property
     def fields(self) -> frozenset[str]:
         """The symbols that some bound counts by."""
-        return frozenset(field for fields in self._counted_in.values() for field in fields)
+        counted = (*self._counted_in.values(), *self._local_fields.values())
+        return frozenset(field for fields in counted for field in fields)
 
     def levels_to_remake(self, symbol: str, above: Iterable[str]) -> int:
         """The levels from a changed node up to the one to be remade; 0: it stands alone. `above`: innermost first."""
         if not self.fields:
             return 0
-        levels = 0
-        for levels, name in enumerate((symbol, *above)):
+        symbols = (symbol, *above)
+        least = levels = self._levels_to_local(symbols)
+        for levels, name in enumerate(symbols[least:], start=least):
             if self._is_closed(name, symbol):
                 return levels
         return levels
+
+    def _levels_to_local(self, symbols: tuple[str, ...]) -> int:
+        """The levels from the first symbol up to the node that counts by a field in it, if such a rule is above."""
+        inside = self._inside(symbols[0])
+        counting = (name for name, fields in self._local_fields.items() if name in symbols[1:] and fields & inside)
+        return max((symbols.index(name, 1) for name in counting), default=0)
 
     def _is_closed(self, name: str, changed: str) -> bool:
         key = (name, changed)
         if key not in self._closed:
             inside = self._inside(name)
             counted = {field for rule, fields in self._counted_in.items() if rule in inside for field in fields}
-            changing = self.fields & self._inside(changed)
+            changing = self._inside(changed)
             counting = {rule for rule, fields in self._counted_in.items() if fields & changing}
             self._closed[key] = counted <= inside and (counting & self._analysis.reachable) <= inside
         return self._closed[key]

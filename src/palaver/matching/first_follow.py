@@ -42,6 +42,11 @@ class FirstFollow:
         self._alphabet = alphabet
         self._place = {slot: place for place, slot in enumerate(terminals)}
         self._first = [next_chars(slot, 0 if slot.start is None else slot.start) & alphabet for slot in terminals]
+        # Thousands of literals begin with few characters: they are looked at together.
+        self._terminals_by_first: dict[CharSet, int] = {}
+        for place, chars in enumerate(self._first):
+            self._terminals_by_first[chars] = self._terminals_by_first.get(chars, 0) | 1 << place
+        self._known_chars: dict[int, CharSet] = {}
         self._until_stable(self._refine)
         self.anything = 1 << len(terminals)  # a bit that stands for no terminal in particular
         start.follow_set = 0 if whole else self.anything  # no character fits the end
@@ -78,10 +83,13 @@ class FirstFollow:
         """The characters that the terminals of a bit set can begin with."""
         if mask & self.anything:
             return self._alphabet
-        chars = NO_CHARS
-        for slot in self.members(mask):
-            chars |= self._first[self._place[slot]]
-        return chars
+        if mask not in self._known_chars:
+            chars = NO_CHARS
+            for first, terminals in self._terminals_by_first.items():
+                if mask & terminals:
+                    chars |= first
+            self._known_chars[mask] = chars
+        return self._known_chars[mask]
 
     def can_come(self, first_set: int, can_be_empty: bool, owner: Nonterminal, key: NextInput) -> bool:
         """Return True if the next input fits a FIRST set or, if that can be empty, the FOLLOW set of its owner."""
@@ -106,7 +114,9 @@ class FirstFollow:
 
     def any_begins(self, mask: int, key: str | int) -> bool:
         """Return True if a match of one of these terminals can begin with a character, or a bit inside a byte."""
-        return any(self._can_begin(slot, key) for slot in self.members(mask))
+        if isinstance(key, int):
+            return any(self._can_begin(slot, key) for slot in self.members(mask))
+        return any(mask & terminals and key in chars for chars, terminals in self._terminals_by_first.items())
 
     def _can_begin(self, slot: GrammarSlot, key: str | int) -> bool:
         if isinstance(key, int):
@@ -202,7 +212,9 @@ class FirstFollow:
                 everything = nonterminal.follow_set | self.of_slot(start)[1]
                 yield from ((part, everything) for part in nonterminal.parts)
             elif start.mode == REPETITION:
-                yield start, nonterminal.follow_set | self.of_slot(start)[1]
+                # Nothing comes after the only round of an option but what comes after the option.
+                has_more = nonterminal.bounds is None or nonterminal.bounds[1] != 1
+                yield start, nonterminal.follow_set | (self.of_slot(start)[1] if has_more else 0)
             else:
                 for slot in chain(start):
                     can_be_empty, first_set = self.of_chain(slot.following) if slot.following else (True, 0)

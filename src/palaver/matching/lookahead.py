@@ -209,7 +209,8 @@ def _arrive(way: int, slot: GrammarSlot, calls: CallStack) -> list[_ClosureStep]
 
 
 def _leave_behind(way: int, slot: GrammarSlot, calls: CallStack) -> list[_ClosureStep]:
-    if slot.following is None:
+    is_option = slot.mode == REPETITION and slot.owner.bounds is not None and slot.owner.bounds[1] == 1
+    if slot.following is None or is_option:
         return [(_DONE, way, slot.owner, calls)]
     if slot.mode == REPETITION and calls is not None and calls[1] >= 0:
         caller, rounds, around = calls

@@ -11,13 +11,15 @@ input takes more work than is allowed (`matching_limits`); nothing is known of s
 
 There are two parsers. The *fast path* (`fast_path`) reads messages that have only one derivation, at the speed of a
 hand-written parser. Where it cannot decide, the *Earley parser* (`earley`) takes over with all that has been fed, and
-reads regular rules as tokens (`token_rules`). Without tokens the Earley parser is the reference: it defines the right
+reads regular rules as tokens (`token_rules`); if only the end of a regular message is not certain, an automaton does
+(`regular_scanner`). Without tokens the Earley parser is the reference: it defines the right
 answers, and knows what was expected.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 
 from palaver.errors import Undecided
 from palaver.grammar.ir import bodies_below, uses_binary
@@ -34,70 +36,15 @@ from palaver.matching.length_bounds import NO_LENGTH_BOUNDS as NO_LENGTH_BOUNDS
 from palaver.matching.length_bounds import BoundMeasure as BoundMeasure
 from palaver.matching.length_bounds import LengthBound as LengthBound
 from palaver.matching.length_bounds import LengthBounds as LengthBounds
+from palaver.matching.match_progress import MatchProgress as MatchProgress
+from palaver.matching.matching_limits import MAX_CHARACTERS_EXPLAINED
 from palaver.matching.parse_forest import first_tree, partial_trees, trees
+from palaver.matching.regular_scanner import RegularScanner
+from palaver.matching.rule_regexes import END_MARK
 from palaver.matching.token_rules import TokenTable
 from palaver.spec.ast import Expr, Expression
 from palaver.spec.traversal import computed_bounds
 from palaver.trees.node import Node
-
-
-class MatchProgress:
-    """The result of reading so far. All offsets and lengths count units of the input: bytes, or characters of a str.
-
-    may_go_on       True if more input could be read
-    dead_at         the offset of the first unexpected unit; None as long as there is none, or if the message is
-                    complete right at the end of the input
-    expected        the terminals that could have stood at `failed_at`, in the order of the spec
-    complete_here   True if all the input so far is a complete message
-    """
-
-    __slots__ = ("_count", "_failure", "_lengths", "complete_here", "may_go_on")
-
-    def __init__(
-        self,
-        lengths: Sequence[int],
-        complete_here: bool,
-        may_go_on: bool,
-        failure: Callable[[], tuple[int, tuple[str, ...]]] | None = None,
-    ) -> None:
-        # The list is shared with the matcher and only grows, so that a piece costs nothing for those before it.
-        self._lengths = lengths
-        self._count = len(lengths)
-        self.complete_here = complete_here
-        self.may_go_on = may_go_on
-        self._failure = failure
-
-    @property
-    def failed_at(self) -> int | None:
-        return None if self._failure is None else self._failure()[0]
-
-    @property
-    def expected(self) -> tuple[str, ...]:
-        return () if self._failure is None else self._failure()[1]
-
-    @property
-    def complete(self) -> tuple[int, ...]:
-        """The lengths at which the message is complete, rising; of a whole input, its full length or none."""
-        return tuple(self._lengths[: self._count])
-
-    @property
-    def longest(self) -> int | None:
-        """The last of `complete`."""
-        return self._lengths[self._count - 1] if self._count else None
-
-    def _key(self) -> tuple[object, ...]:
-        return self.complete, self.complete_here, self.may_go_on, self.failed_at, self.expected
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, MatchProgress) and self._key() == other._key()
-
-    __hash__ = None  # type: ignore[assignment]  # not a key
-
-    def __repr__(self) -> str:
-        return (
-            f"Progress(complete={self.complete}, may_go_on={self.may_go_on}, dead_at={self.failed_at},"
-            f" expected={self.expected})"
-        )
 
 
 class CompiledMatcher:
@@ -142,7 +89,8 @@ class CompiledMatcher:
             compiled = self._compiled_inputs[key] = FastPath(
                 self._rules, self.start, *self._bounds, *key, self._lengths
             )
-        return Matcher(compiled, DecodedInput(key[0]), history, prune and not reference, lazy, prune)
+        whole_matcher = partial(self.matcher, binary=key[0], whole=True, lazy=lazy)
+        return Matcher(compiled, DecodedInput(key[0]), history, prune and not reference, lazy, prune, whole_matcher)
 
 
 def compile_matcher(
@@ -183,6 +131,8 @@ class Matcher:
     # Of a complete message that was read at once.
     _root: Node | None = None
     _text = ""
+    # Reads the input when the machine falls back, if its end is all that is not certain.
+    _scanner: RegularScanner | None = None
 
     def __init__(
         self,
@@ -192,19 +142,23 @@ class Matcher:
         is_fast: bool,
         is_lazy: bool,
         prune: bool,
+        whole_matcher: Callable[[], Matcher],
     ) -> None:
         self._compiled = compiled
         self._is_fast = is_fast
         self._is_lazy = is_lazy
         self._history = history
         self._prune = prune
+        self._whole_matcher = whole_matcher
         self._whole = compiled.whole
         self.binary = compiled.tables.binary  # True if leaves are bytes
         self._unit = compiled.tables.unit  # the number of parser positions per character
         self.source = source
         self._lengths: list[int] = []
         self._fast_path = compiled if is_fast and compiled.is_tried else None  # None: the Earley parser reads
-        if not is_lazy and self._fast_path is not None:
+        if self._fast_path is None:
+            self._scanner = self._new_scanner()
+        elif not is_lazy:
             self._fast_path.forget()
 
     def prepare(self) -> None:
@@ -214,13 +168,13 @@ class Matcher:
 
     @property
     def parser_name(self) -> str:
-        """The parser that reads: "fast path" or "Earley"."""
-        return "Earley" if self._fast_path is None else "fast path"
+        """The parser that reads: "fast path", "automaton" or "Earley"."""
+        return "fast path" if self._fast_path is not None else "Earley" if self._scanner is None else "automaton"
 
     @property
     def crashes(self) -> list[str]:
         """The errors that computed bounds raised."""
-        if self._fast_path is not None or not self._parser.crashes:
+        if self._fast_path is not None or self._scanner is not None or not self._parser.crashes:
             return []
         return self._reference_parser.crashes  # which has them in order
 
@@ -283,6 +237,8 @@ class Matcher:
             node = self._only_tree(self._fast_path, characters)
             if self._fast_path is not None:
                 return iter(() if node is None else (node,))
+        if self._scanner is not None:
+            return self._scanned_trees(self._scanner, length, characters)
         return trees(self._parser, self._parser.ends.get(characters * self._unit, []))
 
     def partial_trees(self) -> Iterator[Node]:
@@ -306,8 +262,34 @@ class Matcher:
             progress = self._read_by_fast_path(self._machine or self._new_machine(self._fast_path), text)
             if progress is not None:
                 return progress
-            text = ""  # the Earley parser has read it by now
+            text = ""  # the other parser has read it by now
+        if self._scanner is not None:
+            if END_MARK not in text:
+                return self._read_by_scanner(self._scanner, text)
+            text, self._scanner = self._scanner.buffer + text, None  # regexes cannot tell it from the end
         return self._read_by_earley(text)
+
+    def _new_scanner(self) -> RegularScanner | None:
+        """A scanner of the message, if it is regular, and not known to be whole."""
+        if self._whole or not self._is_fast:
+            return None
+        start = self._compiled.regex_rules.automaton_of(self._compiled.tables.start)
+        return None if start is None else RegularScanner(start, lambda position: self.source.offset(position))
+
+    def _read_by_scanner(self, scanner: RegularScanner, text: str) -> MatchProgress:
+        scanner.read(text)
+        complete_here = scanner.is_complete and self.source.is_read_by(scanner.size)
+        may_go_on = scanner.may_go_on and not self._has_ended
+        failure = None if may_go_on or complete_here else self._failure
+        return MatchProgress(scanner.ends, complete_here, may_go_on, failure)
+
+    def _scanned_trees(self, scanner: RegularScanner, length: int, characters: int) -> Iterator[Node]:
+        if not MatchProgress(scanner.ends, False, False).is_complete_at(length):
+            return iter(())
+        text = scanner.buffer[:characters]
+        matcher = self._whole_matcher()
+        matcher.finish(text.encode("latin-1") if self.binary else text)
+        return matcher.trees()
 
     def _all_read(self) -> MatchProgress:
         """The progress of a matcher that has read a complete message at once."""
@@ -352,8 +334,13 @@ class Matcher:
         return reader.root if reader.status == DONE and reader.at == size else None
 
     def _leave_fast_path(self) -> None:
-        """Let the Earley parser read from here on."""
-        assert self._parser  # made here, it takes over the input of the machine
+        """Let another parser read from here on, which takes over the input of the machine."""
+        read = self._machine.buffer if self._machine is not None else ""
+        self._scanner = self._new_scanner() if END_MARK not in read else None
+        if self._scanner is not None:
+            self._scanner.read(read)
+        else:
+            assert self._parser  # made here
         self._fast_path = self._machine = None
         self._compiled.note_fallback()
         self._lengths = []
@@ -373,12 +360,15 @@ class Matcher:
     @property
     def _reference_parser(self) -> EarleyParser:
         """A parser of all the input so far that knows open nodes and expected terminals."""
-        if self._fast_path is None and self._parser.tracks_expected:
+        if self._fast_path is None and self._scanner is None and self._parser.tracks_expected:
             return self._parser
         parser = self._cached_reference
         if parser is None:
             parser = self._cached_reference = self._new_parser()
-        read = self._text if self._fast_path is not None else self._parser.buffer
+        if self._scanner is not None:
+            read = self._scanner.buffer
+        else:
+            read = self._text if self._fast_path is not None else self._parser.buffer
         if self._machine is not None:
             read = self._machine.buffer
         # Input after the failure changes nothing.
@@ -431,10 +421,13 @@ class Matcher:
 
     def _furthest(self) -> tuple[int, list[GrammarSlot], bool]:
         """The position at which the input failed, the terminals expected there, and True if the end was, too."""
+        scanner = self._scanner
+        if scanner is not None and scanner.size > MAX_CHARACTERS_EXPLAINED:
+            return scanner.size if scanner.failed_at is None else scanner.failed_at, [], False
         try:
             parser = self._reference_parser
         except Undecided:  # that the input fails is known, though not what could have stood there
-            return self._parser.furthest if self._fast_path is None else 0, [], False
+            return self._parser.furthest if self._fast_path is None and scanner is None else 0, [], False
         if parser.is_alive:
             expected = sorted((item.slot for item in parser.frontier), key=lambda slot: slot.order)
             return parser.limit, expected, False

@@ -30,6 +30,10 @@ VISITS_BEFORE_COMPILING = 200
 MAX_FALLBACKS = 3
 # Characters from which on Python's cyclic garbage collector is paused.
 MIN_CHARACTERS_TO_PAUSE_COLLECTOR = 2_000
+# Characters from which on a regex looks for the end of a loop of an automaton.
+MIN_CHARACTERS_TO_RUN = 16
+# Characters of a message that is read again to tell what could have stood where it failed.
+MAX_CHARACTERS_EXPLAINED = 50_000
 # Characters of an incomplete token that are read again when its end has come; a longer one is read rule by rule.
 MAX_TOKEN_READ_AGAIN = 500
 # Machines that try a continuation for another machine; deeper down, the machine falls back.

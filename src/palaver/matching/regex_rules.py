@@ -48,6 +48,13 @@ class RegexRules:
                 self._patterns[nonterminal] = rule_pattern(self._outline_of(nonterminal), following)
         return self._patterns[nonterminal]
 
+    def automaton_of(self, nonterminal: Nonterminal) -> AutomatonState | None:
+        """The start of the automaton of a nonterminal, however its matches end; None if it is not regular."""
+        try:
+            return Automaton(self._outline_of(nonterminal)).start
+        except (NoRegex, RecursionError):
+            return None
+
     def chars_of_run(self, repetition: Nonterminal, *, in_bits: bool = False) -> CharSet | None:
         """The characters of a repetition of a rule over single ones, if it is that and its end is certain."""
         slot = repetition.alternatives[0]

@@ -14,6 +14,7 @@ from palaver.matching.forecaster import MessageType
 from palaver.matching.matcher import Matcher, MatchProgress
 from palaver.session.reading_cache import CachedReading, ReadingCache
 from palaver.session.references import NO_MESSAGES, Referenced
+from palaver.session.session_limits import MAX_MESSAGE_ENDS
 
 
 class ReadingStatus(NamedTuple):
@@ -129,11 +130,11 @@ class Inbox:
         return ReadingStatus(max(lengths, default=None), is_open)
 
     def ends(self) -> list[int]:
-        """The lengths at which the next message is complete, the longest first."""
+        """The lengths at which the next message is complete, the longest first; one more than are tried, or all."""
         if self._cached is not None:
             return [len(self._stream)]
-        found = {length for progress in self._progress.values() for length in progress.complete}
-        return sorted(found, reverse=True)
+        last = (progress.last_lengths(MAX_MESSAGE_ENDS + 1) for progress in self._progress.values())
+        return sorted({length for lengths in last for length in lengths}, reverse=True)
 
     def readings(self, length: int) -> Iterator[CachedReading]:
         """Every derivation of the first bytes as one of the expected messages, in the order of the spec."""
@@ -141,7 +142,7 @@ class Inbox:
             yield self._cached
             return
         for move, matcher in self._matchers.items():
-            if length in self._progress[move].complete:
+            if self._progress[move].is_complete_at(length):
                 for node in matcher.trees(length):
                     yield move, node
 

@@ -21,6 +21,8 @@ from palaver.random_source import RandomSource
 from palaver.solving.assignment import Assigner
 from palaver.solving.constrained_fields import ConstrainedField
 from palaver.solving.construction import Constructor
+from palaver.solving.counting_fields import counting_domains
+from palaver.solving.domains import Domain
 from palaver.solving.invertible_views import ViewReader
 from palaver.solving.memetic_search import MemeticSearch, StepBudget
 from palaver.solving.optimisation import Optimizer
@@ -99,7 +101,7 @@ class SolverFactory:
         """
         plan = self.plan(constraints, limits.max_repetitions)
         budget = StepBudget(limits.budget)
-        drawn = _drawn(plan)
+        drawn = self._drawn(plan, limits)
         program = self._program_for(plan, limits)
         for equation in plan.equations:
             equation.compile()
@@ -111,10 +113,8 @@ class SolverFactory:
             self._languages, self._speller, plan.domains, self.read, self.read_bits, measured, limits.max_repetitions
         )
         constructor = Constructor(plan, assigner, placing, self._reader, chance / "construct", is_frozen)
-        for symbol in drawn:
-            fields[symbol] = ConstrainedField(
-                symbol, plan.domains[symbol], (), (), assigner, None, chance / symbol, budget
-            ).make
+        for symbol, domain in drawn.items():
+            fields[symbol] = ConstrainedField(symbol, domain, (), (), assigner, None, chance / symbol, budget).make
         # A field that is searched for is not made of others that are, or there might be no end.
         simple = placing
         if plan.filters:
@@ -185,7 +185,21 @@ class SolverFactory:
         return sorted({symbol for equation in plan.equations for symbol in equation.written} | self._generated)
 
     def _program_for(self, plan: SolvingPlan, limits: SolvingLimits) -> TreeMaker:
-        return self.program(limits.max_repetitions, frozenset(_drawn(plan)) | frozenset(plan.filters))
+        return self.program(limits.max_repetitions, frozenset(self._drawn(plan, limits)) | frozenset(plan.filters))
+
+    def _drawn(self, plan: SolvingPlan, limits: SolvingLimits) -> dict[str, Domain]:
+        """The symbols whose fields are drawn, with the domains that they are drawn from."""
+        drawn = {symbol: plan.domains[symbol] for symbol in sorted(plan.domains) if symbol not in plan.computed}
+        if not self._dependence.fields:
+            return drawn
+
+        def domain_of(symbol: str) -> Domain | None:
+            language = self._languages.of(symbol)
+            if symbol in plan.computed or symbol in plan.filters or symbol in self._generated or language is None:
+                return None
+            return drawn.get(symbol) or Domain(symbol, language, spread=limits.max_repetitions)
+
+        return drawn | counting_domains(self.analysis, self._reader, domain_of, limits.max_nodes)
 
     def check(self, constraint: Constraint) -> Check:
         """The check of a constraint, also for trees that are not finished; made once."""
@@ -274,8 +288,3 @@ class SolverFactory:
     def _generated(self) -> frozenset[str]:
         rules = self.analysis.grammar.rules
         return frozenset(symbol for symbol, rule in rules.items() if rule.generator is not None)
-
-
-def _drawn(plan: SolvingPlan) -> list[str]:
-    """The symbols whose fields are drawn from their domains."""
-    return [symbol for symbol in sorted(plan.domains) if symbol not in plan.computed]
