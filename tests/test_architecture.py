@@ -31,7 +31,7 @@ FLOORS = [
     ["transport", "navigation", "known_findings"],
     ["campaign", "demo"],
     ["reporting", "recording"],
-    ["exporting"],
+    ["exporting", "replaying"],
     ["cli", "testing"],
 ]
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
@@ -88,7 +88,7 @@ TOLD_ELSEWHERE = {
 
 WORLDLY = {"socket", "selectors", "threading", "asyncio", "time", "random", "subprocess"}
 # Rooms that are about the world.
-WORLDLY_ROOMS = {"cli", "recording", "reporting", "transport"}
+WORLDLY_ROOMS = {"cli", "recording", "replaying", "reporting", "transport"}
 # Other modules that touch the world, and why.
 _SCRIPT = "the code of scripts that are run without palaver"
 TOUCH_THE_WORLD = {

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import palaver
-from palaver.campaign.crash_reports import CrashReport
+from palaver.campaign.crash_reports import CrashReport, ReportReader
 from palaver.campaign.events import SilenceRetried
 from palaver.campaign.run import Campaign
 from palaver.campaign.system_under_test import SystemUnderTest
@@ -182,3 +182,15 @@ def test_the_retry_is_an_event() -> None:
     made = palaver.talk(CASES / "ask.fan", target=command, seed=1, timeout=0.3, sessions=2)
     retried = [event for event in made if isinstance(event, SilenceRetried)]
     assert [(event.session, event.is_confirmed) for event in retried] == [(2, False)]
+
+
+def test_a_report_that_is_coloured_is_read() -> None:
+    reader = ReportReader()
+    reader.feed(b"\x1b[1m\x1b[31m==7==ERROR: AddressSanitizer: heap-buffer-overflow on address 0x60 at pc 0x7\n")
+    reader.feed(
+        b"\x1b[1m\x1b[0m\x1b[1m\x1b[34mWRITE of size 75 at 0x60 thread T0\x1b[1m\x1b[0m\n    #0 0x7 in copy s.c:4\n"
+    )
+    (report,) = reader.take()
+    assert report.tool == "AddressSanitizer"
+    assert report.summary.startswith("heap-buffer-overflow")
+    assert "copy" in report.frame

@@ -103,6 +103,14 @@ _FORMATS = (
 )
 
 
+# Sanitizers colour what they write, if they take us for a terminal.
+_COLOUR = re.compile(rb"\x1b\[[0-9;]*m")
+
+
+def _plain_text(line: bytes) -> str:
+    return _COLOUR.sub(b"", line).decode("utf-8", "replace")
+
+
 class ReportReader:
     """Reads the output of a program, in pieces, and collects the reports in it."""
 
@@ -121,14 +129,14 @@ class ReportReader:
         """Read more output."""
         *lines, rest = (self._line + data).split(b"\n")
         for line in lines:
-            self._read(line[:MAX_OUTPUT_LINE].decode("utf-8", "replace").rstrip("\r"))
+            self._read(_plain_text(line[:MAX_OUTPUT_LINE]).rstrip("\r"))
         self._line = rest[:MAX_OUTPUT_LINE]
 
     def take(self) -> list[CrashReport]:
         """Return the reports since the last call. One that has not ended is taken as it is."""
         if self._line:
             line, self._line = self._line, b""
-            self._read(line.decode("utf-8", "replace"))
+            self._read(_plain_text(line))
         self._format = None
         reports, self._reports = self._reports, []
         return reports

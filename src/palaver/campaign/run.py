@@ -11,10 +11,8 @@ whoever iterates, and shown to the oracles. Nothing is called back from below; w
 from __future__ import annotations
 
 import atexit
-import gc
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from math import inf
@@ -22,13 +20,11 @@ from typing import Self, TypeAlias
 
 from palaver.campaign.campaign_limits import LAST_WATCH, WAITING_EVENT_EVERY
 from palaver.campaign.events import (
-    ActionTaken,
     CampaignEnded,
     CampaignStarted,
     CoverageChanged,
     Event,
     FindingReported,
-    InputHandled,
     MessageReceived,
     MessageSent,
     PhaseChanged,
@@ -38,11 +34,10 @@ from palaver.campaign.events import (
     SessionStarted,
     SilenceRetried,
     StillWaiting,
-    TurnTaken,
 )
 from palaver.campaign.oracles import Observation, Oracle
 from palaver.campaign.run_facts import CoverageFigures as CoverageFigures
-from palaver.campaign.run_facts import coverage_of, versions
+from palaver.campaign.run_facts import coverage_of, spec_kept, traced, versions
 from palaver.campaign.stopping import Budget, Phase, Progress, StopRule, Until
 from palaver.campaign.system_under_test import SystemUnderTest
 from palaver.campaign.target_care import TargetError
@@ -57,7 +52,7 @@ from palaver.session.engine import EndWatch, Session, Timeouts
 from palaver.session.events import Action, Input, Listening, TimePassed, Turn
 from palaver.session.findings import Finding, FindingKind, Fingerprint, Severity, Verdict, verdict_of, worst
 from palaver.session.setup import SessionSetup
-from palaver.session.strategy import ScriptedStrategy, ShortestStrategy, Strategy
+from palaver.session.strategy import ScriptedStrategy, ShortestStrategy, Strategy, script_of
 from palaver.transport.driver import Driver, EventLoop
 
 __all__ = ["Budget", "Campaign", "CoverageFigures", "Phase", "Progress", "Reader", "Until"]
@@ -108,10 +103,11 @@ class Campaign:
         self._at_end = at_end
         self.setup = setup
         self._chance = RandomSource(seed)
-        self._timeouts = timeouts
+        self.timeouts = timeouts
         self._stop_rule = StopRule(budget, guidance)
         self._began = self._clock.now()
         self._ends_at = None if budget.seconds is None else self._began + budget.seconds
+        self._scripts: Iterable[Strategy] | None = None  # that sessions follow
         self._stopped = ""  # why it is to stop, if somebody has said so
         self._ended: float | None = None
         self._session: Session | None = None
@@ -139,6 +135,14 @@ class Campaign:
         """Go on until there is a reason to stop."""
         for _ in self:
             pass
+        return self
+
+    def follow(self, strategies: Iterable[Strategy]) -> Self:
+        """Let each session follow one of these strategies, and end with the last of them, instead of making plans.
+
+        They are taken one by one, each when the session before has ended.
+        """
+        self._scripts = strategies
         return self
 
     def stop(self, reason: str) -> None:
@@ -188,7 +192,7 @@ class Campaign:
         progress, events = self.progress, self._produce()
         atexit.register(self.close)  # who leaves in the middle leaves no system under test behind
         try:
-            with _spec_kept():
+            with spec_kept():
                 for event in events:
                     yield from self._publish(event)
         except TargetError as error:
@@ -230,8 +234,10 @@ class Campaign:
     def _produce(self) -> Generator[Event, None, None]:
         progress = self.progress
         yield CampaignStarted(self._clock.now(), 0, self.seed, self._files, tuple(self.setup.ours), versions())
+        if self._scripts is not None:
+            yield from self._follow_scripts(self._scripts)
         while not progress.ended:
-            yield from self._run_session()
+            yield from self._run_session(self._strategy)
             progress.ended, note = self._stop_rule.check(progress, self.seconds)
             progress.ended = self._stopped or progress.ended
             if note:
@@ -241,13 +247,20 @@ class Campaign:
             yield from self._report_late(self._target.after_session(watch_until=until, is_last=True))
             yield from self._target.take_events(0)
 
-    def _run_session(self) -> Iterator[Event]:
+    def _follow_scripts(self, scripts: Iterable[Strategy]) -> Iterator[Event]:
+        for strategy in scripts:
+            yield from self._run_session(strategy)
+            if self._stopped or self._is_time_over:
+                break
+        self.progress.ended = self._stopped or ("its time was over" if self._is_time_over else "all was tried")
+
+    def _run_session(self, strategy: Strategy) -> Iterator[Event]:
         progress = self.progress
         stream = self._chance / "session" / progress.sessions
         number = progress.sessions + 1
         if self._target is not None:
             yield from self._report_late(self._target.before_session(self._ends_at))
-        session = self._session = self._make_session(self._strategy, stream)
+        session = self._session = self._make_session(strategy, stream)
         self._found, self._seen = [], 0
         yield SessionStarted(self._clock.now(), number, progress.phase is Phase.GUIDED, self._ends_at)
         try:
@@ -277,11 +290,13 @@ class Campaign:
         """
         silence = next((finding for finding in session.findings if finding.kind is FindingKind.SILENCE), None)
         can_repeat = self.setup.opens_all or (self._target is not None and self._target.is_started_by_us)
-        if silence is None or not can_repeat:
-            return
+        if silence is None or not can_repeat or self._scripts is not None:
+            return  # whoever follows scripts repeats them
         is_confirmed, told = True, "as before"
         if silence.fingerprint not in self._silences and not self._is_time_over:
-            again = self._make_session(ScriptedStrategy(session.said), self._chance / "again" / number, EndWatch())
+            again = self._make_session(
+                ScriptedStrategy(script_of(session.said)), self._chance / "again" / number, EndWatch()
+            )
             yield from self._repeat(again, number)
             is_confirmed = heard_of(again.said) <= heard_of(session.said)
             told = "the same when it was tried once more" if is_confirmed else "but not when it was tried once more"
@@ -303,7 +318,7 @@ class Campaign:
         is_known = any(finding.kind is FindingKind.SILENCE for finding in session.findings)
         if target is None or not target.may_be_alive or is_known or self._is_time_over:
             return
-        trouble = target.probe(self._timeouts.timeout)
+        trouble = target.probe(self.timeouts.timeout)
         if target.probes_by_dialogue:
             shortest = ShortestStrategy(self._chance / "probe")
             probe = self._make_session(shortest, self._chance / "probe", EndWatch())
@@ -332,7 +347,7 @@ class Campaign:
 
     def _make_session(self, strategy: Strategy, stream: RandomSource, end_watch: EndWatch | None = None) -> Session:
         return Session(
-            self.setup, strategy, stream, self._timeouts, ends_at=self._ends_at, end_watch=end_watch or self._end_watch
+            self.setup, strategy, stream, self.timeouts, ends_at=self._ends_at, end_watch=end_watch or self._end_watch
         )
 
     def _drive(self, session: Session, number: int) -> Iterator[Event]:
@@ -411,7 +426,7 @@ class Campaign:
                 self._ports[each.link] = each.port
                 yield PortBound(at, number, each.link, each.port)
             if self.has_trace:
-                yield _traced(at, number, each)
+                yield traced(at, number, each)
         happened.clear()
 
     def _report(self, finding: Finding, number: int) -> FindingReported:
@@ -469,19 +484,3 @@ class Campaign:
     @property
     def _strategy(self) -> Strategy:
         return self.guidance.guided_strategy if self.progress.phase is Phase.GUIDED else self.guidance.random_walk
-
-
-def _traced(at: float, number: int, each: Input | Action | Turn) -> Event:
-    if isinstance(each, Turn):
-        return TurnTaken(at, number, each)
-    return InputHandled(at, number, each) if isinstance(each, Input) else ActionTaken(at, number, each)
-
-
-@contextmanager
-def _spec_kept() -> Iterator[None]:
-    """The spec stays. To look through it for garbage, again and again, would take a tenth of the time."""
-    gc.freeze()
-    try:
-        yield
-    finally:
-        gc.unfreeze()

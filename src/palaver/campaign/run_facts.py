@@ -1,12 +1,17 @@
-"""Facts about a run: the versions that made it, and the figures of its coverage."""
+"""Facts about a run: the versions that made it, the figures of its coverage, and the trace of its sessions."""
 
 from __future__ import annotations
 
+import gc
 import platform
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
+from palaver.campaign.events import ActionTaken, Event, InputHandled, TurnTaken
 from palaver.navigation.guidance import Guidance
+from palaver.session.events import Action, Input, Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,3 +38,20 @@ def versions() -> tuple[tuple[str, str], ...]:
     except PackageNotFoundError:  # used from its source, not installed
         own = "unknown"
     return ("palaver", own), ("Python", platform.python_version()), ("platform", platform.platform())
+
+
+def traced(at: float, number: int, each: Input | Action | Turn) -> Event:
+    """The event of something that happened between a session and its transport."""
+    if isinstance(each, Turn):
+        return TurnTaken(at, number, each)
+    return InputHandled(at, number, each) if isinstance(each, Input) else ActionTaken(at, number, each)
+
+
+@contextmanager
+def spec_kept() -> Iterator[None]:
+    """The spec stays. To look through it for garbage, again and again, would take a tenth of the time."""
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()

@@ -26,8 +26,10 @@ _COMMANDS = {
     "graph": "Draw the states of a protocol, and which of them were covered.",
     "known": "List the findings that are known, or add one.",
     "parse": "Check whether inputs conform to a spec.",
+    "replay": "Try a recorded finding again.",
     "runs": "List the runs that were kept, or remove old ones.",
     "show": "Show a run that was kept, or a finding or session of it.",
+    "shrink": "Make the conversation of a recorded finding small.",
     "specs": "List or print the specs that come with palaver.",
     "talk": "Test a server, a client or a program in sessions.",
 }

@@ -333,6 +333,13 @@ class Spec:
                 self._read[key] = None
         return self._read[key]
 
+    def smallest(self, symbol: str, chance: RandomSource) -> Node | None:
+        """A tree of `symbol` with the shortest alternatives and the fewest rounds, constraints aside."""
+        try:
+            return self._program(0, frozenset()).make(symbol, chance, nodes=0)
+        except (Discarded, SpecCrash):
+            return None
+
     def readings(self, symbol: str, data: bytes, history: Sequence[Node] = ()) -> Iterator[Node]:
         """The derivations of a whole message as `symbol`, constraints aside, with the sources of generated parts.
 

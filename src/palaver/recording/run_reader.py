@@ -176,7 +176,8 @@ class Run:
         return Verdict(self.fact("verdict")) if self.fact("verdict") else None
 
     @cached_property
-    def _began(self) -> float:
+    def began(self) -> float:
+        """The time on the monotonic clock when the run began; those of `wire` are on the same clock."""
         return float(self.fact("clock") or 0.0)
 
     @property
@@ -208,8 +209,8 @@ class Run:
     def _session(self, row: sqlite3.Row) -> RecordedSession:
         return RecordedSession(
             row["number"],
-            row["started"] - self._began,
-            None if row["ended"] is None else row["ended"] - self._began,
+            row["started"] - self.began,
+            None if row["ended"] is None else row["ended"] - self.began,
             bool(row["is_guided"]),
             None if row["verdict"] is None else Verdict(row["verdict"]),
             row["cut_off"] or "",
@@ -222,7 +223,7 @@ class Run:
         rows = self._rows("SELECT * FROM messages WHERE session = ? ORDER BY number", session)
         return [
             RecordedMessage(
-                *(row["number"] + 1, row["at"] - self._began, row["sender"], row["recipient"], row["symbol"]),
+                *(row["number"] + 1, row["at"] - self.began, row["sender"], row["recipient"], row["symbol"]),
                 *(row["data"], bool(row["is_ours"])),
             )
             for row in rows
@@ -244,7 +245,7 @@ class Run:
             is_end = row["kind"] == "ended"
             found.append(
                 TargetRecord(
-                    *(row["at"] - self._began, row["kind"], row["data"] or b""),
+                    *(row["at"] - self.began, row["kind"], row["data"] or b""),
                     exit_code=detail["exit_code"] if is_end else None,
                     command=tuple(detail) if row["kind"] == "started" else (),
                 )
@@ -273,7 +274,7 @@ class Run:
         return RecordedFinding(
             number=row["number"],
             session=row["session"],
-            at=row["at"] - self._began,
+            at=row["at"] - self.began,
             kind=FindingKind[row["kind"]],
             severity=Severity(row["severity"]),
             expected=tuple(json.loads(row["expected"])),

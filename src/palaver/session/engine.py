@@ -49,7 +49,7 @@ from palaver.spec.python_code import SPEC_CODE_RAISES, raising_line
 from palaver.trees.node import Node
 from palaver.trees.tree import Tree
 
-__all__ = ["CutOff", "EndWatch", "Session", "Timeouts"]
+__all__ = ["CutOff", "EndWatch", "LifecycleError", "Session", "Timeouts"]
 
 _OUR_TURN = (SessionState.OUR_TURN, SessionState.UNANSWERED)
 _NOTHING_MORE = (SessionState.LEAVING, SessionState.OVER)
@@ -349,7 +349,7 @@ class Session:
                 return self._finish
             if move is WAIT:
                 return None
-            script, move = (move.node, move.move) if isinstance(move, ScriptedMessage) else (None, move)
+            script, move = (move, move.move) if isinstance(move, ScriptedMessage) else (None, move)
             try:
                 node = self._history.make(move, script)
             except PalaverError as error:

@@ -8,6 +8,7 @@ messages as they are.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from palaver.constraints.checks import Failure
@@ -18,15 +19,14 @@ from palaver.session.blame import Breach, LatestMessage, MonitorState, Violation
 from palaver.session.extension import Extension, Refusal
 from palaver.session.message_maker import MessageMaker
 from palaver.session.references import NO_MESSAGES
-from palaver.session.session_limits import (
-    MESSAGES_BEFORE_ACCUSING,
-)
+from palaver.session.session_limits import MAX_READINGS, MESSAGES_BEFORE_ACCUSING
 from palaver.solving.generator_sources import NoSource
-from palaver.trees.node import Node
+from palaver.trees.node import Node, NonTerminal
 from palaver.trees.tree import Tree
 
 if TYPE_CHECKING:
     from palaver.session.setup import SessionSetup
+    from palaver.session.strategy import ScriptedMessage
 
 _UNKNOWN = "not computed yet"
 
@@ -268,17 +268,36 @@ class SessionHistory:
         for hypothesis, watch in zip(extension.forecast.hypotheses, extension.watches, strict=True):
             yield self.watches[hypothesis.origin], watch
 
-    def make(self, move: MessageType, given: Node | None = None) -> Node | None:
+    def make(self, move: MessageType, script: ScriptedMessage | None = None) -> Node | None:
         """A message of ours that can be sent now; None if none was found, and then the maker says why.
 
-        If a message is `given`, it is that one, or none.
+        If a script says which, it is that one, or as much of it as fits, if the script allows that; or none.
         """
-        if given is None:
-            self._made = self.maker.make(move)
-        else:
-            extension = self.checked(move, given, is_ours=True)
-            self._made = extension if isinstance(extension, Extension) else None
+        self._made = self.maker.make(move) if script is None else self._scripted(move, script)
         return None if self._made is None else self._made.node
+
+    def _scripted(self, move: MessageType, script: ScriptedMessage) -> Extension | None:
+        readings = [script.node] if script.node is not None else list(self._readings(move.symbol, script.data))
+        for node in readings:
+            extension = self.checked(move, node, is_ours=True)
+            if isinstance(extension, Extension):
+                return extension
+        if script.is_exact or not readings:
+            return None
+        made = None if script.kept is None else self.maker.remake(move, readings[0], script.kept)
+        return made or self.maker.remake(move, readings[0])
+
+    def _readings(self, symbol: str, data: bytes) -> Iterator[Node]:
+        """The trees of a message of which the bytes are known; one without parts if a setting broke its grammar."""
+        history = self._setup.references.seen_by(symbol, self.referenced)
+        nodes = islice(self._setup.spec.readings(symbol, data, history), MAX_READINGS)
+        first = next(nodes, None)
+        if first is not None:
+            yield first
+            yield from nodes
+        elif self._setup.spec.grammar.settings:
+            text = data if self._setup.is_binary else data.decode("utf-8", "surrogateescape")
+            yield Node(NonTerminal(symbol), (text,))
 
     def add_made(self, node: Node) -> None:
         """Add the message that was made last."""

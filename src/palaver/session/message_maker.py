@@ -62,7 +62,7 @@ class MessageMaker:
     def _aim_at(self, move: MessageType) -> None:
         """Let the solver complete a message of this type."""
         context = self._context
-        context.move, context.first, context.sees_all = move, None, False
+        context.move, context.first, context.kept, context.sees_all = move, None, None, False
         context.history = self._setup.references.seen_by(move.symbol, self._history.referenced)
         self._solver.forget()
 
@@ -91,6 +91,18 @@ class MessageMaker:
         with self._history.watches[0].checks.published_states():
             return self._made(move)
 
+    def remake(self, move: MessageType, node: Node, kept: TreePath | None = None) -> Extension | None:
+        """A message like a given one, changed where the constraints no longer allow it; None if none was found.
+
+        The part at `kept` stays as it is.
+        """
+        with self._history.watches[0].checks.published_states():
+            self.accusation, self.has_crashed = None, False
+            self._aim_at(move)
+            self._context.first, self._context.kept = node, kept
+            # A part that cannot stay as it is must not cost a long search.
+            return self._made_solved(move, None, self._setup.limits.budget if kept is None else SEARCH_STEPS)
+
     def _made(self, move: MessageType) -> Extension | None:
         self.accusation, self.has_crashed = None, False
         self._aim_at(move)
@@ -102,16 +114,15 @@ class MessageMaker:
             return None
         if isinstance(made, _MakingAttempt):
             return self._said_nevertheless(made, self._monitor.left_to_others(move, self._history.forecast))
-        return self._made_solved(move, made)
+        return self._made_solved(move, made, self._setup.limits.budget)
 
-    def _made_solved(self, move: MessageType, refused: Violation | None) -> Extension | None:
+    def _made_solved(self, move: MessageType, refused: Violation | None, steps: int) -> Extension | None:
         left_out = self._monitor.left_to_others(move, self._history.forecast)
         shared = self._monitor.shared_with_others(move, self._history.forecast)
         failing = self._failing_clauses()
         failing_now = self._monitor.constraints_of(failing)
         left_out |= self._monitor.only_counted_in(move.symbol) & (failing_now | shared)
         owed = (failing_now | shared) - left_out
-        steps = self._setup.limits.budget
         attempt = _MakingAttempt(move, violation=refused)
         if not owed:
             return self._searched(attempt, left_out, steps) or self._said_nevertheless(attempt, left_out)
@@ -324,6 +335,7 @@ class _NextMessage:
         self._history = history
         self.move: MessageType
         self.first: Node | None = None  # a message that was made already, to begin with
+        self.kept: TreePath | None = None  # the part of the message that stays as it is
         self.hook: TreePath = ()
         self.history: tuple[Node, ...] = ()
         self.sees_all = False
@@ -340,5 +352,8 @@ class _NextMessage:
         return Tree(tree)
 
     def is_frozen(self, path: TreePath) -> bool:
-        """Return True for everything outside of the message."""
-        return path[: len(self.hook)] != self.hook
+        """Return True for everything outside of the message, and for what is to stay in it and around that."""
+        if path[: len(self.hook)] != self.hook:
+            return True
+        inside = path[len(self.hook) :]
+        return self.kept is not None and all(one == two for one, two in zip(inside, self.kept, strict=False))

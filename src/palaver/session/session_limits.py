@@ -62,3 +62,6 @@ MESSAGES_OF_CONTINUATION = 4
 MESSAGES_BEFORE_ACCUSING = 8
 # An early value that stays false is asked about so often in vain, until the constraint has recovered.
 MAX_QUESTIONS = 3
+
+# Of a message whose bytes are known, so many trees are tried until one violates no constraint.
+MAX_READINGS = 50

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import Enum
 from typing import Final, Literal, NamedTuple, Protocol, TypeAlias
 
@@ -11,7 +11,7 @@ from palaver.generation.makers import Steering
 from palaver.matching.forecaster import Forecast, MessageType
 from palaver.random_source import RandomSource
 from palaver.session.findings import SessionMessage
-from palaver.trees.node import Node
+from palaver.trees.node import Node, TreePath
 
 
 class _Wait(Enum):
@@ -22,10 +22,13 @@ WAIT: Final = _Wait.WAIT
 
 
 class ScriptedMessage(NamedTuple):
-    """A message of ours that is known already, such as one of an earlier session."""
+    """A message of ours that is known already, such as one of an earlier session: as a tree, or as its bytes."""
 
     move: MessageType
-    node: Node
+    node: Node | None = None
+    data: bytes = b""
+    is_exact: bool = True  # False: what no longer fits the answers of the peer is made anew,
+    kept: TreePath | None = None  # if possible without changing this part of the tree
 
 
 # Our next message; None to end the session; WAIT to let the peer send first for a while.
@@ -111,37 +114,73 @@ class ShortestStrategy(RandomStrategy):
         self.finish_soon()
 
 
+class ScriptLine(NamedTuple):
+    """A message of a script. Of one without a tree, only the bytes are known."""
+
+    sender: str
+    symbol: str
+    data: bytes
+    is_ours: bool
+    node: Node | None = None
+    kept: TreePath | None = None  # the part of the tree that had better not be changed
+
+
+def script_of(messages: Iterable[SessionMessage]) -> list[ScriptLine]:
+    """The script that says the same as a session."""
+    return [ScriptLine(said.sender, said.symbol, said.data, said.is_ours, said.node) for said in messages]
+
+
 class ScriptedStrategy:
-    """Sends the messages of an earlier session again, as they were, and ends after the last of them."""
+    """Sends the messages of an earlier session again, and ends after the last of them.
+
+    Where the peer spoke next in that session, it is let speak first. If `is_exact`, messages are sent as they were;
+    otherwise, what no longer fits the peer's answers is made anew. `stuck_at` is the step that was not possible.
+    """
 
     steering: Steering | None = None
 
-    def __init__(self, messages: Sequence[SessionMessage]) -> None:
-        self._script = deque(message for message in messages if message.is_ours)
+    def __init__(self, script: Iterable[ScriptLine], *, is_exact: bool = True) -> None:
+        self._script = deque(script)
+        self._is_exact = is_exact
+        self.stuck_at: ScriptLine | None = None
 
     def begin(self) -> None:
         """There is only one session."""
 
     def choose(self, moves: Sequence[MessageType], forecast: Forecast, can_end: bool) -> StrategyChoice:
         """The next message of the script, if it is possible."""
-        if not self._script:
+        if self.stuck_at is not None or not any(step.is_ours for step in self._script):
             return None
-        wanted = self._script.popleft()
+        wanted = self._script[0]
+        if not wanted.is_ours:
+            return WAIT
         found = [move for move in moves if (move.sender, move.symbol) == (wanted.sender, wanted.symbol)]
-        return ScriptedMessage(found[0], wanted.node) if found else None
+        if not found:
+            self.stuck_at = wanted
+            return None
+        return ScriptedMessage(found[0], wanted.node, wanted.data, self._is_exact, wanted.kept)
 
     def finish_soon(self) -> None:
         """The script has an end of its own."""
 
     def waited(self, forecast: Forecast) -> None:
-        """It never waits."""
+        """The peer has not spoken: go on without it."""
+        self._drop_answers()
 
     def refused(self, move: MessageType) -> None:
         """The script cannot go on."""
-        self._script.clear()
+        self.stuck_at = self.stuck_at or self._script[0]
 
     def said(self, move: MessageType, node: Node, before: Forecast, after: Forecast, is_ours: bool) -> None:
-        """The script does not depend on answers."""
+        """Note how far the session has come."""
+        if is_ours:
+            self._drop_answers()
+        if self._script and self._script[0].is_ours == is_ours:
+            self._script.popleft()
+
+    def _drop_answers(self) -> None:
+        while self._script and not self._script[0].is_ours:
+            self._script.popleft()
 
     def ended(self, can_end: bool) -> None:
-        """The way the session ends does not matter."""
+        """The way sessions end does not matter."""

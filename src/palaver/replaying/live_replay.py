@@ -1,0 +1,124 @@
+"""Live replay: the messages of a recorded session, sent to the target again.
+
+What depends on the answers of the peer, such as tokens, identifiers and lengths, is made anew where the constraints no
+longer allow what was recorded.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from palaver.campaign.events import Event, FindingReported, SessionEnded
+from palaver.campaign.run import Campaign
+from palaver.compiled import Spec
+from palaver.recording.run_reader import RecordedFinding, RecordedMessage, Run, RunError
+from palaver.replaying.run_options import live_campaign
+from palaver.session.findings import Finding, SessionMessage
+from palaver.session.strategy import ScriptedStrategy, ScriptLine
+
+_WORD = re.compile(rb"[A-Za-z0-9_]+")
+_DIGITS = re.compile(rb"[0-9]+")
+
+Script: TypeAlias = tuple[ScriptLine, ...]
+
+
+@dataclass(frozen=True)
+class LiveAttempt:
+    """A session in which a script was followed."""
+
+    is_reproduced: bool
+    finding: Finding | None  # the one that was looked for, or else the first
+    messages: tuple[SessionMessage, ...]
+    stuck_at: ScriptLine | None  # the message of the script that could not be sent
+
+
+# Yields scripts to be tried, and is sent what came of them.
+Trial: TypeAlias = Generator[Script, LiveAttempt, None]
+
+
+def script_from(messages: Sequence[RecordedMessage]) -> Script:
+    """The script that says the same as recorded messages."""
+    return tuple(ScriptLine(said.sender, said.symbol, said.data, said.is_ours) for said in messages)
+
+
+def recorded_script(run: Run, finding: RecordedFinding) -> Script:
+    """What was said until a finding. :raises RunError: it was not kept"""
+    if not run.session(finding.session).has_details:
+        raise RunError(f"session {finding.session} was not kept: see --keep and --run-size")
+    return script_from(run.messages(finding.session)[: finding.messages])
+
+
+class LiveTarget:
+    """The target of a run, with which scripts are tried one after the other, each in a session of its own."""
+
+    def __init__(self, run: Run, finding: RecordedFinding, spec: Spec | None = None, **options: Any) -> None:
+        """`options` are those of `palaver.talk`; others are taken from the run."""
+        said = run.messages(finding.session)[: finding.messages]
+        self._problem = _problem_of(finding, [each.data for each in said if each.is_ours])
+        self.campaign: Campaign = live_campaign(run, finding, spec, **options)
+        self._found: list[Finding] = []
+        self._said: tuple[SessionMessage, ...] = ()
+
+    def hold(self, trial: Trial) -> None:
+        """Let a trial have its sessions, until it ends. :raises PalaverError: the target cannot be started"""
+        with self.campaign as campaign:
+            campaign.attach(self._note).follow(self._strategies(trial)).run()
+
+    def _note(self, event: Event) -> None:
+        if isinstance(event, FindingReported):
+            self._found.append(event.finding)
+        elif isinstance(event, SessionEnded):
+            self._said = event.messages
+
+    def _strategies(self, trial: Trial) -> Iterator[ScriptedStrategy]:
+        script = next(trial, None)
+        while script is not None:
+            self._found, self._said = [], ()
+            strategy = ScriptedStrategy(script, is_exact=False)
+            yield strategy
+            try:
+                script = trial.send(self._attempt(strategy))
+            except StopIteration:
+                script = None
+
+    def _is_wanted(self, finding: Finding) -> bool:
+        ours = [said.data for said in finding.messages if said.is_ours]
+        return _problem_of(finding, ours) == self._problem
+
+    def _attempt(self, strategy: ScriptedStrategy) -> LiveAttempt:
+        wanted = next((each for each in self._found if self._is_wanted(each)), None)
+        finding = wanted or next(iter(self._found), None)
+        said = self._said if wanted is None else wanted.messages
+        return LiveAttempt(wanted is not None, finding, said, strategy.stuck_at)
+
+
+def _problem_of(finding: Finding | RecordedFinding, ours: Sequence[bytes]) -> tuple[object, ...]:
+    """What must be equal for a finding to be the same again, however it was reached. A note may become a violation."""
+    kind, *rest, received = finding.fingerprint.problem
+    if received:
+        received = _without_repetition(finding.got[finding.offset or 0 :], ours[-1] if ours else b"")
+    return (str(kind).removesuffix(" (note)"), *rest, received)
+
+
+def _without_repetition(data: bytes, request: bytes) -> bytes:
+    """The first line that was received where it was wrong, without what it repeats of our message, and numbers."""
+    line = data.lstrip(b"\r\n").partition(b"\n")[0].rstrip(b"\r") or data[:1]
+    return _DIGITS.sub(b"0", _WORD.sub(lambda word: b"" if word[0] in request else word[0], line))
+
+
+def replay_live(
+    target: LiveTarget, script: Script, times: int, tell: Callable[[LiveAttempt], None] = lambda _: None
+) -> list[LiveAttempt]:
+    """Send what a script says, so many times. :raises PalaverError: the target cannot be started"""
+    attempts: list[LiveAttempt] = []
+
+    def trial() -> Trial:
+        for _ in range(times):
+            attempts.append((yield script))
+            tell(attempts[-1])
+
+    target.hold(trial())
+    return attempts

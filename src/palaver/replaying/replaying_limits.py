@@ -1,0 +1,13 @@
+"""The limits of replaying and shrinking. Times are in seconds."""
+
+# After a session in which the target did something on its own, such as crash, it is watched so long.
+END_WATCH = 0.1
+# Attempts to shrink a finding, and the time for it, unless given.
+MAX_SHRINKING_RUNS = 1000
+MAX_SHRINKING_SECONDS = 120.0
+# A finding is tried so often before it is given up as one that does not come again.
+FIRST_TRIES = 3
+# So often the result of shrinking is tried at the end.
+LAST_TRIES = 3
+# Changes of one message that are tried in a row without one that works.
+MAX_FIELD_FAILURES = 24

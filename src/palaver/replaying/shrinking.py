@@ -1,0 +1,278 @@
+"""Shrinking: the smallest conversation that still shows a finding, by delta debugging (Zeller and Hildebrandt 2002).
+
+How it works
+============
+
+First whole exchanges are left out, in ever smaller pieces, as far as the grammar of the dialogue allows; then subtrees
+of our messages are replaced by smaller ones, then values by shorter and plainer ones. Each candidate is a script that
+is followed live, by a session that makes every message satisfy the grammar and the constraints, whatever the peer
+answers. A candidate is taken if the same problem is found, and what was really said is smaller than the best so far.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import Any, TypeAlias
+
+from palaver.matching.forecaster import Forecaster
+from palaver.random_source import RandomSource
+from palaver.recording.run_reader import RecordedFinding, RecordedMessage, Run, Shrinking
+from palaver.replaying.live_replay import LiveAttempt, LiveTarget, Script, Trial, recorded_script
+from palaver.replaying.replaying_limits import (
+    FIRST_TRIES,
+    LAST_TRIES,
+    MAX_FIELD_FAILURES,
+    MAX_SHRINKING_RUNS,
+    MAX_SHRINKING_SECONDS,
+)
+from palaver.replaying.simpler_messages import SimplerMessage, Simplifier, size_of
+from palaver.session.findings import Finding, SessionMessage
+from palaver.session.setup import SessionSetup
+from palaver.session.strategy import ScriptLine, script_of
+from palaver.trees.node import Node
+from palaver.trees.tree import Tree
+
+# Proposes simpler trees for a message.
+MessageChanges: TypeAlias = Callable[[Node], Iterator[SimplerMessage]]
+
+
+@dataclass(frozen=True)
+class ShrinkLimits:
+    """How much may be tried, and how often a candidate must show the finding: `needed` of `tries` times."""
+
+    runs: int = MAX_SHRINKING_RUNS
+    seconds: float = MAX_SHRINKING_SECONDS
+    needed: int = 1
+    tries: int = 1
+
+
+@dataclass
+class ShrinkProgress:
+    """How far shrinking has come."""
+
+    runs: int = 0
+    messages: int = 0  # of the smallest conversation so far
+    data: int = 0  # bytes of ours in it
+    phase: str = "trying the finding again"
+
+
+@dataclass
+class Shrinker:
+    """Makes a conversation small. `trial` is to be held with a live target; then `result` has what is left."""
+
+    setup: SessionSetup
+    script: Script
+    chance: RandomSource
+    limits: ShrinkLimits = field(default_factory=ShrinkLimits)
+    tell: Callable[[ShrinkProgress], None] = lambda _: None
+    clock: Callable[[], float] = monotonic
+
+    def __post_init__(self) -> None:
+        self.progress = ShrinkProgress()
+        self.best: tuple[SessionMessage, ...] | None = None  # None: the finding did not come again
+        self.finding: Finding | None = None  # that the best shows
+        self.reason = ""  # why it stopped
+        self.reproduced = self.of = 0  # of the last tries
+        self._began = self.clock()
+        self._known: dict[tuple[object, ...], bool] = {}
+        self._simplifier = Simplifier(self.setup.spec, self.chance)
+        self._forecaster: Forecaster = self.setup.forecaster
+
+    def trial(self) -> Trial:
+        """Try candidates until none is smaller, or a limit is reached."""
+        for _ in range(FIRST_TRIES):
+            if (yield from self._works(self.script)):
+                break
+            self._known.clear()
+        if self.best is None:
+            self.reason = "the finding did not come again"
+            return
+        before = None
+        while before != self.best and not self._is_over:
+            before = self.best
+            yield from self._leave_out_messages()
+            for phase, changes in self._phases:
+                yield from self._simplify(phase, changes)
+        self.reason = self.reason or "nothing smaller was found"
+        yield from self._confirm()
+
+    @property
+    def _phases(self) -> Sequence[tuple[str, MessageChanges]]:
+        simpler = self._simplifier
+        return (
+            ("smaller subtrees", simpler.subtrees),
+            ("fewer rounds", simpler.rounds),
+            ("shorter and plainer values", simpler.values),
+        )
+
+    @property
+    def _is_over(self) -> bool:
+        if self.progress.runs >= self.limits.runs:
+            self.reason = f"stopped after {self.progress.runs} runs (--runs)"
+        elif self.clock() - self._began >= self.limits.seconds:
+            self.reason = f"stopped after {self.limits.seconds:g} s (--time)"
+        return bool(self.reason)
+
+    def _works(self, script: Script) -> Generator[Script, LiveAttempt, bool]:
+        """Try a script; if it shows the finding and is smaller, it is the best from here on."""
+        key = tuple((step.symbol, step.data if step.node is None else _tree_key(step.node)) for step in script)
+        if key in self._known or self._is_over:
+            return False
+        self._known[key] = False
+        count, seen = 0, None
+        for number in range(self.limits.tries):
+            attempt = yield script
+            self.progress.runs += 1
+            self.tell(self.progress)
+            count += attempt.is_reproduced
+            seen = attempt if attempt.is_reproduced else seen
+            if count >= self.limits.needed or count + self.limits.tries - number - 1 < self.limits.needed:
+                break
+        if seen is None or count < self.limits.needed:
+            return False
+        return self._take(seen)
+
+    def _take(self, attempt: LiveAttempt) -> bool:
+        if self.best is not None and _cost(attempt.messages) >= _cost(self.best):
+            return False
+        self.best, self.finding = attempt.messages, attempt.finding
+        self.progress.messages = len(self.best)
+        self.progress.data = sum(len(said.data) for said in self.best if said.is_ours)
+        self.tell(self.progress)
+        return True
+
+    def _leave_out_messages(self) -> Trial:
+        """Leave out exchanges: a message of ours with the answers to it. The last one shows the finding."""
+        self.progress.phase = "fewer messages"
+        size = max(1, len(self._exchanges) // 2)
+        while size and not self._is_over:
+            start = 0
+            while start + size < len(self._exchanges):
+                exchanges = self._exchanges
+                rest = [*exchanges[:start], *exchanges[start + size :]]
+                script = tuple(step for exchange in rest for step in exchange)
+                if not self._is_possible(script) or not (yield from self._works(script)):
+                    start += 1
+            size = size // 2 if size > 4 else size - 1
+
+    @property
+    def _exchanges(self) -> list[list[ScriptLine]]:
+        """The best conversation in pieces that can be left out; what the peer says first belongs to the last one."""
+        steps = script_of(self.best or ())
+        first = next((at for at, step in enumerate(steps) if step.is_ours), len(steps))
+        pieces: list[list[ScriptLine]] = []
+        for step in steps[first:]:
+            if step.is_ours:
+                pieces.append([])
+            pieces[-1].append(step)
+        if pieces:
+            return [*([steps[:first]] if first else []), *pieces]
+        return [steps]
+
+    def _is_possible(self, script: Script) -> bool:
+        """Return False if the grammar of the dialogue does not allow us to say this, with the answers as they were."""
+        forecast = self._forecaster.begin()
+        for step in script:
+            moves = [move for move in forecast.moves if (move.sender, move.symbol) == (step.sender, step.symbol)]
+            if not moves:
+                return not step.is_ours  # the peer may answer otherwise this time
+            assert step.node is not None, "the steps of a session have trees"
+            forecast = forecast.after(moves[0], step.node)
+        return True
+
+    def _simplify(self, phase: str, changes: MessageChanges) -> Trial:
+        """Make our messages simpler, one by one, the last first."""
+        self.progress.phase = phase
+        at = len(self.best or ()) - 1
+        while at >= 0 and not self._is_over:
+            assert self.best is not None, "there is something to be made simpler"
+            if at < len(self.best) and self.best[at].is_ours:
+                while (yield from self._simplify_one(at, changes)):
+                    pass
+            at -= 1
+
+    def _simplify_one(self, at: int, changes: MessageChanges) -> Generator[Script, LiveAttempt, bool]:
+        """Try the changes of a message until one works."""
+        assert self.best is not None, "there is something to be made simpler"
+        if at >= len(self.best):
+            return False
+        steps, said, failures = script_of(self.best), self.best[at], 0
+        for node, path in changes(said.node):
+            if failures >= MAX_FIELD_FAILURES or self._is_over:
+                break
+            if size_of(node) >= size_of(said.node):
+                continue
+            script = (*steps[:at], steps[at]._replace(node=node, kept=path), *steps[at + 1 :])
+            if (yield from self._works(script)):
+                return True
+            failures += 1
+        return False
+
+    def _confirm(self) -> Trial:
+        """Try the result some more times, to tell how often it shows the finding."""
+        script = tuple(script_of(self.best or ()))
+        self.progress.phase = "trying the result"
+        for _ in range(max(LAST_TRIES, self.limits.tries)):
+            attempt = yield script
+            self.progress.runs += 1
+            self.of += 1
+            self.reproduced += attempt.is_reproduced
+            self.tell(self.progress)
+
+    def result(self, finding: int) -> Shrinking | None:
+        """What is left, to be kept; None if the finding did not come again."""
+        if self.best is None or self.finding is None:
+            return None
+        messages = tuple(
+            RecordedMessage(number, 0.0, said.sender, said.recipient, said.symbol, said.data, said.is_ours)
+            for number, said in enumerate(self.best, 1)
+        )
+        shown = self.finding.message.partition("\n")[0]
+        explanation = "\n".join([*self.finding.message.splitlines()[1:], *self.finding.explanation])
+        figures = (self.progress.runs, self.reproduced, self.of, self.reason)
+        return Shrinking(finding, messages, *figures, shown, explanation)
+
+
+def _tree_key(node: Node) -> tuple[object, ...]:
+    """What tells one tree from another, as far as trying it is concerned."""
+    return (*size_of(node), Tree(node).serialised())
+
+
+def _cost(messages: Sequence[SessionMessage]) -> tuple[object, ...]:
+    """What is to be made small: the number of messages, then the length of ours, then their trees, then oddness."""
+    sizes = [size_of(said.node) for said in messages if said.is_ours]
+    totals = [sum(part) for part in zip(*sizes, strict=True)] or [0, 0, 0]
+    return (len(messages), *totals)
+
+
+def shrink(
+    run: Run,
+    finding: RecordedFinding,
+    limits: ShrinkLimits | None = None,
+    tell: Callable[[str, int, int, int], None] = lambda *_: None,
+    **options: Any,
+) -> Shrinking | None:
+    """Make a recorded finding small, and keep the result in its run; None if the finding did not come again.
+
+    `tell` is told the phase, the sessions so far, and the messages and bytes of the smallest conversation. `options`
+    are those of `palaver.talk`; others are taken from the run. An interruption keeps what was reached until then.
+
+    :raises RunError: what was said was not kept, or the result cannot be kept
+    """
+    began = monotonic()
+    target = LiveTarget(run, finding, **options)
+    chance = RandomSource(run.seed) / "shrink" / finding.number
+    shrinker = Shrinker(target.campaign.setup, recorded_script(run, finding), chance, limits or ShrinkLimits())
+    shrinker.tell = lambda now: tell(now.phase, now.runs, now.messages, now.data)
+    try:
+        target.hold(shrinker.trial())
+    except KeyboardInterrupt:
+        shrinker.reason = "interrupted"
+        raise
+    finally:
+        result = shrinker.result(finding.number)
+        if result is not None:
+            run.keep_shrinking(result, monotonic() - began)
+    return result

@@ -1,0 +1,163 @@
+"""Simpler trees: the same message with smaller subtrees, fewer rounds, and shorter and plainer values.
+
+Everything that is proposed is a tree of the grammar. Constraints are left to the session that sends it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from palaver.compiled import Spec
+from palaver.random_source import RandomSource
+from palaver.trees.node import Node, Part, TreePath, replace_at, same_structure
+from palaver.trees.tree import Tree
+from palaver.trees.values import leaves_of
+
+# The character that stands for all of a kind.
+_PLAIN_LETTER, _PLAIN_CAPITAL, _PLAIN_DIGIT = "a", "A", "0"
+
+
+class MessageSize(NamedTuple):
+    """The size of a message: what is smaller is simpler."""
+
+    length: int
+    nodes: int
+    oddness: int  # of characters that are not the plainest of their kind
+
+
+def size_of(node: Node) -> MessageSize:
+    """The size of a message."""
+    text = Tree(node).serialised()
+    chars = text.decode("latin-1") if isinstance(text, bytes) else text
+    count, stack = 0, [node]
+    while stack:
+        each = stack.pop()
+        count += 1
+        stack += [child for child in each.children if isinstance(child, Node)]
+    return MessageSize(len(text), count, sum(char != _plain(char) for char in chars))
+
+
+def _plain(char: str) -> str:
+    if char.isascii() and char.isalpha():
+        return _PLAIN_CAPITAL if char.isupper() else _PLAIN_LETTER
+    return _PLAIN_DIGIT if char.isascii() and char.isdigit() else char
+
+
+class SimplerMessage(NamedTuple):
+    """A message that is simpler in one place."""
+
+    node: Node
+    path: TreePath
+
+
+class Simplifier:
+    """Proposes simpler trees, the ones that save most first."""
+
+    def __init__(self, spec: Spec, chance: RandomSource) -> None:
+        self._spec = spec
+        self._chance = chance
+        self._smallest: dict[str, Node | None] = {}
+
+    def subtrees(self, root: Node) -> Iterator[SimplerMessage]:
+        """The message with one subtree replaced by the smallest of its symbol, or by one that is inside of it."""
+        for path, node in _editable(root):
+            for other in (self._smallest_of(node.symbol), *_inside(node)):
+                if other is not None and not same_structure(other, node) and size_of(other) < size_of(node):
+                    yield SimplerMessage(_with(root, path, other), path)
+
+    def rounds(self, root: Node) -> Iterator[SimplerMessage]:
+        """The message with some neighbouring parts of a node left out."""
+        for path, node in _editable(root):
+            if len(node.children) > 1 and any(isinstance(child, Node) for child in node.children):
+                for fewer in shorter(node.children):
+                    yield from self._read(root, path, node, node._replace(children=fewer))
+
+    def values(self, root: Node) -> Iterator[SimplerMessage]:
+        """The message with one text in it shorter, or plainer."""
+        for path, node in _editable(root):
+            if any(isinstance(child, Node) for child in node.children) or _has_bits(node):
+                continue
+            text = Tree(node).serialised()
+            for other in _simpler_texts(text):
+                yield from self._read(root, path, node, other)
+
+    def _read(self, root: Node, path: TreePath, node: Node, value: Node | str | bytes) -> Iterator[SimplerMessage]:
+        if isinstance(value, Node):
+            if _has_bits(value):
+                return
+            value = Tree(value).serialised()
+        read = self._spec.read_as(node.symbol, value)
+        if read is not None:
+            yield SimplerMessage(_with(root, path, read), path)
+
+    def _smallest_of(self, symbol: str) -> Node | None:
+        if symbol not in self._smallest:
+            self._smallest[symbol] = self._spec.smallest(symbol, self._chance / symbol)
+        return self._smallest[symbol]
+
+
+def _with(root: Node, path: TreePath, part: Part) -> Node:
+    whole = replace_at(root, path, part)
+    assert isinstance(whole, Node), "a message is a node"
+    return whole._replace(parties=root.parties)
+
+
+def _editable(root: Node) -> list[tuple[TreePath, Node]]:
+    """All nodes with their paths, those with the longest text first; not what a generator has made of something."""
+    found: list[tuple[TreePath, Node]] = []
+    stack: list[tuple[TreePath, Node]] = [((), root)]
+    while stack:
+        path, node = stack.pop()
+        found.append((path, node))
+        if not node.sources:
+            stack += [((*path, at), child) for at, child in enumerate(node.children) if isinstance(child, Node)]
+    found.sort(key=lambda each: (-len(Tree(each[1]).serialised()) if not _has_bits(each[1]) else 0, each[0]))
+    return found
+
+
+def _inside(node: Node) -> Iterator[Node]:
+    """The nodes of the same symbol below a node."""
+    stack: list[Part] = list(reversed(node.children))
+    while stack:
+        part = stack.pop()
+        if isinstance(part, Node):
+            if part.symbol == node.symbol:
+                yield part
+            else:
+                stack += reversed(part.children)
+
+
+def _has_bits(node: Node) -> bool:
+    return any(isinstance(leaf, int) for leaf in leaves_of(node))
+
+
+def shorter(parts: Sequence[Part]) -> Iterator[tuple[Part, ...]]:
+    """Sequences with some neighbours left out: half of them, a quarter, and so on down to one."""
+    size = len(parts) // 2
+    while size:
+        for start in range(0, len(parts), size):
+            yield (*parts[:start], *parts[start + size :])
+        size //= 2
+
+
+def _simpler_texts(text: str | bytes) -> Iterator[str | bytes]:
+    """Shorter and plainer texts, what saves most first."""
+    chars = text.decode("latin-1") if isinstance(text, bytes) else text
+    plain = "".join(map(_plain, chars))
+    for other in dict.fromkeys((plain, *_shorter_texts(chars), *_plainer_texts(chars))):
+        if other != chars:
+            yield other.encode("latin-1") if isinstance(text, bytes) else other
+
+
+def _shorter_texts(chars: str) -> Iterator[str]:
+    size = len(chars)
+    while size:
+        for start in range(0, len(chars), size):
+            yield chars[:start] + chars[start + size :]
+        size //= 2
+
+
+def _plainer_texts(chars: str) -> Iterator[str]:
+    for at, char in enumerate(chars):
+        yield chars[:at] + _plain(char) + chars[at + 1 :]
