@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+import tracemalloc
 
 import pytest
 
 import palaver
 from palaver import limits
 from palaver.errors import Rejected, Undecided
+from palaver.matching.matcher import Matcher, ReadingBudget
 from palaver.matching.matching_limits import MAX_EARLEY_WORK
 
 # Keys and values share their delimiters, so every "=" and ";" may be a delimiter or not.
@@ -78,3 +80,56 @@ def test_what_was_generated_is_valid_though_its_text_is_undecided() -> None:
     spec = palaver.loads(WORDS.replace("len(str(<start>)) == 5", "len(*<word>) == 12"))
     tree = next(iter(spec.fuzz(1, seed=1)))
     spec.validate(tree)
+
+
+# --- what a peer sends ------------------------------------------------------------------------------------------------
+
+
+def _bounded(text: str, steps: int = 10**9, depth: int = 10**9) -> Matcher:
+    matcher = palaver.loads(text).matcher()
+    matcher.budget = ReadingBudget(steps, depth)
+    return matcher
+
+
+def test_matchers_share_a_budget() -> None:
+    ambiguous, also = palaver.loads(AMBIGUOUS).matcher(), palaver.loads(AMBIGUOUS).matcher()
+    ambiguous.budget = also.budget = ReadingBudget(4_000, depth=100)
+    ambiguous.feed("a=b;" * 10)
+    with pytest.raises(Undecided):
+        also.feed("a=b;" * 100)
+    with pytest.raises(Undecided):
+        ambiguous.feed("a=b;")
+
+
+def test_a_budget_counts_what_a_pattern_makes_for_later_positions() -> None:
+    matcher = _bounded(AMBIGUOUS, steps=20_000)
+    with limits.recorded() as reached, pytest.raises(Undecided, match="the first 60000 characters"):
+        matcher.feed("a=" + "b;" * 29_999)
+    assert reached[MAX_EARLEY_WORK] == 1
+
+
+def test_a_parser_that_gave_up_keeps_nothing() -> None:
+    matcher = _bounded(AMBIGUOUS, steps=100_000)
+    tracemalloc.start()
+    try:
+        with pytest.raises(Undecided):
+            matcher.feed("a=b;" * 1000)
+        kept, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert kept < most / 4
+
+
+def test_an_input_that_only_opens_rules_is_undecided() -> None:
+    brackets = '<start> ::= "(" <start>* ")" | "x"\n'
+    assert _bounded(brackets, depth=50).feed("(" * 50 + "x" + ")" * 49).may_go_on
+    with pytest.raises(Undecided, match="nested deeper than 50 rules"):
+        _bounded(brackets, depth=50).feed("(" * 52)
+
+
+def test_where_a_long_input_fails_is_known_although_it_is_not_known_what_could_stand_there() -> None:
+    lines = '<start> ::= <line>* ".\\n"\n<line> ::= r"[a-z]+" "\\n"\n'
+    progress = _bounded(lines, steps=1_000).feed("ab\n" * 1_000 + "!\n")
+    assert (progress.failed_at, progress.expected) == (3_000, ())
+    progress = _bounded(lines).feed("ab\n" * 1_000 + "!\n")
+    assert (progress.failed_at, progress.expected) == (3_000, ("'.\\n'", "r'[a-z]+'"))

@@ -31,6 +31,7 @@ from heapq import heappop, heappush
 from itertools import islice
 
 from palaver import interruption
+from palaver.errors import Undecided
 from palaver.matching.bound_paths import NO_PATH_STATE, PathState
 from palaver.matching.collector_pause import CollectorPaused
 from palaver.matching.earley_bounds import NO_LENGTH, ComputedBounds
@@ -60,6 +61,7 @@ from palaver.matching.grammar_slots import (
 )
 from palaver.matching.grammar_tables import BoundEvaluator, GrammarTables
 from palaver.matching.matching_limits import MAX_TAILS_ONE_BY_ONE
+from palaver.matching.reading_budget import ReadingBudget
 from palaver.matching.token_rules import NEVER, UNSURE, CharacterRun, RuleToken, TokenTable
 from palaver.trees.node import Node
 
@@ -77,8 +79,9 @@ class EarleyParser(EarleyScanner):
         prune: bool = True,
         tokens: TokenTable | None = None,
         lazy: bool = True,
+        budget: ReadingBudget | None = None,
     ) -> None:
-        super().__init__(tables.unit, prune=prune)
+        super().__init__(tables.unit, prune=prune, budget=budget)
         self.tables = tables
         self.ends: dict[int, list[CompletedGoal]] = {}  # by position, where the start symbol is complete
         self.end_positions: list[int] = []  # the keys of `ends`, rising
@@ -173,15 +176,25 @@ class EarleyParser(EarleyScanner):
         self._partly_matched.clear()
         self.tracks_expected = False
 
+    def _forget(self) -> None:
+        self.release()
+        for kept in (self._goals, self._state_sets, self._positions, self._tails, self.shared, self.ends):
+            kept.clear()
+        self._last = StateSet(self._last.pos, None)
+
     def extend(self, text: str) -> None:
         """Read a further piece of the input."""
         if not text:
             return
         self.buffer += text
         self.limit = len(self.buffer) * self._unit
-        with CollectorPaused():
-            self._rescan(len(text))
-            self._run()
+        try:
+            with CollectorPaused():
+                self._rescan(len(text))
+                self._run()
+        except Undecided:
+            self._forget()  # it may be much, and is of no use
+            raise
 
     def _begin(self, history: Sequence[Node]) -> None:
         tables = self.tables
@@ -189,10 +202,10 @@ class EarleyParser(EarleyScanner):
         for number, message in enumerate(history):
             for path, node in tables.bound_paths.selected_in(message):
                 bindings[path] = Binding(number - len(history), 0, node)
-        env = tuple(bindings)
-        self.root = self._new_goal(self._last, tables.start, env, NO_PATH_STATE)
+        self.root = self._new_goal(self._last, tables.start, tuple(bindings), NO_PATH_STATE)
 
     def _end_terminal(self, item: EarleyItem, pos: int) -> None:
+        self._spend_ahead()
         self._advance(item, pos, None, item.env, self._state_set(pos))
 
     def _state_set(self, pos: int) -> StateSet:
@@ -203,11 +216,10 @@ class EarleyParser(EarleyScanner):
         return state_set
 
     def _run(self) -> None:
-        positions = self._positions
         self._tails.clear()
-        while positions:
+        while self._positions:
             interruption.check()
-            pos = heappop(positions)
+            pos = heappop(self._positions)
             self._last = self._state_sets[pos]
             self._process(self._last)
             del self._state_sets[pos]
@@ -219,6 +231,7 @@ class EarleyParser(EarleyScanner):
         key = state_set.key
         tokens = self.tokens
         has_limits = self.tables.has_limits
+        made_ahead = 0 if state_set.done else len(todo)
         # The list grows while it is read.
         for entry in islice(todo, state_set.done, None):
             if isinstance(entry, CompletedGoal):
@@ -259,7 +272,7 @@ class EarleyParser(EarleyScanner):
                 self._choose_part(entry, state_set)
             else:
                 self._scan(entry, is_new=True)
-        self.spend(len(todo) - state_set.done)
+        self.spend(len(todo) - state_set.done, known=made_ahead)
         state_set.done = len(todo)
 
     def _predict_limited(self, entry: EarleyItem, target: Nonterminal, state_set: StateSet) -> None:
@@ -463,6 +476,7 @@ class EarleyParser(EarleyScanner):
                 env = self._bounds.select_token(item, token, end)
         if end >= 0:
             pos = end * self._unit
+            self._spend_ahead()
             self._advance(item, pos, None, env, self._state_set(pos))
         return end != UNSURE
 

@@ -7,17 +7,20 @@ changes an answer; `_pruned` keeps what was left out at the last position, for m
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 from palaver.errors import Undecided
 from palaver.matching.earley_items import EarleyItem
 from palaver.matching.grammar_slots import BIT, LITERAL, GrammarSlot
 from palaver.matching.matching_limits import CHARACTERS_PER_WORK, MAX_EARLEY_WORK, MAX_EARLEY_WORK_PER_CHARACTER
+from palaver.matching.reading_budget import ReadingBudget
 from palaver.regular.language import AutomatonState
 
 
 class EarleyScanner:
     """The buffer, and the terminals that are being matched against it."""
 
-    def __init__(self, unit: int, *, prune: bool) -> None:
+    def __init__(self, unit: int, *, prune: bool, budget: ReadingBudget | None = None) -> None:
         self.buffer = ""
         self.limit = 0  # the position at the end of the buffer
         self._unit = unit
@@ -29,6 +32,7 @@ class EarleyScanner:
         self._failed: list[GrammarSlot] = []
         self._pruned_at = -1
         self.work = 0  # see MAX_EARLEY_WORK
+        self._budget = budget
         self._has_given_up = False  # True once there was too much of it
         self._pruned: list[EarleyItem] = []
 
@@ -48,14 +52,25 @@ class EarleyScanner:
         partly_matched = (item for item, state in self._partly_matched if isinstance(state, int) or not state.accepts)
         return [*self._unmatched, *partly_matched]
 
-    def spend(self, work: int) -> None:
-        """Count work. :raises Undecided: it is more than the input may take"""
+    def spend(self, work: int, *, known: int = 0) -> None:
+        """Count work, of which the budget knows a part. :raises Undecided: it is more than the input may take"""
         self.work += work
-        if self._has_given_up or self.work > MAX_EARLEY_WORK + MAX_EARLEY_WORK_PER_CHARACTER * self.limit:
-            if not self._has_given_up:
-                MAX_EARLEY_WORK.reached()
-            self._has_given_up = True
-            raise Undecided(f"the first {self.limit // self._unit} characters can be read in too many ways")
+        is_over = self.work > MAX_EARLEY_WORK + MAX_EARLEY_WORK_PER_CHARACTER * self.limit
+        if self._budget is not None and not self._budget.spend(work - known):
+            is_over = True
+        if is_over or self._has_given_up:
+            self._give_up()
+
+    def _spend_ahead(self) -> None:
+        """Count an item of a later state set, of which a long pattern makes many before one is looked at."""
+        if self._budget is not None and not self._budget.spend(1):
+            self._give_up()
+
+    def _give_up(self) -> NoReturn:
+        if not self._has_given_up:
+            MAX_EARLEY_WORK.reached()
+        self._has_given_up = True
+        raise Undecided(f"the first {self.limit // self._unit} characters can be read in too many ways")
 
     def _end_terminal(self, item: EarleyItem, pos: int) -> None:
         """Move `item` on over its terminal, which ends at `pos`."""

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from palaver.errors import Undecided
 from palaver.matching.bound_paths import NO_PATH_STATE, PathState
 from palaver.matching.collector_pause import CollectorPaused
 from palaver.matching.fast_path_compiler import FastPathProgram
@@ -47,6 +48,7 @@ from palaver.matching.matching_limits import (
     MAX_SHARED_TEXT,
     MIN_CHARACTERS_TO_PAUSE_COLLECTOR,
 )
+from palaver.matching.reading_budget import ReadingBudget
 from palaver.matching.rule_regexes import END_MARK
 from palaver.trees.lazy import LazyNode, with_serialised
 from palaver.trees.node import Node, Part, new
@@ -103,6 +105,16 @@ class FastPathMachine(FastPathScanner):
             if self.status == DONE and not self.fast_path.whole and self.at not in self.lengths[-1:]:
                 self.lengths.append(self.at)
         return self.status
+
+    def stay_within(self, budget: ReadingBudget) -> None:
+        """Give up if too many rules are open. :raises Undecided: there are"""
+        if budget.is_too_deep(self._frame):
+            raise Undecided(f"it is nested deeper than {budget.depth} rules")
+
+    def forget_parts(self) -> None:
+        """Drop what was made of an input that has failed."""
+        if self.status == FAILED:
+            self.parts, self._frame, self._counters = [], None, None
 
     def _take(self, text: str) -> None:
         self._pieces.append(text)

@@ -39,6 +39,7 @@ from palaver.matching.length_bounds import LengthBounds as LengthBounds
 from palaver.matching.match_progress import MatchProgress as MatchProgress
 from palaver.matching.matching_limits import MAX_CHARACTERS_EXPLAINED
 from palaver.matching.parse_forest import first_tree, partial_trees, trees
+from palaver.matching.reading_budget import ReadingBudget as ReadingBudget
 from palaver.matching.regular_scanner import RegularScanner
 from palaver.matching.rule_regexes import END_MARK
 from palaver.matching.token_rules import TokenTable
@@ -133,6 +134,7 @@ class Matcher:
     _text = ""
     # Reads the input when the machine falls back, if its end is all that is not certain.
     _scanner: RegularScanner | None = None
+    budget: ReadingBudget | None = None  # of an input that must not take much memory
 
     def __init__(
         self,
@@ -305,6 +307,8 @@ class Matcher:
         """The progress; None if the machine falls back."""
         status = machine.read(text, ended=self._has_ended)
         size = machine.size
+        if status == WAITING and self.budget is not None and size > self.budget.depth:
+            machine.stay_within(self.budget)
         complete_here = machine.would_be_done() if status == WAITING else status == DONE and machine.at == size
         if machine.status == FALL_BACK:
             self._leave_fast_path()
@@ -386,6 +390,7 @@ class Matcher:
             prune=self._prune,
             tokens=tokens,
             lazy=self._is_lazy,
+            budget=self.budget,
         )
 
     def _read_by_earley(self, text: str) -> MatchProgress:
@@ -424,10 +429,14 @@ class Matcher:
         scanner = self._scanner
         if scanner is not None and scanner.size > MAX_CHARACTERS_EXPLAINED:
             return scanner.size if scanner.failed_at is None else scanner.failed_at, [], False
+        if self._machine is not None:
+            self._machine.forget_parts()  # of a message that is none
         try:
             parser = self._reference_parser
         except Undecided:  # that the input fails is known, though not what could have stood there
-            return self._parser.furthest if self._fast_path is None and scanner is None else 0, [], False
+            if self._fast_path is None and scanner is None:
+                return self._parser.furthest, [], False
+            return 0 if self._machine is None else self._machine.at * self._unit, [], False
         if parser.is_alive:
             expected = sorted((item.slot for item in parser.frontier), key=lambda slot: slot.order)
             return parser.limit, expected, False

@@ -84,7 +84,7 @@ class Session:
         self._clock = SessionClock(self._timeouts)
         self._allowance = SessionAllowance(self._timeouts, ends_at)
         self._timers = Timers(are_observed=setup.has_timers)
-        self._receiver = Receiver(setup, self._roles, self._history)
+        self._receiver = Receiver(setup, self._roles, self._history, max_message_bytes=self._timeouts.max_message_bytes)
         self._wait = PeerWait(
             *(self._roles, self._history, self._receiver, self._connections, self._clock, self._timers),
             setup.deadlines,

@@ -11,10 +11,10 @@ from typing import NamedTuple, TypeAlias
 from palaver.errors import Undecided
 from palaver.matching.candidates import Candidates
 from palaver.matching.forecaster import MessageType
-from palaver.matching.matcher import Matcher, MatchProgress
+from palaver.matching.matcher import Matcher, MatchProgress, ReadingBudget
 from palaver.session.reading_cache import CachedReading, ReadingCache
 from palaver.session.references import NO_MESSAGES, Referenced
-from palaver.session.session_limits import MAX_MESSAGE_ENDS
+from palaver.session.session_limits import MAX_MESSAGE_ENDS, MAX_OPEN_RULES, MAX_READING_WORK
 
 
 class ReadingStatus(NamedTuple):
@@ -33,9 +33,10 @@ class Inbox:
     `matcher` gives a fresh matcher for a message symbol: of a datagram (True) or of a stream, after earlier messages.
     """
 
-    def __init__(self, matcher: MatcherFactory, cache: ReadingCache) -> None:
+    def __init__(self, matcher: MatcherFactory, cache: ReadingCache, *, reading_work: int = MAX_READING_WORK) -> None:
         self._matcher = matcher
         self._cache = cache
+        self._reading_work = reading_work  # for one message
         self._cached: CachedReading | None = None  # the reading of the stream, if it is in the cache
         self._stream = bytearray()
         self._datagrams: deque[bytes] = deque()
@@ -75,6 +76,7 @@ class Inbox:
             self._progress = read()
         except Undecided as reason:
             self._undecided = reason
+            self._candidates, self._matchers, self._progress = None, {}, {}  # they may be large
 
     def end(self) -> None:
         """Note that no more data will come."""
@@ -84,7 +86,7 @@ class Inbox:
 
     def expect(self, moves: Sequence[MessageType], earlier: Referenced = NO_MESSAGES) -> None:
         """Read the data as one of these messages."""
-        is_read = self._candidates is not None or self._cached is not None
+        is_read = self._candidates is not None or self._cached is not None or self._undecided is not None
         if is_read and tuple(moves) == self._moves and earlier is self._earlier:
             return
         self._moves, self._earlier = tuple(moves), earlier
@@ -96,7 +98,7 @@ class Inbox:
             self._progress = {}
             return
         if self._datagrams:
-            self._matchers = {move: self._matcher(move.symbol, True, self._earlier) for move in self._moves}
+            self._matchers = self._new_matchers(is_whole=True)
             self._progress = {move: each.finish(self._datagrams[0]) for move, each in self._matchers.items()}
             return
         data = bytes(self._stream)
@@ -106,13 +108,21 @@ class Inbox:
 
     def _read(self, data: bytes) -> None:
         """Read the stream, which is `data`."""
-        self._matchers = {move: self._matcher(move.symbol, False, self._earlier) for move in self._moves}
+        self._matchers = self._new_matchers(is_whole=False)
         self._candidates = Candidates(self._matchers)
         self._progress = self._candidates.feed(data) if data else {}
         if self.status() == ReadingStatus(len(data), may_go_on=False) and len(self.ends()) == 1:
             self._cache.add(self._moves, data, islice(self.readings(len(data)), 2))
         if self.has_ended:
             self._progress = self._candidates.finish()
+
+    def _new_matchers(self, *, is_whole: bool) -> dict[MessageType, Matcher]:
+        """A matcher for each message that may come; they share what reading one message may cost."""
+        matchers = {move: self._matcher(move.symbol, is_whole, self._earlier) for move in self._moves}
+        budget = ReadingBudget(self._reading_work, MAX_OPEN_RULES)
+        for matcher in matchers.values():
+            matcher.budget = budget
+        return matchers
 
     def status(self) -> ReadingStatus:
         """The progress of reading the next message. :raises Undecided: it takes too much work"""
@@ -163,13 +173,13 @@ class Inbox:
 
     def copy(self, matcher: MatcherFactory | None = None, cache: ReadingCache | None = None) -> Inbox:
         """An inbox with the same data, which may be read by other matchers."""
-        other = Inbox(matcher or self._matcher, cache or self._cache)
+        other = Inbox(matcher or self._matcher, cache or self._cache, reading_work=self._reading_work)
         other._stream, other._datagrams, other.has_ended = self._stream.copy(), self._datagrams.copy(), self.has_ended
         return other
 
     def behind(self, length: int) -> Inbox:
         """An inbox with the data behind so many bytes."""
-        rest = Inbox(self._matcher, self._cache)
+        rest = Inbox(self._matcher, self._cache, reading_work=self._reading_work)
         if data := self._stream[length:]:
             rest.put(bytes(data), is_whole=False)
         rest.has_ended = self.has_ended

@@ -37,6 +37,7 @@ from palaver.session.references import Referenced
 from palaver.session.roles import Roles
 from palaver.session.session_limits import (
     MAX_MESSAGE_ENDS,
+    MAX_READING_WORK,
     MAX_WEIGHED_BYTES,
     MAX_WEIGHED_DERIVATIONS,
     MIN_WEIGHED_DERIVATIONS,
@@ -66,11 +67,12 @@ class AcceptedMessage(NamedTuple):
 class Receiver:
     """The inboxes of one session. Accepted messages are added to the history, which tells what may come next."""
 
-    def __init__(self, setup: SessionSetup, roles: Roles, history: SessionHistory) -> None:
+    def __init__(self, setup: SessionSetup, roles: Roles, history: SessionHistory, *, max_message_bytes: int) -> None:
         self._setup = setup
         self._roles = roles
         self._history = history
         self._inboxes: dict[DataSource, Inbox] = {}
+        self._reading_work = MAX_READING_WORK * max(1, max_message_bytes >> 20)
         self._weighed = 0  # derivations of the message that is being read
         self.postponed: FindingDraft | None = None  # unless the message of another party comes first
         self._first_postponed: dict[DataSource, FindingDraft] = {}  # of the data that is unread
@@ -99,7 +101,9 @@ class Receiver:
         source = self._source(sender, recipient)
         inbox = self._inboxes.get(source)
         if inbox is None:
-            inbox = self._inboxes[source] = Inbox(self._matcher, self._setup.reading_cache)
+            inbox = self._inboxes[source] = Inbox(
+                self._matcher, self._setup.reading_cache, reading_work=self._reading_work
+            )
         elif not inbox.has_data:
             self._inboxes[source] = self._inboxes.pop(source)
         return inbox
