@@ -26,8 +26,10 @@ settings.register_profile("palaver", deadline=None)
 settings.load_profile("palaver")
 
 
-# A shell without job control starts background commands with SIGINT ignored, and children inherit that; but some tests
-# interrupt the processes they start.
+# A shell without job control starts background commands with SIGINT ignored, and nohup with SIGHUP; children inherit
+# that, but some tests interrupt the processes they start.
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
