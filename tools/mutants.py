@@ -13,20 +13,23 @@ from __future__ import annotations
 
 import argparse
 import ast
-import copy
+import gc
 import json
 import os
 import random
-import shutil
+import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from importlib import import_module
 from itertools import islice
 from pathlib import Path
-from queue import Queue
+from select import select
+from types import CodeType, FunctionType, ModuleType
+from typing import Any, NoReturn
 
 ROOT = Path(__file__).parent.parent
 ROOMS = ("session", "campaign", "transport")
@@ -44,13 +47,21 @@ _OTHER_ARITHMETIC: dict[type[ast.operator], type[ast.operator]] = {ast.Add: ast.
 
 @dataclass(frozen=True)
 class Mutant:
-    """A changed function: where it is, what was changed, and the text of the whole changed module."""
+    """A changed function: where it is, what was changed, and which of the changes of the function that is."""
 
     file: Path
     function: str
+    first_line: int  # of the function
     line: int
     change: str
-    text: str
+    number: int
+
+    def module(self) -> ast.Module:
+        """The changed module."""
+        module = ast.parse(self.file.read_text("utf-8"))
+        function = next(other for other in _functions(module) if other.lineno == self.first_line)
+        next(islice(_changes(function), self.number, None))  # makes the change, and does not undo it
+        return ast.fix_missing_locations(module)
 
 
 # --- making mutants ---------------------------------------------------------------------------------------------------
@@ -58,13 +69,9 @@ class Mutant:
 
 def mutants(file: Path) -> Iterator[Mutant]:
     """All mutants of a module."""
-    module = ast.parse(file.read_text("utf-8"))
-    for function in _functions(module):
+    for function in _functions(ast.parse(file.read_text("utf-8"))):
         for number, (line, change) in enumerate(_changes(function)):
-            changed = copy.deepcopy(module)
-            twin = next(other for other in _functions(changed) if other.lineno == function.lineno)
-            next(islice(_changes(twin), number, None))  # makes this change in the copy, and does not undo it
-            yield Mutant(file, function.name, line, change, ast.unparse(ast.fix_missing_locations(changed)))
+            yield Mutant(file, function.name, function.lineno, line, change, number)
 
 
 def _functions(module: ast.Module) -> list[ast.FunctionDef]:
@@ -122,91 +129,168 @@ if CALLS_FOLDER in os.environ:
 
     import pytest
 
-    _called: dict[str, list[tuple[str, float]]] = {}
+    _called: dict[str, list[tuple[float, str]]] = {}
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
-        seen: set[tuple[str, int]] = set()
+        seen: set[tuple[str, str]] = set()
 
         def note(frame: FrameType, what: str, _arg: object) -> None:
             if what == "call":
-                seen.add((frame.f_code.co_filename, frame.f_code.co_firstlineno))
+                seen.add((frame.f_code.co_filename, frame.f_code.co_qualname))
 
         began = time.perf_counter()
         threading.setprofile(note)
         sys.setprofile(note)
         try:
-            return (yield)
+            yield
         finally:
             sys.setprofile(None)
             threading.setprofile(None)
-            took = time.perf_counter() - began
-            source = str(ROOT / "src")
-            for file, line in seen:
-                if file.startswith(source):
-                    _called.setdefault(f"{file[len(source) + 1 :]}:{line}", []).append((item.nodeid, took))
+        # Not reached by tests that fail: those would kill every mutant.
+        took = time.perf_counter() - began
+        source = str(ROOT / "src")
+        for file, function in seen:
+            if file.startswith(source):
+                _called.setdefault(f"{file[len(source) + 1 :]}:{function}", []).append((took, item.nodeid))
 
     def pytest_sessionfinish() -> None:
         Path(os.environ[CALLS_FOLDER], f"{os.getpid()}.json").write_text(json.dumps(_called))
 
 
-def calls(file: Path | None) -> dict[str, list[str]]:
-    """By place of a function (`palaver/session/engine.py:12`): the tests that call it, the fastest first."""
+def calls(file: Path | None, more: Sequence[str]) -> dict[str, list[str]]:
+    """By place of a function (`palaver/session/engine.py:Session.cut`): the tests that call it, the fastest first.
+
+    What the file has is kept; of tests that it does not know (`more`) it is found out.
+    """
+    found: dict[str, dict[str, float]] = {}
     if file is not None and file.exists():
-        kept: dict[str, list[str]] = json.loads(file.read_text())
-        return kept
-    with tempfile.TemporaryDirectory() as folder:
-        environment = os.environ | {CALLS_FOLDER: folder, "PYTHONPATH": str(ROOT / "tools")}
-        command = (
-            sys.executable,
-            "-m",
-            "pytest",
-            "-q",
-            "-p",
-            "mutants",
-            "-n",
-            "2",
-            "--timeout",
-            "300",
-            *CHOSEN,
-            *TESTS,
-        )
-        subprocess.run(command, cwd=ROOT, env=environment, check=True)
-        found: dict[str, list[tuple[float, str]]] = {}
-        for part in Path(folder).iterdir():
-            for place, tests in json.loads(part.read_text()).items():
-                found.setdefault(place, []).extend((took, test) for test, took in tests)
-    result = {place: [test for _, test in sorted(tests)[:MOST_TESTS]] for place, tests in sorted(found.items())}
+        found = json.loads(file.read_text())
+    else:
+        more = (*TESTS, *more)
+    if more:
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.pathsep.join((str(ROOT / "src"), str(ROOT / "tools")))
+            environment = os.environ | {CALLS_FOLDER: folder, "PYTHONPATH": path}
+            options = ("-q", "-p", "mutants", "-n", "2", "--timeout", "300", *CHOSEN)
+            subprocess.run((sys.executable, "-m", "pytest", *options, *more), cwd=ROOT, env=environment)
+            for part in Path(folder).iterdir():
+                for place, tests in json.loads(part.read_text()).items():
+                    found.setdefault(place, {}).update({test: took for took, test in tests})
     if file is not None:
-        file.write_text(json.dumps(result))
-    return result
+        file.write_text(json.dumps(found))
+    return {place: sorted(tests, key=lambda test: tests[test])[:MOST_TESTS] for place, tests in found.items()}
 
 
 # --- running ----------------------------------------------------------------------------------------------------------
 
 
-def is_killed(mutant: Mutant, tests: list[str], clone: Path) -> bool:
-    """Whether one of the tests fails, or does not end, with the mutant in place of the module."""
-    place = clone / mutant.file.relative_to(ROOT)
-    place.write_text(mutant.text, "utf-8")
-    environment = os.environ | {"PYTHONPATH": str(clone / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
-    command = (sys.executable, "-m", "pytest", "-q", "-x", "-n0", "-p", "no:cacheprovider", *tests)
-    run = subprocess.Popen(
-        command,
-        cwd=clone,
-        env=environment,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
+class NotPatched(Exception):
+    """The function of a mutant was not found in the running program, or its code does not fit."""
+
+
+def patch(mutant: Mutant) -> None:
+    """Give the function of the running program the code of the mutant. :raises NotPatched: that is not possible"""
+    names = mutant.file.relative_to(ROOT / "src").with_suffix("").parts
+    module = import_module(".".join(names))
+    tree = mutant.module()
+    # A function inside of another one is a constant of that one's code.
+    inside = [node for node in _functions(tree) if node.lineno <= mutant.line <= (node.end_lineno or node.lineno)]
+    outermost = min(inside, key=lambda node: node.lineno)
+    first = min([outermost.lineno, *(decorator.lineno for decorator in outermost.decorator_list)])
+    codes = [code for code in _codes(compile(tree, str(mutant.file), "exec")) if code.co_firstlineno == first]
+    functions = [each for each in _live_functions(module) if each.__code__.co_firstlineno == first]
+    codes = [code for code in codes if code.co_name == outermost.name]
+    functions = [each for each in functions if each.__code__.co_name == outermost.name]
+    if len(codes) != 1 or not functions:
+        raise NotPatched(mutant)
+    for function in functions:
+        try:
+            function.__code__ = codes[0]
+        except ValueError as error:  # it uses other names of the function around it
+            raise NotPatched(mutant) from error
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _codes(constant)
+
+
+def _live_functions(module: ModuleType) -> list[FunctionType]:
+    """The functions that were defined in a module, also those behind decorators."""
+    return [
+        each
+        for each in gc.get_objects()
+        if isinstance(each, FunctionType) and each.__code__.co_filename == module.__file__
+    ]
+
+
+def killer(mutant: Mutant, tests: list[str]) -> str | None:
+    """The test that fails with the mutant, or why else it is noticed; None if it is not.
+
+    The tests run in a fork of this process, which has loaded them all.
+    """
+    read_end, write_end = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(read_end)
+        _run_tests(mutant, tests, write_end)
+    os.close(write_end)
+    with os.fdopen(read_end, "rb") as result:
+        ready = select([result], [], [], LONGEST_RUN)[0]
+        told = result.readline().decode().strip() if ready else "does not end"
+    with suppress(ProcessLookupError):
+        os.killpg(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return None if told == "survived" else told or "the process ended"
+
+
+def _run_tests(mutant: Mutant, tests: list[str], told: int) -> NoReturn:
+    """Run the tests with the mutant, write what came of it, and exit."""
+    os.setsid()
+    silent = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(silent, descriptor)
+    first_failed = FirstFailed()
     try:
-        return run.wait(LONGEST_RUN) != 0
-    except subprocess.TimeoutExpired:
-        os.killpg(run.pid, 9)
-        run.wait()
-        return True
-    finally:
-        shutil.copy(mutant.file, place)
+        patch(mutant)
+        import pytest
+
+        code = int(pytest.main(["-q", "-x", "-n0", "-p", "no:cacheprovider", "--tb=no", *tests], [first_failed]))
+        text = "survived" if code == 0 else first_failed.name or f"exit code {code}"
+    except NotPatched:
+        text = "survived"  # until somebody finds a way
+    except BaseException as error:
+        text = f"{type(error).__name__} in pytest"
+    os.write(told, text.encode())
+    os._exit(0)
+
+
+class FirstFailed:
+    """A plugin of pytest that knows the first test that failed."""
+
+    name = ""
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        if report.failed and not self.name:
+            self.name = report.nodeid
+
+    def pytest_collectreport(self, report: Any) -> None:
+        if report.failed and not self.name:
+            self.name = report.nodeid
+
+
+def load_tests(tests: Iterable[str]) -> None:
+    """Load everything once, so that forks need not."""
+    import pytest
+
+    files = sorted({test.partition("::")[0] for test in tests})
+    pytest.main(["-q", "-q", "--collect-only", "-n0", "-p", "no:cacheprovider", *files])
+    for room in ROOMS:
+        for file in (ROOT / "src" / "palaver" / room).rglob("*.py"):
+            import_module(".".join(file.relative_to(ROOT / "src").with_suffix("").parts))
 
 
 def main() -> None:
@@ -215,54 +299,48 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1, help="which of them")
     parser.add_argument("--rooms", nargs="+", default=list(ROOMS))
     parser.add_argument("--calls", type=Path, help="the file that keeps which tests call which functions")
-    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--more", nargs="+", default=[], help="tests that the file does not know yet")
+    parser.add_argument("--only", nargs="*", default=[], help="try only mutants with such a text in their line")
+    parser.add_argument("-v", "--verbose", action="store_true", help="tell also what killed each mutant")
     options = parser.parse_args()
-    callers = calls(options.calls)
+    callers = calls(options.calls, options.more)
     files = [file for room in options.rooms for file in sorted((ROOT / "src" / "palaver" / room).rglob("*.py"))]
     every = [mutant for file in files for mutant in mutants(file)]
     tried = random.Random(options.seed).sample(every, min(options.count, len(every)))
-
-    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(options.jobs) as pool:
-        clones: Queue[Path] = Queue()
-        for number in range(options.jobs):
-            clone = Path(folder, str(number))
-            for part in ("src", "tests", "tools", "docs", "examples", "benchmarks"):
-                shutil.copytree(ROOT / part, clone / part, ignore=shutil.ignore_patterns("__pycache__"))
-            for part in (
-                "pyproject.toml",
-                "README.md",
-                "ARCHITECTURE.md",
-                "CONTRIBUTING.md",
-                "CHANGELOG.md",
-                "Makefile",
-            ):
-                shutil.copy(ROOT / part, clone)
-            clones.put(clone)
-
-        def judge(mutant: Mutant) -> bool:
-            tests = callers.get(_place(mutant), [])
-            clone = clones.get()
-            try:
-                return bool(tests) and is_killed(mutant, tests, clone)
-            finally:
-                clones.put(clone)
-
-        killed = 0
-        for mutant, is_dead in zip(tried, pool.map(judge, tried), strict=True):
-            killed += is_dead
-            if not is_dead:
-                where = f"{mutant.file.relative_to(ROOT)}:{mutant.line}"
-                print(f"survived: {where} {mutant.function}: {mutant.change}", flush=True)
+    if options.only:
+        tried = [mutant for mutant in tried if any(text in _line(mutant) for text in options.only)]
+    tests = [callers.get(_place(mutant), []) for mutant in tried]
+    os.chdir(ROOT)
+    load_tests(test for each in tests for test in each)
+    killed = 0
+    for mutant, its_tests in zip(tried, tests, strict=True):
+        noticed = killer(mutant, its_tests) if its_tests else None
+        killed += noticed is not None
+        if noticed is None:
+            print(f"survived: {_line(mutant)}", flush=True)
+        elif options.verbose:
+            print(f"killed: {_line(mutant)} ({noticed})", flush=True)
     print(f"killed: {killed} of {len(tried)} mutants ({100 * killed / len(tried):.0f} %), of {len(every)}")
 
 
+def _line(mutant: Mutant) -> str:
+    return f"{mutant.file.relative_to(ROOT)}:{mutant.line} {mutant.function}: {mutant.change}"
+
+
 def _place(mutant: Mutant) -> str:
-    """Where the function begins that contains the mutant, as the interpreter tells it (decorators included)."""
-    module = ast.parse(mutant.file.read_text("utf-8"))
-    inside = [node for node in _functions(module) if node.lineno <= mutant.line <= (node.end_lineno or node.lineno)]
-    function = max(inside, key=lambda node: node.lineno)
-    first = min([function.lineno, *(decorator.lineno for decorator in function.decorator_list)])
-    return f"{mutant.file.relative_to(ROOT / 'src')}:{first}"
+    """The innermost function that contains the mutant, as the interpreter names it."""
+    name, node = "", ast.parse(mutant.file.read_text("utf-8")).body
+    while True:
+        inner = [
+            each
+            for each in node
+            if isinstance(each, ast.FunctionDef | ast.ClassDef)
+            and each.lineno <= mutant.line <= (each.end_lineno or each.lineno)
+        ]
+        if not inner:
+            return f"{mutant.file.relative_to(ROOT / 'src')}:{name.removesuffix('.<locals>.').removesuffix('.')}"
+        name += inner[0].name + (".<locals>." if isinstance(inner[0], ast.FunctionDef) else ".")
+        node = inner[0].body
 
 
 if __name__ == "__main__":
