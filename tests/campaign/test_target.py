@@ -8,18 +8,20 @@ import shlex
 import signal
 import socket
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 import pytest
 
 from palaver.addresses import Address
-from palaver.campaign.system_under_test import SystemUnderTest
+from palaver.campaign.events import TargetOutput
+from palaver.campaign.system_under_test import TARGET_LINK, SystemUnderTest
 from palaver.campaign.target_care import TargetCare, TargetError, command_of
 from palaver.campaign.target_findings import TargetNews
-from palaver.session.events import Close, Closed, Failed, Input, Open, Opened, Received, Send, TimePassed
+from palaver.session.events import Action, Close, Closed, Failed, Input, Open, Opened, Received, Send, TimePassed
 from palaver.session.findings import FindingKind
+from palaver.transport.clock import ManualClock
 from palaver.transport.event_loop import SelectorEventLoop
 from palaver.transport.registry import free_port, is_listening
 
@@ -422,3 +424,63 @@ def _datagrams(port: int) -> socket.socket:
     endpoint = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     endpoint.bind(("127.0.0.1", port))
     return endpoint
+
+
+class ScriptedLoop(SelectorEventLoop):
+    """An event loop whose inputs the test says, and that does nothing."""
+
+    def __init__(self) -> None:
+        super().__init__(ManualClock())
+        self.close()
+        self.inputs: list[Input] = []
+        self.done: list[Action] = []
+
+    def carry_out(self, actions: Iterable[Action]) -> None:
+        self.done += actions
+
+    def poll(self) -> list[Input]:
+        inputs, self.inputs = self.inputs, []
+        return inputs
+
+    def wait(self, until: float | None) -> list[Input]:
+        return self.poll() or [TimePassed(0.0 if until is None else until)]
+
+    def pid_of(self, link: str) -> int:
+        return 0
+
+
+def test_sessions_see_only_what_is_theirs() -> None:
+    loop = ScriptedLoop()
+    target = SystemUnderTest(loop, ["server"], at(1), role="server")
+    loop.inputs = [Received(0.0, TARGET_LINK, b"log"), Received(0.0, "Client", b"data")]
+    assert target.poll() == [Received(0.0, "Client", b"data")]
+    loop.inputs = [Received(0.0, TARGET_LINK, b"log"), Received(0.0, "Client", b"more")]
+    assert target.wait(1.0) == [Received(0.0, "Client", b"more")]
+    assert [event.data for event in target.take_events(1) if isinstance(event, TargetOutput)] == [b"log", b"log"]
+
+
+def test_a_client_is_started_when_we_listen_and_not_before() -> None:
+    loop = ScriptedLoop()
+    target = SystemUnderTest(loop, ["client"], at(1), role="client")
+    target.before_session()
+    target.carry_out([Open("Other", at(2), "connect")])
+    assert target.starts == 0
+    target.carry_out([Open("Server", at(1), "listen")])
+    assert target.starts == 1
+    target.carry_out([Open("Second", at(3), "listen")])
+    assert target.starts == 1
+    assert loop.done[-2].link == TARGET_LINK
+
+
+def test_a_target_that_writes_without_pause_does_not_stop_the_clock() -> None:
+    loop, clock = ScriptedLoop(), ManualClock()
+    loop.clock = clock
+    target = SystemUnderTest(loop, ["server"], at(1), role="server")
+
+    def write(until: float | None) -> list[Input]:
+        clock.advance(0.3)
+        return [Received(clock.now(), TARGET_LINK, b"log\n")]
+
+    loop.wait = write  # type: ignore[method-assign]
+    assert target.wait(1.0) == [TimePassed(loop.clock.now())]
+    assert 1.0 <= loop.clock.now() < 1.5

@@ -73,3 +73,13 @@ def test_without_a_deadline_the_timeout_counts() -> None:
 def test_a_wrong_deadline_is_told_before_the_first_session(deadlines: dict[str, Any], reason: str) -> None:
     with pytest.raises(PalaverError, match=reason):
         SessionSetup(palaver.loads(TALK), CLIENT, deadlines=deadlines)
+
+
+def test_a_deadline_counts_from_the_message_before() -> None:
+    text = (
+        '<start> ::= <Client:ask> <Server:one> <Server:two>\n<ask> ::= "ASK\\n"\n<one> ::= "1\\n"\n<two> ::= "2\\n"\n'
+    )
+    driven = asked(text + 'MESSAGE_DEADLINES = {"<one>": 0.5, "<two>": 0.5}\n')
+    driven.hear(b"1\n", after=0.4)
+    driven.hear(b"2\n", after=0.4)
+    assert driven.kinds == []

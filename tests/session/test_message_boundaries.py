@@ -163,3 +163,12 @@ def test_pieces_of_several_parties_may_come_in_every_order() -> None:
         assert driven.session.verdict is Verdict.PASS, driven.session.findings[0].show()
         assert [said.data for said in driven.session.said[1:]] == [b"left 1\n", b"right 3\n", b"left 2\n"]
         assert driven.talk() == b"GO\n"
+
+
+def test_a_message_may_end_with_a_byte_that_begins_a_character() -> None:
+    driven = DrivenSession(
+        '<start> ::= <Client:ask> <Server:answer>\n<ask> ::= "ASK\\n"\n<answer> ::= b"\\xc3"\n'
+    ).open()
+    driven.talk()
+    driven.hear(b"\xc3")
+    assert [said.data for said in driven.session.said] == [b"ASK\n", b"\xc3"]

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
+
 import palaver
 from palaver.matching.forecaster import MessageType
 from palaver.matching.matcher import Matcher
 from palaver.session.inbox import Inbox
 from palaver.session.reading_cache import ReadingCache
 from palaver.session.references import Referenced
+from palaver.session.session_limits import MAX_CACHED_BYTES
 from palaver.trees.node import Node
 from palaver.trees.tree import Tree
 
@@ -124,3 +127,10 @@ def test_only_a_single_reading_is_cached() -> None:
         for readings in ([], [(YES, tree.node), (NO, tree.node)]):
             inboxes.cache.add((YES, NO), b"250 OK\r\n", readings)
             assert inboxes.cache.get((YES, NO), b"250 OK\r\n") is None
+
+
+@pytest.mark.parametrize(("size", "times"), [(MAX_CACHED_BYTES, 1), (MAX_CACHED_BYTES + 1, 2)])
+def test_messages_up_to_a_length_are_cached(size: int, times: int) -> None:
+    inboxes = Inboxes()
+    twice(lambda: inboxes.readings(b"250 " + b"a" * (size - 6) + b"\r\n"))
+    assert inboxes.read == ["<yes>", "<no>"] * times

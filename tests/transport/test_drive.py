@@ -8,7 +8,7 @@ import pytest
 from palaver.addresses import Address
 from palaver.session.events import Action, Close, Closed, Input, Open, Opened, Received, Role, Send, TimePassed, Turn
 from palaver.transport.clock import ManualClock
-from palaver.transport.driver import EventLoop, drive
+from palaver.transport.driver import Driver, EventLoop, drive
 from palaver.transport.event_loop import SelectorEventLoop
 from palaver.transport.memory_network import MemoryNetwork, in_pieces
 
@@ -214,3 +214,13 @@ def test_both_event_loops_satisfy_the_protocol() -> None:
     with SelectorEventLoop() as loop:
         carriers: list[EventLoop] = [loop, MemoryNetwork().loop()]
     assert all(carrier.clock.now() >= 0 for carrier in carriers)
+
+
+def test_a_session_is_busy_while_it_handles_something() -> None:
+    seen: list[bool] = []
+    driver = Driver(
+        Chatterbox("client", "connect", HERE, []), MemoryNetwork().loop(), lambda _: seen.append(driver.is_busy)
+    )
+    driver.deliver([TimePassed(0.0)])
+    assert seen == [True, True]  # the input, and what it leads to
+    assert not driver.is_busy
