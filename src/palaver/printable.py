@@ -12,6 +12,15 @@ import re
 _BETWEEN = re.compile(r"[^\n\t]+")
 
 
+# As ECMA-48 has them. Programs write them to a terminal, and a pseudo-terminal is one.
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def without_colours(text: str) -> str:
+    """The text without sequences that change colours and fonts."""
+    return _COLOURS.sub("", text)
+
+
 def printable(text: str) -> str:
     """The text with an escape, as Python writes it, for each character that is not printable. Twice is as once."""
     return _BETWEEN.sub(lambda found: found[0] if found[0].isprintable() else _escaped(found[0]), text)

@@ -282,6 +282,11 @@ def test_options_that_do_not_fit_are_refused(options: dict[str, Any], complaint:
         talk(**{"target": "true", **options})
 
 
+def test_a_keyword_that_is_none_is_refused_as_python_does() -> None:
+    with pytest.raises(TypeError, match=r"talk\(\) got an unexpected keyword argument 'sesions'"):
+        talk("true", sesions=3)
+
+
 def test_the_command_line_has_the_same_options(palaver: Any) -> None:
     palaver.write(talk_fan=SPEC)
     (palaver.folder / "inside").mkdir()

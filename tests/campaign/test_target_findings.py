@@ -184,13 +184,21 @@ def test_the_retry_is_an_event() -> None:
     assert [(event.session, event.is_confirmed) for event in retried] == [(2, False)]
 
 
-def test_a_report_that_is_coloured_is_read() -> None:
+def test_a_report_in_colours_is_read_and_shown_without_them() -> None:
+    """On a terminal, which the output of a target is, sanitizers write in colours."""
     reader = ReportReader()
-    reader.feed(b"\x1b[1m\x1b[31m==7==ERROR: AddressSanitizer: heap-buffer-overflow on address 0x60 at pc 0x7\n")
-    reader.feed(
-        b"\x1b[1m\x1b[0m\x1b[1m\x1b[34mWRITE of size 75 at 0x60 thread T0\x1b[1m\x1b[0m\n    #0 0x7 in copy s.c:4\n"
-    )
+    red, plain = "\x1b[1m\x1b[31m", "\x1b[1m\x1b[0m"
+    legend = "\n".join(f"  shadow byte {number}" for number in range(30))
+    output = (
+        f"==7=={red}ERROR: AddressSanitizer: heap-buffer-overflow on address 0x1 at pc 0x2\n{plain}"
+        f"    {red}#0 0x3 in copy /src/a.c:7{plain}\n{legend}\n"
+    ).encode()
+    reader.feed(output)
     (report,) = reader.take()
-    assert report.tool == "AddressSanitizer"
-    assert report.summary.startswith("heap-buffer-overflow")
-    assert "copy" in report.frame
+    assert report.cause == "AddressSanitizer: heap-buffer-overflow in copy /src/a.c:7"
+    lines = TargetExit(1.0, 1, output, (report,)).finding(()).message.splitlines()
+    assert lines[:3] == [
+        "the system under test exited with code 1: AddressSanitizer: heap-buffer-overflow in copy /src/a.c:7",
+        "  from its output:",
+        "  | ==7==ERROR: AddressSanitizer: heap-buffer-overflow on address 0x1 at pc 0x2",
+    ]

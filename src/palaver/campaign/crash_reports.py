@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass, replace
 
 from palaver.campaign.campaign_limits import MAX_OUTPUT_LINE, MAX_REPORT_LINES, MAX_REPORTS
+from palaver.printable import without_colours
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,12 +104,9 @@ _FORMATS = (
 )
 
 
-# Sanitizers colour what they write, if they take us for a terminal.
-_COLOUR = re.compile(rb"\x1b\[[0-9;]*m")
-
-
 def _plain_text(line: bytes) -> str:
-    return _COLOUR.sub(b"", line).decode("utf-8", "replace")
+    """A line as text. Sanitizers colour what they write, if they take us for a terminal."""
+    return without_colours(line.decode("utf-8", "replace"))
 
 
 class ReportReader:

@@ -199,6 +199,8 @@ def _with_port(clients: tuple[str, ...], servers: tuple[str, ...]) -> tuple[tupl
 
 def _care(options: TargetOptions, target: str | None, *, is_server: bool) -> TargetCare:
     """The care for the system under test. :raises SetupError: there is nothing that an option could be about"""
+    if unknown := next((name for name in options if name not in TargetOptions.__annotations__), None):
+        raise TypeError(f"talk() got an unexpected keyword argument {unknown!r}")
     try:
         care = TargetCare(**options)
     except TargetError as error:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from palaver.campaign.campaign_limits import MAX_OUTPUT_LINES_SHOWN
 from palaver.campaign.crash_reports import CrashReport
 from palaver.campaign.memory_trend import MemoryGrowth
+from palaver.printable import without_colours
 from palaver.session.findings import Finding, FindingKind, SessionMessage, Severity, Verdict, exit_text
 
 # Findings that come about when a program, or the part of it that talks to us, is gone.
@@ -40,13 +41,16 @@ class TargetExit:
 
     def finding(self, messages: Sequence[SessionMessage]) -> Finding:
         """The crash, or the exit, after what was said before."""
-        message = f"the system under test {self.how}"
+        sure = [report for report in self.reports if report.is_sure]
+        reports = (sure or list(self.reports))[-1:]
+        message = ": ".join([f"the system under test {self.how}", *(report.cause for report in reports)])
         cause = "; ".join([self.how, *(report.cause for report in self.reports[-1:])])
         kind = FindingKind.EXIT if self.exit_code == 0 else FindingKind.CRASH
         if kind is FindingKind.EXIT:
             message += ", although nothing had asked it to"
         core = f"\n  core file: {self.core}" if self.core else ""
-        return Finding(kind, self.at, message + core + _quoted(self.output), messages=tuple(messages), cause=cause)
+        shown = message + core + _quoted(self.output, *reports)
+        return Finding(kind, self.at, shown, messages=tuple(messages), cause=cause)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,12 +100,22 @@ def heard_of(said: Sequence[SessionMessage]) -> int:
 
 def last_lines(output: bytes) -> list[str]:
     """The end of what a program wrote, as text."""
-    return output.decode("utf-8", "replace").splitlines()[-MAX_OUTPUT_LINES_SHOWN:]
+    return _lines(output)[-MAX_OUTPUT_LINES_SHOWN:]
 
 
-def _quoted(output: bytes) -> str:
-    lines = last_lines(output)
-    return "\n".join(["\n  its last output:", *(f"  | {line}" for line in lines)]) if lines else ""
+def _lines(output: bytes) -> list[str]:
+    return without_colours(output.decode("utf-8", "replace")).splitlines()
+
+
+def _quoted(output: bytes, *reports: CrashReport) -> str:
+    """The end of an output; or the beginning of a report in it, if that is further up."""
+    lines, title = last_lines(output), "its last output:"
+    if reports and not any(reports[0].summary in line for line in lines):
+        written = _lines(output)
+        at = next((number for number, line in enumerate(written) if reports[0].summary in line), None)
+        if at is not None:
+            lines, title = written[at : at + MAX_OUTPUT_LINES_SHOWN], "from its output:"
+    return "\n".join([f"\n  {title}", *(f"  | {line}" for line in lines)]) if lines else ""
 
 
 def _reported(news: TargetNews, said: Sequence[SessionMessage]) -> list[Finding]:
@@ -109,7 +123,7 @@ def _reported(news: TargetNews, said: Sequence[SessionMessage]) -> list[Finding]
     reports = {report.cause: report for report in reversed(news.reports)}
     findings = []
     for report in reversed(reports.values()):
-        message = f"the system under test reports {report.tool}: {report.summary}{_quoted(news.output)}"
+        message = f"the system under test reports {report.tool}: {report.summary}{_quoted(news.output, report)}"
         finding = Finding(FindingKind.REPORT, news.at, message, messages=tuple(said), cause=report.cause)
         findings.append(finding if report.is_sure else _as_note(finding))
     return findings
