@@ -108,6 +108,7 @@ class Campaign:
         self._began = self._clock.now()
         self._ends_at = None if budget.seconds is None else self._began + budget.seconds
         self._scripts: Iterable[Strategy] | None = None  # that sessions follow
+        self._goes_on = False  # after the last of them
         self._stopped = ""  # why it is to stop, if somebody has said so
         self._ended: float | None = None
         self._session: Session | None = None
@@ -137,12 +138,12 @@ class Campaign:
             pass
         return self
 
-    def follow(self, strategies: Iterable[Strategy]) -> Self:
-        """Let each session follow one of these strategies, and end with the last of them, instead of making plans.
+    def follow(self, strategies: Iterable[Strategy], *, goes_on: bool = False) -> Self:
+        """Let each session follow one of these strategies, and end with the last of them, unless the campaign goes on.
 
         They are taken one by one, each when the session before has ended.
         """
-        self._scripts = strategies
+        self._scripts, self._goes_on = strategies, goes_on
         return self
 
     def stop(self, reason: str) -> None:
@@ -252,7 +253,10 @@ class Campaign:
             yield from self._run_session(strategy)
             if self._stopped or self._is_time_over:
                 break
-        self.progress.ended = self._stopped or ("its time was over" if self._is_time_over else "all was tried")
+        is_over = self._is_time_over or not self._goes_on
+        self._scripts = None if self._goes_on else self._scripts
+        why = "its time was over" if self._is_time_over else "all was tried"
+        self.progress.ended = self._stopped or why * is_over
 
     def _run_session(self, strategy: Strategy) -> Iterator[Event]:
         progress = self.progress
@@ -290,7 +294,7 @@ class Campaign:
         """
         silence = next((finding for finding in session.findings if finding.kind is FindingKind.SILENCE), None)
         can_repeat = self.setup.opens_all or (self._target is not None and self._target.is_started_by_us)
-        if silence is None or not can_repeat or self._scripts is not None:
+        if silence is None or not can_repeat or (self._scripts is not None and not self._goes_on):
             return  # whoever follows scripts repeats them
         is_confirmed, told = True, "as before"
         if silence.fingerprint not in self._silences and not self._is_time_over:

@@ -57,7 +57,7 @@ class LiveTarget:
     def __init__(self, run: Run, finding: RecordedFinding, spec: Spec | None = None, **options: Any) -> None:
         """`options` are those of `palaver.talk`; others are taken from the run."""
         said = run.messages(finding.session)[: finding.messages]
-        self._problem = _problem_of(finding, [each.data for each in said if each.is_ours])
+        self._problem = problem_of(finding, [each.data for each in said if each.is_ours])
         self.campaign: Campaign = live_campaign(run, finding, spec, **options)
         self._found: list[Finding] = []
         self._said: tuple[SessionMessage, ...] = ()
@@ -86,7 +86,7 @@ class LiveTarget:
 
     def _is_wanted(self, finding: Finding) -> bool:
         ours = [said.data for said in finding.messages if said.is_ours]
-        return _problem_of(finding, ours) == self._problem
+        return problem_of(finding, ours) == self._problem
 
     def _attempt(self, strategy: ScriptedStrategy) -> LiveAttempt:
         wanted = next((each for each in self._found if self._is_wanted(each)), None)
@@ -95,7 +95,7 @@ class LiveTarget:
         return LiveAttempt(wanted is not None, finding, said, strategy.stuck_at)
 
 
-def _problem_of(finding: Finding | RecordedFinding, ours: Sequence[bytes]) -> tuple[object, ...]:
+def problem_of(finding: Finding | RecordedFinding, ours: Sequence[bytes]) -> tuple[object, ...]:
     """What must be equal for a finding to be the same again, however it was reached. A note may become a violation."""
     kind, *rest, received = finding.fingerprint.problem
     if received:

@@ -1,5 +1,7 @@
 """The limits of replaying and shrinking. Times are in seconds."""
 
+from palaver.limits import Limit
+
 # After a session in which the target did something on its own, such as crash, it is watched so long.
 END_WATCH = 0.1
 # Attempts to shrink a finding, and the time for it, unless given.
@@ -11,3 +13,4 @@ FIRST_TRIES = 3
 LAST_TRIES = 3
 # Changes of one message that are tried in a row without one that works.
 MAX_FIELD_FAILURES = 24
+MAX_FINDINGS_TRIED_AGAIN = Limit(200, "findings of the other run tried again", "the others are not tried")

@@ -30,6 +30,7 @@ from palaver.solving.solving_limits import MESSAGE_STEP_BUDGET, SolvingLimits
 if TYPE_CHECKING:
     from palaver.campaign.run import Campaign
     from palaver.recording.run_writer import RunWriter
+    from palaver.replaying.again import FindingsAgain
 
 # The values of `CoverageGoal`, which is not imported before a campaign is.
 _GOALS = ("inputs", "states", "all")
@@ -56,7 +57,7 @@ class _Talk(GroupedCommand):
         "Coverage": ("k", "goal", "schedule", "unguided", "coverage_file"),
         "Timing": ("wait_for_server", "timeout", "deadlines", "patience", "quiet_interval", "grace"),
         "Limits of a session": ("session_time", "max_messages", "max_message_bytes"),
-        "Findings": ("known",),
+        "Findings": ("known", "again"),
         "Output": ("seed", "verbose", "console"),
         "Run directory": ("run", "no_run", "keep", "run_size"),
         "Spec": (
@@ -214,6 +215,11 @@ def _read_deadlines(_: click.Context, option: click.Parameter, given: tuple[str,
     metavar="FILE",
     help="Count the findings in FILE, and report only others; see palaver known.",
 )
+@click.option(
+    "--again",
+    metavar="RUN",
+    help="Try the findings of RUN first, such as latest, and tell which are fixed.",
+)
 @size_options
 @budget_option(MESSAGE_STEP_BUDGET, "message")
 @search_options
@@ -268,6 +274,7 @@ def command(**options: Any) -> int:
         campaign = talk(spec, plans=options["verbose"], **arguments)
     except SetupError as error:
         raise click.UsageError(str(error)) from error
+    again = _again(campaign, options["again"])
     with campaign:
         writer = _recorded(campaign, options, arguments)
         report = ConsoleReport(campaign, verbose=options["verbose"], console=options["console"])
@@ -280,6 +287,7 @@ def command(**options: Any) -> int:
             raise click.UsageError(str(error)) from error
         finally:
             report.close()
+            _tell_again(again)
             _tell_where(campaign, writer)
     return _outcome(campaign, writer)
 
@@ -296,6 +304,31 @@ def _arguments(options: dict[str, Any]) -> dict[str, Any]:
         "solving": SolvingLimits(options["max_nodes"], options["max_repetitions"], options["budget"], rates(options)),
         **{name: options[name] for name in _AS_THEY_ARE},
     }
+
+
+def _again(campaign: Campaign, run: str | None) -> FindingsAgain | None:
+    """The findings of another run, with which the campaign begins; None if none are to be tried again."""
+    from palaver.recording.run_reader import RunError, open_run
+    from palaver.replaying.again import FindingsAgain
+
+    if run is None:
+        return None
+    try:
+        with open_run(run) as opened:
+            again = FindingsAgain(opened)
+    except RunError as error:
+        raise click.UsageError(str(error)) from error
+    if not len(again):
+        click.echo(printable(f"palaver: {again.name} has no findings to try again"), err=True)
+    campaign.attach(again).follow(again.strategies(), goes_on=True)
+    return again
+
+
+def _tell_again(again: FindingsAgain | None) -> None:
+    """Tell which findings of the other run are still there."""
+    if again is not None:
+        for finding, outcome in again.outcomes:
+            click.echo(printable(f"{outcome.value}: {finding.headline}, of {again.name}"))
 
 
 def _recorded(campaign: Campaign, options: dict[str, Any], arguments: dict[str, Any]) -> RunWriter | None:

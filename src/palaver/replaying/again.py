@@ -1,0 +1,70 @@
+"""The findings of an earlier run, tried first in another one: which are still there, and which are fixed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import Enum
+
+from palaver.campaign.events import Event, FindingReported, SessionStarted
+from palaver.recording.run_reader import RecordedFinding, Run
+from palaver.replaying.live_replay import Script, problem_of, script_from
+from palaver.replaying.replaying_limits import MAX_FINDINGS_TRIED_AGAIN
+from palaver.session.findings import Severity
+from palaver.session.strategy import ScriptedStrategy
+
+
+class AgainOutcome(Enum):
+    """The result for one finding."""
+
+    STILL_THERE = "still there"
+    FIXED = "fixed"
+    NOT_TRIED = "not tried, as its messages are not possible any more"
+
+
+class FindingsAgain:
+    """The findings of a run, each problem once; a reader of the events of the run in which they are tried."""
+
+    def __init__(self, run: Run) -> None:
+        self.name = run.folder.name
+        problems: dict[tuple[object, ...], tuple[RecordedFinding, Script]] = {}
+        for finding in run.findings:
+            said = run.messages(finding.session)[: finding.messages]
+            problem = problem_of(finding, [each.data for each in said if each.is_ours])
+            if finding.severity is Severity.VIOLATION and any(each.is_ours for each in said):
+                problems.setdefault(problem, (finding, script_from(said)))
+        kept = list(problems.items())[:MAX_FINDINGS_TRIED_AGAIN]
+        if len(kept) < len(problems):
+            MAX_FINDINGS_TRIED_AGAIN.reached()
+        self._problems = kept
+        self._session = 0
+        self._tried: list[tuple[int, ScriptedStrategy]] = []  # the session of each, and the script
+        self._seen: set[tuple[int, tuple[object, ...]]] = set()  # the problems of each session
+
+    def __len__(self) -> int:
+        return len(self._problems)
+
+    def strategies(self) -> Iterator[ScriptedStrategy]:
+        """A strategy for each finding, to be followed in a session of its own."""
+        for _, (_, script) in self._problems:
+            strategy = ScriptedStrategy(script, is_exact=False)
+            self._tried.append((self._session + 1, strategy))
+            yield strategy
+
+    def __call__(self, event: Event) -> None:
+        if isinstance(event, SessionStarted):
+            self._session = event.session
+        elif isinstance(event, FindingReported):
+            finding = event.finding
+            ours = [said.data for said in finding.messages if said.is_ours]
+            self._seen.add((finding.session, problem_of(finding, ours)))
+
+    @property
+    def outcomes(self) -> list[tuple[RecordedFinding, AgainOutcome]]:
+        """The result for each finding that was tried."""
+        results = []
+        for (problem, (finding, _)), (session, strategy) in zip(self._problems, self._tried, strict=False):
+            if (session, problem) in self._seen:
+                results.append((finding, AgainOutcome.STILL_THERE))
+            else:
+                results.append((finding, AgainOutcome.FIXED if strategy.stuck_at is None else AgainOutcome.NOT_TRIED))
+        return results
