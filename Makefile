@@ -13,7 +13,7 @@ INSTALLED := $(VENV)/.installed
 JOBS ?= auto
 PYTEST := $(BIN)/python -m pytest --numprocesses $(JOBS) --dist worksteal
 
-.PHONY: demo test test-all lint types tests servers protocols nightly nightly-solving nightly-verdicts bench bench-matching bench-solving bench-talking bench-guiding clean
+.PHONY: demo test test-all lint types tests servers protocols nightly nightly-solving nightly-verdicts bench bench-matching bench-solving bench-talking bench-guiding bench-stateful clean
 
 demo: $(USABLE)
 	@BIN=$(BIN) sh examples/demo.sh
@@ -75,6 +75,10 @@ bench-talking: $(INSTALLED)
 # The same for guided sessions, also against random walks; the reference takes most of the twenty-five minutes.
 bench-guiding: $(INSTALLED)
 	$(BIN)/python benchmarks/guiding.py
+
+# Guided sessions with peers that remember, in memory, against random walks; a few minutes.
+bench-stateful: $(INSTALLED)
+	$(BIN)/python benchmarks/stateful.py
 
 $(USABLE): pyproject.toml
 	$(PYTHON) -m venv $(VENV)

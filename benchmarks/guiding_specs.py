@@ -88,7 +88,7 @@ def smtp_with_moody_server() -> str:
     """SMTP with a server that is not always willing: it may put off a letter, and refuse to help."""
     return _replaced(
         (BUNDLED / "smtp.fan").read_text(),
-        ("<Client:letter> <Server:ok>", "<Client:letter> (<Server:ok> | <Server:later>)"),
+        ("<Client:message> <Server:ok>", "<Client:message> (<Server:ok> | <Server:later>)"),
         ("<Client:help> <Server:advice>", "<Client:help> (<Server:advice> | <Server:refused>)"),
         ("<ok>              ::=", '<later>           ::= r"4[0-9][0-9] [ -~]*" "\\r\\n"\n<ok>              ::='),
     )

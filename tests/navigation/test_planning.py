@@ -218,3 +218,5 @@ def test_counts_of_answers_survive_as_data() -> None:
     peer.pairs["<yes>", "<reason>"] += 1
     copy.add_data(peer.as_data())
     assert copy == peer
+    situation = ("<q>", ("<no>", "<yes>"))
+    assert copy.histories(situation) == peer.histories(situation) == 1

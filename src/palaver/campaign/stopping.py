@@ -125,6 +125,9 @@ class StopRule:
         if self._covered_at > self._gained_at[0]:
             self._gained_at = here
         messages, sessions = here[0] - self._gained_at[0], here[1] - self._gained_at[1]
+        if self._gained_at == self._checked_from:  # what guidance has said only for the sake of variety counts as well
+            varied = 2 * self._guidance.guided_strategy.varied
+            messages, sessions = messages + varied, sessions + varied * MIN_RANDOM_SESSIONS // MIN_RANDOM_MESSAGES
         is_much = sessions >= MAX_RANDOM_SESSIONS or messages >= MAX_RANDOM_MESSAGES
         if not is_much and (sessions < MIN_RANDOM_SESSIONS or messages < MIN_RANDOM_MESSAGES):
             return "", ""

@@ -57,6 +57,7 @@ def talk(
     goal: CoverageGoal | str = CoverageGoal.ALL,
     schedule: Literal["gain", "paper"] = "gain",
     guided: bool = True,
+    learn_values: bool = True,
     coverage_file: str | PathLike[str] | None = None,
     timeout: float = 5.0,
     patience: float = 5.0,
@@ -108,8 +109,8 @@ def talk(
         seed = RandomSource.fresh_seed()
     elif not isinstance(seed, int):
         raise SetupError(f"seed is a whole number, and not {seed!r}")
-    aim = _one_of(CoverageGoal, "goal", goal)
-    guidance = Guidance(setup, RandomSource(seed), k=k, goal=aim, follows_the_paper=schedule == "paper")
+    aim, is_paper = _one_of(CoverageGoal, "goal", goal), schedule == "paper"
+    guidance = Guidance(setup, RandomSource(seed), k, aim, follows_the_paper=is_paper, learns_values=learn_values)
     file = None if coverage_file is None else Path(coverage_file)
     if file is not None:
         _resume(guidance, file)

@@ -155,7 +155,13 @@ class Spec:
         if key not in self._programs:
             code = SpecCode(self._bound_or_discard, self._generate)
             self._programs[key] = compile_tree_maker(
-                self.grammar, self.analysis.sizes, code, binary=self.is_binary, most=max_repetitions, fields=fields
+                self.grammar,
+                self.analysis.sizes,
+                code,
+                binary=self.is_binary,
+                most=max_repetitions,
+                fields=fields,
+                values=frozenset(self.analysis.value_symbols),
             )
         return self._programs[key]
 

@@ -51,6 +51,7 @@ class Task:
     binary: bool  # all leaves are bytes or bits
     most: int  # limits unbounded repetition
     fields: frozenset[str]  # symbols that may get makers of their own in a run
+    values: frozenset[str]  # symbols whose known values may be used again
 
 
 class MakerCompiler:
@@ -60,6 +61,7 @@ class MakerCompiler:
         grammar = task.grammar
         self._rules = grammar.rules
         self._fields = task.fields
+        self._values = task.values
         self._sizes = task.sizes
         self._code = SpecCode(shallow(task.code.bound), shallow(task.code.generate))
         self._binary = task.binary
@@ -97,9 +99,15 @@ class MakerCompiler:
         if pool is not None:
             return plain.from_pool(pool)
         make = self._generated(ref) or self._given(ref) or self.expanded(ref)
+        if self._is_recalled(ref.symbol):
+            make = plain.recalled(ref.symbol, ref.parties, make)
         make = self._track(ref.symbol, plain.without_rounds(make) if ref.symbol in self._cyclic else make)
         other = self._mutation_rates.rates(ref, rule).get("non_terminal_use_other_rule", 0)
         return mutations.mutated_part(other, self._other_rule(ref), make) if other else make
+
+    def _is_recalled(self, symbol: str) -> bool:
+        """Return True if a known value may stand for a symbol."""
+        return symbol in self._values
 
     def expanded(self, ref: Ref) -> One:
         """A maker that expands the rule."""

@@ -13,7 +13,7 @@ from typing import Protocol, TypeAlias, cast
 from palaver.generation.generation_limits import MAX_NODES, MAX_POOL_GROUPS
 from palaver.random_source import RandomSource
 from palaver.spec.ast import Expression, Rule, Selector
-from palaver.trees.node import Leaf, Node, Part
+from palaver.trees.node import Leaf, Node, Part, Parties
 from palaver.trees.values import leaves_of
 
 One: TypeAlias = "Callable[[Derivation], Part]"
@@ -81,10 +81,22 @@ class Steering(Protocol):
         """Nodes of these symbols are not made of choices that could be steered."""
 
 
+class ValueSource(Protocol):
+    """Offers values that were seen before, for fields whose values may mean something to the peer."""
+
+    def begin(self) -> None:
+        """A tree is made, or made again because the last one was no good."""
+
+    def recall(self, symbol: str) -> Node | None:
+        """A known node of a symbol; None if a fresh one is to be made."""
+
+
 class Derivation:
     """The state of one tree while it is made."""
 
-    __slots__ = ("above", "chance", "fields", "last", "leaves", "left", "pins", "random", "say", "state", "steering")
+    __slots__ = (
+        "above", "chance", "fields", "last", "leaves", "left", "pins", "random", "say", "state", "steering", "values",
+    )  # fmt: skip
 
     # Set only if the tree is steered, and only makers that steer look at them.
     steering: Steering
@@ -101,6 +113,7 @@ class Derivation:
         self.above: list[str] = []  # the symbols that are open, outermost first; kept only if somebody asks
         self.last: dict[Selector, Node] = {}  # the latest node of each path that a bound mentions
         self.pins: dict[str, Node] = {}  # nodes to be used where their symbol is first due
+        self.values: ValueSource | None = None  # asked for known values of some symbols
 
 
 def constant(leaf: Leaf) -> One:
@@ -122,6 +135,20 @@ def drawn(draw: Callable[[RandomSource], str | bytes]) -> One:
 
 def by_the_rule(expand: One) -> Attempts:
     return lambda run: lambda: cast(Node, expand(run))
+
+
+def recalled(symbol: str, parties: Parties | None, make: One) -> One:
+    """A field that may be a known value."""
+
+    def make_or_recall(run: Derivation) -> Part:
+        node = None if run.values is None else run.values.recall(symbol)
+        if node is None:
+            return make(run)
+        run.left -= 1
+        run.leaves += leaves_of(node)
+        return node if node.parties == parties else node._replace(parties=parties)
+
+    return make_or_recall
 
 
 def too_large(symbol: str) -> One:

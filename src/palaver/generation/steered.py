@@ -12,12 +12,14 @@ arguments of generators, which are not part of the text.
 
 from __future__ import annotations
 
+from typing import assert_never
+
 from palaver.generation import makers as plain
 from palaver.generation.compiler import MakerCompiler, Task
 from palaver.generation.generation_limits import MAX_STEERED_ATTEMPTS, MAX_STEERED_ROUNDS, MAX_UNSTEERED_ROUNDS
 from palaver.generation.makers import Attempts, Derivation, Many, One
 from palaver.grammar.analysis import can_be_empty, least_size
-from palaver.spec.ast import Bit, Expr, Literal, Pattern, Ref, Repeat
+from palaver.spec.ast import Bit, Choice, Expr, Literal, Pattern, Permutation, Ref, Repeat, Sequence
 from palaver.spec.traversal import names_in, terminal_label
 from palaver.trees.node import Node, Part
 
@@ -34,6 +36,10 @@ class SteeredCompiler(MakerCompiler):
 
     def symbol(self, ref: Ref, rule: str) -> One:
         return entered(ref.symbol, super().symbol(ref, rule), self._unsteered.symbol(ref, rule))
+
+    def _is_recalled(self, symbol: str) -> bool:
+        """Return True if all values of a symbol cover the same: otherwise a known one would hide what is missing."""
+        return super()._is_recalled(symbol) and _is_uniform(self._rules[symbol].body)
 
     def _pool(self, symbol: str) -> tuple[Node, ...] | None:
         return None
@@ -64,6 +70,21 @@ class SteeredCompiler(MakerCompiler):
 
 def _names(expr: Expr) -> Names:
     return tuple(dict.fromkeys(names_in(expr)))
+
+
+def _is_uniform(expr: Expr) -> bool:
+    """Return True if every text of an expression is made of the same terminals."""
+    match expr:
+        case Literal() | Bit() | Pattern():
+            return True
+        case Sequence(parts) | Permutation(parts):
+            return all(map(_is_uniform, parts))
+        case Repeat(body, least):
+            return isinstance(least, int) and least > 0 and _is_uniform(body)
+        case Choice() | Ref():
+            return False
+        case _:
+            assert_never(expr)
 
 
 def entered(name: str, steered: One, unsteered: One) -> One:

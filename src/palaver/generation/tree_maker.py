@@ -10,7 +10,7 @@ from types import MappingProxyType
 from palaver.generation import mutations
 from palaver.generation.compiler import MakerCompiler, Task, remember
 from palaver.generation.depth import deep_calls
-from palaver.generation.makers import Derivation, Discarded, FieldMakers, One, SpecCode, Steering
+from palaver.generation.makers import Derivation, Discarded, FieldMakers, One, SpecCode, Steering, ValueSource
 from palaver.generation.steered import SteeredCompiler
 from palaver.grammar.ir import Grammar, tracked_selectors
 from palaver.random_source import RandomSource
@@ -38,15 +38,16 @@ class TreeMaker:
         nodes: int,
         fields: FieldMakers = NO_FIELDS,
         steering: Steering | None = None,
+        values: ValueSource | None = None,
     ) -> Tree:
         """A random tree of `symbol` that spends about `nodes` nodes.
 
-        `fields` make the nodes of their symbols; `steering` gives choices a value.
+        `fields` make the nodes of their symbols; `steering` gives choices a value; `values` offers known nodes.
 
         :raises Discarded: a generator, a field or a computed repetition could not be satisfied this time
         """
         run = Derivation(chance, nodes, fields)
-        node = self._make(symbol, run, steering)
+        node = self._make(symbol, run, steering, values)
         # A mutation may change a leaf after it was collected.
         return Tree.with_leaves(node, run.leaves) if self._follows_the_grammar else Tree(node)
 
@@ -61,8 +62,9 @@ class TreeMaker:
         pins: Mapping[str, Node] = MappingProxyType({}),
         fields: FieldMakers = NO_FIELDS,
         steering: Steering | None = None,
+        values: ValueSource | None = None,
     ) -> Node:
-        """A random node of `symbol`, as a part of a larger tree; `fields` and `steering` as for `make_tree`.
+        """A random node of `symbol`, as a part of a larger tree; `fields`, `steering` and `values` as for `make_tree`.
 
         `above` are the symbols it will stand below, `history` the trees before it that computed repetitions may look
         back at. `pins` are nodes to be used where their symbols are first due; this works for fields that a repetition
@@ -75,10 +77,13 @@ class TreeMaker:
             remember(earlier, self._tracked, run)
         run.above.extend(above)
         run.pins.update(pins)
-        return self._make(symbol, run, steering)
+        return self._make(symbol, run, steering, values)
 
-    def _make(self, symbol: str, run: Derivation, steering: Steering | None) -> Node:
+    def _make(self, symbol: str, run: Derivation, steering: Steering | None, values: ValueSource | None) -> Node:
         makers: Mapping[str, One] = self._compiler.makers
+        if values is not None:
+            values.begin()
+            run.values = values
         if steering is not None:
             makers = self._steered_makers
             steering.begin()
@@ -116,9 +121,10 @@ def compile_tree_maker(
     binary: bool,
     most: int,
     fields: frozenset[str] = frozenset(),
+    values: frozenset[str] = frozenset(),
 ) -> TreeMaker:
     """The makers for `grammar`; the arguments are those of `Task`."""
-    task = Task(grammar, sizes, code, binary, most, fields)
+    task = Task(grammar, sizes, code, binary, most, fields, values)
     compiler = MakerCompiler(task)
     with deep_calls():
         compiler.compile()

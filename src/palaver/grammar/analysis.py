@@ -28,6 +28,7 @@ from palaver.grammar.fixpoints import (
 )
 from palaver.grammar.ir import Grammar, uses_binary
 from palaver.grammar.local_bounds import LocalBounds
+from palaver.grammar.value_symbols import tied_symbols, value_symbols
 from palaver.spec.ast import Bit, Choice, Expr, Literal, Pattern, Permutation, Ref, Repeat, Sequence
 from palaver.spec.traversal import computed_bounds, last_symbol, refs, selectors_of, symbols_in, walk
 
@@ -139,6 +140,16 @@ class Analysis:
     def all_parties(self) -> tuple[str, ...]:
         """The same for all rules, also those that the start symbol does not lead to."""
         return _parties_in(ref for rule in self.grammar.rules.values() for ref in refs(rule.body))
+
+    @cached_property
+    def value_symbols(self) -> tuple[str, ...]:
+        """The fields of messages whose values may be worth repeating, in the order of the spec."""
+        return value_symbols(self)
+
+    @cached_property
+    def tied_symbols(self) -> Mapping[str, tuple[str, ...]]:
+        """By each symbol, the others with which constraints compare it for equality."""
+        return tied_symbols(self)
 
     def may_repeat(self, symbol: str) -> bool:
         """Return True if a tree of the start symbol can hold more than one node of that name."""

@@ -8,10 +8,15 @@ generation apply them no more often than needed.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Set
+from functools import cache
 from itertools import chain
+from math import prod
 from typing import TypeVar, assert_never
 
+from palaver.regular.charset import EVERY
+from palaver.regular.language import Language, Unit
 from palaver.regular.regex import compile_pattern
+from palaver.regular.words import Words
 from palaver.spec.ast import Bit, Choice, Expr, Literal, Pattern, Permutation, Ref, Repeat, Rule, Sequence
 from palaver.spec.traversal import symbols_in
 
@@ -109,6 +114,47 @@ def _most_in(expr: Expr, counts: Mapping[str, int]) -> int:
             return 0
         case _:
             assert_never(expr)
+
+
+def word_counts(rules: Mapping[str, Rule], enough: int) -> dict[str, int]:
+    """The number of words of each symbol, as far as it is less than `enough`; words that are derived twice count twice.
+
+    What a generator or a computed repetition makes counts as enough.
+    """
+
+    def count(name: str, counts: Mapping[str, int]) -> int:
+        return enough if rules[name].generator is not None else _words_in(rules[name].body, counts, enough)
+
+    return _fixpoint(rules, 0, count, users_of(rules))
+
+
+def _words_in(expr: Expr, counts: Mapping[str, int], enough: int) -> int:
+    match expr:
+        case Ref(symbol):
+            return counts.get(symbol, enough)
+        case Sequence(parts) | Permutation(parts):
+            return min(enough, prod(_words_in(part, counts, enough) for part in parts))
+        case Choice(options):
+            return min(enough, sum(_words_in(option, counts, enough) for option in options))
+        case Repeat(body, least, most):
+            once = _words_in(body, counts, enough)
+            if not isinstance(least, int) or not isinstance(most, int):
+                return enough if once else 0
+            return min(enough, sum(int(once**times) for times in range(least, min(most, least + enough) + 1)))
+        case Pattern(source):
+            return _words_of(source, enough)
+        case Literal() | Bit():
+            return 1
+        case _:
+            assert_never(expr)
+
+
+@cache
+def _words_of(source: str | bytes, enough: int) -> int:
+    """The number of words of a pattern; `enough` if it is not plain, or they are hard to count."""
+    pattern = compile_pattern(source)
+    language = Language(Unit.TEXT, pattern.expression(EVERY))
+    return enough if not pattern.is_plain else min(enough, Words(language).count(enough) or enough)
 
 
 def always_inside(rules: Mapping[str, Rule]) -> dict[str, frozenset[str]]:

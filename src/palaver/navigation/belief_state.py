@@ -15,6 +15,7 @@ The coverage views are told of every message at once, and of its transition as s
 
 from __future__ import annotations
 
+from hashlib import blake2b
 from typing import NamedTuple
 
 from palaver.matching.dialogue_automaton import DialogueState, LoopFields
@@ -60,12 +61,14 @@ class BeliefState:
         self.hypotheses: tuple[MapHypothesis, ...] = ()  # the preferred first
         self.tentative: dict[int, int] = {}  # by state, its occurrences that are not counted yet
         self.dead_ends = DeadEnds(dialogue_map.ours)
+        self.history = b""  # a digest of the symbols of all messages so far
 
     def begin(self) -> None:
         """Begin a session."""
         self.dead_ends.begin()
         self.hypotheses = (MapHypothesis(self._map.beginning),)
         self.tentative = {}
+        self.history = b""
         self._forecast_hypotheses = ()
 
     def edges(self, move: MessageType) -> list[Edge]:
@@ -76,6 +79,7 @@ class BeliefState:
         self, move: MessageType, node: Node, before: Forecast, after: Forecast, planned: Edge | None
     ) -> tuple[Edge, ...]:
         """Note a message of any party. Return the edges that explain it, the preferred first."""
+        self.history = blake2b(self.history + move.symbol.encode(), digest_size=8).digest()
         self._views.note_message(move, node)
         self.dead_ends.said(move, self.hypotheses[0].map_node if self.hypotheses else None)
         self._forecast_hypotheses = after.hypotheses

@@ -11,6 +11,7 @@ from palaver.navigation.coverage_views import CoverageViews
 from palaver.navigation.dialogue_map import DialogueMap
 from palaver.navigation.goals import CoverageGoal, GoalCounts, GoalMembership, GoalProgress, MissingPaths
 from palaver.navigation.guided_strategy import GuidedStrategy, RandomWalk
+from palaver.navigation.learnt_values import LearntValues
 from palaver.navigation.navigator import TargetNavigator, TargetSelector
 from palaver.navigation.peer_model import PeerModel
 from palaver.navigation.reasons import Reason, ReasonFinder
@@ -27,10 +28,11 @@ class Guidance:
         self,
         setup: SessionSetup,
         chance: RandomSource,
-        *,
         k: int = 5,
         goal: CoverageGoal = CoverageGoal.ALL,
+        *,
         follows_the_paper: bool = False,
+        learns_values: bool = True,
     ) -> None:
         forecaster, grammar = setup.forecaster, setup.spec.grammar
         self.dialogue = forecaster.dialogue
@@ -43,7 +45,9 @@ class Guidance:
         missing_paths = MissingPaths(self.goal_progress)
         self.dialogue_map = DialogueMap(forecaster, self.coverage, setup.ours)
         self.ours, self.peer = PeerModel(self.paths), PeerModel(self.paths)
-        self.planner = RoutePlanner(self.dialogue_map, self.goal_progress, missing_paths, self.ours, self.peer)
+        self.planner = RoutePlanner(
+            self.dialogue_map, self.goal_progress, missing_paths, self.ours, self.peer, chance / "ties"
+        )
         self.scheme: RoutePlanner | TargetNavigator = self.planner
         self._selector: TargetSelector | None = None
         if follows_the_paper:
@@ -54,8 +58,16 @@ class Guidance:
         belief = BeliefState(forecaster, self.dialogue_map, missing_paths, self.views)
         self.dead_ends = self.planner.dead_ends = belief.dead_ends
         steering = PayloadSteering(self.goal_progress, chance / "steering")
-        self.guided_strategy = GuidedStrategy(self.planner, self.scheme, belief, steering, chance / "guide")
-        self.random_walk = RandomWalk(belief, self.dialogue_map, self.peer, chance / "walker")
+        self.values: LearntValues | None = None
+        if learns_values:
+            analysis = setup.spec.analysis
+            self.values = LearntValues(
+                analysis.value_symbols, analysis.tied_symbols, setup.spec.read_as, chance / "values"
+            )
+        self.guided_strategy = GuidedStrategy(
+            self.planner, self.scheme, belief, steering, self.values, chance / "guide"
+        )
+        self.random_walk = RandomWalk(belief, self.dialogue_map, self.peer, self.values, chance / "walker")
 
     def retry_given_up(self) -> None:
         """Try again what was given up, with more patience."""

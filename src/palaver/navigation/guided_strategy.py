@@ -13,6 +13,7 @@ from hashlib import blake2b
 from palaver.matching.forecaster import Forecast, MessageType
 from palaver.navigation.belief_state import BeliefState
 from palaver.navigation.dialogue_map import HANG_UP, SILENCE, DialogueMap, Edge, MapNode
+from palaver.navigation.learnt_values import LearntValues
 from palaver.navigation.navigation_limits import (
     MAX_NODES_TO_END,
     MAX_PLANS_IN_VAIN,
@@ -20,6 +21,7 @@ from palaver.navigation.navigation_limits import (
 )
 from palaver.navigation.navigator import TargetNavigator
 from palaver.navigation.peer_model import PeerModel
+from palaver.navigation.preparations import AwaitedAnswer, Preparations
 from palaver.navigation.route_planner import PlanningContext, PlanStep, RoutePlan, RoutePlanner
 from palaver.navigation.steering import PayloadSteering
 from palaver.random_source import RandomSource
@@ -37,11 +39,14 @@ class GuidedStrategy:
         scheme: RoutePlanner | TargetNavigator,
         belief: BeliefState,
         steering: PayloadSteering,
+        values: LearntValues | None,
         chance: RandomSource,
     ) -> None:
         self.steering = steering
+        self.values = values
         self.belief = belief
         self.is_done = False  # nothing is left to plan for
+        self.varied = 0  # our messages that only changed the history, since something was covered
         self.plan: RoutePlan | None = None
         self.explanations: list[str] | None = None  # gets each plan and its reason
         self._planner = planner
@@ -61,6 +66,10 @@ class GuidedStrategy:
         self._is_tried = False  # since the plan was made, a message was sent or received
         self._is_fresh = False  # since then, an exchange was new
         self._in_vain = 0  # plans of this session in a row
+        self._is_examined = False  # the plan was looked through for answers to prepare, in this session
+        self._preparations: Preparations | None = None  # the paper's scheme has none
+        if scheme is planner:
+            self._preparations = Preparations(planner.dialogue_map, chance / "preparations")
 
     def begin(self) -> None:
         """Begin another session."""
@@ -72,8 +81,13 @@ class GuidedStrategy:
         self._asked, self._exchanges = b"", set()
         self._is_tried = self._is_fresh = False
         self._in_vain = 0
+        self._is_examined = False
         self._covered = len(self._map.coverage)
         self._planner.begin()
+        if self._preparations is not None:
+            self._preparations.begin_session()
+        if self.values is not None:
+            self.values.begin_session()
         if self._steps and isinstance(self._steps[0], Edge) and self._steps[0].source is not self._map.beginning:
             self._drop("the previous session ended early")
 
@@ -82,6 +96,11 @@ class GuidedStrategy:
         self._planned = None
         here = [each.map_node for each in self.belief.hypotheses]
         moves = self.belief.dead_ends.allowed(moves, here, can_end=can_end)
+        if self._preparations is not None and not self._ends_soon:
+            edge = self._prepare(self._preparations, moves)
+            if edge is not None:
+                self.varied += 1
+                return self._say(edge, None)
         for _ in range(0 if self._ends_soon else MAX_PLANS_PER_MESSAGE):
             if not self._steps and not self._make_plan():
                 break
@@ -103,6 +122,60 @@ class GuidedStrategy:
                 self._refuse(step)
         return self._choose_way_to_end(moves, can_end)
 
+    def _prepare(self, preparations: Preparations, moves: Sequence[MessageType]) -> Edge | None:
+        """Choose a message that changes the history before an answer that did not come; None if none is due."""
+        if not preparations.is_pending:
+            if (self._steps and self._is_examined) or not (self._steps or self._make_plan()):
+                return None
+            self._is_examined = True
+            awaited = self._first_uncertain(preparations)
+            if awaited is None or preparations.is_ready:
+                return None
+            edges = self._edges_before(awaited, moves, preparations)
+            if not edges:
+                return None
+            self._steps, self.plan = [], None
+            if preparations.wants_restart(awaited):
+                self._tell(f"{awaited}; perhaps in a new session")
+                self._ends_soon = True
+                return None
+            kind, is_focused = preparations.start(awaited, list(edges))
+            if self.values is not None:
+                self.values.focus(is_focused)
+            values = ", with the same values" if is_focused and self.values is not None else ""
+            self._tell(f"{awaited}; another history first: {kind.value}{values}")
+        assert preparations.awaited is not None, "something is prepared"
+        edges = self._edges_before(preparations.awaited, moves, preparations)
+        symbol = preparations.next(list(edges))
+        return None if symbol is None else edges[symbol]
+
+    def _first_uncertain(self, preparations: Preparations) -> AwaitedAnswer | None:
+        """The first answer of the plan that did not come before, or that had nothing new in it."""
+        last = self._last
+        for at, step in enumerate(self._steps):
+            if not isinstance(step, Edge):
+                return None  # the rest is examined in the next session
+            symbol = step.move.symbol
+            if step.is_ours:
+                last = symbol
+                continue
+            is_doubtful = len(step.source.answers) > 1 and preparations.has_failed(last, symbol)
+            if is_doubtful or (at == len(self._steps) - 1 and self._planner.is_fruitless(step)):
+                return AwaitedAnswer(last, symbol, step.state, has_come=not is_doubtful)
+        return None
+
+    def _edges_before(
+        self, awaited: AwaitedAnswer, moves: Sequence[MessageType], preparations: Preparations
+    ) -> dict[str, Edge]:
+        """The messages that we can send now, and after which an answer can still come; by symbol."""
+        found: dict[str, Edge] = {}
+        for move in moves:
+            if move.symbol not in self._refused:
+                for edge in self.belief.edges(move)[:1]:
+                    if preparations.keeps(edge.to, awaited.state):
+                        found.setdefault(move.symbol, edge)
+        return found
+
     def finish_soon(self) -> None:
         """Drop the plan, and take the shortest way to the end of the session."""
         if not self._ends_soon:
@@ -111,7 +184,7 @@ class GuidedStrategy:
 
     def waited(self, forecast: Forecast) -> None:
         """Note that nothing came while we waited."""
-        self._peer.note_answer(self._last, self._answers(forecast), SILENCE)
+        self._peer.note_answer(self._last, self._answers(forecast), SILENCE, self.belief.history)
         self._diverge("the peer sent nothing")
 
     def refused(self, move: MessageType) -> None:
@@ -127,11 +200,15 @@ class GuidedStrategy:
         coverage = self._map.coverage
         covered = len(coverage)
         self._note_exchange(Tree(node).serialised(), is_ours)
-        if not is_ours:
-            self._peer.note_answer(self._last, self._possible or self._answers(before), move.symbol)
+        if is_ours:
+            self._note_own(move.symbol, node)
+        else:
+            self._note_answer(move.symbol, node, step, self._possible or self._answers(before))
         self._possible = self._answers(after)
         edges = self.belief.advance(move, node, before, after, planned)
         is_new = len(coverage) > covered
+        if is_new:
+            self.varied = 0
         if is_new or any(self._planner.missing_paths.has_missing(edge.state) for edge in edges):
             (self._planner.ours if is_ours else self._peer).note_content(node)
         if edges:
@@ -143,13 +220,39 @@ class GuidedStrategy:
         elif step is not None:
             self._diverge(f"{'we' if is_ours else 'the peer'} sent {move.symbol}")
 
+    def _note_own(self, symbol: str, node: Node) -> None:
+        if self.values is not None and self.explanations is not None:
+            for choice in self.values.choices:
+                if choice.node is not None:
+                    self._tell(f"{symbol}: {choice}")
+        if self._preparations is not None:
+            self._preparations.note_said(symbol)
+        if self.values is not None:
+            self.values.said(symbol, node)
+
+    def _note_answer(self, symbol: str, node: Node, planned: PlanStep | None, possible: tuple[str, ...]) -> None:
+        # Preparations say what they say: that the same answer comes again is no attempt at another.
+        is_preparing = self._preparations is not None and self._preparations.is_ready and planned is None
+        if not is_preparing or not self._peer.has_come(self._last, possible, symbol):
+            self._peer.note_answer(self._last, possible, symbol, self.belief.history)
+        if self.values is not None:
+            self.values.heard(self._last, symbol, node, possible)
+        if self._preparations is not None:
+            expected = planned.move.symbol if isinstance(planned, Edge) else None
+            self._preparations.note_answer(self._last, symbol, expected, len(possible) > 1)
+            awaited = self._preparations.awaited
+            if awaited is not None and isinstance(planned, Edge) and planned.state == awaited.state:
+                self._preparations.note_content()
+            if self.values is not None and not self._preparations.is_ready:
+                self.values.focus(False)
+
     def ended(self, can_end: bool) -> None:
         """Note that the session is over, and whether the grammar allows it to end there."""
         self._planner.note_lost(self.belief.end(can_end))
         if not can_end:
             self._diverge("the session was cut off")
         elif HANG_UP in self._possible and len(self._possible) > 1:
-            self._peer.note_answer(self._last, self._possible, HANG_UP)
+            self._peer.note_answer(self._last, self._possible, HANG_UP, self.belief.history)
             self._diverge("the session ended")
         if self._steps and not isinstance(self._steps[0], Edge):
             del self._steps[0]
@@ -235,7 +338,17 @@ class GuidedStrategy:
             number = len(self.plan.steps) - len(self._steps) + 1
             self._tell(f"step {number} of {len(self.plan.steps)}: {edge.move.symbol}")
         self._planned = edge
+        following = self._steps[1] if len(self._steps) > 1 and self._steps[0] is edge else None
+        wanted = None  # if only one answer is possible, no value brings it
+        if isinstance(following, Edge) and not following.is_ours and len(following.source.answers) > 1:
+            wanted = following.move.symbol
+        return self._say(edge, wanted)
+
+    def _say(self, edge: Edge, wanted: str | None) -> MessageType:
+        """Let a message of ours be made, which is to bring an answer, or to change the history."""
         self.steering.state = edge.above
+        if self.values is not None:
+            self.values.aim(edge.move.symbol, wanted)
         return edge.move
 
     def _answers(self, forecast: Forecast) -> tuple[str, ...]:
@@ -280,8 +393,16 @@ class GuidedStrategy:
 class RandomWalk(RandomStrategy):
     """Random walk that counts what it covers: the paper's baseline, and its exploitation phase."""
 
-    def __init__(self, belief: BeliefState, dialogue_map: DialogueMap, peer: PeerModel, chance: RandomSource) -> None:
+    def __init__(
+        self,
+        belief: BeliefState,
+        dialogue_map: DialogueMap,
+        peer: PeerModel,
+        values: LearntValues | None,
+        chance: RandomSource,
+    ) -> None:
         super().__init__(chance)
+        self.values: LearntValues | None = values
         self._belief = belief
         self._map = dialogue_map
         self._peer = peer
@@ -292,6 +413,8 @@ class RandomWalk(RandomStrategy):
     def begin(self) -> None:
         super().begin()
         self._belief.begin()
+        if self.values is not None:
+            self.values.begin_session()
         self._last = ""
         self._chance = self._chances / self._sessions
         self._sessions += 1
@@ -299,14 +422,21 @@ class RandomWalk(RandomStrategy):
     def choose(self, moves: Sequence[MessageType], forecast: Forecast, can_end: bool) -> StrategyChoice:
         here = [each.map_node for each in self._belief.hypotheses]
         allowed = self._belief.dead_ends.allowed(moves, here, can_end=can_end)
-        return super().choose(allowed, forecast, can_end) if allowed else None
+        choice = super().choose(allowed, forecast, can_end) if allowed else None
+        if self.values is not None and isinstance(choice, MessageType):
+            self.values.aim(choice.symbol, is_walking=True)
+        return choice
 
     def said(self, move: MessageType, node: Node, before: Forecast, after: Forecast, is_ours: bool) -> None:
         if is_ours:
             self._last = move.symbol
+            if self.values is not None:
+                self.values.said(move.symbol, node)
         else:  # plans that are made later know what has come
             answers = self._map.answers(before.moves, can_end=before.can_end)
-            self._peer.note_answer(self._last, answers, move.symbol)
+            self._peer.note_answer(self._last, answers, move.symbol, self._belief.history)
+            if self.values is not None:
+                self.values.heard(self._last, move.symbol, node, answers)
         self._belief.advance(move, node, before, after, None)
 
     def ended(self, can_end: bool) -> None:

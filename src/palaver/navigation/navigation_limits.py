@@ -56,6 +56,8 @@ MAX_FUTURES_OF_STATE = 3
 # Caches: so many rows of children for each rule, and so many steps of sessions whose states are not looked up yet.
 MAX_CACHED_ROWS = 1_000
 MAX_NOTED_STEPS = 10_000
+# So many different histories before an answer are counted.
+MAX_HISTORIES = 10_000
 # So many names are listed in a reason before "and more".
 MAX_NAMES_IN_REASON = 4
 # So many sweeps improve the order and the position of the boxes in a diagram.
@@ -66,3 +68,22 @@ LAYOUT_SWEEPS = 12
 DEATHS_OF_BARRED_PREFIX = 2
 PREFIXES_OF_DEAD_END = 3
 MAX_REMEMBERED_PLACES = Limit(200_000, "messages in their places", "dead ends are taken for such too easily")
+
+# So many values of each symbol are remembered, of this session and of earlier ones.
+MAX_KNOWN_VALUES = 64
+# So many attempts at one message use known values; the next ones are fresh, because a constraint may want that.
+MAX_RECALLING_ATTEMPTS = 4
+
+# A preparation has at most so many messages.
+MAX_PREPARATION = 60
+# So many of our messages before an answer are said again when it is prepared.
+REPEATED_MESSAGES = 3
+# Once a session has had so many messages of ours, this share of preparations ends it instead. With none, peers that
+# must be empty again are not covered; with a tenth, most others take more messages.
+MESSAGES_BEFORE_RESTART = 4
+RESTART_SHARE = 0.03
+MAX_RESTART_SHARE = 0.3
+# So many nodes are searched for an answer that is prepared.
+MAX_NODES_KEPT_IN_REACH = 400
+# An answer that was missed so often is half as likely as the peer's other answers say.
+MISSES_THAT_HALVE = 2

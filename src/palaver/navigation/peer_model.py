@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from palaver.navigation.coverage import KPaths
-from palaver.navigation.navigation_limits import PATIENCE, PATIENCE_SHARE_PER_ANSWER
+from palaver.navigation.navigation_limits import MAX_HISTORIES, PATIENCE, PATIENCE_SHARE_PER_ANSWER
 from palaver.trees.node import Node
 
 # The symbol of our last message, and those of the possible answers.
@@ -30,12 +30,25 @@ class PeerModel:
     answers: Counter[tuple[AnswerContext, str]] = field(default_factory=Counter)
     symbols: Counter[str] = field(default_factory=Counter)
     pairs: Counter[tuple[str, str]] = field(default_factory=Counter)
+    _histories: dict[AnswerContext, set[bytes]] = field(default_factory=dict, compare=False)  # digests, of this run
+    _earlier_histories: Counter[AnswerContext] = field(default_factory=Counter, compare=False)
 
-    def note_answer(self, last: str, possible: tuple[str, ...], symbol: str) -> None:
-        """Count one of the possible answers to our last message. They are sorted, each once."""
+    def note_answer(self, last: str, possible: tuple[str, ...], symbol: str, history: bytes = b"") -> None:
+        """Count one of the possible answers to our last message, after a history. They are sorted, each once."""
         situation = (last, possible)
+        histories = self._histories.setdefault(situation, set())
+        if len(histories) < MAX_HISTORIES:
+            histories.add(history)
         self.situations[situation] += 1
         self.answers[situation, symbol] += 1
+
+    def histories(self, situation: AnswerContext) -> int:
+        """The number of different histories after which an answer was counted."""
+        return len(self._histories.get(situation, ())) + self._earlier_histories[situation]
+
+    def has_come(self, last: str, possible: tuple[str, ...], symbol: str) -> bool:
+        """Return True if one of the possible answers to our last message was counted before."""
+        return ((last, possible), symbol) in self.answers
 
     def answer_likelihood(self, last: str, possible: tuple[str, ...], symbol: str) -> float:
         """The likelihood of an answer; 0 if it is given up. `possible` are sorted, each once."""
@@ -81,6 +94,7 @@ class PeerModel:
         return {
             "situations": [[last, list(names), count] for (last, names), count in self.situations.items()],
             "answers": [[last, list(names), name, n] for ((last, names), name), n in self.answers.items()],
+            "histories": [[last, list(names), self.histories((last, names))] for last, names in self.situations],
             "symbols": [[name, count] for name, count in self.symbols.items()],
             "pairs": [[*pair, count] for pair, count in self.pairs.items()],
         }
@@ -91,6 +105,8 @@ class PeerModel:
             self.situations[last, tuple(names)] += count
         for last, names, name, count in data["answers"]:
             self.answers[(last, tuple(names)), name] += count
+        for last, names, count in data.get("histories", ()):
+            self._earlier_histories[last, tuple(names)] += count
         for name, count in data["symbols"]:
             self.symbols[name] += count
         for above, below, count in data["pairs"]:

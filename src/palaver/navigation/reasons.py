@@ -21,6 +21,7 @@ class Need(NamedTuple):
     what: str
     attempts: int = 0
     got: tuple[str, ...] = ()
+    histories: int = 0  # the number of different histories before the attempts, where it is known
 
 
 _UNREACHABLE = Need("no way to them was found")
@@ -34,8 +35,10 @@ class Reason:
     need: Need
 
     def __str__(self) -> str:
-        what, attempts, got = self.need
-        details = [f"{attempts} attempt{'s' * (attempts != 1)}"] if attempts else []
+        what, attempts, got, histories = self.need
+        details = [f"not seen in {attempts} attempt{'s' * (attempts != 1)}"] if attempts else []
+        if histories > 1:
+            details[0] += f" after {histories} different histories"
         if got:
             more = f" and {len(got) - MAX_NAMES_IN_REASON} more" if len(got) > MAX_NAMES_IN_REASON else ""
             details.append(f"got {', '.join(got[:MAX_NAMES_IN_REASON])}{more}")
@@ -103,7 +106,8 @@ class ReasonFinder:
         attempts = sum(self._peer.situations[each] for each in situations)
         came = (other for each in situations for other in each[1] if self._peer.answers[each, other])
         what = f"the peer never answered {last} with {name}" if last else f"the peer never began with {name}"
-        return Need(what, attempts, tuple(dict.fromkeys(map(_named, came))))
+        histories = sum(map(self._peer.histories, situations))
+        return Need(what, attempts, tuple(dict.fromkeys(map(_named, came))), histories)
 
     def _note(self, edge: Edge, need: Need | None) -> None:
         for state in edge.states:

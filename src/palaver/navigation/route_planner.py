@@ -37,8 +37,10 @@ from palaver.navigation.navigation_limits import (
     MAX_SESSIONS_IN_VAIN,
     MIN_GAIN,
     MIN_LIKELIHOOD,
+    MISSES_THAT_HALVE,
 )
 from palaver.navigation.peer_model import PeerModel
+from palaver.random_source import RandomSource
 
 # The cost of ending a session and beginning another one, in messages.
 _RESET_COST = 2.0
@@ -93,6 +95,7 @@ class RoutePlanner:
         missing_paths: MissingPaths,
         ours: PeerModel,
         peer: PeerModel,
+        chance: RandomSource,
     ) -> None:
         self.dialogue_map = dialogue_map
         self.goal_progress = goal_progress
@@ -101,6 +104,7 @@ class RoutePlanner:
         self.ours = ours
         self.peer = peer
         self.dead_ends = DeadEnds(dialogue_map.ours)  # those of the run stand in the belief state
+        self._random = chance.random  # breaks ties, so that seeds differ
         # By coverage state:
         self._fruitless: dict[int, int] = {}  # messages in a row that covered nothing new
         self._missed: dict[int, int] = {}  # messages that were planned for and did not come
@@ -146,6 +150,10 @@ class RoutePlanner:
     def has_vain_plans(self) -> bool:
         """True if plans of this session are worth less than they would be in another one."""
         return any(times > FREE_PLANS_IN_VAIN for times in self._vain.values())
+
+    def is_fruitless(self, edge: Edge) -> bool:
+        """Return True if a message like this was the last time without anything new."""
+        return self._fruitless.get(edge.state, 0) > 0
 
     def times_missed(self, edge: Edge) -> int:
         """The number of times that a planned message did not come."""
@@ -295,6 +303,8 @@ class RoutePlanner:
         likelihood = 1.0 if edge.is_ours else self.peer.answer_likelihood(last, answers, edge.move.symbol)
         if missed and likelihood and self._is_enough(missed, likelihood):
             return 0.0, 0.0
+        if missed:
+            likelihood *= MISSES_THAT_HALVE / (MISSES_THAT_HALVE + missed)
         return (1.0 + _WAITING_COST * (1 / likelihood - 1) if likelihood else 0.0), likelihood
 
     def _best(self, starts: list[MapNode], context: PlanningContext) -> RoutePlan | None:
@@ -304,12 +314,13 @@ class RoutePlanner:
         first = float("inf")  # the least cost of any gain; more expensive ways are not searched
         done: tuple[set[MapNode], set[MapNode]] = (set(), set())  # in this session, and in the next one
         expanded = 0
-        heap: list[tuple[float, int, int, MapNode, _StepChain | None, str, float]] = []
+        random = self._random
+        heap: list[tuple[float, float, int, int, MapNode, _StepChain | None, str, float]] = []
         for number, node in enumerate(starts):
-            heap.append((0.0, number, 0, node, None, context.last, 0.0))
+            heap.append((0.0, 0.0, number, 0, node, None, context.last, 0.0))
         ticket = len(heap)
         while heap and expanded < MAX_NODES_NEARBY:
-            cost, _, session, node, chain, last, gained = heappop(heap)
+            cost, _, _, session, node, chain, last, gained = heappop(heap)
             seen = done[session]
             if node in seen:
                 continue
@@ -332,11 +343,11 @@ class RoutePlanner:
                         ratio = gain / total
                         best = further, edge, gain, total
                 if total <= first and edge.to not in seen:
-                    heappush(heap, (total, ticket, session, edge.to, further, then_last, gain))
+                    heappush(heap, (total, random(), ticket, session, edge.to, further, then_last, gain))
                     ticket += 1
             if session == 0 and cost + _RESET_COST <= first and self.dialogue_map.ending(node) is not None:
-                again = (cost + _RESET_COST, ticket, 1, self.dialogue_map.beginning, (chain, SESSION_END), "", gained)
-                heappush(heap, again)
+                start, at_end = self.dialogue_map.beginning, (chain, SESSION_END)
+                heappush(heap, (cost + _RESET_COST, random(), ticket, 1, start, at_end, "", gained))
                 ticket += 1
         if best is None:
             return None

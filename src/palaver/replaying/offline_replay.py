@@ -20,7 +20,7 @@ from typing import assert_never
 
 from palaver.campaign.run import Campaign
 from palaver.compiled import Spec
-from palaver.generation.makers import Steering
+from palaver.generation.makers import Steering, ValueSource
 from palaver.matching.forecaster import Forecast, MessageType
 from palaver.random_source import RandomSource
 from palaver.recording.run_reader import RecordedFinding, RecordedMessage, Run, RunError
@@ -162,6 +162,7 @@ class _PrescribedStrategy:
     """Chooses what the record says."""
 
     steering: Steering | None = None
+    values: ValueSource | None = None
 
     def __init__(self) -> None:
         self._wanted: RecordedMessage | None = None

@@ -75,7 +75,7 @@ class Session:
         self._state = SessionState.IDLE
         self._strategy = strategy
         self._timeouts = timeouts or Timeouts()
-        self._history = SessionHistory(setup, chance, strategy.steering)
+        self._history = SessionHistory(setup, chance, strategy.steering, strategy.values)
         self._forecast: Forecast = self._history.forecast
         self._random = self.spec.namespace.turn(chance)
         self.spec.namespace.take(self._random)

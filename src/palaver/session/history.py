@@ -12,7 +12,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from palaver.constraints.checks import Failure
-from palaver.generation.makers import Steering
+from palaver.generation.makers import Steering, ValueSource
 from palaver.matching.forecaster import Forecast, Hypothesis, MessageType
 from palaver.random_source import RandomSource
 from palaver.session.blame import Breach, LatestMessage, MonitorState, Violation
@@ -34,7 +34,13 @@ _UNKNOWN = "not computed yet"
 class SessionHistory:
     """The messages of a session so far."""
 
-    def __init__(self, setup: SessionSetup, chance: RandomSource, steering: Steering | None = None) -> None:
+    def __init__(
+        self,
+        setup: SessionSetup,
+        chance: RandomSource,
+        steering: Steering | None = None,
+        values: ValueSource | None = None,
+    ) -> None:
         self._setup = setup
         self._monitor = monitor = setup.monitor
         self.referenced = NO_MESSAGES
@@ -44,7 +50,7 @@ class SessionHistory:
         self._made: Extension | None = None  # the last message that was made
         self._missing: str | None = _UNKNOWN
         self.number = 0  # of messages
-        self.maker = MessageMaker(setup, self, chance, steering)
+        self.maker = MessageMaker(setup, self, chance, steering, values)
 
     @property
     def can_end(self) -> bool:

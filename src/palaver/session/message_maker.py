@@ -20,7 +20,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from palaver.constraints.checks import Failure
-from palaver.generation.makers import Discarded, Steering
+from palaver.generation.makers import Discarded, Steering, ValueSource
 from palaver.matching.forecaster import MessageType
 from palaver.random_source import RandomSource
 from palaver.session.blame import Violation
@@ -43,7 +43,12 @@ class MessageMaker:
     """Makes messages that continue a history."""
 
     def __init__(
-        self, setup: SessionSetup, history: SessionHistory, chance: RandomSource, steering: Steering | None
+        self,
+        setup: SessionSetup,
+        history: SessionHistory,
+        chance: RandomSource,
+        steering: Steering | None,
+        values: ValueSource | None,
     ) -> None:
         self._setup = setup
         self._monitor = setup.monitor
@@ -56,7 +61,7 @@ class MessageMaker:
         self._context = _NextMessage(history)
         spec = setup.spec
         self._solver = spec.solver_factory.solver(
-            spec.grammar.constraints, chance, chance / "fuzz", setup.limits, self._context, steering
+            spec.grammar.constraints, chance, chance / "fuzz", setup.limits, self._context, steering, values
         )
 
     def _aim_at(self, move: MessageType) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from enum import Enum
 from typing import Final, Literal, NamedTuple, Protocol, TypeAlias
 
-from palaver.generation.makers import Steering
+from palaver.generation.makers import Steering, ValueSource
 from palaver.matching.forecaster import Forecast, MessageType
 from palaver.random_source import RandomSource
 from palaver.session.findings import SessionMessage
@@ -42,6 +42,10 @@ class Strategy(Protocol):
     def steering(self) -> Steering | None:
         """The steering of our messages' contents; None: they are random."""
 
+    @property
+    def values(self) -> ValueSource | None:
+        """The known values that our messages may repeat; None: they are always fresh."""
+
     def begin(self) -> None:
         """A session begins."""
 
@@ -68,6 +72,7 @@ class RandomStrategy:
     """Random walk: every possible message, and the end, is equally likely."""
 
     steering: Steering | None = None
+    values: ValueSource | None = None
 
     def __init__(self, chance: RandomSource) -> None:
         self._chance = chance
@@ -138,6 +143,7 @@ class ScriptedStrategy:
     """
 
     steering: Steering | None = None
+    values: ValueSource | None = None
 
     def __init__(self, script: Iterable[ScriptLine], *, is_exact: bool = True) -> None:
         self._script = deque(script)

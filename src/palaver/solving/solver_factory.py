@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from palaver.constraints.checks import Check, CompiledObjective, compile_check
 from palaver.constraints.code_uses import functions_defined_in, reassigned_globals
 from palaver.constraints.distance import Fitness, compile_distance
-from palaver.generation.makers import FieldMakers, MakeField, Steering
+from palaver.generation.makers import FieldMakers, MakeField, Steering, ValueSource
 from palaver.generation.measured_derivations import Measure, MeasuredDerivations
 from palaver.generation.tree_maker import TreeMaker
 from palaver.grammar.analysis import Analysis, BoundDependence
@@ -94,10 +94,12 @@ class SolverFactory:
         limits: SolvingLimits,
         incomplete: IncompleteTree | None = None,
         steering: Steering | None = None,
+        values: ValueSource | None = None,
     ) -> Solver:
         """A solver for these constraints. `turn` makes fresh trees, `random_source` decides all else.
 
-        With an incomplete tree, it is the missing part that is made. Fresh trees follow the steering.
+        With an incomplete tree, it is the missing part that is made. Fresh trees follow the steering, and may have
+        known values in them.
         """
         plan = self.plan(constraints, limits.max_repetitions)
         budget = StepBudget(limits.budget)
@@ -136,10 +138,10 @@ class SolverFactory:
             steering.leave_out((*drawn, *sorted(self._generated)))
         start, nodes = self.analysis.grammar.start, limits.max_nodes
         fresh: Callable[[], Tree]
-        fresh = partial(program.make_tree, start, turn, nodes=nodes, fields=fields, steering=steering)
+        fresh = partial(program.make_tree, start, turn, nodes=nodes, fields=fields, steering=steering, values=values)
         if incomplete is not None:
             incomplete.make = lambda symbol, history: program.make(
-                symbol, turn, nodes=nodes, history=history, fields=fields, steering=steering
+                symbol, turn, nodes=nodes, history=history, fields=fields, steering=steering, values=values
             )
             fresh = incomplete.completed
         checks = [self.check(constraint) for constraint in constraints]

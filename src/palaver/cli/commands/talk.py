@@ -54,7 +54,7 @@ class _Talk(GroupedCommand):
             *("setup", "reset", "probe", "teardown"),
         ),
         "When to stop": ("count", "seconds", "until"),
-        "Coverage": ("k", "goal", "schedule", "unguided", "coverage_file"),
+        "Coverage": ("k", "goal", "schedule", "unguided", "no_learnt_values", "coverage_file"),
         "Timing": ("wait_for_server", "timeout", "deadlines", "patience", "quiet_interval", "grace"),
         "Limits of a session": ("session_time", "max_messages", "max_message_bytes"),
         "Findings": ("known", "again"),
@@ -161,6 +161,11 @@ def _read_deadlines(_: click.Context, option: click.Parameter, given: tuple[str,
     help="Choose coverage targets by gain per cost, or at random as in the paper.",
 )
 @click.option("--unguided", is_flag=True, help="Choose messages at random, without coverage targets.")
+@click.option(
+    "--no-learnt-values",
+    is_flag=True,
+    help="Make every name and number afresh, and use none again that was sent or received.",
+)
 @click.option(
     "--coverage-file",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -301,6 +306,7 @@ def _arguments(options: dict[str, Any]) -> dict[str, Any]:
         "target": options["command_line"],
         "sessions": options["count"],
         "guided": not options["unguided"],
+        "learn_values": not options["no_learnt_values"],
         "solving": SolvingLimits(options["max_nodes"], options["max_repetitions"], options["budget"], rates(options)),
         **{name: options[name] for name in _AS_THEY_ARE},
     }

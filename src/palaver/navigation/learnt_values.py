@@ -1,0 +1,228 @@
+"""Learnt values, chosen by Thompson sampling (Thompson 1933): what was said or heard as a symbol is offered again.
+
+A server that remembers answers by names: whether a key is there depends on the very key. So each value of a value
+symbol (`grammar/value_symbols.py`) is kept together with the *exchange* that it was last part of: our message, and the
+answer to it. All values with the same last exchange are a *class*: "a name that was last in LOCK, answered by LOCKED".
+It approximates the peer's state for that value by one step. Two more classes are `FRESH`, a value that was never used,
+and `EARLIER`, one of an earlier session. Values that the peer has invented count as much as ours, and so do those of
+symbols that a constraint ties to this one.
+
+Which class is drawn depends on the purpose of the message. If it is to bring a certain answer, then the classes are the
+arms of a bandit: the class is preferred that has brought that answer. If it has no purpose but to change the history,
+the class that was least used in this message is taken, and a fresh value twice as often as any other. A random walk
+draws a known value every second time.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+from palaver.navigation.navigation_limits import MAX_KNOWN_VALUES, MAX_RECALLING_ATTEMPTS
+from palaver.random_source import RandomSource
+from palaver.trees.node import Leaf, Node
+from palaver.trees.tree import Tree
+from palaver.trees.values import leaves_of
+
+# Our message, and the answer to it; empty if none has come yet.
+Exchange: TypeAlias = tuple[str, str]
+
+FRESH: Exchange = ("", "fresh")
+EARLIER: Exchange = ("", "earlier")
+
+# The weight of a failure against a success: a class that failed may still succeed after another history.
+_WEIGHT_OF_FAILURE = 0.5
+# A random walk draws a known value so often, and of these one of an earlier session.
+_SHARE_OF_KNOWN = 0.5
+_SHARE_OF_EARLIER = 0.1
+
+
+class ChosenValue(NamedTuple):
+    """A field of a message of ours, the class of its value, and the value; None if it is fresh."""
+
+    symbol: str
+    last: Exchange
+    node: Node | None
+
+    def __str__(self) -> str:
+        if self.node is None:
+            return f"{self.symbol} is fresh"
+        text = "".join(leaf if isinstance(leaf, str) else repr(leaf) for leaf in leaves_of(self.node))
+        if self.last == EARLIER:
+            return f"{self.symbol} is {text!r} of an earlier session"
+        message, answer = self.last
+        return f"{self.symbol} is {text!r}, last in {message}{f', answered by {answer}' if answer else ''}"
+
+
+@dataclass(slots=True)
+class _KnownValue:
+    node: Node
+    last: Exchange
+
+
+_Values: TypeAlias = dict[tuple[Leaf, ...], _KnownValue]  # in the order of their last use
+
+
+class LearntValues:
+    """The values of all sessions of a run."""
+
+    def __init__(
+        self,
+        symbols: Sequence[str],
+        tied: Mapping[str, tuple[str, ...]],
+        read: Callable[[str, Tree], Node | None],
+        chance: RandomSource,
+    ) -> None:
+        self.choices: list[ChosenValue] = []  # the fields of the latest message of ours
+        self._symbols = frozenset(symbols)
+        self._tied = {symbol: tied.get(symbol, ()) for symbol in symbols}
+        self._noted = self._symbols.union(*self._tied.values())
+        self._read = read
+        self._chance = chance
+        self._session: dict[str, _Values] = {}
+        self._earlier: dict[str, _Values] = {}
+        self._message = ""  # of ours, that is made now
+        self._wanted: str | None = None  # the answer that it is to bring
+        self._is_walking = True
+        self._attempts = 0
+        self._focus: dict[str, _KnownValue] | None = None
+        self._sent: Sequence[ChosenValue] = ()  # the fields of our last message that was sent
+        self._sent_nodes: Sequence[Node] = ()
+        # By message, answer, symbol and class: how often that answer was possible, and how often it came.
+        self._tried: Counter[tuple[str, str, str, Exchange]] = Counter()
+        self._came: Counter[tuple[str, str, str, Exchange]] = Counter()
+        self._used: Counter[tuple[str, str, Exchange]] = Counter()  # by message, symbol and class
+
+    def begin_session(self) -> None:
+        """Begin another session: the values of the last one are those of an earlier session from now on."""
+        for symbol, values in self._session.items():
+            known = self._earlier.setdefault(symbol, {})
+            for key, value in values.items():
+                known.pop(key, None)
+                known[key] = _KnownValue(value.node, EARLIER)
+            _forget_oldest(known)
+        self._session = {}
+        self._sent = self._sent_nodes = ()
+        self.focus(False)
+
+    def aim(self, message: str, wanted: str | None = None, *, is_walking: bool = False) -> None:
+        """Set the message of ours that is made next, and the answer that it is to bring."""
+        self._message, self._wanted, self._is_walking = message, wanted, is_walking
+        self._attempts = 0
+
+    def begin(self) -> None:
+        """Begin a message, or another attempt at it."""
+        self._attempts += 1
+        self.choices = []
+
+    def recall(self, symbol: str) -> Node | None:
+        """A known value of a symbol; None if it is to be fresh."""
+        if symbol not in self._symbols or self._attempts > MAX_RECALLING_ATTEMPTS:
+            return None
+        focused = self._focused(symbol)
+        if focused is not None:
+            self.choices.append(ChosenValue(symbol, focused.last, focused.node))
+            return focused.node
+        classes = self._classes(symbol)
+        if self._is_walking:
+            last = self._drawn(classes)
+        elif self._wanted is None:
+            last = self._least_used(symbol, classes)
+        else:
+            last = self._most_promising(symbol, self._wanted, classes)
+        node = None if last == FRESH else self._chance.pick(classes[last])
+        self.choices.append(ChosenValue(symbol, last, node))
+        return node
+
+    def focus(self, is_on: bool) -> None:
+        """From now on each symbol keeps the value that it has next; or no longer."""
+        self._focus = {} if is_on else None
+
+    def _focused(self, symbol: str) -> _KnownValue | None:
+        """The value that a symbol keeps; None if it has none, or if the message has it already."""
+        if self._focus is None or any(choice.symbol == symbol for choice in self.choices):
+            return None
+        return self._focus.get(symbol)
+
+    def _classes(self, symbol: str) -> dict[Exchange, list[Node]]:
+        """The known values by their class, the latest last."""
+        classes: dict[Exchange, list[Node]] = {}
+        for name in (symbol, *self._tied[symbol]):
+            for known in (self._earlier, self._session):
+                for value in known.get(name, {}).values():
+                    node = value.node if name == symbol else self._read(symbol, Tree(value.node))
+                    if node is not None:
+                        classes.setdefault(value.last, []).append(node)
+        return classes
+
+    def _drawn(self, classes: Mapping[Exchange, list[Node]]) -> Exchange:
+        chance = self._chance
+        if not classes or chance.random() >= _SHARE_OF_KNOWN:
+            return FRESH
+        of_session = [last for last, nodes in classes.items() if last != EARLIER for _ in nodes]
+        if not of_session or (EARLIER in classes and chance.random() < _SHARE_OF_EARLIER):
+            return EARLIER if EARLIER in classes and chance.random() < _SHARE_OF_KNOWN else FRESH
+        return chance.pick(of_session)
+
+    def _least_used(self, symbol: str, classes: Mapping[Exchange, list[Node]]) -> Exchange:
+        best, least = FRESH, float("inf")
+        for last in (FRESH, *classes):
+            used = self._used[self._message, symbol, last]
+            times = (used / 2 if last == FRESH else used) + self._chance.random()
+            if times < least:
+                best, least = last, times
+        return best
+
+    def _most_promising(self, symbol: str, wanted: str, classes: Mapping[Exchange, list[Node]]) -> Exchange:
+        best, most = FRESH, -1.0
+        for last in (FRESH, *classes):
+            arm = (self._message, wanted, symbol, last)
+            came, tried = self._came[arm], self._tried[arm]
+            drawn = self._chance.stream.betavariate(1 + came, 1 + (tried - came) * _WEIGHT_OF_FAILURE)
+            if drawn > most:
+                best, most = last, drawn
+        return best
+
+    def said(self, message: str, node: Node) -> None:
+        """Note a message of ours."""
+        self._sent, self.choices = self.choices, []
+        self._sent_nodes = list(self._values_in(node))
+        for choice in self._sent:
+            self._used[message, choice.symbol, choice.last] += 1
+        for value in self._sent_nodes:
+            self._note(value, (message, ""))
+
+    def heard(self, message: str, answer: str, node: Node, possible: Sequence[str]) -> None:
+        """Note an answer to our last message, one of those that were possible."""
+        for value in (*self._sent_nodes, *self._values_in(node)):
+            self._note(value, (message, answer))
+        for choice in self._sent:
+            for each in possible:
+                self._tried[message, each, choice.symbol, choice.last] += 1
+            self._came[message, answer, choice.symbol, choice.last] += 1
+        self._sent = ()
+
+    def _values_in(self, node: Node) -> Iterator[Node]:
+        """The values in a message, from left to right."""
+        stack = [node]
+        while stack:
+            here = stack.pop()
+            if here.symbol in self._noted:
+                yield here
+            stack.extend(child for child in reversed(here.children) if isinstance(child, Node))
+
+    def _note(self, node: Node, last: Exchange) -> None:
+        known = self._session.setdefault(node.symbol, {})
+        key = tuple(leaves_of(node))
+        known.pop(key, None)
+        known[key] = _KnownValue(node, last)
+        if self._focus is not None:
+            self._focus[node.symbol] = known[key]
+        _forget_oldest(known)
+
+
+def _forget_oldest(known: _Values) -> None:
+    while len(known) > MAX_KNOWN_VALUES:
+        del known[next(iter(known))]

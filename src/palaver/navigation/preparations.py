@@ -1,0 +1,221 @@
+"""Preparations, as in swarm testing (Groce et al. 2012): what is said before a request, so that its answer differs.
+
+An answer that was waited for in vain may come after another history. So before it is asked for again, some other
+messages of ours are said in the same session; then the plan is made anew from where they led. The sequence of messages
+is drawn by one of four walks, because each of them is bad for some peers, and the mixture for none:
+
+- *uniform*: any messages;
+- *repeated*: one message, again and again, which fills queues and reaches thresholds;
+- *swarm*: a random half of the messages, so that what undoes the others may be absent;
+- *rarest*: after each exchange the message that was said least often after it.
+
+Sequences get longer with the number of preparations for the same answer. Once the answer has come, every second
+preparation repeats the last messages before it. Only messages are said after which the answer is still possible in this
+session. Now and then the session ends instead, because some answers need a peer that has heard nothing yet.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Sequence
+from enum import Enum
+from typing import NamedTuple
+
+from palaver.navigation.dialogue_map import DialogueMap, MapNode
+from palaver.navigation.learnt_values import Exchange
+from palaver.navigation.navigation_limits import (
+    MAX_NODES_KEPT_IN_REACH,
+    MAX_PREPARATION,
+    MAX_RESTART_SHARE,
+    MESSAGES_BEFORE_RESTART,
+    REPEATED_MESSAGES,
+    RESTART_SHARE,
+)
+from palaver.random_source import RandomSource
+
+
+class PreparationKind(Enum):
+    """The ways to draw a preparation."""
+
+    UNIFORM = "any messages"
+    REPEATED = "one message, repeated"
+    SWARM = "some of the messages"
+    RAREST = "what was seldom said here"
+    AS_BEFORE = "what came before it the last time"
+
+
+class Preparation(NamedTuple):
+    """A way to prepare; `is_focused` if all its messages have the same values."""
+
+    kind: PreparationKind
+    is_focused: bool
+
+
+_ALL_PREPARATIONS = tuple(
+    Preparation(kind, is_focused)
+    for kind in (
+        PreparationKind.UNIFORM,
+        PreparationKind.REPEATED,
+        PreparationKind.SWARM,
+        PreparationKind.RAREST,
+    )
+    for is_focused in (False, True)
+)
+
+
+class AwaitedAnswer(NamedTuple):
+    """An answer that did not come, or had nothing new in it: our message, the answer, and its coverage state."""
+
+    message: str
+    answer: str
+    state: int
+    has_come: bool
+
+    def __str__(self) -> str:
+        if self.has_come:
+            return f"{self.answer} had nothing new in it after {self.message}"
+        return f"{self.answer} did not come after {self.message}"
+
+
+class Preparations:
+    """Prepares the answers of all sessions of a run."""
+
+    def __init__(self, dialogue_map: DialogueMap, chance: RandomSource) -> None:
+        self._map = dialogue_map
+        self._chance = chance
+        self._failures: Counter[Exchange] = Counter()
+        self._prepared: Counter[Exchange] = Counter()  # the number of preparations for each answer
+        self._decks: dict[Exchange, list[Preparation]] = {}  # the preparations that come next
+        self._repeated: dict[Exchange, Counter[str]] = {}  # how often each message was repeated for an answer
+        self._before: dict[Exchange, tuple[str, ...]] = {}  # our last messages before an answer that was awaited
+        self._follow_ups: Counter[tuple[Exchange, str]] = Counter()  # our messages after each exchange
+        self._in_reach: dict[tuple[MapNode, int], bool] = {}
+        # Of this session:
+        self._said: deque[str] = deque(maxlen=REPEATED_MESSAGES + 1)  # our last messages
+        self._number = 0  # of our messages
+        self._in_session: Counter[Exchange] = Counter()  # the number of preparations for each answer
+        self._exchange: Exchange = ("", "")
+        self._pending: deque[str | None] = deque()  # None: what was said least often
+        self.awaited: AwaitedAnswer | None = None  # the answer that is prepared
+        self.is_ready = False  # something was said for the present attempt
+
+    def begin_session(self) -> None:
+        """Begin another session."""
+        self._said.clear()
+        self._in_session.clear()
+        self._number = 0
+        self._exchange = ("", "")
+        self.drop()
+        self.is_ready = False
+
+    def drop(self) -> None:
+        """Say no more for the present attempt."""
+        self._pending.clear()
+
+    def has_failed(self, message: str, answer: str) -> bool:
+        """Return True if an answer to a message of ours was planned for in vain."""
+        return self._failures[message, answer] > 0
+
+    def note_said(self, symbol: str) -> None:
+        """Note a message of ours."""
+        self._follow_ups[self._exchange, symbol] += 1
+        self._said.append(symbol)
+        self._number += 1
+
+    def note_answer(self, message: str, answer: str, planned: str | None, is_open: bool) -> None:
+        """Note an answer, and the one that was planned for; `is_open` if others were possible."""
+        came = (message, answer)
+        if is_open:
+            if self._failures[came] and came not in self._before:
+                self._before[came] = tuple(self._said)[:-1]
+            if planned is not None:
+                self.is_ready = False
+                if planned != answer:
+                    self._failures[message, planned] += 1
+        self._exchange = came
+
+    def note_content(self) -> None:
+        """Note that an answer has come for the sake of what might be in it."""
+        self.is_ready = False
+
+    def wants_restart(self, awaited: AwaitedAnswer) -> bool:
+        """Return True if the session is to end instead of another preparation, the likelier the more it has had."""
+        share = RESTART_SHARE * self._in_session[awaited.message, awaited.answer]
+        return self._number > MESSAGES_BEFORE_RESTART and self._chance.random() < min(share, MAX_RESTART_SHARE)
+
+    def keeps(self, node: MapNode, state: int) -> bool:
+        """Return True if a coverage state can still be reached from a node in this session."""
+        key = (node, state)
+        if key not in self._in_reach:
+            self._in_reach[key] = self._reaches(node, state)
+        return self._in_reach[key]
+
+    def _reaches(self, start: MapNode, state: int) -> bool:
+        seen = {start}
+        todo = [start]
+        for node in todo:
+            for edge in self._map.edges(node):
+                if edge.state == state:
+                    return True
+                if edge.to not in seen and len(seen) < MAX_NODES_KEPT_IN_REACH:
+                    seen.add(edge.to)
+                    todo.append(edge.to)
+        return False
+
+    def start(self, awaited: AwaitedAnswer, symbols: Sequence[str]) -> Preparation:
+        """Draw a sequence of these messages of ours, which are said next."""
+        goal = (awaited.message, awaited.answer)
+        self._prepared[goal] += 1
+        self._in_session[goal] += 1
+        self.awaited = awaited
+        self.is_ready = True
+        chance = self._chance / awaited.message / awaited.answer / self._prepared[goal]
+        if goal in self._before and chance.random() < 0.5:
+            self._pending.extend(self._before[goal])
+            return Preparation(PreparationKind.AS_BEFORE, chance.random() < 0.5)
+        deck = self._decks.setdefault(goal, [])
+        if not deck:
+            deck.extend(sorted(_ALL_PREPARATIONS, key=lambda _: chance.random()))
+        preparation = deck.pop()
+        self._pending.extend(self._drawn(preparation.kind, awaited, list(symbols), chance))
+        return preparation
+
+    def _drawn(
+        self, kind: PreparationKind, awaited: AwaitedAnswer, symbols: list[str], chance: RandomSource
+    ) -> list[str | None]:
+        goal = (awaited.message, awaited.answer)
+        if kind is PreparationKind.REPEATED:
+            times = self._repeated.setdefault(goal, Counter())
+            # The request itself comes last: it was said already, and has brought another answer.
+            symbol = min(symbols, key=lambda each: times[each] + 0.5 * (each == awaited.message) + chance.random())
+            times[symbol] += 1
+            return [symbol] * min(MAX_PREPARATION, 3 * times[symbol])
+        length = self._length(chance, 1 + self._prepared[goal] ** 0.5)
+        if kind is PreparationKind.RAREST:
+            return [None] * length
+        some = symbols
+        if kind is PreparationKind.SWARM:
+            some = [symbol for symbol in symbols if chance.random() < 0.5] or symbols
+        return [chance.pick(some) for _ in range(length)]
+
+    def _length(self, chance: RandomSource, mean: float) -> int:
+        """A random length, geometrically distributed."""
+        length = 1
+        while length < MAX_PREPARATION and chance.random() > 1 / mean:
+            length += 1
+        return length
+
+    def next(self, symbols: Sequence[str]) -> str | None:
+        """The next message of the preparation, one of these; None if it is over."""
+        while self._pending:
+            symbol = self._pending.popleft()
+            if symbol is None and symbols:
+                return min(symbols, key=lambda each: self._follow_ups[self._exchange, each] + self._chance.random())
+            if symbol in symbols:
+                return symbol
+        return None
+
+    @property
+    def is_pending(self) -> bool:
+        """True if something is still to be said."""
+        return bool(self._pending)

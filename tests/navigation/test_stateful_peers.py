@@ -1,0 +1,192 @@
+"""Peers that remember are covered: the history is varied on purpose, and values are used again."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from guided import setup_of
+from stateful_peers import PEERS, stateful_campaign
+
+from palaver.campaign.events import MessageReceived, MessageSent, PlanMade
+from palaver.campaign.run import Campaign, Until
+from palaver.navigation.learnt_values import LearntValues
+from palaver.random_source import RandomSource
+from palaver.trees.node import Node
+
+
+def said(run: Campaign) -> list[bytes]:
+    """Whatever is sent and received in a run."""
+    return [event.message.data for event in run if isinstance(event, MessageSent | MessageReceived)]
+
+
+@pytest.mark.parametrize("name", PEERS)
+def test_a_peer_with_a_memory_is_covered(name: str) -> None:
+    for seed in (21, 22):
+        run = stateful_campaign(name, seed).run()
+        goal = run.guidance.goal_progress
+        assert (goal.reached, run.progress.findings) == (goal.total, 0)
+        assert run.progress.messages <= 1000
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_shelf_is_covered_in_forty_messages(seed: int) -> None:
+    run = stateful_campaign("shelf", seed).run()
+    assert run.guidance.goal_progress.reached == run.guidance.goal_progress.total
+    assert run.progress.messages <= 40
+
+
+def test_names_are_used_again_and_without_learnt_values_they_are_not() -> None:
+    for name, seed in (("store", 1), ("lease", 2)):
+        fresh = stateful_campaign(name, seed, until=Until.PLATEAU, learns_values=False).run()
+        assert fresh.guidance.goal_progress.reached < 0.9 * fresh.guidance.goal_progress.total
+        learnt = stateful_campaign(name, seed).run()
+        assert learnt.guidance.goal_progress.reached == learnt.guidance.goal_progress.total
+
+
+def test_a_random_walk_uses_names_again() -> None:
+    walk = stateful_campaign("retained", 1, is_guided=False).run()
+    assert walk.guidance.goal_progress.reached == walk.guidance.goal_progress.total
+
+
+def test_seeds_differ_in_the_order_of_their_messages() -> None:
+    orders = set()
+    for seed in range(5):
+        run = stateful_campaign("cart", seed, until=Until.PLATEAU)
+        symbols = [event.message.symbol for event in run if isinstance(event, MessageSent)]
+        orders.add(tuple(symbols[:20]))
+    assert len(orders) >= 4
+
+
+def test_the_same_seed_gives_the_same_messages() -> None:
+    assert said(stateful_campaign("upload", 3)) == said(stateful_campaign("upload", 3))
+
+
+def test_messages_do_not_depend_on_hashes() -> None:
+    here = Path(__file__).parent
+    code = "import test_stateful_peers as t; print(t.said(t.stateful_campaign('lease', 1)))"
+    outputs = set()
+    for hash_seed in ("1", "2"):
+        environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": str(here)}
+        done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+        outputs.add(done.stdout)
+    assert len(outputs) == 1
+
+
+def test_a_plan_tells_which_history_and_which_value_it_needs() -> None:
+    run = stateful_campaign("lockout", 1)
+    run.guidance.guided_strategy.explanations = run._plans
+    told = [event.text for event in run if isinstance(event, PlanMade)]
+    assert any("did not come after <c_login>; another history first: " in text for text in told)
+    assert any("<user> is '" in text and ", last in <c_login>, answered by <s_denied>" in text for text in told)
+
+
+def test_what_was_not_seen_is_told_with_the_number_of_histories() -> None:
+    run = stateful_campaign("upload", 1, until=Until.PLATEAU, learns_values=False).run()
+    reasons = [str(reason) for reason in run.guidance.reasons()]
+    assert any("not seen in " in reason and " different histories; got <s_unknown>" in reason for reason in reasons)
+
+
+# --- Values -----------------------------------------------------------------------------------------------------------
+
+
+def symbols(spec: str) -> tuple[str, ...]:
+    return setup_of(spec).spec.analysis.value_symbols
+
+
+def test_value_symbols_have_many_words_and_are_as_small_as_possible() -> None:
+    spec = """
+<start>  ::= <Client:ask> <Server:reply>
+<ask>    ::= <verb> " " <name> " " <address> "\\n"
+<reply>  ::= <code> " " <address> "\\n"
+<verb>   ::= "GET" | "PUT"
+<code>   ::= r"[0-9]"
+<name>   ::= <letter>{3,8}
+<letter> ::= r"[a-e]"
+<address> ::= <name> "@" <host>
+<host>   ::= r"[a-z]+"
+"""
+    assert symbols(spec) == ("<name>", "<address>", "<host>")
+
+
+def test_what_a_generator_makes_or_a_repetition_counts_is_no_value() -> None:
+    spec = """
+<start> ::= <Client:ask> <Server:reply>
+<ask>   ::= <length> <word>{int(<length>)} <sum> "\\n"
+<reply> ::= <length> <sum> "\\n"
+<length> ::= r"[0-9][0-9]?"
+<word>  ::= r"[a-c]"
+<sum>   ::= r"[0-9]{4}" := "1234"
+"""
+    assert symbols(spec) == ()
+
+
+def node(text: str, symbol: str = "<key>") -> Node:
+    spec = setup_of(PEERS["store"].spec).spec
+    found = spec.read_as(symbol, text)
+    assert found is not None
+    return found
+
+
+def learnt(tied: dict[str, tuple[str, ...]] | None = None) -> LearntValues:
+    spec = setup_of(PEERS["store"].spec).spec
+    return LearntValues(["<key>"], tied or {}, spec.read_as, RandomSource(1))
+
+
+def drawn(values: LearntValues, times: int, wanted: str | None = None) -> list[Node | None]:
+    found = []
+    for _ in range(times):
+        values.aim("<c_get>", wanted)
+        values.begin()
+        found.append(values.recall("<key>"))
+    return found
+
+
+def test_the_class_of_values_that_brought_an_answer_is_preferred() -> None:
+    values = learnt()
+    good, bad = node("good"), node("badd")
+    for _ in range(20):
+        values.aim("<c_get>", "<s_value>")
+        values.begin()
+        values.said("<c_set>", good)
+        values.heard("<c_set>", "<s_ok>", node("OK\n", "<s_ok>"), ("<s_ok>",))
+        values.said("<c_del>", bad)
+        values.heard("<c_del>", "<s_none>", node("NONE\n", "<s_none>"), ("<s_none>",))
+        values.aim("<c_get>", "<s_value>")
+        values.begin()
+        answer = "<s_value>" if values.recall("<key>") == good else "<s_none>"
+        values.said("<c_get>", node("else"))
+        values.heard("<c_get>", answer, node("NONE\n", "<s_none>"), ("<s_none>", "<s_value>"))
+    values.said("<c_set>", good)
+    values.heard("<c_set>", "<s_ok>", node("OK\n", "<s_ok>"), ("<s_ok>",))
+    assert drawn(values, 30, "<s_value>").count(good) >= 20
+
+
+def test_values_of_an_earlier_session_are_offered_as_such() -> None:
+    values = learnt()
+    values.said("<c_set>", node("abcd"))
+    values.begin_session()
+    found = drawn(values, 20)
+    assert node("abcd") in found
+    assert None in found
+
+
+def test_a_symbol_is_offered_the_values_of_one_that_it_is_compared_with() -> None:
+    values = learnt({"<key>": ("<name>",)})
+    values.said("<c_set>", node("abcd")._replace(symbol="<name>"))  # type: ignore[arg-type]  # a plain name will do
+    assert node("abcd") in drawn(values, 20)
+
+
+def test_symbols_that_a_constraint_compares_are_tied() -> None:
+    spec = """
+<start> ::= <Client:ask> <Server:reply>
+<ask>   ::= <one> "\\n"
+<reply> ::= <two> "\\n"
+<one>   ::= r"[a-z]{4}"
+<two>   ::= r"[a-z]{4}"
+where str(<ask>.<one>) == str(<reply>.<two>)
+"""
+    assert setup_of(spec).spec.analysis.tied_symbols == {"<one>": ("<two>",), "<two>": ("<one>",)}
