@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import palaver
+from palaver.campaign.campaign_limits import MAX_REPORT_LINES
 from palaver.campaign.crash_reports import CrashReport, ReportReader
 from palaver.campaign.run import Campaign
 from palaver.reporting.console import ConsoleReport
@@ -146,3 +147,20 @@ def test_other_lines_are_no_reports(line: bytes) -> None:
     reader = ReportReader()
     reader.feed(line)
     assert reader.take() == []
+
+
+@pytest.mark.parametrize(("line", "frame"), [(MAX_REPORT_LINES, "parse"), (MAX_REPORT_LINES + 1, "")])
+def test_a_report_ends_after_so_many_lines(line: int, frame: str) -> None:
+    reader = ReportReader()
+    reader.feed(
+        b"==1==ERROR: AddressSanitizer: heap-use-after-free\n" + b"...\n" * (line - 1) + b"    #0 0x1 in parse\n"
+    )
+    (report,) = reader.take()
+    assert report.frame == frame
+
+
+def test_the_next_report_has_as_many_lines_again() -> None:
+    reader = ReportReader()
+    head, filler = b"==1==ERROR: AddressSanitizer: heap-use-after-free\n", b"...\n" * (MAX_REPORT_LINES - 1)
+    reader.feed((head + filler) + (head + filler + b"    #0 0x1 in parse\n"))
+    assert [report.frame for report in reader.take()] == ["", "parse"]

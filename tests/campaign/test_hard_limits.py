@@ -1,5 +1,6 @@
 """`--time` ends whatever goes on: sessions, searches for messages, Python of the spec, servers that do not start."""
 
+import socket
 import sys
 import time
 from pathlib import Path
@@ -86,3 +87,13 @@ def spec(tmp_path: Path) -> Any:
         return str(file)
 
     return write
+
+
+def test_a_run_without_a_peer_ends() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    text = ECHO.replace("In:", "Client:").replace("Out:", "Server:")
+    campaign = palaver.talk(palaver.loads(text), client=port, seed=1, wait_for_server=0.0, seconds=20)
+    campaign.run()
+    assert campaign.progress.ended == "no message was sent or received in 3 sessions in a row"
+    assert campaign.verdict is Verdict.INCONCLUSIVE

@@ -31,6 +31,7 @@ def test_a_slow_answer_is_a_violation() -> None:
     assert slow.verdict is Verdict.FAIL
     assert slow.findings[0].party == "Server"
     assert "Server took 1.200 s to send <answer>, more than 1 s" in slow.findings[0].message
+    assert run(MaxLatency(1.0), delay=0.5).findings == []
     assert run(MaxLatency(1.0), delay=0.4).findings == []
 
 
@@ -84,3 +85,18 @@ def test_forbidden_output_is_found_also_in_pieces() -> None:
     assert [(seen.text, seen.severity) for seen in found] == [
         ("the system under test wrote: 12:01 ERROR disk full", Severity.NOTE)
     ]
+
+
+def test_findings_of_oracles_count_with_the_others() -> None:
+    class NotesEveryAnswer:
+        def observe(self, event: Event) -> Iterable[Observation]:
+            if isinstance(event, MessageReceived):
+                yield Observation("an answer", Severity.VIOLATION, "Server")
+
+    strict = SPEC.replace(' | "no\\n"', "")
+    made = campaign(strict, 1, Budget(Until.FOREVER, sessions=6), k=3, other=SPEC)
+    made._oracles = [NotesEveryAnswer()]
+    done = made.run()
+    assert {finding.kind.label for finding in done.findings} == {"oracle", "unexpected response"}
+    assert done.progress.findings == len(done.findings)
+    assert max(len(finding.messages) for finding in done.findings) > 3  # the sessions went on

@@ -484,3 +484,23 @@ def test_a_target_that_writes_without_pause_does_not_stop_the_clock() -> None:
     loop.wait = write  # type: ignore[method-assign]
     assert target.wait(1.0) == [TimePassed(loop.clock.now())]
     assert 1.0 <= loop.clock.now() < 1.5
+
+
+def test_a_client_that_ends_before_it_has_connected_is_not_waited_for() -> None:
+    loop = ScriptedLoop()
+    target = SystemUnderTest(loop, ["client"], at(1), role="client")
+    target.before_session()
+    target.carry_out([Open("Server", at(1), "listen")])
+    loop.inputs = [Closed(0.0, TARGET_LINK, None, 3)]
+    (failed,) = target.wait(None)
+    assert isinstance(failed, Failed)
+    assert (failed.link, failed.reason) == (
+        "Server",
+        "the system under test never connected and exited with code 3",
+    )
+
+
+def test_a_server_that_has_ended_leaves_the_session_its_inputs() -> None:
+    loop = ScriptedLoop()
+    target = SystemUnderTest(loop, ["server"], at(1), role="server")
+    assert target.wait(2.0) == [TimePassed(2.0)]

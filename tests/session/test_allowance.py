@@ -1,10 +1,12 @@
 """A session has a hard limit of messages and of time. One that is cut says nothing about the peer."""
 
+import pytest
 from driven_session import ECHO, SERVER, DrivenSession, answered
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from palaver.random_source import RandomSource
+from palaver.session.allowance import SessionAllowance
 from palaver.session.engine import Session, Timeouts
 from palaver.session.events import Close, Opened, Received, TimePassed
 from palaver.session.findings import FindingKind, Verdict
@@ -101,3 +103,23 @@ def test_the_end_of_the_run_cuts_a_session_that_waits_for_its_client() -> None:
     assert session.cut_off.ends_run
     assert session.handle(Opened(4.0, "Server")) == []
     assert session.handle(Received(4.0, "Server", b"late")) == []
+
+
+@pytest.mark.parametrize(
+    ("messages", "in_a_row", "is_used_up"),
+    [
+        *((99, 0, False), (99, 101, False), (100, 0, True), (100, 94, True)),
+        *((100, 95, False), (100, 100, False), (101, 101, True)),
+    ],
+)
+def test_a_peer_that_has_sent_nearly_all_messages_in_a_row_is_read_a_little_further(
+    messages: int, in_a_row: int, is_used_up: bool
+) -> None:
+    assert SessionAllowance(Timeouts(max_messages=100), None).is_used_up(messages, in_a_row) is is_used_up
+
+
+@pytest.mark.parametrize(
+    ("most", "messages", "is_near"), [(100, 89, False), (100, 90, True), (6, 2, False), (6, 3, True)]
+)
+def test_the_last_messages_are_left_for_the_way_to_the_end(most: int, messages: int, is_near: bool) -> None:
+    assert SessionAllowance(Timeouts(max_messages=most), None).is_nearly_used_up(messages) is is_near

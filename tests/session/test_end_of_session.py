@@ -115,3 +115,13 @@ def test_a_program_that_answers_twice_is_found(program: str) -> None:
     assert len(ran.findings) == 3
     assert {finding.kind for finding in ran.findings} == {FindingKind.UNEXPECTED}
     assert ran.verdict is Verdict.FAIL
+
+
+def test_the_end_of_a_session_is_watched_from_its_last_message_on() -> None:
+    driven = DrivenSession(TALK, grace=0.5).open()
+    driven.talk()
+    driven.hear(b"YES\n", after=3.0)
+    assert driven.session.leaving.watch_until == driven.now + 0.5
+    assert not driven.session.is_over
+    driven.wait(0.5)
+    assert driven.session.is_over

@@ -383,3 +383,30 @@ where int(<number>) < 10
 
     assert fingerprint(b"bad 1\n") == fingerprint(b"bad 2\n")
     assert fingerprint(b"bad 1\n") != fingerprint(b"good 11\n")
+
+
+def test_a_field_of_text_in_a_binary_message_is_shown_as_text() -> None:
+    text = '<start> ::= <Client:ask> <Server:answer>\n<ask> ::= "ASK\\n"\n<answer> ::= <id> <name> <body>\n'
+    text += '<id> ::= <byte>{2}\n<name> ::= b"name:" <letters>\n<letters> ::= rb"[a-z]{4}"\n<body> ::= <byte>{12}\n'
+    driven = DrivenSession(text + "where bytes(<id>)[0] == 3\n").open()
+    driven.talk()
+    driven.hear(b"\xff\xfename:host" + b"\xff\x00" * 6)
+    rows = [" ".join(line.split()) for line in driven.session.findings[0].show().splitlines()]
+    assert "0000 ff fe <id> = 65534 <- here" in rows
+    assert "0007 68 6f 73 74 <letters> = 'host'" in rows
+    assert any(row.endswith("<body>") for row in rows)  # too long for a number
+
+
+def test_findings_after_requests_of_different_names_are_different() -> None:
+    text = '<start> ::= <Client:ask> <Server:answer>\n<ask> ::= <get> | <put>\n<get> ::= "GET\\n"\n<put> ::= "PUT\\n"\n'
+
+    def fingerprint(request: bytes) -> Fingerprint:
+        for seed in range(20):
+            driven = DrivenSession(text + '<answer> ::= "OK\\n"\n', seed=seed).open()
+            if driven.talk() == request:
+                break
+        driven.hear(b"ERROR\n")
+        return driven.session.findings[0].fingerprint
+
+    assert fingerprint(b"GET\n") == fingerprint(b"GET\n")
+    assert fingerprint(b"GET\n") != fingerprint(b"PUT\n")

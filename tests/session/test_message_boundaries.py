@@ -172,3 +172,13 @@ def test_a_message_may_end_with_a_byte_that_begins_a_character() -> None:
     driven.talk()
     driven.hear(b"\xc3")
     assert [said.data for said in driven.session.said] == [b"ASK\n", b"\xc3"]
+
+
+@pytest.mark.parametrize("after", [0.0, 2.0])
+def test_how_long_the_peer_thinks_says_nothing_about_pauses_in_a_message(after: float) -> None:
+    text = '<start> ::= <Client:ask> <Server:answer> <Client:ask>\n<ask> ::= "ASK\\n"\n<answer> ::= r"[a-z]+"\n'
+    driven = DrivenSession(text).open()
+    driven.talk()
+    driven.hear(b"abc", after=after)
+    quiet = (driven.session.deadline or 0.0) - driven.now
+    assert 0.0 < quiet < 0.5

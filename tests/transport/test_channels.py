@@ -10,9 +10,10 @@ import sys
 import pytest
 
 from palaver.addresses import Address
-from palaver.session.events import Close, Open, Opened
+from palaver.session.events import Close, Open, Opened, TimePassed
 from palaver.transport.blocking import BlockingSocket
 from palaver.transport.channel import Channel, EndOfStream, OpenOptions, ReadyChannel
+from palaver.transport.clock import ManualClock
 from palaver.transport.connection import Connection
 from palaver.transport.event_loop import SelectorEventLoop
 from palaver.transport.internet import bound
@@ -141,3 +142,9 @@ def test_a_listener_in_use_is_not_closed_for_others(loop: SelectorEventLoop) -> 
         loop.carry_out([Open(f"link {number}", Address("tcp", "127.0.0.1"), "listen"), Close(f"link {number}")])
     with socket.create_connection(("127.0.0.1", loop.port_of("first"))):
         Recorder(loop).wait_for(Opened, "first")
+
+
+def test_waiting_ends_also_if_the_clock_stands_still() -> None:
+    with SelectorEventLoop(ManualClock()) as loop:
+        assert loop.wait(0.01) == [TimePassed(0.01)]
+        assert loop.poll() == []

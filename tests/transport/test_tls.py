@@ -9,7 +9,7 @@ import pytest
 from palaver.addresses import Address
 from palaver.session.events import Close, Closed, Failed, Finish, Input, Open, Opened, Role, Secure, Secured, Send, Tls
 from palaver.transport.certificate import make_certificate
-from palaver.transport.channel import Channel, ChannelError
+from palaver.transport.channel import Channel, ChannelError, EndOfStream
 from palaver.transport.clock import ManualClock
 from palaver.transport.event_loop import SelectorEventLoop
 from palaver.transport.tls import Handshake, context_for
@@ -279,3 +279,52 @@ def test_a_flood_does_not_outlast_the_time_of_a_handshake() -> None:
     with pytest.raises(ChannelError, match="did not complete in time"):
         handshake.advance(5.0)
     assert flood.reads == 1
+
+
+class InMemory(Channel):
+    """One end of a stream in memory."""
+
+    def __init__(self) -> None:
+        self.came: list[bytes | EndOfStream] = []
+        self.other = self
+
+    def interests(self, *, reading: bool, writing: bool) -> dict[int, int]:
+        return {}
+
+    def receive(self, now: float, limit: int) -> bytes | EndOfStream | None:
+        return self.came.pop(0) if self.came else None
+
+    def send(self, data: memoryview) -> int | None:
+        self.other.came.append(bytes(data))
+        return len(data)
+
+    def finish(self) -> None:
+        self.other.came.append(EndOfStream())
+
+    def abandon(self) -> None:
+        pass
+
+
+def test_the_end_that_came_with_the_last_data_is_news(certificate: str) -> None:
+    below, above = InMemory(), InMemory()
+    below.other, above.other = above, below
+    client_context, server_context = context_for("connect", Tls()), context_for("listen", Tls(certificate=certificate))
+    shaking: list[tuple[Handshake, InMemory]] = [
+        (Handshake(below, client_context, "connect", "", deadline=10.0), below),
+        (Handshake(above, server_context, "listen", "", deadline=10.0), above),
+    ]
+    done: list[Channel] = []
+    while shaking:
+        handshake, _ = pair = shaking.pop(0)
+        channel = handshake.advance(0.0)
+        shaking += [pair] if channel is None else []
+        done += [] if channel is None else [channel]
+    client, server = done
+    assert client.receive(0.0, 100) is None
+    assert not client.has_news
+    server.send(memoryview(b"the last"))
+    server.finish()
+    below.came = [b"".join(each for each in below.came if isinstance(each, bytes)), EndOfStream()]
+    assert client.receive(0.0, 100) == b"the last"
+    assert client.has_news  # also if no file descriptor is ready any more
+    assert isinstance(client.receive(0.0, 100), EndOfStream)
