@@ -84,6 +84,23 @@ def test_a_script_reproduces_what_a_server_does_wrong_and_tells_if_it_is_fixed(p
     assert (code, text.startswith("not reproduced: finding 1 in session 1, ")) == (1, True), text
 
 
+def test_a_finding_that_was_made_small_is_exported_so(palaver: Any) -> None:
+    spec = SPEC.replace("<Client:work> <Server:done>", "(<Client:work> <Server:done>){5}")
+    server = SERVER.replace('defect == "crash"', 'defect == "crash" and words[0].startswith(b"a")')
+    palaver.write(talk_fan=spec, server_py=server)
+    options = ["-n", "40", "--seed", "1", "--run", "kept"]
+    assert palaver("talk", "talk.fan", "--target", target("server.py", "crash"), *options).code == 1
+    assert "reproduced 3 of 3" in palaver("shrink", "kept", "1").text
+    assert palaver("export", "kept", "1", "--script", "-o", "it.py").code == 0
+    small = (palaver.folder / "it.py").read_text()
+    assert run_script(palaver.folder)[0] == 0
+    assert palaver("export", "kept", "1", "--script", "--original", "-o", "it.py").code == 0
+    assert run_script(palaver.folder)[0] == 0
+    original = (palaver.folder / "it.py").read_text()
+    assert small.count("'sent'") <= original.count("'sent'")
+    assert small != original
+
+
 UDP_SERVER = """
 import socket, sys
 with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as endpoint:

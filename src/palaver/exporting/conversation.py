@@ -12,6 +12,7 @@ from palaver.addresses import Address, scheme_named
 from palaver.errors import PalaverError
 from palaver.recording.run_reader import RecordedFinding, RecordedMessage, Run
 from palaver.session.events import Close, Closed, Failed, Finish, Listening, Open, Opened, Received, Secure, Send
+from palaver.session.findings import FindingKind
 
 
 class ExportError(PalaverError):
@@ -66,8 +67,21 @@ class WireConversation:
     options: dict[str, object] = field(default_factory=dict)  # of the run
 
 
-def conversation_of(run: Run, number: int) -> WireConversation:
-    """Read the conversation of a finding. :raises RunError, ExportError: there is none, or it was not kept"""
+# Findings that show by an end, a silence or an output: what exactly was received last does not matter.
+_SHOWN_BY_AN_END = frozenset(
+    (
+        *(FindingKind.CRASH, FindingKind.EXIT, FindingKind.CLOSED, FindingKind.RESET),
+        *(FindingKind.SILENCE, FindingKind.REPORT, FindingKind.HANG),
+    )
+)
+_ENDS = (StepKind.CLOSED, StepKind.ENDED, StepKind.BROKEN)
+
+
+def conversation_of(run: Run, number: int, *, is_original: bool = False) -> WireConversation:
+    """Read the conversation of a finding, made small if that was done and can be told.
+
+    :raises RunError, ExportError: there is none, or it was not kept
+    """
     finding = run.finding(number)
     sessions = [finding.session - 1, finding.session] if finding.has_before else [finding.session]
     clock = float(run.fact("clock") or 0.0)
@@ -80,6 +94,9 @@ def conversation_of(run: Run, number: int) -> WireConversation:
         steps += _named(found, run.messages(session), clock)
     if not any(step.kind in (StepKind.SENT, StepKind.RECEIVED, StepKind.ENDED) for step in steps):
         raise ExportError(f"nothing that was said in session {finding.session} of {run.folder} was kept")
+    small = run.shrinking(number)
+    if small is not None and not is_original and finding.kind in _SHOWN_BY_AN_END:
+        steps = _made_small(steps, small.messages)
     ended = [each.exit_code for each in run.target(finding.session) if each.kind == "ended"]
     timed = tuple(replace(step, at=step.at + offset) for step in steps)
     return WireConversation(finding, timed, ended[-1] if ended else None, run.options)
@@ -120,8 +137,26 @@ def _steps(run: Run, session: int) -> Iterator[WireStep]:
 
 def _until(steps: Sequence[WireStep], at: float) -> list[WireStep]:
     """The steps until a finding; the end of a connection may be noticed a moment later."""
-    ends = (StepKind.CLOSED, StepKind.ENDED, StepKind.BROKEN)
-    return [step for step in steps if step.at <= at or step.kind in ends]
+    return [step for step in steps if step.at <= at or step.kind in _ENDS]
+
+
+def _made_small(steps: list[WireStep], messages: Sequence[RecordedMessage]) -> list[WireStep]:
+    """The steps with fewer messages, of which only the bytes are known; unless there are several connections."""
+    if len({step.link.name for step in steps}) > 1 or any(step.kind is StepKind.SECURED for step in steps):
+        return steps
+    opened = next((step for step in steps if step.kind is StepKind.OPENED), steps[0])
+    said = [
+        replace(
+            opened,
+            at=opened.at + message.number / 1000,
+            kind=StepKind.SENT if message.is_ours else StepKind.RECEIVED,
+            data=message.data,
+            names=(message.symbol,),
+        )
+        for message in messages
+    ]
+    last = said[-1].at if said else opened.at
+    return [opened, *said, *(replace(step, at=last + 0.001) for step in steps if step.kind in _ENDS)]
 
 
 def _named(steps: Sequence[WireStep], messages: Sequence[RecordedMessage], clock: float) -> list[WireStep]:

@@ -15,6 +15,7 @@ from palaver.recording.run_reader import RunError, open_run
 @click.argument("finding", type=click.IntRange(1))
 @click.option("--script", "form", flag_value="script", help="A Python script that needs no palaver.")
 @click.option("--pcapng", "form", flag_value="pcapng", help="A capture for Wireshark and tshark.")
+@click.option("--original", is_flag=True, help="Export what was said in the run, also if it was made small.")
 @click.option(
     "-o",
     "--output",
@@ -22,7 +23,7 @@ from palaver.recording.run_reader import RunError, open_run
     metavar="FILE",
     help="Write to FILE instead of standard output.",
 )
-def command(run: str, finding: int, form: str | None, output: Path | None) -> None:
+def command(run: str, finding: int, form: str | None, original: bool, output: Path | None) -> None:
     """Export a FINDING of a RUN: as a script that reproduces it, or as a capture of what was said.
 
     RUN is a run directory, the name of one in .palaver/runs, or latest. The script holds the recorded conversation once
@@ -37,7 +38,7 @@ def command(run: str, finding: int, form: str | None, output: Path | None) -> No
         raise click.UsageError("tell which: --script or --pcapng")
     try:
         with open_run(run) as opened:
-            conversation = conversation_of(opened, finding)
+            conversation = conversation_of(opened, finding, is_original=original)
             data = script(conversation).encode() if form == "script" else capture(conversation)
     except (RunError, ExportError) as error:
         raise click.UsageError(str(error)) from error
