@@ -60,7 +60,7 @@ LONG_FUNCTIONS = {
 ALGORITHM_ROOMS = {"matching", "regular", "solving", "navigation", "constraints", "generation"}
 NO_ALGORITHMS = {
     "matching": "candidates collector_pause dialogue_grammar fast_path fast_path_scanner forecaster grammar_tables "
-    "instructions length_bounds match_progress matcher reading_budget token_rules",
+    "instructions length_bounds matcher reading_budget token_rules",
     "regular": "character_classes character_runs charset language_facts regex regex_parser",
     "solving": "assignment clauses constrained_fields generator_sources placement solutions solver_factory spelling "
     "view_values",

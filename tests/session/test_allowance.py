@@ -122,4 +122,4 @@ def test_a_peer_that_has_sent_nearly_all_messages_in_a_row_is_read_a_little_furt
     ("most", "messages", "is_near"), [(100, 89, False), (100, 90, True), (6, 2, False), (6, 3, True)]
 )
 def test_the_last_messages_are_left_for_the_way_to_the_end(most: int, messages: int, is_near: bool) -> None:
-    assert SessionAllowance(Timeouts(max_messages=most), None).is_nearly_used_up(messages) is is_near
+    assert (messages >= SessionAllowance(Timeouts(max_messages=most), None).nearly_all) is is_near

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from statistics import median_low
+
 import pytest
+from crossed_modules import PACKAGE, crossed_modules
 from driven_session import ECHO, SERVER, DrivenSession, answered
 
 from cost import lines_run
@@ -153,3 +156,8 @@ def test_a_generator_may_ask_for_the_state_of_a_model() -> None:
         driven.hear(server.answer(driven.talk()))
     assert {request[-1] for request in server.asked} == {"a"}
     assert driven.spec.namespace.names["known"].state == ""
+
+
+def test_a_received_message_crosses_few_modules() -> None:
+    spec = (PACKAGE / "specs" / "smtp.fan").read_text(encoding="utf-8")
+    assert median_low(map(len, crossed_modules(spec, sessions=60))) <= 21

@@ -9,8 +9,7 @@ import pytest
 import palaver
 from palaver.matching.forecaster import MessageType
 from palaver.matching.matcher import Matcher
-from palaver.session.inbox import Inbox
-from palaver.session.reading_cache import ReadingCache
+from palaver.session.inbox import Inbox, ReadingCache
 from palaver.session.references import Referenced
 from palaver.session.session_limits import MAX_CACHED_BYTES
 from palaver.trees.node import Node

@@ -21,28 +21,34 @@ _usual = sys.getrecursionlimit()
 class deep_calls:
     """Lets makers call makers as deep as a tree goes: Python frames live on the heap, so that is no danger."""
 
-    __slots__ = ("_before", "_limit", "_thread")
+    __slots__ = ("_before", "_changes", "_limit", "_thread")
 
     def __init__(self, limit: int = MAX_FRAMES) -> None:
         self._limit = limit
 
     def __enter__(self) -> None:
         global _usual
-        self._thread = thread = get_ident()  # a generator may be closed by another one
+        thread = get_ident()
+        before = self._before = _wanted.get(thread)
+        self._changes = before != self._limit  # calls inside of others mostly want the same
+        if not self._changes:
+            return
+        self._thread = thread  # a generator may be closed by another one
         with _lock:
             if not _wanted:
                 _usual = sys.getrecursionlimit()
-            self._before = _wanted.get(thread)
             _wanted[thread] = self._limit
-            sys.setrecursionlimit(max(_wanted.values()))
+            sys.setrecursionlimit(self._limit if len(_wanted) == 1 else max(_wanted.values()))
 
     def __exit__(self, *_: object) -> None:
+        if not self._changes:
+            return
         with _lock:
             if self._before is None:
                 _wanted.pop(self._thread, None)
             else:
                 _wanted[self._thread] = self._before
-            sys.setrecursionlimit(max(_wanted.values(), default=_usual))
+            sys.setrecursionlimit(max(_wanted.values()) if _wanted else _usual)
 
 
 def deep(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:

@@ -26,6 +26,7 @@ from palaver.grammar.ir import bodies_below, uses_binary
 from palaver.matching.bound_paths import BoundPaths as BoundPaths
 from palaver.matching.bound_paths import UnsupportedBound as UnsupportedBound
 from palaver.matching.candidates import DecodedInput
+from palaver.matching.candidates import MatchProgress as MatchProgress
 from palaver.matching.earley import EarleyParser
 from palaver.matching.fast_path import FastPath
 from palaver.matching.fast_path_machine import FastPathMachine
@@ -36,7 +37,6 @@ from palaver.matching.length_bounds import NO_LENGTH_BOUNDS as NO_LENGTH_BOUNDS
 from palaver.matching.length_bounds import BoundMeasure as BoundMeasure
 from palaver.matching.length_bounds import LengthBound as LengthBound
 from palaver.matching.length_bounds import LengthBounds as LengthBounds
-from palaver.matching.match_progress import MatchProgress as MatchProgress
 from palaver.matching.matching_limits import MAX_CHARACTERS_EXPLAINED
 from palaver.matching.parse_forest import first_tree, partial_trees, trees
 from palaver.matching.reading_budget import ReadingBudget as ReadingBudget

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 
+
+@dataclass(slots=True, eq=False)
 class ReadingBudget:
     """The steps that the Earley parsers of one input may take together, and the rules that may be open at a time.
 
@@ -10,16 +13,13 @@ class ReadingBudget:
     input has many steps, and one that only opens brackets has as many open rules.
     """
 
-    __slots__ = ("_steps", "depth")
-
-    def __init__(self, steps: int, depth: int) -> None:
-        self._steps = steps
-        self.depth = depth
+    steps: int  # that are left
+    depth: int
 
     def spend(self, steps: int) -> bool:
         """Take so many steps; False if that is too many."""
-        self._steps -= steps
-        return self._steps >= 0
+        self.steps -= steps
+        return self.steps >= 0
 
     def is_too_deep(self, frame: object) -> bool:
         """Return True if more rules are open than may be; each frame of a call names the one around it."""

@@ -81,7 +81,9 @@ class BeliefState:
         """Note a message of any party. Return the edges that explain it, the preferred first."""
         self.history = blake2b(self.history + move.symbol.encode(), digest_size=8).digest()
         self._views.note_message(move, node)
-        self.dead_ends.said(move, self.hypotheses[0].map_node if self.hypotheses else None)
+        if move.sender in self.dead_ends.ours:
+            self.dead_ends.sent(move, self.hypotheses[0].map_node if self.hypotheses else None)
+        self.dead_ends.said.append(move.symbol)
         self._forecast_hypotheses = after.hypotheses
         fields: dict[DialogueState, LoopFields | None] = {}
         if self._counts_rounds:

@@ -30,25 +30,23 @@ class DeadEnds:
     """The dead ends of a run, and the place of the present session."""
 
     def __init__(self, ours: Collection[str]) -> None:
-        self._ours = frozenset(ours)
         self._deaths: Counter[_InSession] = Counter()
         self._fatal_prefixes: dict[_OnMap, set[_Prefix]] = {}
         self._detours: Counter[_OnMap] = Counter()  # plans that led to it where it was barred
         self._survived: set[_InSession | _OnMap] = set()
-        self._prefix: _Prefix = ()
+        self.ours = frozenset(ours)
+        self.said: list[str] = []  # the messages of the present session
         self._pending: tuple[_InSession, _OnMap] | None = None  # our last message
         self.is_any = False  # some session has ended in a known finding
 
     def begin(self) -> None:
         """Begin a session."""
-        self._prefix, self._pending = (), None
+        self.said, self._pending = [], None
 
-    def said(self, move: MessageType, node: MapNode | None) -> None:
-        """Note a message, sent at a node of the map."""
-        if move.sender in self._ours:
-            self._survive()
-            self._pending = ((self._prefix, move), (node, move))
-        self._prefix = (*self._prefix, move.symbol)
+    def sent(self, move: MessageType, node: MapNode | None) -> None:
+        """Note a message of ours, sent at a node of the map."""
+        self._survive()
+        self._pending = ((tuple(self.said), move), (node, move))
 
     def end(self, *, is_dead: bool) -> None:
         """End the session; in a known finding, or otherwise."""
@@ -90,7 +88,7 @@ class DeadEnds:
 
     def barred(self) -> frozenset[MessageType]:
         """Our messages that must not come next in this session."""
-        return self._barred_after(self._prefix)
+        return self._barred_after(tuple(self.said))
 
     def barred_at_first(self) -> frozenset[MessageType]:
         """Our messages that must not begin a session."""
@@ -110,5 +108,5 @@ class DeadEnds:
         barred = self.barred()
         dead = {move for move in moves if any(self._is_dead_at(node, move) for node in nodes)}
         allowed = [move for move in moves if move not in barred and move not in dead]
-        has_other_way = bool(allowed) or (can_end and bool(self._prefix))
+        has_other_way = bool(allowed) or (can_end and bool(self.said))
         return allowed if has_other_way else list(moves)

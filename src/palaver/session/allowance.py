@@ -28,16 +28,17 @@ class SessionAllowance:
     """The limits of one session. `run_ends_at` is the time when the whole run is over."""
 
     def __init__(self, timeouts: Timeouts, run_ends_at: float | None = None) -> None:
-        self._most = timeouts.max_messages
+        self.most = timeouts.max_messages
+        self.nearly_all = self.most - min(MAX_LAST_MESSAGES, self.most // 2)  # then it is time to come to an end
         self._seconds = timeouts.session
-        self._has_started = False
+        self.has_started = self._seconds is None  # or has no time of its own
         self.ends_at = run_ends_at  # when the session is cut; None: never
         self._time_option = "--time"
 
     def start(self, now: float) -> None:
         """Note the first connection or message."""
-        if self._seconds is not None and not self._has_started:
-            self._has_started = True
+        if self._seconds is not None and not self.has_started:
+            self.has_started = True
             at = now + self._seconds
             if self.ends_at is None or at < self.ends_at:
                 self.ends_at, self._time_option = at, f"--session-time {self._seconds:g}"
@@ -46,19 +47,11 @@ class SessionAllowance:
         """The reason if the session has no time left; in such a line of the spec's Python."""
         return CutOff(self._time_option, place, ends_run=self._time_option == "--time")
 
-    def is_over(self, now: float) -> bool:
-        """Return True if the session has no time left."""
-        return self.ends_at is not None and now >= self.ends_at
-
     def is_used_up(self, messages: int, received_in_a_row: int) -> bool:
         """Return True if the session may have no more messages.
 
         A peer that has sent nearly all of them in a row is read a little further, until it is sure that it floods us.
         """
-        if messages < self._most:
+        if messages < self.most:
             return False
-        return received_in_a_row < self._most * NEARLY_ALL_MESSAGES or received_in_a_row > self._most
-
-    def is_nearly_used_up(self, messages: int) -> bool:
-        """Return True if it is time to come to an end."""
-        return messages >= self._most - min(MAX_LAST_MESSAGES, self._most // 2)
+        return received_in_a_row < self.most * NEARLY_ALL_MESSAGES or received_in_a_row > self.most

@@ -47,29 +47,29 @@ class Endings:
         self._roles = roles
         self._history = history
         self._connections = connections
-        self._came: dict[str, PeerEnding] = {}  # by the link; those that were no message yet
+        self.came: dict[str, PeerEnding] = {}  # by the link; those that were no message yet
 
     def note(self, link: str, how: PeerEnding) -> None:
         """Note that the peer has ended a connection; that is a message as soon as one is expected."""
-        self._came[link] = how
+        self.came[link] = how
 
     def is_told(self, link: str) -> bool:
         """Return True if the end of a connection was a message."""
-        return link not in self._came
+        return link not in self.came
 
     def take(self) -> MessageType | None:
         """Add the end of a connection to the history, if a closing message is expected that stands for it."""
-        if not self._came or not self.symbols:
+        if not self.came or not self.symbols:
             return None
         for move in self._history.forecast.moves:
             link = self._link_of(move)
-            if link is None or move.symbol not in _PEER_ENDINGS[self._came[link]]:
+            if link is None or move.symbol not in _PEER_ENDINGS[self.came[link]]:
                 continue
             matcher = self._setup.shape(move.symbol).matcher(binary=self._setup.is_binary, whole=True)
             matcher.finish(b"" if self._setup.is_binary else "")
             extension = self._history.extended_by(move, next(matcher.trees()))
             if not isinstance(extension, Refusal):
-                del self._came[link]
+                del self.came[link]
                 self._history.add(extension)
                 return move
         return None
@@ -79,17 +79,11 @@ class Endings:
         if move.symbol not in self.symbols or self._roles.is_ours(move.sender):
             return None
         link = self._roles.connection_from(move.sender, move.recipient)
-        return link if link in self._came else None
+        return link if link in self.came else None
 
-    def our_moves(self) -> list[MessageType]:
-        """The messages that we can send now, closing messages included."""
-        self._roles.activate_parties()  # code of the spec may decide who is ours
-        moves = self._history.forecast.moves
-        sending = {sender: self._can_send(sender) for sender in dict.fromkeys(move.sender for move in moves)}
-        return [move for move in moves if sending[move.sender] or self._can_close(move)]
-
-    def _can_send(self, name: str) -> bool:
-        return self._roles.is_ours(name) and self._connections.can_send(self._roles.party(name).party_name)
+    def and_ours(self, sendable: list[MessageType]) -> list[MessageType]:
+        """The messages that we can send now, with the closing messages among those that may come next."""
+        return [move for move in self._history.forecast.moves if move in sendable or self._can_close(move)]
 
     def _can_close(self, move: MessageType) -> bool:
         """Return True if we can end a connection that we cannot send on any more."""

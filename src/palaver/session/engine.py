@@ -87,7 +87,7 @@ class Session:
         self._receiver = Receiver(setup, self._roles, self._history, max_message_bytes=self._timeouts.max_message_bytes)
         self._wait = PeerWait(
             *(self._roles, self._history, self._receiver, self._connections, self._clock, self._timers),
-            setup.deadlines,
+            setup.deadlines or None,
         )
         self.leaving = Leaving(setup, self._connections, self._clock, end_watch or EndWatch(self._timeouts.grace))
         self._endings = Endings(setup, self._roles, self._history, self._connections)
@@ -228,7 +228,7 @@ class Session:
             self._read_messages()
         elif isinstance(event, Closed):
             self._close(event)
-        if self.leaving.is_over() or self._allowance.is_over(self._clock.now):
+        if self.leaving.is_over() or self._clock.has_reached(self.ends_at):
             self._end(OwnStep.FINISH)
 
     def _guarded(self, what: str, function: Callable[..., Any], *arguments: Any) -> None:
@@ -250,7 +250,7 @@ class Session:
             self._read_messages()
         if self._state in _NOTHING_MORE:
             return
-        most, is_late = self._timeouts.max_messages, self._allowance.is_over(self._clock.now)
+        most, is_late = self._timeouts.max_messages, self._clock.has_reached(self.ends_at)
         if not self._forecast.moves or ((is_late or len(self.said) >= most) and self._history.may_stop):
             self._finish()
         elif is_late:
@@ -265,11 +265,12 @@ class Session:
     @property
     def _is_used_up(self) -> bool:
         """True if the session may have no more messages."""
-        return self._allowance.is_used_up(len(self.said), self._received_in_a_row)
+        count = len(self.said)
+        return count >= self._allowance.most and self._allowance.is_used_up(count, self._received_in_a_row)
 
     def _decide_turn(self) -> None:
         """Take our turn if we can; otherwise end if the peer has had its time."""
-        if not self._receiver.has_unread() and (moves := self._endings.our_moves()):
+        if not self._receiver.has_unread() and (moves := self._our_moves()):
             self._moves = moves
             self._take(OwnStep.TAKE_TURN)
         elif self._wait.timed_out():
@@ -279,17 +280,22 @@ class Session:
             else:
                 self._find(draft)
 
+    def _our_moves(self) -> list[MessageType]:
+        """The messages that we can send now."""
+        moves = self._roles.sendable(self._forecast.moves, self._connections)
+        return self._endings.and_ours(moves) if self._endings.symbols else moves
+
     def _read_messages(self) -> None:
         # A peer that sends without end is not read to the end.
         while not self.is_over and not self._is_used_up:
             found = self._receiver.next_message(
                 is_quiet=self._clock.is_quiet, is_reset=self._connections.is_any_reset()
             )
+            if found is None and self._endings.came and not self._receiver.has_unread():
+                move = self._endings.take()
+                found = None if move is None else AcceptedMessage(move, b"")
             if isinstance(found, AcceptedMessage):
                 self._add(found.move, found.data)
-                continue
-            if found is None and not self._receiver.has_unread() and (move := self._endings.take()):
-                self._add(move, b"")
                 continue
             if found is not None:
                 self._find(self.leaving.judged(found) if self._state is SessionState.LEAVING else found)
@@ -306,8 +312,9 @@ class Session:
         self._clock.mark_message()
         message = SessionMessage(self._clock.now, move.sender, move.recipient, move.symbol, data, node, is_ours=is_ours)
         self.said.append(message)
-        self._allowance.start(self._clock.now)
-        if self._allowance.is_nearly_used_up(len(self.said)):
+        if not self._allowance.has_started:
+            self._allowance.start(self._clock.now)
+        if len(self.said) >= self._allowance.nearly_all:
             self._strategy.finish_soon()
         self._strategy.said(move, node, before, self._forecast, is_ours)
         self._received_in_a_row = 0 if is_ours else self._received_in_a_row + 1
@@ -478,7 +485,7 @@ class Session:
         if message is None:
             inbox.end()
             return
-        data = message_bytes(message)
+        data = message if isinstance(message, bytes) else message_bytes(message)
         # An answer that a party, or another one, gives itself is whole, like a datagram.
         is_whole = self._arriving is None or self._arriving != (party.party_name, False)
         self._clock.note_forwarded(is_more=inbox.has_data and not is_whole)

@@ -266,7 +266,8 @@ class SessionHistory:
             assert first is not None, "a refuted hypothesis violates a constraint"
             return first
         forecast = forecast.without(refuted) if refuted else forecast
-        referenced = self._setup.references.after(referenced, node, forecast.hypotheses[0])
+        if move.symbol in self._setup.references.holders:
+            referenced = self._setup.references.after(referenced, node, forecast.hypotheses[0])
         return Extension(node, forecast, watches, referenced)
 
     def changes(self, extension: Extension) -> Iterator[tuple[MonitorState, MonitorState]]:

@@ -1,20 +1,30 @@
-"""Inboxes: the unread data of one source, read as the messages that may come."""
+"""Inboxes: the unread data of one source, read as the messages that may come; and a cache of what was read before."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from typing import NamedTuple, TypeAlias
 
 from palaver.errors import Undecided
+from palaver.grammar.analysis import Analysis
 from palaver.matching.candidates import Candidates
 from palaver.matching.forecaster import MessageType
 from palaver.matching.matcher import Matcher, MatchProgress, ReadingBudget
-from palaver.session.reading_cache import CachedReading, ReadingCache
 from palaver.session.references import NO_MESSAGES, Referenced
-from palaver.session.session_limits import MAX_MESSAGE_ENDS, MAX_OPEN_RULES, MAX_READING_WORK
+from palaver.session.session_limits import (
+    MAX_CACHED_BYTES,
+    MAX_CACHED_READINGS,
+    MAX_MESSAGE_ENDS,
+    MAX_OPEN_RULES,
+    MAX_READING_WORK,
+)
+from palaver.spec.traversal import computed_bounds
+from palaver.trees.node import Node
+
+CachedReading: TypeAlias = tuple[MessageType, Node]
 
 
 class ReadingStatus(NamedTuple):
@@ -22,6 +32,38 @@ class ReadingStatus(NamedTuple):
 
     longest: int | None = None  # the length of the longest complete message
     may_go_on: bool = True  # True if more data could make it longer, or complete
+
+
+class ReadingCache:
+    """Readings by the expected messages and the bytes, for all sessions: a server sends the same few lines often.
+
+    Only short messages with one reading are kept, which were complete and could not go on. The reading must depend on
+    the bytes alone, so messages with computed repetitions are not kept.
+    """
+
+    def __init__(self, analysis: Analysis) -> None:
+        rules = analysis.grammar.rules
+        computed = {name for name, rule in rules.items() if any(computed_bounds(rule.body))}
+        symbols = {message.symbol for message in analysis.messages}
+        self._varying = frozenset(name for name in symbols if not computed.isdisjoint(analysis.below(name) | {name}))
+        self._readings: dict[tuple[tuple[MessageType, ...], bytes], CachedReading] = {}
+
+    def get(self, expected: tuple[MessageType, ...], data: bytes) -> CachedReading | None:
+        """The reading of this data when it came before, where the same messages were expected."""
+        found = self._readings.get((expected, data)) if len(data) <= MAX_CACHED_BYTES else None
+        assert found is None or found[1].children is not None, "who looks at them now makes them for all"
+        return found
+
+    def add(self, expected: tuple[MessageType, ...], data: bytes, readings: Iterable[CachedReading]) -> None:
+        """Keep the reading of a message that cannot go on, if it is the only one."""
+        if len(data) > MAX_CACHED_BYTES or any(move.symbol in self._varying for move in expected):
+            return
+        found = list(readings)
+        if len(found) != 1:
+            return
+        if len(self._readings) == MAX_CACHED_READINGS:
+            self._readings.clear()
+        self._readings[expected, data] = found[0]
 
 
 MatcherFactory: TypeAlias = Callable[[str, bool, Referenced], Matcher]

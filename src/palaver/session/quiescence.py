@@ -81,6 +81,10 @@ class SessionClock:
         """Set the alarm to so many seconds from now; None: to the quiet interval."""
         self.alarm = self.now + (self.quiet_seconds if seconds is None else seconds)
 
+    def has_reached(self, at: float | None) -> bool:
+        """Return True if a time has come; None: it never does."""
+        return at is not None and self.now >= at
+
     @property
     def is_buffering(self) -> bool:
         """True if a party has data that it has not forwarded."""
@@ -161,7 +165,7 @@ class PeerWait:
     connections: Connections
     clock: SessionClock
     timers: Timers
-    deadlines: Deadlines
+    deadlines: Deadlines | None
 
     @property
     def deadline(self) -> float | None:
@@ -183,7 +187,7 @@ class PeerWait:
     def _silent_at(self) -> float:
         """The time when a peer that has sent nothing counts as silent."""
         timeout = self.clock.timeouts.timeout
-        if self.deadlines:
+        if self.deadlines is not None:
             timeout = self.deadlines.seconds_to_wait((move.symbol for move in self._expected()), timeout)
         return self.clock.active_at + timeout
 
@@ -198,7 +202,7 @@ class PeerWait:
 
     def lateness(self, move: MessageType) -> FindingDraft | None:
         """The finding about a message that is complete, if it has come after its deadline."""
-        deadline = self.deadlines.of(move.symbol) if self.deadlines else None
+        deadline = None if self.deadlines is None else self.deadlines.of(move.symbol)
         seconds = self.clock.active_at - self.clock.message_at
         return None if deadline is None or seconds <= deadline else late(move, seconds, deadline)
 
@@ -224,7 +228,7 @@ class PeerWait:
         if self._is_cut_off():
             return cut_off(moves, others)
         option = "--patience" if self.clock.is_buffering else "--timeout"
-        if any(self.deadlines.of(move.symbol) for move in others):
+        if self.deadlines is not None and any(self.deadlines.of(move.symbol) for move in others):
             option = "--deadline"
         return silent(moves, others, self.clock.idle_seconds, option)
 

@@ -31,8 +31,7 @@ from palaver.session.extension import Extension, Refusal
 from palaver.session.finding_drafts import FindingDraft, out_of_turn, refused, stopped_short, undecided, unreadable
 from palaver.session.findings import FindingKind
 from palaver.session.history import SessionHistory
-from palaver.session.inbox import Inbox
-from palaver.session.reading_cache import CachedReading, ReadingCache
+from palaver.session.inbox import CachedReading, Inbox, ReadingCache
 from palaver.session.references import Referenced
 from palaver.session.roles import Roles
 from palaver.session.session_limits import (
@@ -121,7 +120,8 @@ class Receiver:
     def _matcher(self, symbol: str, is_whole: bool, earlier: Referenced) -> Matcher:
         setup = self._setup
         shape = setup.shapes.get(symbol) or setup.shape(symbol)
-        return shape.matcher(binary=setup.is_binary, whole=is_whole, history=setup.references.seen_by(symbol, earlier))
+        history = setup.references.seen_by(symbol, earlier) if symbol in setup.references.readers else ()
+        return shape.matcher(binary=setup.is_binary, whole=is_whole, history=history)
 
     def _unbounded_matcher(self, symbol: str, is_whole: bool, earlier: Referenced) -> Matcher:
         history = self._setup.references.seen_by(symbol, earlier)
@@ -289,7 +289,8 @@ class Receiver:
         """Take a message of this length, if it fits; otherwise, its symbol and why it does not."""
         refusal: tuple[str, Refusal] | None = None
         for move, node in inbox.readings(length):
-            interruption.check()
+            if refusal is not None:  # there may be many more
+                interruption.check()
             extension = self._weigh((move, node), length)
             if isinstance(extension, Refusal):
                 refusal = refusal or (move.symbol, extension)

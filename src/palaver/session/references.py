@@ -44,9 +44,10 @@ class References:
         self._messages = tuple(dict.fromkeys(message.symbol for message in analysis.messages))
         self._states = analysis.above(self._messages)
         self._trails = BoundPaths()
-        self._readers = frozenset(symbol for symbol in self._messages if self._track_bounds_of(symbol))
+        # The messages that refer to others, and those that are referred to.
+        self.readers = frozenset(symbol for symbol in self._messages if self._track_bounds_of(symbol))
         counted = {path.names[-1] for path in self._trails.paths}
-        self._holders = frozenset(symbol for symbol in self._messages if not counted.isdisjoint(self._inside(symbol)))
+        self.holders = frozenset(symbol for symbol in self._messages if not counted.isdisjoint(self._inside(symbol)))
         self._names_states = any(not self._states.isdisjoint(path.names) for path in self._trails.paths)
 
     def _inside(self, symbol: str) -> frozenset[str]:
@@ -74,7 +75,7 @@ class References:
 
     def after(self, earlier: Referenced, message: Node, hypothesis: Hypothesis) -> Referenced:
         """The referenced messages after another message, which stands as this hypothesis says."""
-        if message.symbol not in self._holders:
+        if message.symbol not in self.holders:
             return earlier
         if self._names_states:
             for symbol in hypothesis.around:
@@ -83,4 +84,4 @@ class References:
 
     def seen_by(self, symbol: str, earlier: Referenced) -> tuple[Node, ...]:
         """The earlier messages that a message of this symbol refers to."""
-        return earlier.messages if symbol in self._readers else ()
+        return earlier.messages if symbol in self.readers else ()

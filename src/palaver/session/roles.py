@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias, cast
 from palaver.addresses import Address, parse_party_address
 from palaver.compiled import Spec
 from palaver.errors import PalaverError
+from palaver.matching.forecaster import MessageType
 from palaver.party import ConnectionMode, NetworkParty, Party, PartyHost, address_of
 from palaver.session.closing import FINISHED, RESET
 from palaver.session.events import Action, Close, Closed, Finish, Open, Role, Secure, Send, Tls
@@ -150,6 +151,13 @@ class Roles:
     def is_ours(self, name: str) -> bool:
         """Return True if we play this party."""
         return _is_ours(self.party(name))
+
+    def sendable(self, moves: Sequence[MessageType], connections: Connections) -> list[MessageType]:
+        """Those of these messages that we can send over a connection that is open."""
+        self.activate_parties()  # code of the spec may decide who is ours
+        senders = dict.fromkeys(move.sender for move in moves)
+        ready = [name for name in senders if self.is_ours(name) and connections.can_send(self.party(name).party_name)]
+        return [move for move in moves if move.sender in ready]
 
     def is_known(self, name: str) -> bool:
         """Return True if there is a party of this name."""

@@ -15,8 +15,8 @@ from palaver.party import PartyHost
 from palaver.session.blame import Recoveries
 from palaver.session.closing import closing_symbols
 from palaver.session.deadlines import Deadlines, deadlines_of_spec
+from palaver.session.inbox import ReadingCache
 from palaver.session.monitor import ConstraintMonitor
-from palaver.session.reading_cache import ReadingCache
 from palaver.session.references import References
 from palaver.session.roles import RoleAssignment, Roles
 from palaver.solving.solving_limits import MESSAGE_STEP_BUDGET, SolvingLimits
