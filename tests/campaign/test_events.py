@@ -250,3 +250,14 @@ def test_campaigns_in_threads_leave_the_recursion_limit_as_it_was() -> None:
     for thread in threads:
         thread.join()
     assert sys.getrecursionlimit() == before
+
+
+def test_a_run_that_nobody_finishes_is_closed_at_the_end_of_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    registered: list[object] = []
+    monkeypatch.setattr("palaver.campaign.run.atexit.register", registered.append)
+    monkeypatch.setattr("palaver.campaign.run.atexit.unregister", registered.remove)
+    left = campaign(SPEC, 1, Budget(Until.FOREVER, sessions=2))
+    next(iter(left))
+    assert registered == [left.close]
+    left.close()
+    assert registered == []
