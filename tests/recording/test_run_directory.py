@@ -136,16 +136,16 @@ def test_only_findings_keep_their_messages_if_that_is_wanted(palaver: Any) -> No
 
 def test_a_run_that_is_too_large_loses_old_messages_but_no_findings(tmp_path: Path) -> None:
     spec = palaver_.loads(ECHO.replace("{3}", "{30}"))
-    campaign = palaver_.talk(spec, program=["sed", "-u", "s/^qq/-/"], seed=1, sessions=200, guided=False)
-    limit = 200_000
+    campaign = palaver_.talk(spec, program=["sed", "-u", "s/^q[a-e]/-/"], seed=1, sessions=30, guided=False)
+    limit = 120_000
     record(campaign, tmp_path / "run", max_bytes=limit)
     campaign.run()
     assert campaign.findings
     with palaver_.open_run(tmp_path / "run") as run:
-        assert len(run.sessions) == 200
+        assert len(run.sessions) == 30
         assert not run.messages(next(s.number for s in run.sessions if s.verdict is palaver_.Verdict.PASS))
         assert all(run.messages(finding.session) for finding in run.findings)
-        assert "were dropped at 200000 bytes" in run.ending
+        assert "were dropped at 120000 bytes" in run.ending
     assert (tmp_path / "run" / "run.sqlite").stat().st_size < 1.5 * limit
 
 

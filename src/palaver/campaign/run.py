@@ -59,6 +59,8 @@ __all__ = ["Budget", "Campaign", "CoverageFigures", "Phase", "Progress", "Reader
 
 # Sees every event, in order.
 Reader: TypeAlias = Callable[[Event], None]
+# Sees every input, action and turn of a session: the time, the number of the session, and what it is.
+Tracer: TypeAlias = Callable[[float, int, Input | Action | Turn], None]
 
 
 class Campaign:
@@ -98,7 +100,8 @@ class Campaign:
         self._plans: list[str] = []
         if plans:
             guidance.guided_strategy.explanations = self._plans
-        self.has_trace = trace
+        self.tracers: list[Tracer] = []  # see what others see only with `trace`, without the cost of an event
+        self._has_trace = trace
         self._files = files
         self._at_end = at_end
         self.setup = setup
@@ -429,12 +432,14 @@ class Campaign:
             if isinstance(each, Listening) and self._ports.get(each.link) != each.port:
                 self._ports[each.link] = each.port
                 yield PortBound(at, number, each.link, each.port)
-            if self.has_trace:
+            for tracer in self.tracers:
+                tracer(at, number, each)
+            if self._has_trace:
                 yield traced(at, number, each)
         happened.clear()
 
     def _report(self, finding: Finding, number: int) -> FindingReported:
-        count = len(self.findings) + len(self.known_findings)
+        count = self.progress.earlier_findings + len(self.findings) + len(self.known_findings)
         numbered = replace(self._marked(finding), number=count + 1, session=number)
         (self.known_findings if numbered.known else self.findings).append(numbered)
         return FindingReported(finding.at, number, numbered)

@@ -52,6 +52,7 @@ class Progress:
     sent: int = 0
     received: int = 0
     findings: int = 0
+    earlier_findings: int = 0  # of the run that is resumed; they have numbers already
     cut_off: list[CutOff] = field(default_factory=list)  # why sessions were cut
     silent: int = 0  # sessions in a row without a message
     phase: Phase = Phase.GUIDED

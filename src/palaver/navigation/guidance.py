@@ -35,6 +35,7 @@ class Guidance:
         learns_values: bool = True,
     ) -> None:
         forecaster, grammar = setup.forecaster, setup.spec.grammar
+        self.spec = setup.spec
         self.dialogue = forecaster.dialogue
         self.paths = KPaths(grammar, k)
         self.coverage = Coverage(self.paths)

@@ -408,7 +408,7 @@ class RandomWalk(RandomStrategy):
         self._peer = peer
         self._last = ""
         self._chances = chance
-        self._sessions = 0
+        self.sessions = 0  # each has random numbers of its own
 
     def begin(self) -> None:
         super().begin()
@@ -416,8 +416,8 @@ class RandomWalk(RandomStrategy):
         if self.values is not None:
             self.values.begin_session()
         self._last = ""
-        self._chance = self._chances / self._sessions
-        self._sessions += 1
+        self._chance = self._chances / self.sessions
+        self.sessions += 1
 
     def choose(self, moves: Sequence[MessageType], forecast: Forecast, can_end: bool) -> StrategyChoice:
         here = [each.map_node for each in self._belief.hypotheses]

@@ -7,6 +7,9 @@ SHARE_LEFT = 0.9
 # So many sessions lose their details at a time.
 SESSIONS_AT_A_TIME = 100
 # A snapshot of the coverage may take this share of the time of a run.
-SNAPSHOT_SHARE = 0.02
+SNAPSHOT_SHARE = 0.01
+# The size of a run is looked at whenever about this share of its limit may have been written; so large is a row.
+SHARE_MEASURED = 0.01
+BYTES_PER_ROW = 1000
 # A new run gets a name of its own; beyond so many of one second and one spec there is something else wrong.
 MAX_RUNS_OF_ONE_NAME = 1000

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias, assert_never
 
 from palaver.addresses import Address
@@ -52,9 +53,12 @@ def row_of(each: WireEvent, at: float) -> WireRow:
         case TimePassed(when):
             return WireRow(when, "time passed")
         case Turn(made_at, when, outcome):
-            return WireRow(when, outcome, detail=None if made_at == when else _json(made_at=made_at))
+            # Written by hand, as there is one for each message.
+            return WireRow(when, outcome, None, None, None if made_at == when else f'{{"made_at": {made_at!r}}}')
         case Opened(when, link, port):
             return WireRow(when, "opened", link, detail=_json(port=port) if port else None)
+        case Closed(when, link, None, None):
+            return WireRow(when, "closed", link)
         case Closed(when, link, cause, exit_code):
             return WireRow(when, "closed", link, detail=_json(cause=cause, exit_code=exit_code))
         case Listening(when, link, port):
@@ -64,9 +68,7 @@ def row_of(each: WireEvent, at: float) -> WireRow:
         case Secured(when, link):
             return WireRow(when, "secured", link)
         case Open(link, address, role, tls):
-            secret = None if tls is None else asdict(tls)
-            place = {name: getattr(address, name) for name in _ADDRESS}
-            return WireRow(at, "open", link, detail=_json(address=place, role=role, tls=secret))
+            return WireRow(at, "open", link, detail=_open_detail(address, role, tls))
         case Secure(link, role, tls):
             return WireRow(at, "secure", link, detail=_json(role=role, tls=asdict(tls)))
         case Finish(link):
@@ -75,6 +77,12 @@ def row_of(each: WireEvent, at: float) -> WireRow:
             return WireRow(at, "close", link, detail=_json(abruptly=True) if abruptly else None)
         case _:
             assert_never(each)
+
+
+@lru_cache(maxsize=64)  # each session opens the same
+def _open_detail(address: Address, role: str, tls: Tls | None) -> str:
+    place = {name: getattr(address, name) for name in _ADDRESS}
+    return _json(address=place, role=role, tls=None if tls is None else asdict(tls))
 
 
 def _json(**values: Any) -> str:

@@ -13,7 +13,7 @@ from typing import TextIO
 from palaver.recording.recording_limits import MAX_RUNS_OF_ONE_NAME
 from palaver.recording.schema import FILE_NAME, RunError
 
-__all__ = ["RunError", "default_place", "find", "is_written", "lock", "new_folder", "remove", "runs_in"]
+__all__ = ["RunError", "default_place", "find", "is_written", "lock", "new_folder", "remove", "runs_in", "unlock"]
 
 # The variable of the environment that names the folder of all runs; empty: none are kept unless one is asked for.
 VARIABLE = "PALAVER_RUNS"
@@ -70,8 +70,12 @@ def find(name: str, environ: Mapping[str, str] = os.environ) -> Path:
     raise RunError(f"there is no run {name}; {hint}")
 
 
+# The runs that this process writes: the system tells only of the locks of others.
+_OURS: set[Path] = set()
+
+
 def lock(folder: Path) -> TextIO:
-    """Keep others from writing the run, until the file that this returns is closed.
+    """Keep others from writing the run, until the file that this returns is given to `unlock`.
 
     :raises RunError: somebody else writes it, or it cannot be written
     """
@@ -81,18 +85,30 @@ def lock(folder: Path) -> TextIO:
         hint = "give another place with --run, or --no-run"
         raise RunError(f"cannot write the run {folder}: {error.strerror}; {hint}") from error
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if folder.resolve() in _OURS:
+            raise BlockingIOError
+        # A lock of POSIX: no process that we start keeps it when we are killed.
+        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         file.close()
         raise RunError(f"the run {folder} is written by another palaver") from error
+    _OURS.add(folder.resolve())
     return file
+
+
+def unlock(folder: Path, file: TextIO) -> None:
+    """Let others write the run."""
+    file.close()
+    _OURS.discard(folder.resolve())
 
 
 def is_written(folder: Path) -> bool:
     """Return True if some palaver writes the run just now."""
+    if folder.resolve() in _OURS:
+        return True
     try:
         with (folder / _LOCK).open(encoding="utf-8") as file:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            fcntl.lockf(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
     except OSError:

@@ -166,7 +166,7 @@ class Run:
     def ending(self) -> str:
         """How the run has ended, in words."""
         how = self.fact("how")
-        if how == "running":
+        if how in ("", "running"):
             return "still running" if is_written(self.folder) else "killed before it ended"
         return self.fact("reason") or how
 
@@ -290,6 +290,11 @@ class Run:
         """The coverage at the end, by goals and views; {} if the run did not come to its end."""
         figures: dict[str, Any] = json.loads(self.fact("coverage") or "{}")
         return figures
+
+    def snapshot(self) -> tuple[int, dict[str, Any]]:
+        """What a resumed run needs, and the number of sessions before it was written."""
+        rows = self._rows("SELECT session, data FROM state WHERE name = 'campaign'")
+        return (rows[0]["session"], json.loads(rows[0]["data"])) if rows else (0, {})
 
     def recoveries_before(self, session: int) -> dict[str, list[Any]] | None:
         """What earlier sessions had shown about constraints when a session began; None if nothing."""

@@ -18,6 +18,7 @@ from contextlib import suppress
 from dataclasses import asdict, is_dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from time import perf_counter
 from typing import Any, Literal, TypeAlias, assert_never
 
 from palaver.campaign.events import (
@@ -44,10 +45,17 @@ from palaver.campaign.events import (
 )
 from palaver.campaign.run import Campaign
 from palaver.compiled import Spec
-from palaver.recording.recording_limits import MAX_RUN_BYTES, SESSIONS_AT_A_TIME, SHARE_LEFT
-from palaver.recording.records import row_of
-from palaver.recording.run_folders import lock
-from palaver.recording.schema import FILE_NAME, RunError, create
+from palaver.recording.recording_limits import (
+    BYTES_PER_ROW,
+    MAX_RUN_BYTES,
+    SESSIONS_AT_A_TIME,
+    SHARE_LEFT,
+    SHARE_MEASURED,
+    SNAPSHOT_SHARE,
+)
+from palaver.recording.records import WireEvent, row_of
+from palaver.recording.run_folders import lock, unlock
+from palaver.recording.schema import FILE_NAME, RunError, connect, create
 from palaver.session.findings import Finding
 
 # The sessions whose conversations are kept: all of them, or those with findings.
@@ -66,6 +74,7 @@ class RunWriter:
         command: Sequence[str] = (),
         keep: Keep = "all",
         max_bytes: int = MAX_RUN_BYTES,
+        resumes: bool = False,
     ) -> None:
         self.folder = folder
         self.failure = ""
@@ -80,14 +89,31 @@ class RunWriter:
         self._target_rows = 0
         self._findings: list[tuple[object, ...]] = []
         self._silence: str | None = None
-        self._recoveries = ""
+        self._recoveries: tuple[int, ...] = ()
+        self._unmeasured = 0  # rows since the size was last looked at
         self._is_full = False
         self._lock = lock(folder)
-        if (folder / FILE_NAME).exists():
-            self._lock.close()
-            raise RunError(f"there is a run in {folder} already; go on with --resume, or give another place")
-        self._file = create(folder / FILE_NAME)
+        self._snapshot_at = 0.0  # when the next one may be made
+        try:
+            self._file = self._opened(resumes)
+        except RunError:
+            unlock(self.folder, self._lock)
+            raise
         self._note_beginning(campaign.spec, options, command)
+
+    def _opened(self, resumes: bool) -> sqlite3.Connection:
+        """The file, empty or with what was written before."""
+        place = self.folder / FILE_NAME
+        if not resumes:
+            if place.exists():
+                raise RunError(f"there is a run in {self.folder} already; go on with --resume, or give another place")
+            return create(place)
+        try:
+            file = connect(place)
+            self._target_rows = file.execute("SELECT coalesce(max(number), 0) FROM target").fetchone()[0]
+        except sqlite3.Error as error:
+            raise RunError(f"cannot write the run {self.folder}: {error}") from error
+        return file
 
     def _note_beginning(self, spec: Spec, options: Mapping[str, Any], command: Sequence[str]) -> None:
         origin = spec.origin
@@ -95,7 +121,7 @@ class RunWriter:
             (number, _storable(source.name), source.text, source.is_included)
             for number, source in enumerate(origin.sources, 1)
         ]
-        self._transact([("INSERT INTO sources VALUES (?, ?, ?, ?)", rows)])
+        self._transact([("INSERT OR REPLACE INTO sources VALUES (?, ?, ?, ?)", rows)])
         self._note(
             options=json.dumps(options, default=_as_json),
             command=json.dumps(list(command)),
@@ -110,12 +136,8 @@ class RunWriter:
 
     def __call__(self, event: Event) -> None:
         match event:
-            case InputHandled(at, _, happened):
-                self._add_wire(row_of(happened, at))
-            case ActionTaken(at, _, action):
-                self._add_wire(row_of(action, at))
-            case TurnTaken(at, _, turn):
-                self._add_wire(row_of(turn, at))
+            case InputHandled() | ActionTaken() | TurnTaken():
+                pass  # they are traced
             case MessageSent(message=said) | MessageReceived(message=said):
                 row = (said.at, said.sender, said.recipient, said.symbol, said.data, said.is_ours)
                 self._messages.append((event.session, len(self._messages), *row))
@@ -144,9 +166,9 @@ class RunWriter:
             case _:
                 assert_never(event)
 
-    def _add_wire(self, row: tuple[object, ...]) -> None:
-        number = 0 if self._session is None else self._session.session
-        self._wire.append((number, len(self._wire), *row))
+    def trace(self, at: float, session: int, each: WireEvent) -> None:
+        """Note an input, an action or a turn of a session."""
+        self._wire.append((session, len(self._wire), *row_of(each, at)))
 
     def _add_target(self, session: int, at: float, kind: str, data: bytes | None, detail: str | None) -> None:
         self._target_rows += 1
@@ -157,10 +179,11 @@ class RunWriter:
         self._note(
             seed=str(event.seed),
             parties=json.dumps(event.parties),
-            started=_now(),
-            clock=repr(event.at),
             **versions,
         )
+        # A run that is resumed goes on with the clock, which is that of the machine.
+        beginning: list[tuple[object, ...]] = [("started", _now()), ("clock", repr(event.at))]
+        self._transact([("INSERT OR IGNORE INTO run VALUES (?, ?)", beginning)])
 
     def _note_end(self, event: CampaignEnded) -> None:
         """Write what is left, also of a session that was interrupted, and how the run has ended."""
@@ -169,6 +192,7 @@ class RunWriter:
         limit = f"; details of sessions without findings were dropped at {self._max_bytes} bytes" * self._is_full
         how = "interrupted" if event.reason == "interrupted" else "ended"
         figures = self._campaign.coverage
+        self._write_snapshot()
         self._note(
             how=how,
             reason=event.reason + limit,
@@ -183,13 +207,25 @@ class RunWriter:
         """Write no more."""
         with suppress(sqlite3.Error):
             self._file.close()
-        self._lock.close()
+        unlock(self.folder, self._lock)
 
     def _write_session(self, event: SessionEnded) -> None:
         started = self._session
         assert started is not None, "a session that ends has started"
         self._write([self._session_row(started, event)])
         self._make_room()
+        if perf_counter() >= self._snapshot_at:
+            self._write_snapshot()
+
+    def _write_snapshot(self) -> None:
+        """Write what a resumed run needs, and not so often that it would take much of the time."""
+        began = perf_counter()
+        guidance = self._campaign.guidance
+        state = {"guidance": guidance.as_data(), "walks": guidance.random_walk.sessions}
+        row = ("campaign", self._campaign.progress.sessions, json.dumps(state, separators=(",", ":")))
+        self._transact([("INSERT OR REPLACE INTO state VALUES (?, ?, ?)", [row])])
+        now = perf_counter()
+        self._snapshot_at = now + (now - began) / SNAPSHOT_SHARE
 
     def _session_row(self, started: SessionStarted, ended: SessionEnded | None) -> tuple[object, ...]:
         """The row of a session; one that was interrupted has no end."""
@@ -198,8 +234,11 @@ class RunWriter:
         has_details = self._keep == "all" or bool(self._findings) or ended is None
         if not has_details:
             self._messages, self._wire = [], []
-        recoveries = json.dumps(self._campaign.setup.recoveries.as_data(), separators=(",", ":"))
-        changed, self._recoveries = (None if recoveries == self._recoveries else recoveries), recoveries
+        recoveries = self._campaign.setup.recoveries
+        changed = None
+        if recoveries.count != self._recoveries:
+            self._recoveries = recoveries.count
+            changed = json.dumps(recoveries.as_data(), separators=(",", ":"))
         return (
             *(started.session, started.at, None if ended is None else ended.at, started.is_guided),
             None if ended is None else ended.verdict.value,
@@ -218,6 +257,7 @@ class RunWriter:
             (f"INSERT INTO findings VALUES ({_MARKS[20]})", self._findings),
         ]
         self._transact(work)
+        self._unmeasured += sum(len(rows) for _, rows in work)
         self._target, self._findings = [], []
         if sessions:
             self._session, self._silence, self._messages, self._wire = None, None, [], []
@@ -246,7 +286,10 @@ class RunWriter:
 
     def _make_room(self) -> None:
         """Drop the details of sessions without findings, the oldest first, if the run is too large."""
-        if self.failure or self._size <= self._max_bytes:
+        if self.failure or self._unmeasured * BYTES_PER_ROW < SHARE_MEASURED * self._max_bytes:
+            return
+        self._unmeasured = 0
+        if self._size <= self._max_bytes:
             return
         self._is_full = True
         try:
@@ -294,8 +337,11 @@ def record(
     command: Sequence[str] = (),
     keep: Keep = "all",
     max_bytes: int = MAX_RUN_BYTES,
+    resumes: bool = False,
 ) -> RunWriter:
     """Let a campaign write a run; `options` are those of `palaver.talk` that it was made with.
+
+    With `resumes`, it goes on with a run that was written before.
 
     :raises RunError: it cannot be written there
     """
@@ -303,11 +349,13 @@ def record(
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise RunError(f"cannot write the run {folder}: {error.strerror}; give another place with --run") from error
-    writer = RunWriter(campaign, folder, options or {}, command=command, keep=keep, max_bytes=max_bytes)
+    writer = RunWriter(
+        campaign, folder, options or {}, command=command, keep=keep, max_bytes=max_bytes, resumes=resumes
+    )
     if writer.failure:
         writer.close()
         raise RunError(writer.failure)
-    campaign.has_trace = True
+    campaign.tracers.append(writer.trace)
     campaign.attach(writer)
     return writer
 

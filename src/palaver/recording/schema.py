@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Final
 
@@ -55,14 +56,16 @@ class RunError(PalaverError):
 
 
 def create(file: Path) -> sqlite3.Connection:
-    """A new file with empty tables. :raises RunError: it cannot be written"""
+    """A new file with empty tables; it is there as a whole or not at all. :raises RunError: it cannot be written"""
+    beside = file.with_name(f"{file.name}.new")
     try:
-        connection = connect(file)
-        connection.executescript(_TABLES)
-        connection.execute("INSERT INTO run VALUES ('schema', ?)", (str(SCHEMA_VERSION),))
-    except sqlite3.Error as error:
+        with closing(sqlite3.connect(beside)) as connection, connection:
+            connection.executescript(_TABLES)
+            connection.execute("INSERT INTO run VALUES ('schema', ?)", (str(SCHEMA_VERSION),))
+        beside.replace(file)
+        return connect(file)
+    except (sqlite3.Error, OSError) as error:
         raise RunError(f"cannot write the run {file.parent}: {error}") from error
-    return connection
 
 
 def connect(file: Path) -> sqlite3.Connection:

@@ -28,7 +28,7 @@ from palaver.replaying.run_options import SEEN_OUTSIDE, offline_campaign
 from palaver.session.engine import EndWatch, LifecycleError, Session
 from palaver.session.events import Action, Close, Finish, Input, Open, Secure, Send, Turn
 from palaver.session.findings import Finding, FindingKind, show_data
-from palaver.session.strategy import WAIT, ScriptedMessage, StrategyChoice
+from palaver.session.strategy import WAIT, ScriptedMessage, Strategy, StrategyChoice
 from palaver.trees.node import Node
 
 
@@ -66,22 +66,27 @@ class _Free(Enum):
 
 def _replayed(run: Run, finding: RecordedFinding, spec: Spec | None, free: _Free) -> OfflineResult:
     with closing(offline_campaign(run, finding.session, spec)) as campaign:
-        return _Replay(run, finding, campaign, free).result()
+        return _Replay(run, finding.session, campaign, free).result(finding)
+
+
+def count_again(run: Run, session: int, campaign: Campaign) -> None:
+    """Let the guidance of a campaign learn from a session that was recorded, as if it had just been held."""
+    _Replay(run, session, campaign, _Free.NEVER, campaign.guidance.random_walk).go_through()
 
 
 class _Replay:
-    def __init__(self, run: Run, finding: RecordedFinding, campaign: Campaign, free: _Free) -> None:
-        number = finding.session
+    def __init__(
+        self, run: Run, number: int, campaign: Campaign, free: _Free, observer: Strategy | None = None
+    ) -> None:
         recorded = run.session(number)
         known = run.recoveries_before(number)
         if known is not None:
             campaign.setup.recoveries.add_data(known)
-        self._finding = finding
         self._began = run.began
         self._events = run.wire(number)
         self._ours = deque(said for said in run.messages(number) if said.is_ours)
         self._free = free
-        self._strategy = _PrescribedStrategy()
+        self._strategy = _PrescribedStrategy(observer)
         self._session = Session(
             campaign.setup,
             self._strategy,
@@ -94,17 +99,17 @@ class _Replay:
         self._actions = 0
         self._sent = 0
 
-    def result(self) -> OfflineResult:
-        parting = self._parting()
+    def result(self, finding: RecordedFinding) -> OfflineResult:
+        parting = self.go_through()
         found = self._session.findings
-        alike = [each for each in found if is_same_finding(self._finding, each)]
-        is_outside = self._finding.kind in SEEN_OUTSIDE
+        alike = [each for each in found if is_same_finding(finding, each)]
+        is_outside = finding.kind in SEEN_OUTSIDE
         is_found = not parting and (bool(alike) or is_outside)
         now = alike[0] if alike else found[0] if found else None
         return OfflineResult(parting, now, is_found, self._actions)
 
-    def _parting(self) -> str:
-        """Where the session and the record part; "" if they do not."""
+    def go_through(self) -> str:
+        """Replay the session; return where it and the record part, or "" if they do not."""
         for event in self._events:
             if isinstance(event, Action):
                 parting = self._compare(event)
@@ -164,7 +169,8 @@ class _PrescribedStrategy:
     steering: Steering | None = None
     values: ValueSource | None = None
 
-    def __init__(self) -> None:
+    def __init__(self, observer: Strategy | None = None) -> None:
+        self._observer = observer  # is told what happens
         self._wanted: RecordedMessage | None = None
         self._is_pause = self._is_free = False
         self.is_stuck = False
@@ -176,7 +182,9 @@ class _PrescribedStrategy:
         self.is_stuck = False
 
     def begin(self) -> None:
-        """There is only one session."""
+        """Begin the only session."""
+        if self._observer is not None:
+            self._observer.begin()
 
     def choose(self, moves: Sequence[MessageType], forecast: Forecast, can_end: bool) -> StrategyChoice:
         """What was prescribed, if it is possible."""
@@ -204,10 +212,14 @@ class _PrescribedStrategy:
         self.is_stuck, self.reason = True, "it is not such a message any more, or violates a constraint"
 
     def said(self, move: MessageType, node: Node, before: Forecast, after: Forecast, is_ours: bool) -> None:
-        """The record says what comes next."""
+        """Pass it on."""
+        if self._observer is not None:
+            self._observer.said(move, node, before, after, is_ours)
 
     def ended(self, can_end: bool) -> None:
-        """The way sessions end does not matter."""
+        """Pass it on."""
+        if self._observer is not None:
+            self._observer.ended(can_end)
 
 
 def is_same_finding(recorded: RecordedFinding, now: Finding) -> bool:

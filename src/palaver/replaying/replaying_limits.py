@@ -9,6 +9,11 @@ MAX_SHRINKING_RUNS = 1000
 MAX_SHRINKING_SECONDS = 120.0
 # A finding is tried so often before it is given up as one that does not come again.
 FIRST_TRIES = 3
+# States of a dialogue that are looked at for a shorter way to the last messages; ways that are tried for each message.
+MAX_SHORTCUT_NODES = 2000
+MAX_SHORTCUTS = 3
+# The last messages that are kept when a shorter way to them is tried.
+MAX_KEPT_EXCHANGES = 4
 # So often the result of shrinking is tried at the end.
 LAST_TRIES = 3
 # Changes of one message that are tried in a row without one that works.

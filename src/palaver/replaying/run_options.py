@@ -17,7 +17,7 @@ from palaver.solving.solving_limits import EvolutionRates, SolvingLimits
 SEEN_OUTSIDE = frozenset((FindingKind.CRASH, FindingKind.EXIT, FindingKind.REPORT, FindingKind.ORACLE))
 
 # Options of `talk` about the run as a whole, which mean nothing when one session is repeated.
-_OF_THE_RUN = ("sessions", "seconds", "until", "coverage_file")
+_OF_THE_RUN = ("sessions", "seconds", "until", "coverage_file", "known")
 # Options about the system under test, which is not there when a session is repeated offline.
 _OF_THE_TARGET = (
     *("target", "restart", "setup", "reset", "teardown", "probe", "ready", "start_timeout", "env", "cwd"),
@@ -25,12 +25,18 @@ _OF_THE_TARGET = (
 )
 
 
-def _options(run: Run, left_out: tuple[str, ...]) -> dict[str, Any]:
-    options = {name: value for name, value in run.options.items() if name not in (*_OF_THE_RUN, *left_out)}
+def options_of(run: Run) -> dict[str, Any]:
+    """The options that a run was made with, for `palaver.talk`."""
+    options = run.options
     solving = options.get("solving")
     if solving is not None:
         options["solving"] = SolvingLimits(**{**solving, "rates": EvolutionRates(**solving["rates"])})
-    return {**options, "seed": run.seed, "guided": True}
+    return {**options, "seed": run.seed}
+
+
+def _options(run: Run, left_out: tuple[str, ...]) -> dict[str, Any]:
+    options = {name: value for name, value in options_of(run).items() if name not in (*_OF_THE_RUN, *left_out)}
+    return {**options, "guided": True}
 
 
 def offline_campaign(run: Run, session: int, spec: Spec | None) -> Campaign:

@@ -13,10 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from time import monotonic
 from typing import Any, TypeAlias
 
 from palaver.matching.forecaster import Forecaster
+from palaver.navigation.guidance import Guidance
 from palaver.random_source import RandomSource
 from palaver.recording.run_reader import RecordedFinding, RecordedMessage, Run, Shrinking
 from palaver.replaying.live_replay import LiveAttempt, LiveTarget, Script, Trial, recorded_script
@@ -24,9 +26,12 @@ from palaver.replaying.replaying_limits import (
     FIRST_TRIES,
     LAST_TRIES,
     MAX_FIELD_FAILURES,
+    MAX_KEPT_EXCHANGES,
+    MAX_SHORTCUTS,
     MAX_SHRINKING_RUNS,
     MAX_SHRINKING_SECONDS,
 )
+from palaver.replaying.shortcuts import Shortcuts
 from palaver.replaying.simpler_messages import SimplerMessage, Simplifier, size_of
 from palaver.session.findings import Finding, SessionMessage
 from palaver.session.setup import SessionSetup
@@ -63,6 +68,7 @@ class Shrinker:
     """Makes a conversation small. `trial` is to be held with a live target; then `result` has what is left."""
 
     setup: SessionSetup
+    guidance: Guidance
     script: Script
     chance: RandomSource
     limits: ShrinkLimits = field(default_factory=ShrinkLimits)
@@ -79,6 +85,7 @@ class Shrinker:
         self._known: dict[tuple[object, ...], bool] = {}
         self._simplifier = Simplifier(self.setup.spec, self.chance)
         self._forecaster: Forecaster = self.setup.forecaster
+        self._shortcuts = Shortcuts(self.guidance, self.chance)
 
     def trial(self) -> Trial:
         """Try candidates until none is smaller, or a limit is reached."""
@@ -93,6 +100,7 @@ class Shrinker:
         while before != self.best and not self._is_over:
             before = self.best
             yield from self._leave_out_messages()
+            yield from self._take_shortcuts()
             for phase, changes in self._phases:
                 yield from self._simplify(phase, changes)
         self.reason = self.reason or "nothing smaller was found"
@@ -156,6 +164,19 @@ class Shrinker:
                 if not self._is_possible(script) or not (yield from self._works(script)):
                     start += 1
             size = size // 2 if size > 4 else size - 1
+
+    def _take_shortcuts(self) -> Trial:
+        """Reach the last messages by a shorter way through the dialogue, with other messages than were recorded."""
+        self.progress.phase = "shorter ways"
+        for count in range(1, MAX_KEPT_EXCHANGES + 1):
+            exchanges = self._exchanges
+            kept = [step for exchange in exchanges[-count:] for step in exchange]
+            before = sum(map(len, exchanges[:-count]))
+            if count >= len(exchanges) or not kept[0].is_ours or self._is_over:
+                return
+            for way in islice(self._shortcuts.ways_to(kept[0]), MAX_SHORTCUTS):
+                if len(way) < before and (yield from self._works((*way, *kept))):
+                    break
 
     @property
     def _exchanges(self) -> list[list[ScriptLine]]:
@@ -264,7 +285,8 @@ def shrink(
     began = monotonic()
     target = LiveTarget(run, finding, **options)
     chance = RandomSource(run.seed) / "shrink" / finding.number
-    shrinker = Shrinker(target.campaign.setup, recorded_script(run, finding), chance, limits or ShrinkLimits())
+    campaign, script = target.campaign, recorded_script(run, finding)
+    shrinker = Shrinker(campaign.setup, campaign.guidance, script, chance, limits or ShrinkLimits())
     shrinker.tell = lambda now: tell(now.phase, now.runs, now.messages, now.data)
     try:
         target.hold(shrinker.trial())

@@ -102,6 +102,11 @@ class Recoveries:
         self._futile: set[tuple[str, frozenset[int]]] = set()
         self._in_vain: dict[int, int] = {}  # questions
 
+    @property
+    def count(self) -> tuple[int, ...]:
+        """The numbers of observations; they are equal only if nothing was added."""
+        return len(self._recovered), len(self._held), len(self._futile), len(self._in_vain), sum(self._in_vain.values())
+
     def as_data(self) -> dict[str, list[Any]]:
         """All of it, as JSON can hold it; equal for equal observations."""
         return {

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
+from click.core import ParameterSource
 
 from palaver.campaign.stopping import Until
 from palaver.cli.exit_codes import FINDINGS, WRONG_USE
@@ -59,7 +60,7 @@ class _Talk(GroupedCommand):
         "Limits of a session": ("session_time", "max_messages", "max_message_bytes"),
         "Findings": ("known", "again"),
         "Output": ("seed", "verbose", "console"),
-        "Run directory": ("run", "no_run", "keep", "run_size"),
+        "Run directory": ("run", "no_run", "resume", "keep", "run_size", "shrinks"),
         "Spec": (
             *("files", "start_symbol", "constraints", "maximize", "minimize"),
             *("include_dirs", "no_stdlib", "warnings_are_errors"),
@@ -86,7 +87,7 @@ class _Talk(GroupedCommand):
         if not options["files"] and options["program"]:
             spec, *program = options["program"]
             options["files"], options["program"] = (spec,), tuple(program)
-        if not options["files"] and not context.resilient_parsing:
+        if not options["files"] and not options["resume"] and not context.resilient_parsing:
             raise click.UsageError("Missing argument 'SPEC'.", context)
         return rest
 
@@ -244,6 +245,12 @@ def _read_deadlines(_: click.Context, option: click.Parameter, given: tuple[str,
 )
 @click.option("--no-run", is_flag=True, help="Keep nothing of the run.")
 @click.option(
+    "--resume",
+    metavar="RUN",
+    help="Go on with RUN, with its spec and its options unless others are given; -n counts all its sessions.",
+)
+@click.option("--shrink", "shrinks", is_flag=True, help="Make each different finding small, when the run is over.")
+@click.option(
     "--keep",
     type=click.Choice(["all", "findings"]),
     default="all",
@@ -270,18 +277,16 @@ def command(**options: Any) -> int:
     and 2 if the command line or the spec is wrong.
     """
     # Only here: who asks for help does not wait for the rest.
-    from palaver.campaign.talk import SetupError, TargetError, talk
+    from palaver.campaign.talk import SetupError, TargetError
+    from palaver.recording.run_folders import RunError
     from palaver.reporting.console import ConsoleReport
 
-    spec = load_spec(options)
-    arguments = _arguments(options)
     try:
-        campaign = talk(spec, plans=options["verbose"], **arguments)
-    except SetupError as error:
+        campaign, writer = _resumed(options) if options["resume"] else _begun(options)
+    except (SetupError, RunError) as error:
         raise click.UsageError(str(error)) from error
     again = _again(campaign, options["again"])
     with campaign:
-        writer = _recorded(campaign, options, arguments)
         report = ConsoleReport(campaign, verbose=options["verbose"], console=options["console"])
         try:
             with late_work_interrupted():
@@ -294,7 +299,72 @@ def command(**options: Any) -> int:
             report.close()
             _tell_again(again)
             _tell_where(campaign, writer)
+    if options["shrinks"] and writer is not None and campaign.findings:
+        _shrink_all(writer.folder)
     return _outcome(campaign, writer)
+
+
+def _begun(options: dict[str, Any]) -> tuple[Campaign, RunWriter | None]:
+    """A new campaign, and the writer of its run directory; None if none is wanted."""
+    from palaver.campaign.talk import talk
+    from palaver.recording.run_folders import RunError
+
+    arguments = _arguments(options)
+    campaign = talk(load_spec(options), plans=options["verbose"], **arguments)
+    try:
+        return campaign, _recorded(campaign, options, arguments)
+    except RunError:
+        campaign.close()
+        raise
+
+
+# The options of the command behind those of `palaver.talk` that are called otherwise.
+_CALLED = {
+    "client": "clients",
+    "server": "servers",
+    "target": "command_line",
+    "sessions": "count",
+    "guided": "unguided",
+}
+
+
+def _resumed(options: dict[str, Any]) -> tuple[Campaign, RunWriter]:
+    """A campaign that goes on with a run, and its writer."""
+    from palaver.recording.run_reader import RunError, open_run
+    from palaver.recording.run_writer import record
+    from palaver.replaying.resuming import resumed_campaign, resumed_options
+
+    context = click.get_current_context()
+    is_given = {name: context.get_parameter_source(name) is ParameterSource.COMMANDLINE for name in options}
+    given = {name: value for name, value in _arguments(options).items() if is_given.get(_CALLED.get(name, name))}
+    with open_run(options["resume"]) as run:
+        arguments = resumed_options(run, given)
+        spec = load_spec(options) if options["files"] else None
+        campaign = resumed_campaign(run, arguments, spec, plans=options["verbose"])
+    keep, size = options["keep"], options["run_size"] << 20
+    try:
+        return campaign, record(
+            campaign, run.folder, arguments, command=sys.argv, keep=keep, max_bytes=size, resumes=True
+        )
+    except RunError:
+        campaign.close()
+        raise
+
+
+def _shrink_all(folder: Path) -> None:
+    """Make the first finding of each problem small, and show it."""
+    from palaver.recording.run_reader import open_run
+    from palaver.recording.showing import conversations, shown_lines
+    from palaver.replaying.shrinking import shrink
+
+    with open_run(folder) as run:
+        firsts = {finding.digest: finding for finding in reversed(run.findings)}
+        for finding in sorted(firsts.values(), key=lambda each: each.number):
+            small = shrink(run, finding)
+            lines = [f"finding {finding.number} did not come again, so it was not made small"]
+            if small is not None:
+                lines = list(shown_lines(run, conversations(run, finding=finding.number)[:1], "text"))
+            click.echo("\n".join(lines))
 
 
 def _arguments(options: dict[str, Any]) -> dict[str, Any]:
@@ -338,19 +408,16 @@ def _tell_again(again: FindingsAgain | None) -> None:
 
 
 def _recorded(campaign: Campaign, options: dict[str, Any], arguments: dict[str, Any]) -> RunWriter | None:
-    """The writer of the run directory; None if none is wanted. :raises UsageError: it cannot be written"""
-    from palaver.recording.run_folders import RunError, default_place, new_folder
+    """The writer of the run directory; None if none is wanted. :raises RunError: it cannot be written"""
+    from palaver.recording.run_folders import default_place, new_folder
     from palaver.recording.run_writer import record
 
     place = default_place()
     if options["no_run"] or (options["run"] is None and place is None):
         return None
-    try:
-        folder = options["run"] or new_folder(place or Path(), options["files"][-1])
-        size = options["run_size"] << 20
-        return record(campaign, folder, arguments, command=sys.argv, keep=options["keep"], max_bytes=size)
-    except RunError as error:
-        raise click.UsageError(str(error)) from error
+    folder = options["run"] or new_folder(place or Path(), options["files"][-1])
+    size = options["run_size"] << 20
+    return record(campaign, folder, arguments, command=sys.argv, keep=options["keep"], max_bytes=size)
 
 
 def _tell_where(campaign: Campaign, writer: RunWriter | None) -> None:

@@ -1,0 +1,116 @@
+"""A run that was killed is whole up to its last session, and a resumed run goes on where it was."""
+
+from __future__ import annotations
+
+import os
+import random
+import shlex
+import sqlite3
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import palaver as palaver_
+from palaver.recording.run_writer import record
+from palaver.replaying.resuming import resumed_campaign, resumed_options
+
+ECHO = """
+<start> ::= <exchange>{3}
+<exchange> ::= <In:ask> <Out:answer>
+<ask> ::= <word> "\\n"
+<answer> ::= <word> "\\n"
+<word> ::= r"[a-z]{1,8}"
+where forall <e> in <exchange>: <e>.<ask>.<word> == <e>.<answer>.<word>
+"""
+SERVER = shlex.join([sys.executable, "-m", "palaver.demo.server", "{port}"])
+
+
+def sessions_in(file: Path) -> int:
+    """How many sessions there are, as another program sees it."""
+    try:
+        with sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True) as reading:
+            return int(reading.execute("SELECT count(*) FROM sessions").fetchone()[0])
+    except sqlite3.OperationalError:  # it is just being made
+        return 0
+
+
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize("moment", [random.Random(at).uniform(0, 6) for at in range(2)])
+def test_a_run_that_is_killed_is_whole_and_goes_on(palaver: Any, moment: float) -> None:
+    palaver.write(echo_fan=ECHO)
+    kept = palaver.folder / "kept"
+    arguments = ("talk", "echo.fan", "--unguided", "-n", "12", "--seed", "1", "--run", "kept", "cat")
+    with palaver.start(*arguments, stdout=-3, stderr=-3) as process:
+        while process.poll() is None and sessions_in(kept / "run.sqlite") < moment:
+            os.sched_yield()
+        process.kill()
+    with palaver_.open_run(kept) as run:
+        before = run.sessions
+        assert len(before) >= moment
+        assert [session.number for session in before] == list(range(1, len(before) + 1))
+        assert all(len(run.messages(each.number)) == each.sent + each.received == 6 for each in before)
+        assert run.ending in ("killed before it ended", "reached the limit of 12 sessions (-n 12)")
+    resumed = palaver("talk", "--resume", "kept", "-n", "14")
+    assert resumed.code == 0
+    assert resumed.summary.startswith("14 sessions, 42 messages sent, 42 received")
+    with palaver_.open_run(kept) as run:
+        assert [session.number for session in run.sessions] == list(range(1, 15))
+        assert run.ending == "reached the limit of 14 sessions (-n 14)"
+        assert len({run.messages(each.number)[0].data for each in run.sessions}) > 10  # and not the same again
+
+
+@pytest.mark.timeout(240)
+def test_a_resumed_run_knows_what_was_covered(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"target": SERVER, "seed": 1, "sessions": 8}
+    with palaver_.talk("smtp", **options) as first:
+        record(first, tmp_path / "run", options)
+        first.run()
+    covered = first.coverage.covered
+    with sqlite3.connect(tmp_path / "run" / "run.sqlite") as file:  # as if it had been killed before the last snapshot
+        file.execute("DELETE FROM state")
+    with (
+        palaver_.open_run(tmp_path / "run") as run,
+        resumed_campaign(run, resumed_options(run, {"sessions": 20})) as again,
+    ):
+        assert again.coverage.covered == covered
+        again.run()
+    assert again.coverage.covered > covered
+
+
+def test_findings_of_a_resumed_run_get_the_next_numbers(palaver: Any) -> None:
+    palaver.write(echo_fan=ECHO)
+    palaver("talk", "echo.fan", "-n", "2", "--seed", "1", "--run", "kept", "sed", "-u", "s/[m-p]/-/")
+    resumed = palaver("talk", "--resume", "kept", "-n", "4")
+    assert resumed.code == 1
+    with palaver_.open_run(palaver.folder / "kept") as run:
+        assert [(finding.number, finding.session) for finding in run.findings] == [(1, 1), (2, 2), (3, 3), (4, 4)]
+    assert "finding 3 in session 3, " in resumed.text
+
+
+def test_a_run_with_enough_sessions_is_not_resumed(palaver: Any) -> None:
+    palaver.write(echo_fan=ECHO)
+    palaver("talk", "echo.fan", "-n", "2", "--seed", "1", "--run", "kept", "cat")
+    resumed = palaver("talk", "--resume", "kept")
+    assert resumed.code == 2
+    assert "has 2 sessions already; give a larger -n" in resumed.said
+
+
+def test_a_run_of_another_spec_is_not_resumed(palaver: Any) -> None:
+    palaver.write(echo_fan=ECHO, other_fan='<start> ::= <In:a> <Out:b>\n<a> ::= "1\\n"\n<b> ::= "1\\n"\n')
+    palaver("talk", "echo.fan", "-n", "2", "--seed", "1", "--run", "kept", "cat")
+    resumed = palaver("talk", "-f", "other.fan", "--resume", "kept", "-n", "3")
+    assert resumed.code == 2
+    assert "the run kept cannot be resumed: this is the coverage of another spec" in resumed.said
+
+
+def test_findings_are_made_small_when_the_run_is_over(palaver: Any) -> None:
+    palaver.write(echo_fan=ECHO)
+    talked = palaver(
+        "talk", "echo.fan", "-n", "2", "--seed", "1", "--shrink", "--run", "kept", "sed", "-u", "s/[m-p]/-/"
+    )
+    assert talked.code == 1
+    assert "finding 1 made small, 1 messages: " in talked.text
+    with palaver_.open_run(palaver.folder / "kept") as run:
+        assert run.shrinking(1) is not None
