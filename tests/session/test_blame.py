@@ -46,7 +46,7 @@ def echo(line: bytes) -> bytes:
     return b"BYE\n" if line == b"QUIT\n" else line.replace(b"ASK", b"SAY")
 
 
-@pytest.mark.parametrize("name", ["uniq.fan", "never.fan", "later4.fan"])
+@pytest.mark.parametrize("name", ["uniq.fan", "never.fan", "later4.fan", "ber3.fan"])
 def test_our_messages_obey_constraints_over_the_whole_session(name: str) -> None:
     spec = palaver.loads(case(name))
     for seed in range(6):
@@ -319,3 +319,74 @@ def test_what_follows_a_message_that_broke_a_condition_on_everything_is_blamed_o
     (finding,) = session.session.findings
     assert (finding.kind, finding.party, finding.got) == (FindingKind.CONSTRAINT, "Server", b"tell a\n")
     assert len(finding.messages) == 5
+
+
+AT_LEAST_ONE = """
+<start> ::= (<one> | <two>){2} <Client:quit> <Server:bye>
+<one> ::= <Client:ask> <Server:tell>
+<two> ::= <Client:look> <Server:see>
+<ask> ::= "ask\\n"
+<tell> ::= "tell\\n"
+<look> ::= "look\\n"
+<see> ::= "see\\n"
+<quit> ::= "quit\\n"
+<bye> ::= "bye\\n"
+where exists <t> in <two>: True
+"""
+
+
+@pytest.mark.parametrize("condition", ["exists <t> in <two>: True", "len(*<two>) >= 1", "len(*<look>) >= 1"])
+def test_the_last_chance_to_satisfy_a_constraint_is_not_missed(condition: str) -> None:
+    spec = palaver.loads(AT_LEAST_ONE.replace("exists <t> in <two>: True", condition))
+    for seed in range(12):
+        for session in run_pair(spec, seed=seed):
+            assert session.findings == []
+            assert b"look\n" in [each.data for each in session.said]
+
+
+def test_what_earlier_messages_satisfy_does_not_keep_us_from_answering() -> None:
+    text = """
+<start> ::= <hello> <round>{9}
+<hello> ::= <Client:hi> <Server:welcome>
+<round> ::= <Client:ask> <Server:more> <Server:tell>
+<hi> ::= "hi\\n"
+<welcome> ::= "welcome\\n"
+<ask> ::= "ask " <word> "\\n"
+<more> ::= "more " <word> "\\n"
+<tell> ::= "tell " <word> "\\n"
+<word> ::= r"[a-z]{1,2}"
+def as_asked(message):
+    words = [str(word) for word in message.parent[0].find_subtrees("<word>")]
+    return str(next(iter(message.find_subtrees("<word>")))) == words[0]
+where exists <h> in <hello>: True
+where forall <t> in <tell>: as_asked(<t>)
+"""
+    spec = palaver.loads(text)
+    for seed in range(3):
+        assert [session.findings for session in run_pair(spec, seed=seed)] == [[], []]
+
+
+def test_a_peer_that_leaves_us_nothing_to_say_is_accused() -> None:
+    text = """
+<start> ::= <round>{2,5} <round> <Client:quit> <Server:bye>
+<round> ::= <Client:ask> <Server:tell>
+<ask> ::= "ask\\n"
+<tell> ::= "tell " <word> "\\n"
+<word> ::= r"[a-z]"
+<quit> ::= "quit\\n"
+<bye> ::= "bye\\n"
+def distinct(nodes):
+    texts = [str(node) for node in nodes]
+    return len(texts) == len(set(texts))
+where distinct(*<tell>.<word>)
+where len(*<ask>) <= 3
+"""
+    session = DrivenSession(text).open()
+    for answer in (b"tell a\n", b"tell b\n", b"tell b\n"):
+        assert session.talk() == b"ask\n"
+        session.hear(answer)
+    session.talk()
+    session.wait(60)
+    session.talk()
+    (finding,) = session.session.findings
+    assert (finding.kind, finding.party, finding.got) == (FindingKind.CONSTRAINT, "Server", b"tell b\n")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from driven_session import SERVER, DrivenSession, answered
+from driven_session import ECHO, SERVER, DrivenSession, answered
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -321,3 +321,12 @@ def test_our_message_is_right_before_its_state_is_finished(seed: int) -> None:
     addresses = [said.data[-2:] for said in driven.session.said if said.symbol in ("<from>", "<to>")]
     assert len(addresses) == 7
     assert addresses[0] not in addresses[1:]
+
+
+def test_a_session_tells_what_it_can_begin_with_where_it_listens() -> None:
+    (opened,) = [action for action in DrivenSession(ECHO, SERVER, "Server").actions if isinstance(action, Open)]
+    assert opened.begins_session is not None
+    assert opened.begins_session(b"ASK me\n")
+    assert opened.begins_session(b"QUIT\n") is False
+    (opened,) = [action for action in DrivenSession(ECHO).actions if isinstance(action, Open)]
+    assert opened.begins_session is None

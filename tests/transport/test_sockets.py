@@ -311,15 +311,39 @@ def test_a_datagram_is_one_message(loop: SelectorEventLoop, data: bytes) -> None
     assert recorder.wait_for(Received, "client").data == data
 
 
-def test_datagrams_go_to_the_last_sender(loop: SelectorEventLoop) -> None:
+def test_a_session_belongs_to_the_address_of_its_first_datagram(loop: SelectorEventLoop) -> None:
     recorder = datagrams(loop)
-    loop.carry_out([Open("other", Address("udp", "127.0.0.1", loop.port_of("server")), "connect")])
-    loop.carry_out([Send("server", b"first"), Send("client", b"a")])
-    assert recorder.wait_for(Received, "client").data == b"first"
-    loop.carry_out([Send("other", b"b")])
-    assert [recorder.wait_for(Received, "server").data for _ in range(2)] == [b"a", b"b"]
-    loop.carry_out([Send("server", b"second")])
-    assert recorder.wait_for(Received, "other").data == b"second"
+    address = Address("udp", "127.0.0.1", loop.port_of("server"))
+    loop.carry_out([Open("other", address, "connect"), Send("client", b"a")])
+    assert recorder.wait_for(Received, "server").data == b"a"
+    loop.carry_out([Send("other", b"from another"), Send("client", b"b")])
+    assert recorder.wait_for(Received, "server").data == b"b"
+    loop.carry_out([Send("server", b"answer")])
+    assert recorder.wait_for(Received, "client").data == b"answer"
+    # The other one waits for the next session.
+    loop.carry_out([Close("server"), Open("server", Address("udp", "127.0.0.1"), "listen")])
+    assert recorder.wait_for(Received, "server").data == b"from another"
+    loop.carry_out([Send("server", b"hello, other")])
+    assert recorder.wait_for(Received, "other").data == b"hello, other"
+
+
+def test_what_an_earlier_peer_sends_late_begins_no_session(loop: SelectorEventLoop) -> None:
+    recorder = datagrams(loop)
+    address = Address("udp", "127.0.0.1", loop.port_of("server"))
+    loop.carry_out([Open("other", address, "connect"), Send("client", b"hello")])
+    assert recorder.wait_for(Received, "server").data == b"hello"
+    loop.carry_out([Close("server"), Send("client", b"late"), Send("other", b"hi")])
+    loop.carry_out(
+        [Open("server", Address("udp", "127.0.0.1"), "listen", begins_session=lambda data: data == b"hello")]
+    )
+    assert recorder.wait_for(Received, "server").data == b"hi"  # whoever is new may send anything
+    loop.carry_out([Close("server"), Send("client", b"hello"), Send("other", b"late")])
+    loop.carry_out(
+        [Open("server", Address("udp", "127.0.0.1"), "listen", begins_session=lambda data: data == b"hello")]
+    )
+    assert recorder.wait_for(Received, "server").data == b"hello"
+    loop.carry_out([Send("server", b"again")])
+    assert recorder.wait_for(Received, "client").data == b"again"
 
 
 def test_a_datagram_to_a_closed_port_is_refused(loop: SelectorEventLoop) -> None:

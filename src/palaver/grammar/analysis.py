@@ -258,7 +258,7 @@ class BoundDependence:
 
     def __init__(self, analysis: Analysis) -> None:
         self._analysis = analysis
-        self._closed: dict[tuple[str, str], bool] = {}
+        self._closed: dict[tuple[str, str, str | None], bool] = {}
 
     @cached_property
     def _counted_in(self) -> dict[str, frozenset[str]]:
@@ -283,14 +283,17 @@ class BoundDependence:
         counted = (*self._counted_in.values(), *self._local_fields.values())
         return frozenset(field for fields in counted for field in fields)
 
-    def levels_to_remake(self, symbol: str, above: Iterable[str]) -> int:
-        """The levels from a changed node up to the one to be remade; 0: it stands alone. `above`: innermost first."""
+    def levels_to_remake(self, symbol: str, above: Iterable[str], *, is_all: bool = True) -> int:
+        """The levels from a changed node up to the one to be remade; 0: it stands alone. `above`: innermost first.
+
+        If what is above is not all, then nothing outside of it counts, nor is counted.
+        """
         if not self.fields:
             return 0
         symbols = (symbol, *above)
         least = levels = self._levels_to_local(symbols)
         for levels, name in enumerate(symbols[least:], start=least):
-            if self._is_closed(name, symbol):
+            if self._is_closed(name, symbol, None if is_all else symbols[-1]):
                 return levels
         return levels
 
@@ -300,13 +303,16 @@ class BoundDependence:
         counting = (name for name, fields in self._local_fields.items() if name in symbols[1:] and fields & inside)
         return max((symbols.index(name, 1) for name in counting), default=0)
 
-    def _is_closed(self, name: str, changed: str) -> bool:
-        key = (name, changed)
+    def _is_closed(self, name: str, changed: str, within: str | None) -> bool:
+        key = (name, changed, within)
         if key not in self._closed:
             inside = self._inside(name)
             counted = {field for rule, fields in self._counted_in.items() if rule in inside for field in fields}
             changing = self._inside(changed)
             counting = {rule for rule, fields in self._counted_in.items() if fields & changing}
+            if within is not None:
+                counted &= self._inside(within)
+                counting &= self._inside(within)
             self._closed[key] = counted <= inside and (counting & self._analysis.reachable) <= inside
         return self._closed[key]
 

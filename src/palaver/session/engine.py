@@ -452,7 +452,8 @@ class Session:
         """Open the connection of a party."""
         place = self._roles.link(party)
         if place is not None and not self.is_over:
-            self._connections.open(party.party_name, place, getattr(party, "tls", None))
+            begins = partial(self._receiver.may_begin_with, party) if place[1] == "listen" else None
+            self._connections.open(party.party_name, place, getattr(party, "tls", None), begins)
 
     def stop(self, party: Party) -> None:
         """Close the connection of a party."""

@@ -6,7 +6,8 @@ happened, in seconds on some clock that never goes back; the session knows no ot
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from palaver.addresses import Address as Address
@@ -100,6 +101,8 @@ class Open:
     address: Address
     role: Role
     tls: Tls | None = None
+    # Where datagrams are waited for: whether one of an earlier peer begins a session, or is late.
+    begins_session: Callable[[bytes], bool] | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

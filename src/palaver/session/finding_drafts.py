@@ -40,6 +40,7 @@ _AFTER_A_BREACH = (
     FindingKind.SILENCE,
     FindingKind.CLOSED,
     FindingKind.RESET,
+    FindingKind.UNSOLVED,
 )
 
 
@@ -62,7 +63,7 @@ class FindingDraft:
 
     @property
     def may_follow_breach(self) -> bool:
-        """True if the peer did this only after what it has broken before, if there is such a thing."""
+        """True if this came only of what the peer has broken before, if there is such a thing."""
         return self.kind in _AFTER_A_BREACH
 
     def finding(self, at: float, said: Sequence[SessionMessage], constraints: Iterable[Constraint]) -> Finding:

@@ -81,8 +81,11 @@ class MessageMaker:
         solver, context = self._solver, self._context
         solver.begin()
         solver.budget.limit = steps
-        solver.left_out = left_out | self._monitor.folded
+        left_out |= self._monitor.folded
+        held = self._held_by_the_past()
         while not solver.is_exhausted:
+            # What earlier messages satisfy seems to fail as long as the solver does not see them.
+            solver.left_out = left_out if context.sees_all else left_out | held
             tree = solver.solve()
             if tree is not None:
                 node = tree.at(context.hook).node
@@ -90,6 +93,12 @@ class MessageMaker:
                 yield node
             elif self._monitor.is_constant(context.move.symbol):
                 return  # there is no other message to be found
+
+    def _held_by_the_past(self) -> frozenset[int]:
+        history = self._history
+        if not history.number:
+            return frozenset()
+        return self._monitor.held_by_the_past(history.watches[0], history.forecast.hypotheses[0])
 
     def make(self, move: MessageType) -> Extension | None:
         """A message of ours that can be sent now; None if none was found, and then `reason` says why."""

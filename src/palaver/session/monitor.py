@@ -85,7 +85,7 @@ class ConstraintMonitor:
         self._measured = [measured_paths(clause) for clause in clauses]
         self._only_counted: dict[tuple[int, str], bool] = {}
         # For each clause, the messages that contain anything that it mentions.
-        self._seen = [self._messages_seen(clause, messages) for clause in clauses]
+        self._seen = [self._messages_seen(at, clause, messages) for at, clause in enumerate(clauses)]
         self._listed = [self._holders(clause, messages) for clause in clauses]
         self._has_listed = any(self._listed)
         self._expressions = [tuple(expressions_of(clause.as_constraint().formula)) for clause in clauses]
@@ -113,12 +113,18 @@ class ConstraintMonitor:
         else:
             self._early_of_trees[at] = compile_check(clause.as_constraint(), clause.analysis, clause.names, every=True)
 
-    def _messages_seen(self, clause: Clause, messages: Collection[str]) -> frozenset[str]:
+    def _messages_seen(self, at: int, clause: Clause, messages: Collection[str]) -> frozenset[str]:
+        """The messages that can change the value of a clause: inside of what it mentions, or with that inside."""
         symbols = set(symbols_of(clause.as_constraint().formula))
-        if not symbols.isdisjoint(self.states):
-            return frozenset(messages)
+        states = symbols & self.states
+        if states and not self.initial.checks.is_incremental(self._checks[at].constraint):
+            return frozenset(messages)  # its code may look at everything
         inside = self._analysis.below_including_sources
-        return frozenset(name for name in messages if not symbols.isdisjoint({name} | inside(name)))
+        return frozenset(
+            name
+            for name in messages
+            if not symbols.isdisjoint({name} | inside(name)) or any(name in inside(state) for state in states)
+        )
 
     def _holders(self, clause: Clause, messages: Collection[str]) -> tuple[frozenset[str], ...]:
         """For each list that a clause sees all of, the messages that may contain nodes of it."""
@@ -359,6 +365,14 @@ class ConstraintMonitor:
     def constraints_of(self, clauses: Collection[int]) -> frozenset[int]:
         """The constraints, by their places in the spec, that clauses belong to."""
         return frozenset(self._constraints[at] for at in clauses)
+
+    def held_by_the_past(self, state: MonitorState, hypothesis: Hypothesis) -> frozenset[int]:
+        """The constraints that hold, but would not if only the latest part of the session were there."""
+        tree = Tree(hypothesis.recent_tree()[0])
+        outcomes = zip(state.checks.outcomes, self._checks, strict=True)
+        return self.constraints_of(
+            [at for at, (failure, check) in enumerate(outcomes) if failure is None and check.failure(tree) is not None]
+        )
 
     def clause_of(self, failure: Failure) -> int | None:
         """The clause that a condition is part of."""

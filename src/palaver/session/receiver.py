@@ -197,6 +197,21 @@ class Receiver:
         self.postponed = postponed[0][1] if postponed else None
         return None
 
+    def may_begin_with(self, party: Party, data: bytes) -> bool:
+        """Return True if a datagram can be the next message to a party, as far as it can be told."""
+        is_plain = getattr(party.receive, "__func__", None) is Party.receive
+        sender = self.only_sender_to(party) if is_plain else None
+        if sender is None:
+            return True  # code of the spec decides what comes of it
+        moves = self._moves_of(self._source(sender, party.party_name), self._history.forecast)
+        inbox = Inbox(self._matcher, self._setup.reading_cache)
+        inbox.put(data, is_whole=True)
+        try:
+            inbox.expect(moves, self._history.referenced)
+            return not moves or inbox.status().longest is not None
+        except Undecided:
+            return True
+
     def _is_ever_sent(self, source: DataSource, inbox: Inbox) -> bool:
         """Return True if unread data may be some message of its source, whether it may come now or not."""
         messages, closing = self._setup.forecaster.messages, self._setup.closing

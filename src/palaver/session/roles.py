@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias, cast
 
@@ -274,7 +274,13 @@ class Connections:
         actions, self._actions = self._actions, []
         return actions
 
-    def open(self, link: str, place: tuple[Address, Role], tls: Mapping[str, str] | None = None) -> None:
+    def open(
+        self,
+        link: str,
+        place: tuple[Address, Role],
+        tls: Mapping[str, str] | None = None,
+        begins_session: Callable[[bytes], bool] | None = None,
+    ) -> None:
         """Open a connection, unless it is up and leads to this place."""
         if self.is_up(link) and self._places[link] == place:
             return
@@ -282,7 +288,7 @@ class Connections:
         self._states[link] = "open" if link == "StdOut" else "opening"
         self._places[link] = place
         self._finished.discard(link)
-        self._actions.append(Open(link, *place, tls=None if tls is None else Tls(**tls)))
+        self._actions.append(Open(link, *place, None if tls is None else Tls(**tls), begins_session))
 
     def secure(self, link: str, role: Role, tls: Tls) -> None:
         self._actions.append(Secure(link, role, tls))

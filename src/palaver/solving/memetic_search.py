@@ -42,6 +42,9 @@ _MUTATE_COMPUTED = 0.1
 _MUTATE_PART = 0.3
 # The probability that a field is drawn anew instead of being mutated.
 _REDRAW = 0.15
+# The probability that a field of a message becomes equal to one of an earlier message: answers often repeat a part of
+# what was asked, and code that demands it need not have a gradient.
+_COPY = 0.4
 
 _DIGITS = re.compile(r"[0-9]+")
 
@@ -81,11 +84,12 @@ class MemeticSearch:
     rates: EvolutionRates = DEFAULT_RATES
     is_frozen: Callable[[TreePath], bool] | None = None
     population: list[NearMiss] = field(default_factory=list)
+    left_out: frozenset[int] = frozenset()  # the distances, by their positions, that do not count
 
     def measure(self, tree: Tree) -> Fitness:
         """The distance of a tree, and the nodes to blame."""
         self.budget.spent += 1
-        parts = [distance(tree) for distance in self.distances]
+        parts = [distance(tree) for at, distance in enumerate(self.distances) if at not in self.left_out]
         blamed = [node for part in parts for node in part.blamed]
         return Fitness(sum(part.distance for part in parts), tuple(blamed))
 
@@ -126,7 +130,7 @@ class MemeticSearch:
                 return tree.at(last)
             except IndexError:
                 pass
-        movable = [node for node in blamed if isinstance(node.node, Node) and not self._is_fixed(node)]
+        movable = [free for node in blamed if isinstance(node.node, Node) for free in self._free_parts(node)]
         if not movable:
             return None
         target = chance.pick(movable)
@@ -156,6 +160,18 @@ class MemeticSearch:
                 return target
             target = self.chance.pick(inner)
 
+    def _free_parts(self, tree: Tree) -> Sequence[Tree]:
+        """The node itself, if it may be changed; otherwise the outermost nodes in it that may."""
+        if not self._is_fixed(tree):
+            return [tree]
+        free: list[Tree] = []
+        todo = [tree]
+        while todo:
+            for child in todo.pop().children:
+                if isinstance(child.node, Node):
+                    (todo if self._is_fixed(child) else free).append(child)
+        return free
+
     def _is_fixed(self, tree: Tree) -> bool:
         return self.is_frozen is not None and self.is_frozen(tree.path)
 
@@ -164,6 +180,8 @@ class MemeticSearch:
             return None
         try:
             is_generated = node_of(target).symbol in self.placing.generated
+            if not is_generated and (copied := self._with_copy(tree, target)) is not None:
+                return copied
             if not is_generated and self.placing.can_write(target, self.is_frozen):
                 node = _mutated(target, self.assigner, self.chance)
                 if node is not None:
@@ -171,6 +189,19 @@ class MemeticSearch:
             return self.placing.renewed(tree, target)
         except Discarded:
             return None
+
+    def _with_copy(self, tree: Tree, target: Tree) -> Tree | None:
+        """At times, the tree with a node in the target that is equal to one of a part that is given."""
+        if self.is_frozen is None or self.chance.random() >= _COPY:
+            return None
+        places = [place for place in target.flattened() if isinstance(place.node, Node)]
+        places = [place for place in places if self.placing.can_write(place, self.is_frozen)]
+        if not places:
+            return None
+        place = self.chance.pick(places)
+        nodes = (node_of(each) for each in tree.find_subtrees(node_of(place).symbol) if self._is_fixed(each))
+        others = [node for node in nodes if node != place.node]
+        return self.placing.put(tree, place, self.chance.pick(others)) if others else None
 
     def remember(self, near: NearMiss) -> None:
         """Add the end of a climb to the population."""

@@ -103,12 +103,23 @@ class Placing:
         """The node to regenerate when `tree` changes: itself, unless a repetition counts by it."""
         if not self.dependence.fields:
             return tree
-        for _ in range(self.dependence.levels_to_remake(node_of(tree).symbol, reversed(_symbols_above(tree)))):
+        # In a session only our next message may change: what counts is in it.
+        free = _ancestors(tree, self.is_frozen)
+        above = [node_of(each).symbol for each in free]
+        is_all = (free[-1] if free else tree).parent is None
+        for _ in range(self.dependence.levels_to_remake(node_of(tree).symbol, above, is_all=is_all)):
             assert tree.parent is not None, "there is a node for each symbol above"
-            if self.is_frozen is not None and self.is_frozen(tree.parent.path):
-                break  # in a session only our next message may change, and nothing counts by it yet
             tree = tree.parent
         return tree
+
+
+def _ancestors(tree: Tree, is_frozen: Callable[[TreePath], bool] | None) -> list[Tree]:
+    """The nodes above one that are not frozen, innermost first."""
+    found: list[Tree] = []
+    while (parent := tree.parent) is not None and not (is_frozen is not None and is_frozen(parent.path)):
+        found.append(parent)
+        tree = parent
+    return found
 
 
 def node_of(tree: Tree) -> Node:

@@ -69,7 +69,6 @@ class Solver:
         self.nearest: NearMiss | None = None
         self.discarded = ""  # the reason why the latest tree could not even be made
         self.found_by_search = 0  # the number of trees that a climb has found
-        self.left_out: frozenset[int] = frozenset()  # checks, by their positions, that need not hold yet
         self._make = make
         self._checks = checks
         self._constructor = constructor
@@ -81,6 +80,15 @@ class Solver:
     def failure(self) -> Failure | None:
         """The failure in the latest tree that was given up."""
         return self.budget.failure
+
+    @property
+    def left_out(self) -> frozenset[int]:
+        """The checks, by their positions, that need not hold yet."""
+        return self._search.left_out
+
+    @left_out.setter
+    def left_out(self, positions: frozenset[int]) -> None:
+        self._search.left_out = positions
 
     def begin(self) -> None:
         """Start on another tree, with a full budget."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import errno
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -142,6 +142,8 @@ class Listener:
 
     port = 0
     is_taken = False  # some connection waits here for a peer
+    # Of the session that waits here: whether a datagram of an earlier peer can begin it; None: any can.
+    begins_session: Callable[[bytes], bool] | None = None
 
     def close(self) -> None:
         """Close it. May be called while nobody waits here."""

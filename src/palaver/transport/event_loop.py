@@ -155,7 +155,9 @@ class SelectorEventLoop:
     def _pending_channel(self, action: Open) -> PendingChannel:
         transport = transport_for(action.address)
         if action.role == "listen":
-            return transport.accept(action.address, self._listener(action))
+            listener = self._listener(action)
+            listener.begins_session = action.begins_session
+            return transport.accept(action.address, listener)
         now = self.clock.now()
         options = OpenOptions(
             now,

@@ -14,6 +14,11 @@ DRAIN_READ_BYTES = 65536
 # The longest datagram there is; the rest of a longer one would be lost.
 MAX_DATAGRAM_BYTES = 65535
 
+# Datagrams of other senders that wait for the next session, as clients of streams do; the system drops more, too.
+MAX_WAITING_DATAGRAMS = 128
+# Addresses of earlier peers that are remembered, so that what they send late begins no session.
+MAX_FORMER_PEERS = 1_024
+
 # Bytes that are received at once.
 MAX_READ_BYTES = 65536
 

@@ -1,8 +1,13 @@
-"""The transport UDP (RFC 768): every datagram is one message."""
+"""The transport UDP (RFC 768): every datagram is one message.
+
+Where we listen, a session belongs to the address that its first datagram came from. What others send meanwhile waits
+for the next session, and what a peer of an earlier session sends late is not taken for the beginning of one.
+"""
 
 from __future__ import annotations
 
 import socket
+from collections import deque
 from selectors import EVENT_READ, EVENT_WRITE
 from typing import Any, ClassVar
 
@@ -18,19 +23,53 @@ from palaver.transport.channel import (
 )
 from palaver.transport.internet import InternetTransport, bound, one_socket_address
 from palaver.transport.stream import Accepting, SocketListener, new_socket
-from palaver.transport.transport_limits import MAX_DATAGRAM_BYTES
+from palaver.transport.transport_limits import MAX_DATAGRAM_BYTES, MAX_FORMER_PEERS, MAX_WAITING_DATAGRAMS
+
+
+class DatagramListener(SocketListener):
+    """A socket for datagrams, the peers of earlier sessions, and what others sent during a session."""
+
+    def __init__(self, bound: socket.socket, name: object) -> None:
+        super().__init__(bound, name)
+        self._former: dict[Any, None] = {}  # the addresses of earlier peers, the latest last
+        self._waiting: deque[tuple[bytes, Any]] = deque()
+
+    def receive(self) -> tuple[bytes, Any] | None:
+        """A datagram and its sender, if one has come."""
+        try:
+            return self.socket.recvfrom(MAX_DATAGRAM_BYTES)
+        except OSError:  # nothing there, or somebody did not wait for an answer
+            return None
+
+    def first(self) -> tuple[bytes, Any] | None:
+        """The first datagram of a session: those of earlier peers that do not begin one are late, and dropped."""
+        while (datagram := self._waiting.popleft() if self._waiting else self.receive()) is not None:
+            data, sender = datagram
+            if sender not in self._former or self.begins_session is None or self.begins_session(data):
+                return datagram
+        return None
+
+    def set_aside(self, data: bytes, sender: Any) -> None:
+        """Keep a datagram for the next session, as it is not from the peer of this one."""
+        if len(self._waiting) < MAX_WAITING_DATAGRAMS:
+            self._waiting.append((data, sender))
+
+    def leave(self, peer: Any) -> None:
+        """The session with a peer is over."""
+        self._former.pop(peer, None)
+        self._former[peer] = None
+        if len(self._former) > MAX_FORMER_PEERS:
+            del self._former[next(iter(self._former))]
 
 
 class DatagramChannel(Channel):
-    """Talks to one peer: the one we called, or the one who called us last."""
+    """Talks to one peer that we called."""
 
     is_datagram: ClassVar[bool] = True
 
-    def __init__(self, name: str, own: socket.socket, *, peer: Any = None, pending: PendingChannel | None = None):
+    def __init__(self, name: str, connected: socket.socket) -> None:
         self._name = name
-        self._socket = own
-        self._peer = peer
-        self._pending = pending  # what we listened by; None if we have connected
+        self._socket = connected
 
     def interests(self, *, reading: bool, writing: bool) -> dict[int, int]:
         events = EVENT_READ * reading | EVENT_WRITE * writing
@@ -38,51 +77,75 @@ class DatagramChannel(Channel):
 
     def receive(self, now: float, limit: int) -> bytes | EndOfStream | None:
         try:
-            data, self._peer = self._socket.recvfrom(MAX_DATAGRAM_BYTES)
+            return self._socket.recv(MAX_DATAGRAM_BYTES)
         except BlockingIOError:
             return None
         except OSError as error:
-            if self._pending is not None:  # somebody did not wait for the answer; others may still call
-                return None
             raise ChannelError.of(error, self._name) from None
-        return data
 
     def send(self, data: memoryview) -> int | None:
         try:
-            if self._pending is None:
-                self._socket.send(data)
-            else:
-                self._socket.sendto(data, self._peer)
+            self._transmit(data)
         except BlockingIOError:
             return None
         except OSError as error:
             raise ChannelError.of(error, self._name) from None
         return len(data)
 
+    def _transmit(self, data: memoryview) -> None:
+        self._socket.send(data)
+
     def finish(self) -> None:
         pass  # a datagram does not say whether it is the last
 
     def abandon(self) -> None:
-        if self._pending is not None:
-            self._pending.abandon()
-        else:
-            self._socket.close()
+        self._socket.close()
+
+
+class CalledDatagramChannel(DatagramChannel):
+    """Talks to one peer that called us: the one whose datagram came first."""
+
+    def __init__(self, name: str, pending: PendingChannel, listener: DatagramListener, first: tuple[bytes, Any]):
+        super().__init__(name, listener.socket)
+        self._first, self._peer = first
+        self._pending = pending  # what we listened by
+        self._listener = listener
+        self._is_left = False
+        self.has_news = True
+
+    def receive(self, now: float, limit: int) -> bytes | EndOfStream | None:
+        if self.has_news:
+            self.has_news = False
+            return self._first
+        while (datagram := self._listener.receive()) is not None:
+            data, sender = datagram
+            if sender == self._peer:
+                return data
+            self._listener.set_aside(data, sender)
+        return None
+
+    def _transmit(self, data: memoryview) -> None:
+        self._socket.sendto(data, self._peer)
+
+    def abandon(self) -> None:
+        if not self._is_left:
+            self._is_left = True
+            self._listener.leave(self._peer)
+        self._pending.abandon()
 
 
 class AwaitingDatagram(Accepting):
     """Waits for the first datagram: only then there is a peer."""
 
     def __init__(self, listener: Listener, name: str) -> None:
+        assert isinstance(listener, DatagramListener), "made by the same transport"
         super().__init__(listener)
+        self._datagrams = listener
         self._name = name
 
     def advance(self, now: float) -> Channel | None:
-        own = self._listener.socket
-        try:
-            _, peer = own.recvfrom(1, socket.MSG_PEEK)
-        except OSError:  # nothing there, or somebody did not wait for an answer
-            return None
-        return DatagramChannel(self._name, own, peer=peer, pending=self)
+        first = self._datagrams.first()
+        return None if first is None else CalledDatagramChannel(self._name, self, self._datagrams, first)
 
 
 class UdpTransport(InternetTransport):
@@ -102,7 +165,7 @@ class UdpTransport(InternetTransport):
         return ReadyChannel(DatagramChannel(str(address), connected))
 
     def listen(self, address: Address) -> Listener:
-        return SocketListener(bound(address, self.kind), address)
+        return DatagramListener(bound(address, self.kind), address)
 
     def accept(self, address: Address, listener: Listener) -> PendingChannel:
         return AwaitingDatagram(listener, str(address))
