@@ -366,6 +366,26 @@ where forall <t> in <tell>: as_asked(<t>)
         assert [session.findings for session in run_pair(spec, seed=seed)] == [[], []]
 
 
+def test_what_only_later_messages_satisfy_does_not_keep_us_from_answering() -> None:
+    text = """
+<start> ::= <round>{4} <ready>
+<round> ::= <Client:ask> <Server:tell>
+<ready> ::= <Client:quit> <Server:bye>
+<ask> ::= "ask " <word> "\\n"
+<tell> ::= "tell " <word> "\\n"
+<quit> ::= "quit\\n"
+<bye> ::= "bye\\n"
+<word> ::= r"[a-z]{1,2}"
+def known(answers, questions):
+    return {str(each) for each in answers} <= {str(each) for each in questions}
+where known(*<tell>.<word>, *<ask>.<word>)
+where exists <r> in <ready>: True
+"""
+    spec = palaver.loads(text)
+    for seed in range(6):
+        assert [session.findings for session in run_pair(spec, seed=seed)] == [[], []]
+
+
 def test_a_peer_that_leaves_us_nothing_to_say_is_accused() -> None:
     text = """
 <start> ::= <round>{2,5} <round> <Client:quit> <Server:bye>

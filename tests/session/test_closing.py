@@ -56,6 +56,14 @@ def test_a_peer_that_must_close_and_does_not_is_silent() -> None:
     assert finding.message == "no <connection_closed> from Server in 2.0 s; see --timeout"
 
 
+def test_a_peer_that_sends_where_it_must_close_is_told_so() -> None:
+    driven = quitted(MUST)
+    driven.hear(b"MORE\n")
+    (finding,) = driven.session.findings
+    assert finding.message == "Server sent data when it must end the connection"
+    assert finding.got == b"MORE\n"
+
+
 def test_a_peer_that_may_close_need_not() -> None:
     driven = quitted(MAY)
     driven.wait(2.0)

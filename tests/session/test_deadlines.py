@@ -56,6 +56,17 @@ def test_a_message_that_never_comes_is_waited_for_until_the_last_deadline() -> N
     assert finding.message == "no <answer> or <report> from Server in 30.0 s; see --deadline"
 
 
+def test_a_message_with_a_short_deadline_is_waited_for_until_the_timeout() -> None:
+    driven = asked(TALK.replace("30", "0.25"))
+    driven.wait(4.0)
+    assert not driven.session.is_over
+    driven.hear(b"REPORT\n")
+    assert driven.session.findings[0].kind is FindingKind.LATE
+    driven = asked(TALK.replace("30", "0.25"))
+    driven.wait(5.0)
+    assert driven.session.findings[0].message == "no <answer> or <report> from Server in 5.0 s; see --timeout"
+
+
 def test_without_a_deadline_the_timeout_counts() -> None:
     driven = asked(TALK.partition("MESSAGE_DEADLINES")[0])
     driven.wait(5.0)

@@ -95,6 +95,12 @@ def test_a_generator_that_raises_is_reported_with_its_place() -> None:
         list(palaver.loads("<start> ::= r'[0-9]+' := 1 // 0\n").fuzz(1))
 
 
+def test_the_line_is_told_where_the_function_of_a_generator_raises() -> None:
+    spec = palaver.loads('<start> ::= r"[0-9]" := half(1)\ndef half(x):\n    return x // 0\n')
+    with pytest.raises(palaver.SpecCrash, match=r"<string>:1:25: error: .* by zero, at <string>:3\n"):
+        next(spec.fuzz(1))
+
+
 def test_the_same_seed_makes_the_same_trees() -> None:
     text = "import random\n<start> ::= <n> r'[a-z]*' <b>*\n<b> ::= 'x' | 'yy'\n"
     text += "<n> ::= r'[0-9]+' := random.randint(0, 10**9)\n"

@@ -41,8 +41,8 @@ class Deadlines:
         return self._seconds.get(symbol)
 
     def seconds_to_wait(self, symbols: Iterable[str], timeout: float) -> float:
-        """The time to wait for one of these messages, if those without a deadline have the time of the timeout."""
-        return max((self._seconds.get(symbol, timeout) for symbol in symbols), default=timeout)
+        """How long one of these messages is waited for: until the timeout at least, as a late one is told as such."""
+        return max([timeout, *(self._seconds.get(symbol, timeout) for symbol in symbols)])
 
 
 def deadlines_of_spec(names: Mapping[str, Any]) -> Mapping[str, Any]:

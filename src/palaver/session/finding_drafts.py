@@ -180,6 +180,8 @@ def accused(refusal: Refusal) -> FindingDraft:
 def out_of_turn(source: DataSource, inbox: Inbox, moves: Sequence[MessageType]) -> FindingDraft:
     """A party has sent although no message of it was expected."""
     when = f"only {_names(moves)} may send" if moves else "the session must end"
+    if moves and all(move.sender == source.sender for move in moves):  # only closing messages are not sent as data
+        when = f"it must end the connection{_of(source)}"
     what = f"{source.sender} sent data{_on(source)} when {when}"
     return FindingDraft(FindingKind.UNEXPECTED, what, source.sender, _symbols(moves), inbox.peek())
 

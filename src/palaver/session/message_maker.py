@@ -136,6 +136,7 @@ class MessageMaker:
         failing = self._failing_clauses()
         failing_now = self._monitor.constraints_of(failing)
         left_out |= self._monitor.only_counted_in(move.symbol) & (failing_now | shared)
+        left_out |= self._monitor.cannot_see(move.symbol) & failing_now
         owed = (failing_now | shared) - left_out
         attempt = _MakingAttempt(move, violation=refused)
         if not owed:

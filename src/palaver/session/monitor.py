@@ -366,6 +366,12 @@ class ConstraintMonitor:
         """The constraints, by their places in the spec, that clauses belong to."""
         return frozenset(self._constraints[at] for at in clauses)
 
+    def cannot_see(self, symbol: str) -> frozenset[int]:
+        """The constraints that no message of a symbol can change."""
+        return frozenset(self._constraints) - self.constraints_of(
+            [at for at, seen in enumerate(self._seen) if symbol in seen]
+        )
+
     def held_by_the_past(self, state: MonitorState, hypothesis: Hypothesis) -> frozenset[int]:
         """The constraints that hold, but would not if only the latest part of the session were there."""
         tree = Tree(hypothesis.recent_tree()[0])

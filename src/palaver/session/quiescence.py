@@ -228,7 +228,8 @@ class PeerWait:
         if self._is_cut_off():
             return cut_off(moves, others)
         option = "--patience" if self.clock.is_buffering else "--timeout"
-        if self.deadlines is not None and any(self.deadlines.of(move.symbol) for move in others):
+        timeout = self.clock.timeouts.timeout
+        if self.deadlines and any((self.deadlines.of(move.symbol) or 0.0) > timeout for move in others):
             option = "--deadline"
         return silent(moves, others, self.clock.idle_seconds, option)
 

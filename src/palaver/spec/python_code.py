@@ -123,10 +123,13 @@ def short_repr(value: object) -> str:
 
 
 def crash_diagnostic(what: str, expression: Expression, error: BaseException) -> Diagnostic:
-    """The diagnostic of an error that spec code raised."""
+    """The diagnostic of an error that spec code raised, with the line if that is elsewhere."""
+    source = expression.source
+    place = raising_line_of(source.name, error)
+    is_elsewhere = place and place != f"{source.name}:{source.place(expression.span.start)[0]}"
     return Diagnostic(
         "error",
-        f"{what} {describe_error(error)}",
+        f"{what} {describe_error(error)}{f', at {place}' if is_elsewhere else ''}",
         expression.source,
         expression.span,
         "this is an error in the spec's Python code",
