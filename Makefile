@@ -13,7 +13,7 @@ INSTALLED := $(VENV)/.installed
 JOBS ?= auto
 PYTEST := $(BIN)/python -m pytest --numprocesses $(JOBS) --dist worksteal
 
-.PHONY: demo test test-all lint types tests servers protocols nightly nightly-solving nightly-verdicts bench bench-matching bench-solving bench-talking bench-guiding bench-stateful clean
+.PHONY: demo test test-all lint types tests servers protocols nightly nightly-solving nightly-lengths nightly-verdicts bench bench-matching bench-solving bench-talking bench-guiding bench-stateful clean
 
 demo: $(USABLE)
 	@BIN=$(BIN) sh examples/demo.sh
@@ -51,6 +51,10 @@ nightly: $(INSTALLED)
 # The same for solving, against brute force: whether what is proved is so, and what there is is found.
 nightly-solving: $(INSTALLED)
 	$(BIN)/python tests/solving/proofs.py --cases 2500 --seed $(SEED)
+
+# The same for lengths that constraints decide: verdicts and trees of `parse`, against brute force.
+nightly-lengths: $(INSTALLED)
+	$(BIN)/python tests/compiled/length_specs.py $(SEED) 20000
 
 # The same for verdicts: palaver talks to palaver, and one message of one side is changed; half an hour or more.
 nightly-verdicts: $(INSTALLED)

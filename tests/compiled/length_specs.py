@@ -40,6 +40,17 @@ _BODIES = [
     "<sep> <len> <data> <sep>",
     "<len> <rec> <data>",
 ]
+# What is measured is a part of a part.
+_BOXED = [
+    "<len> <box>",
+    "<len> <sep> <box> <tail>",
+    "<box> <len> | <len> <box>",
+    "<len> <box>? <sep>",
+    "<len> <box> <box>",
+    "<head> <box>",
+    "<len> <rec>? <box>",
+]
+_BOXES = ["<data>", "<sep> <data>", "<data> <tail>", "<data> | <sep> <data>", "<data>?", "<data> <data>", "<sep> <rec>"]
 _DATA = [
     "<c>*",
     "<c>+",
@@ -80,9 +91,11 @@ class LengthSpecs:
         binary = self._random.random() < 0.5
         mark, conversion = ("b", "bytes") if binary else ("", "str")
         counted = self._random.random() < 0.2
+        boxed = not counted and self._random.random() < 0.25
         rules = {
             "<start>": f"<rec>{pick(['+', '*', '{1,3}'])} {pick(['', '<tail>'])}",
-            "<rec>": pick(_COUNTED if counted else _BODIES),
+            "<rec>": pick(_COUNTED if counted else _BOXED if boxed else _BODIES),
+            "<box>": pick(_BOXES),
             "<head>": pick(["<len> <sep>", "<sep> <len>", "<len>", "<len> | <sep> <len>", "<sep> <len>?"]),
             "<len>": pick(
                 ["PATTERN[0-3]", "PATTERN[0-9]+", "PATTERN[0-3]{1,2}", "<digit>", "<digit>+", "PATTERN[0-3]?"]
@@ -107,22 +120,39 @@ class LengthSpecs:
     def _constraint(self, conversion: str, counted: bool, body: str) -> str:
         pick = self._random.choice
         field = "<head>.<len>" if "<head>" in body else "<len>"
-        value = pick(["int({})", "int(str({}))", "num({})", "2 * int({})"])
+        value = pick(["int({})", "int(str({}))", "num({})", "2 * int({})", "{}"])
         measured = "len(*{}<data>)" if counted else f"len({conversion}({{}}<data>))"
         if not counted:
             whole, part = f"len({conversion}({{}}))", f"len({conversion}({{}}<tail>))"
-            measured = pick([measured] * 4 + [whole, f"{measured} + {part}", f"2 * {measured}"])
+            measured = pick([measured] * 5 + [whole, f"{measured} + {part}", f"2 * {measured}", "size({}<data>)"])
+            measured = pick([measured] * 6 + ["len({}<data>)"])
         added = pick(["", " + 1", " - 1", ""])
         form = self._random.random()
+        path = "<box>.<data>" if "<box>" in body else "<data>"
         if form < 0.7 or "({})" in measured:
             node, front = "<r>", "forall <r> in <rec>: "
-            measured = measured.replace("({})", "(<r>)").replace("{}", "<r>.")
+            way = pick(["<r>."] * 3 + ["<r>.."]) if not counted else "<r>."
+            measured = measured.replace("({})", "(<r>)").replace("{}", way)
+            measured = measured.replace("<r>.<data>", f"<r>.{path}")
         else:
             node, front, measured = "", "", measured.replace("{}", "")
         value = value.format(f"{node}.{field}" if node else "<len>")
+        if self._random.random() < 0.2:
+            value, measured = self._encoded(f"{node}.{field}" if node else "<len>", measured + added), ""
+            return f"where {front}{value}\n"
+        if self._random.random() < 0.1:
+            return f"where forall <r> in <rec>: fits(<r>.{field}, <r>.{path})\n"
+        if self._random.random() < 0.1:
+            return "where all(matches(r) for r in *<rec>)\n"
         sides = [value, measured + added]
         self._random.shuffle(sides)
         return f"where {front}{sides[0]} == {sides[1]}\n"
+
+    def _encoded(self, field: str, measured: str) -> str:
+        """The length compared in an encoded form."""
+        forms = ["str({0}) == str({1})", "{0} == str({1})", "f'{{{1}}}' == str({0})", "'%d' % ({1}) == str({0})"]
+        forms += ["bytes({0}) == str({1}).encode()", "(48 + {1}).to_bytes(1, 'big') == bytes({0})"]
+        return self._random.choice(forms).format(field, measured)
 
     def inputs(self, number: int) -> Iterator[str]:
         for _ in range(number):
@@ -132,7 +162,17 @@ class LengthSpecs:
         return self._random.randint(0, len(data))
 
 
-_NUM = 'def num(x):\n    return int(str(x)) if str(x) != "3" else 2\n'
+_NUM = """
+def num(x):
+    return int(str(x)) if str(x) != "3" else 2
+def size(x):
+    data = str(x)
+    return len(data)
+def fits(field, data):
+    return int(field) == size(data)
+def matches(r):
+    return int(r.children[0]) == len(bytes(r[1])) and True
+"""
 
 
 def by_brute_force(spec: Spec, data: str | bytes) -> list[str] | None:

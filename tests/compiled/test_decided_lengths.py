@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from length_specs import Comparison
+from length_specs import Comparison, by_bounded_matcher, by_brute_force
 
 import palaver
 from cost import lines_run
@@ -52,6 +52,25 @@ FORMS = {
     "a field in a header": ("<head> <data>", "decoded(<r>.<head>.<len>) == len(bytes(<r>.<data>))", 5),
     "a helper, and the length first": ("<len> <data>", "len(bytes(<r>.<data>)) == decoded(<r>.<len>)", 5),
     "struct": ("<len> <data>", "struct.unpack('B', bytes(<r>.<len>))[0] == len(bytes(<r>.<data>))", 5),
+    # --- encoded ---
+    "to_bytes": ("<len> <data>", "bytes(<r>.<len>) == len(bytes(<r>.<data>)).to_bytes(1, 'big')", 5),
+    "packed": ("<len> <data>", "struct.pack('B', len(bytes(<r>.<data>))) == bytes(<r>.<len>)", 5),
+    "in digits": ("<len> <data>", "str(<r>.<len>) == str(len(bytes(<r>.<data>)))", ord("5")),
+    "a node in digits": ("<len> <data>", "<r>.<len> == str(len(bytes(<r>.<data>)))", ord("5")),
+    "a node as a number": ("<len> <data>", "<r>.<len> == len(bytes(<r>.<data>))", ord("5")),
+    "formatted": ("<len> <data>", "f'{len(bytes(<r>.<data>)):x}' == str(<r>.<len>)", ord("5")),
+    "formatted by %": ("<len> <data>", "bytes(<r>.<len>) == b'%d' % len(bytes(<r>.<data>))", ord("5")),
+    "formatted and encoded": ("<len> <data>", "bytes(<r>.<len>) == str(len(bytes(<r>.<data>))).encode()", ord("5")),
+    # --- functions of the spec ---
+    "a measuring function": ("<len> <data>", "decoded(<r>.<len>) == size(<r>.<data>)", 5),
+    "a function of both": ("<len> <data>", "agree(<r>.<len>, <r>.<data>)", 5),
+    "a function of the record": ("<len> <data>", "fits(<r>)", 5),
+    "a method": ("<len> <data>", "decoded(<r>.<len>) == len(<r>.<data>.to_bytes())", 5),
+    # --- paths ---
+    "children": ("<len> <data>", "decoded(<r>.<len>) == len(<r>.<data>)", 5),
+    "parts by number": ("<type> <len> <data>", "decoded(<r>[1]) == len(bytes(<r>[-1]))", 5),
+    "a part of a part": ("<len> <body>", "decoded(<r>.<len>) == len(bytes(<r>.<body>.<data>))", 5),
+    "anywhere below": ("<head> <body>", "decoded(<r>..<len>) == len(bytes(<r>..<data>))", 5),
 }
 
 
@@ -62,9 +81,18 @@ def form(name: str) -> tuple[str, bytes]:
 import struct
 def decoded(field):
     return int.from_bytes(bytes(field), "big")
+def size(node):
+    data = bytes(node)
+    return len(data)
+def agree(field, node):
+    return decoded(field) == size(node)
+def fits(record):
+    return agree(record.children[0], record[1]) and True
 <start> ::= <rec>+
 <rec> ::= {body}
 <head> ::= <type> <len>
+<body> ::= <data> <end>
+<end> ::= b";"
 <type> ::= rb"[TU]"
 <len> ::= <byte>
 <data> ::= <byte>*
@@ -72,6 +100,7 @@ def decoded(field):
 where forall <r> in <rec>: {condition}
 """
     head = {"<type>": b"T", "<len>": bytes([value]), "<data>": b"hello", "<head>": b"T" + bytes([value]), "<tail>": b""}
+    head["<body>"] = b"hello;"
     return text, b"".join(head[part] for part in body.split())
 
 
@@ -96,6 +125,74 @@ def test_reading_is_linear_in_the_number_of_records(text: str, data: str | bytes
     spec.parse(data * 20)  # compile
     few, many = (lines_run(partial(spec.parse, data * times)) for times in (30, 300))
     assert many < 10**1.15 * few
+
+
+def test_a_header_with_a_total_inside_of_another_total_is_read() -> None:
+    spec = palaver.loads("""
+<start> ::= <packet>+
+<packet> ::= <head> <payload>
+<head> ::= <version> <words> <total> <options>
+<version> ::= 0 1 0 0
+<words> ::= <bit>{4}
+<total> ::= <bit>{24}
+<options> ::= <byte>*
+<payload> ::= <byte>*
+where forall <h> in <head>: int(<h>.<words>) * 4 == len(bytes(<h>))
+where forall <p> in <packet>: int(<p>.<head>.<total>) == len(bytes(<p>))
+""")
+    packet = b"\x42\0\0\x0dabcdhello"
+    assert [bytes(each) for each in spec.parse(packet * 40).find_all_nodes("<payload>")] == [b"hello"] * 40
+
+
+def test_a_number_of_items_in_a_part_is_read() -> None:
+    spec = palaver.loads("""
+<start> ::= <array>+
+<array> ::= <n> <items>
+<n> ::= <byte>
+<items> ::= <item>*
+<item> ::= <len> <data>
+<len> ::= <byte>
+<data> ::= <byte>*
+where forall <a> in <array>: ord(bytes(<a>.<n>)) == len(*<a>.<items>.<item>)
+where forall <i> in <item>: ord(bytes(<i>.<len>)) == len(bytes(<i>.<data>))
+""")
+    assert len(spec.parse(b"\x03\x01a\x00\x02cc" * 40).children) == 40
+
+
+def test_bits_are_counted() -> None:
+    text = RECORDS.partition("<len>   ::=")[0] + "<len> ::= <byte>\n<data> ::= <bit>*\n"
+    spec = palaver.loads(text + "where forall <r> in <rec>: ord(bytes(<r>.<len>)) == len(<r>.<data>)\n")
+    assert len(spec.parse(b"\x10he" * 40).children) == 40
+
+
+@pytest.mark.parametrize("rounds", ["{1,2}", "{1,3}", "+"])
+def test_a_part_without_its_field_may_have_any_length(rounds: str) -> None:
+    spec = palaver.loads(
+        f"<start> ::= <rec>+\n<rec> ::= <len>? <data>\n<data> ::= <c>{rounds}\n"
+        '<len> ::= r"[0-3]"\n<c> ::= r"[ab]"\nwhere len(str(<data>)) == int(<len>)\n'
+    )
+    assert spec.bounded_rules.bounds
+    assert by_bounded_matcher(spec, "aaaa", 0) == by_brute_force(spec, "aaaa")
+
+
+@pytest.mark.parametrize(
+    ("data", "more", "said"),
+    [("<more>", "<c>*", "1ab"), ("<more>*", "<c>?", "1a"), ("<more>*", "<c>?", "2a"), ("<more>*", "<c> <c>?", "1ab")],
+)
+def test_children_are_counted_only_where_each_round_is_one(data: str, more: str, said: str) -> None:
+    spec = palaver.loads(
+        f"<start> ::= <rec>\n<rec> ::= <len> <data>\n<data> ::= {data}\n<more> ::= {more}\n"
+        '<len> ::= r"[0-3]"\n<c> ::= r"[ab]"\nwhere forall <r> in <rec>: int(<r>.<len>) == len(<r>.<data>)\n'
+    )
+    assert by_bounded_matcher(spec, said, 0) == by_brute_force(spec, said)
+
+
+def test_a_function_that_was_replaced_is_not_looked_into() -> None:
+    text = RECORDS.partition("where")[0] + "def size(x):\n    return len(bytes(x))\nother = size\n"
+    text += "def size(x):\n    return len(bytes(x)) if x else 0\ndef long(x):\n    return 7\nsize, long = long, size\n"
+    spec = palaver.loads(text + "where forall <r> in <rec>: ord(bytes(<r>.<len>)) == size(<r>.<data>)\n")
+    assert not spec.bounded_rules.bounds
+    assert bytes(spec.parse(b"\x07hello")) == b"\x07hello"
 
 
 @pytest.mark.parametrize("name", FORMS)

@@ -106,3 +106,17 @@ def test_the_same_seed_makes_the_same_trees() -> None:
     text += "<n> ::= r'[0-9]+' := random.randint(0, 10**9)\n"
     assert made(text, 20, seed=9) == made(text, 20, seed=9)
     assert made(text, 20, seed=9) != made(text, 20, seed=8)
+
+
+@pytest.mark.parametrize("symbol", ["<expr>", "<start>"])
+def test_a_small_tree_is_found_where_large_ones_are_hopeless(symbol: str) -> None:
+    spec = palaver.loads(f"""
+<start> ::= <expr>
+<expr> ::= <term> " + " <expr> | <term> " - " <expr> | <term>
+<term> ::= <term> " * " <factor> | <term> " / " <factor> | <factor>
+<factor> ::= "+" <factor> | "-" <factor> | "(" <expr> ")" | <int> "." <int> | <int>
+<int> ::= <digit>+
+where eval(str({symbol})) == 10
+""")
+    for seed in range(4):
+        assert all(eval(str(tree)) == 10 for tree in spec.fuzz(1, seed=seed))

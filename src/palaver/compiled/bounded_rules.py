@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
-from palaver.compiled.length_equations import LengthEquation, Measured
+from palaver.compiled.length_equations import CHILDREN, LengthEquation, Measured
 from palaver.compiled.symbol_widths import SymbolWidths
 from palaver.grammar.analysis import Analysis
 from palaver.matching.matcher import BoundMeasure, LengthBound, LengthBounds
@@ -43,14 +43,14 @@ class BoundedRules:
 def bounded_rules(equations: Sequence[LengthEquation], analysis: Analysis) -> BoundedRules:
     """The rules of a grammar with all bounds that the equations give."""
     builder = _BoundedRulesBuilder(analysis)
-    # Sums put parts into groups, in which nothing is found any more.
+    # Sums put parts into groups, in which nothing is found any more; longer paths are bounded in copies of rules.
     for equation in sorted(equations, key=lambda equation: equation.holder is None or _is_sum(equation)):
         builder.add(equation)
     return builder.finish()
 
 
 def _is_sum(equation: LengthEquation) -> bool:
-    return len(equation.measured) > 1 or not equation.measured[0].path.steps
+    return len(equation.measured) > 1 or len(equation.measured[0].path.steps) != 1
 
 
 class _BoundedRulesBuilder:
@@ -63,6 +63,12 @@ class _BoundedRulesBuilder:
 
     def add(self, equation: LengthEquation) -> None:
         if not all(self._is_in_units(measured) for measured in equation.measured):
+            return
+        if any(measured.reads_as == CHILDREN for measured in equation.measured):
+            if equation.holder is None or not self._can_be_read_first(equation.holder, equation.field):
+                return
+            if len(equation.measured) == 1:
+                self._bound_lengths(equation.holder, equation)
             return
         if equation.holder is None:
             self._bound_everywhere(equation)
@@ -86,7 +92,7 @@ class _BoundedRulesBuilder:
             return False
         symbols = [step.symbol for step in steps if isinstance(step, Child)]
         for symbol, inner in pairwise(symbols):
-            if not all(_place_of(inner, parts) is not None for parts in self._alternatives(symbol)):
+            if not all(_place_of(inner, self._ungrouped(parts)) is not None for parts in self._alternatives(symbol)):
                 return False
         return holder in self.rules.bodies and not self._widths.can_be_empty(symbols[-1])
 
@@ -122,23 +128,59 @@ class _BoundedRulesBuilder:
                 self._bound_sum(holder, equation, parts, at)
             elif not paths[0].steps:
                 self._bound_total(holder, equation, parts, at)
-            elif len(paths[0].steps) == 1 and isinstance(paths[0].steps[0], Child):
-                self._bound_part(holder, equation, paths[0].steps[0].symbol, parts, at)
+            elif all(isinstance(step, Child) for step in paths[0].steps):
+                way = [step.symbol for step in paths[0].steps if isinstance(step, Child)]
+                self._bound_part(holder, equation, way, parts, at)
         self._put(holder, alternatives)
 
-    def _bound_part(self, holder: str, equation: LengthEquation, symbol: str, parts: list[Expr], at: int) -> None:
-        """Bound all nodes of a symbol behind the field."""
-        bound = _bound(equation, BoundMeasure.LENGTH)
+    def _bound_part(self, holder: str, equation: LengthEquation, way: list[str], parts: list[Expr], at: int) -> None:
+        """Bound all nodes that are reached by a way down, behind the field."""
+        symbol, *deeper = way
+        is_children = equation.measured[0].reads_as == CHILDREN
+        bound = _bound(equation, BoundMeasure.ROUNDS if is_children else BoundMeasure.LENGTH)
         for place in range(at + 1, len(parts)):
             part = parts[place]
             if isinstance(part, Ref) and self._shown(part) == symbol:
-                parts[place] = self._limited_ref(part, bound, f"in {holder}")
-            elif any(self._shown(ref) == symbol for ref in refs(part)):
+                if deeper:
+                    parts[place] = self._copied_ref(holder, equation, part, deeper)
+                else:
+                    parts[place] = self._limited_ref(part, bound, f"in {holder}")
+            elif not deeper and any(self._shown(ref) == symbol for ref in refs(part)):
                 if self._can_hold(part, holder):
                     return
                 parts[place] = self._with_limited_refs(part, symbol, bound, f"in {holder}")
             if self._can_hold(part, holder):
                 return
+
+    def _copied_ref(self, holder: str, equation: LengthEquation, ref: Ref, way: list[str]) -> Ref:
+        """A reference to a copy of a rule in which the nodes that are reached by a way down are bounded."""
+        if ref.symbol not in self.rules.bodies or self._can_hold(Ref(ref.symbol), holder):
+            return ref
+        name = f"{ref.symbol} in {holder}"
+        if name in self.rules.symbols:
+            return ref
+        alternatives = self._alternatives(ref.symbol)
+        for parts in alternatives:
+            if all(measured.is_count and measured.reads_as != CHILDREN for measured in equation.measured):
+                self._bound_rounds(holder, equation, way, parts, -1)
+            else:
+                self._bound_part(holder, equation, way, parts, -1)
+        self.rules.symbols[name] = self._shown(ref)
+        self.rules.bodies[name] = Ref(ref.symbol)
+        self._put(name, alternatives)
+        if (bound := self.rules.bounds.get(ref.symbol)) is not None:
+            self.rules.bounds[name] = bound
+        return replace(ref, symbol=name)
+
+    def _ungrouped(self, parts: Sequence[Expr]) -> list[Expr]:
+        """Parts as the grammar has them: without groups and copies."""
+        found: list[Expr] = []
+        for part in parts:
+            if isinstance(part, Ref) and part.symbol in self.rules.symbols and self._shown(part) is None:
+                found += self._ungrouped(_flat(self.rules.bodies[part.symbol]))
+            else:
+                found.append(self._with_shown_refs(part))
+        return found
 
     def _bound_total(self, holder: str, equation: LengthEquation, parts: list[Expr], at: int) -> None:
         """Bound all that comes behind the field by the length of the whole."""
@@ -169,27 +211,43 @@ class _BoundedRulesBuilder:
     def _bound_count(self, holder: str, equation: LengthEquation, path: Selector) -> None:
         """Bound the rounds of the only repetition of a symbol behind the field."""
         first = equation.field.steps[0]
-        if len(path.steps) != 1 or not isinstance(path.steps[0], Child) or not isinstance(first, Child):
+        way = [step.symbol for step in path.steps if isinstance(step, Child)]
+        if len(way) < len(path.steps) or not way or not isinstance(first, Child):
             return
-        symbol = path.steps[0].symbol
-        if self._widths.can_be_empty(symbol):
+        if self._widths.can_be_empty(way[-1]):
             return
         alternatives = self._alternatives(holder)
         for parts in alternatives:
-            at = _place_of(first.symbol, parts)
-            single = [part for part in parts if isinstance(part, Ref) and part.symbol == symbol]
-            several = [place for place, part in enumerate(parts) if part not in single and _mentions(part, symbol)]
-            if at is None or len(several) != 1 or several[0] < at:
-                continue
-            place = several[0]
-            if not _has_one_per_round(parts[place], symbol):
-                continue
-            if any(self._can_hold(part, holder) for part in parts[at + 1 : place]):
-                continue
-            bound = _bound(equation, BoundMeasure.ROUNDS)
-            bound = replace(bound, minus=bound.minus + len(single) * bound.divisor)
-            parts[place] = self._group(holder, [parts[place]], bound)
+            at = _place_of(first.symbol, self._shown_parts(parts))
+            if at is not None:
+                self._bound_rounds(holder, equation, way, parts, at)
         self._put(holder, alternatives)
+
+    def _shown_parts(self, parts: Sequence[Expr]) -> list[Expr]:
+        return [self._with_shown_refs(part) for part in parts]
+
+    def _bound_rounds(self, holder: str, equation: LengthEquation, way: list[str], parts: list[Expr], at: int) -> None:
+        """Bound the only repetition of what is reached by a way down, behind the field."""
+        symbol, *deeper = way
+        if deeper:
+            # More than one such part would share the number.
+            place = _place_of(symbol, self._shown_parts(parts))
+            if place is None or place <= at or any(self._can_hold(part, holder) for part in parts[at + 1 : place]):
+                return
+            ref = parts[place]
+            if isinstance(ref, Ref):
+                parts[place] = self._copied_ref(holder, equation, ref, deeper)
+            return
+        single = [part for part in parts if isinstance(part, Ref) and part.symbol == symbol]
+        several = [place for place, part in enumerate(parts) if part not in single and _mentions(part, symbol)]
+        if len(several) != 1 or several[0] < at or not _has_one_per_round(parts[several[0]], symbol):
+            return
+        place = several[0]
+        if any(self._can_hold(part, holder) for part in parts[at + 1 : place]):
+            return
+        bound = _bound(equation, BoundMeasure.ROUNDS)
+        bound = replace(bound, minus=bound.minus + len(single) * bound.divisor)
+        parts[place] = self._group(holder, [parts[place]], bound)
 
     # --- all pairs of nodes -------------------------------------------------------------------------------------------
 
@@ -249,6 +307,12 @@ class _BoundedRulesBuilder:
     def _limit(self, name: str, bound: LengthBound) -> None:
         """Bound a rule: by its rounds if each reads one character, else by its length."""
         match self.rules.bodies[name]:
+            case Repeat(Ref(symbol), int(), int() | None) if bound.measure is BoundMeasure.ROUNDS:
+                # Children are counted: one for each round, but those of rounds that add nothing are left out.
+                if not self._widths.can_be_empty(symbol):
+                    self.rules.bounds[name] = bound
+            case _ if bound.measure is BoundMeasure.ROUNDS:
+                return
             case Ref(_, None) as ref:
                 self.rules.bodies[name] = self._limited_ref(ref, bound, f"as {name}")
             case Repeat(body, int(), int() | None) if self._widths.total([body]) == 1:

@@ -11,3 +11,7 @@ MAX_REFUSED_CHARACTERS = 2_000_000
 MIN_REFUSED_DERIVATIONS = 20
 # Beyond so many values the readings of generated values are forgotten; it costs only time.
 MAX_CACHED_VALUES = 4096
+# Calls of a spec's functions that are looked into to find equations between lengths.
+MAX_INLINED_CALLS = 20
+# Rules between a node and what a path with `..` selects below it.
+MAX_STEPS_DOWN = 6

@@ -1,21 +1,27 @@
 """Equations between a field and the length, or the number, of what comes behind it, found in the constraints of a spec.
 
 `forall <r> in <rec>: int(<r>.<len>) == len(bytes(<r>.<data>)) + 2` says how long each `<data>` is as soon as the
-`<len>` before it has been read. One side *measures*: lengths or counts, multiplied and added up. The other is any
-Python over one field: it is not analysed, only called.
+`<len>` before it has been read. One side *measures*: lengths or counts, multiplied and added up, or an encoding of
+that. The other is any Python over one field: it is not analysed, only called. Small functions of the spec are looked
+into, so the equation may be inside of them.
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+from palaver.compiled.encoded_lengths import decoded
+from palaver.compiled.inlined_helpers import with_helpers_inlined
+from palaver.compiled.part_paths import PartMentions, by_children
 from palaver.constraints.code_uses import sees_surroundings
 from palaver.grammar.analysis import Analysis
 from palaver.solving.clauses import Clause, clauses_of
 from palaver.spec.ast import Child, Constraint, Descendant, Expression, Index, Mention, Selector
+
+CHILDREN = "children"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +30,7 @@ class Measured:
 
     path: Selector
     is_count: bool
-    reads_as: str = ""  # "bytes" or "str", of a length
+    reads_as: str = ""  # "bytes" or "str", of a length; "children" if it is the number of a node's children
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,40 +50,81 @@ class LengthEquation:
 
 
 def length_equations(
-    constraints: Sequence[Constraint], analysis: Analysis, names: dict[str, Any]
+    constraints: Sequence[Constraint],
+    analysis: Analysis,
+    names: dict[str, Any],
+    functions: Mapping[str, ast.FunctionDef],
 ) -> Iterator[LengthEquation]:
-    """The equations that must hold in every tree, in the order of the spec."""
+    """The equations that must hold in every tree, in the order of the spec; `functions` are those that it defines."""
     for constraint in constraints:
         for clause in clauses_of(constraint, analysis, names):
-            match clause.expression.python if clause.expression is not None else None:
+            if clause.expression is not None:
+                yield from _Condition(clause, clause.expression, functions).equations()
+
+
+class _Condition:
+    """A condition in the form in which equations are looked for."""
+
+    def __init__(self, clause: Clause, expression: Expression, functions: Mapping[str, ast.FunctionDef]) -> None:
+        self._clause = clause
+        self._expression = expression
+        variables = [Mention(name, Selector(name)) for name in clause.variables]
+        mentions = {each.name: self._mention_by_children(each) for each in (*variables, *expression.mentions)}
+        symbols = {
+            name: next(iter(found))
+            for name, mention in mentions.items()
+            if mention.kind == "each" and len(found := clause.symbols_of(mention.path)) == 1
+        }
+        parts = PartMentions(mentions, symbols, clause.analysis.grammar.bodies)
+        self._python = parts.visit(with_helpers_inlined(expression.python, functions, clause.names))
+        self._mentions = parts.mentions
+
+    def _mention_by_children(self, mention: Mention) -> Mention:
+        holders = self._clause.symbols_of(Selector(mention.path.base))
+        if len(holders) != 1:
+            return mention
+        return replace(mention, path=by_children(mention.path, next(iter(holders)), self._clause.analysis))
+
+    def equations(self) -> Iterator[LengthEquation]:
+        todo = [self._python]
+        while todo:
+            match todo.pop(0):
+                case ast.BoolOp(ast.And(), parts):
+                    todo += parts
                 case ast.Compare(left, [ast.Eq()], [right]):
-                    yield from _of_sides(clause, left, right)
-                    yield from _of_sides(clause, right, left)
+                    yield from self._of_sides(left, right)
+                    yield from self._of_sides(right, left)
+
+    def _of_sides(self, measuring: ast.expr, value: ast.expr) -> Iterator[LengthEquation]:
+        clause, mentions = self._clause, self._mentions
+        if not clause.names.keys() & {"int", "str", "bytes", "format"}:
+            measuring, value = decoded(measuring, value)
+        sum_ = _Linear.of(measuring, mentions, clause.names)
+        fields = [mention for name, mention in mentions.items() if name in _names_in(value)]
+        if sum_ is None or len(fields) != 1 or fields[0].kind != "each" or not _is_plain(fields[0].path):
+            return
+        yield from _equation(clause, self._expression, sum_, fields[0], value)
 
 
-def _of_sides(clause: Clause, measuring: ast.expr, value: ast.expr) -> Iterator[LengthEquation]:
-    expression = clause.expression
-    assert expression is not None  # the caller has looked at it
-    mentions = {mention.name: mention for mention in expression.mentions}
-    sum_ = _Linear.of(measuring, mentions, clause.names)
-    fields = [mention for name, mention in mentions.items() if name in _names_in(value)]
-    if sum_ is None or len(fields) != 1 or fields[0].kind != "each" or not _is_plain(fields[0].path):
-        return
-    bases = {fields[0].path.base, *(each.path.base for each in sum_.measured)}
+def _equation(
+    clause: Clause, expression: Expression, sum_: _Linear, of_field: Mention, value: ast.expr
+) -> Iterator[LengthEquation]:
+    bases = {of_field.path.base, *(each.path.base for each in sum_.measured)}
     bound = {each.variable: each for each in clause.quantifiers}
-    if len(bases) == 1 and (quantifier := bound.get(fields[0].path.base)) is not None:
+    if len(bases) == 1 and (quantifier := bound.get(of_field.path.base)) is not None:
         if not clause.is_everywhere(quantifier.path):
             return
         (holder,) = clause.symbols_of(quantifier.path)
-        field = Selector(holder, fields[0].path.steps)
+        field = Selector(holder, of_field.path.steps)
         measured = tuple(Measured(Selector(holder, each.path.steps), *each[1:]) for each in sum_.measured)
     elif bases.isdisjoint(bound) and not bound:
-        holder, field = None, fields[0].path
+        holder, field = None, of_field.path
         measured = tuple(Measured(*each) for each in sum_.measured)
     else:
         return
-    mention = Mention(fields[0].name, field)
+    mention = Mention(of_field.name, field)
     # A text of its own: compiled expressions are found again by their text.
+    value = ast.fix_missing_locations(value)
     known = Expression(f"{ast.unparse(value)} as a length", (mention,), value, expression.source, expression.span)
     if not sees_surroundings(known, clause.names):
         yield LengthEquation(holder, field, known, measured, sum_.times, sum_.plus)
@@ -126,7 +173,8 @@ class _Linear(NamedTuple):
                 return _Linear((_MeasuredPath(mentions[name].path, True, ""),), 1, 0)
             case ast.Call(ast.Name("len"), [ast.Name(name)], []) if name in mentions and "len" not in names:
                 mention = mentions[name]
-                return _Linear((_MeasuredPath(mention.path, True, ""),), 1, 0) if mention.kind == "list" else None
+                reads_as = CHILDREN if mention.kind == "each" else ""
+                return _Linear((_MeasuredPath(mention.path, True, reads_as),), 1, 0)
             case ast.Call(ast.Name("len"), [ast.Call(ast.Name("bytes" | "str" as kind), [ast.Name(name)], [])], []):
                 if names.keys() & {"len", kind} or name not in mentions or mentions[name].kind != "each":
                     return None

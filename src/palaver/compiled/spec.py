@@ -15,6 +15,7 @@ from palaver.compiled.data import as_bytes, as_data
 from palaver.compiled.length_equations import length_equations
 from palaver.compiled.reading import Reading
 from palaver.constraints.checks import Check, CompiledObjective, compile_check
+from palaver.constraints.code_uses import functions_defined_in
 from palaver.constraints.node_selectors import indexed
 from palaver.errors import ConversionError, Diagnostic, SpecCrash, Undecided
 from palaver.generation.makers import Discarded, SpecCode
@@ -315,7 +316,8 @@ class Spec:
     @cached_property
     def bounded_rules(self) -> BoundedRules:
         """The rules with the lengths that the constraints decide."""
-        equations = list(length_equations(self.grammar.constraints, self.analysis, self.namespace.names))
+        functions = functions_defined_in(self.python)
+        equations = list(length_equations(self.grammar.constraints, self.analysis, self.namespace.names, functions))
         return bounded_rules(equations, self.analysis) if equations else BoundedRules(self.grammar.bodies)
 
     def read_as(self, symbol: str, value: Any) -> Node | None:

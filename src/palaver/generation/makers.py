@@ -134,7 +134,25 @@ def drawn(draw: Callable[[RandomSource], str | bytes]) -> One:
 
 
 def by_the_rule(expand: One) -> Attempts:
-    return lambda run: lambda: cast(Node, expand(run))
+    """Candidates of all sizes: the first as large as any, then smaller ones, and again."""
+
+    def attempts(run: Derivation) -> MakeNode:
+        left, number = run.left, 0
+
+        def attempt() -> Node:
+            nonlocal number
+            run.left = smaller(left, number)
+            number += 1
+            return cast(Node, expand(run))
+
+        return attempt
+
+    return attempts
+
+
+def smaller(nodes: int, attempt: int) -> int:
+    """The number of nodes for an attempt after others: where large trees are hopeless, a small one may do."""
+    return nodes >> 2 * (attempt % 3)
 
 
 def recalled(symbol: str, parties: Parties | None, make: One) -> One:

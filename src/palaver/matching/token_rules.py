@@ -71,13 +71,16 @@ class RuleToken:
 class CharacterRun:
     """A repetition of a rule over single characters, of which `match` finds the longest run."""
 
-    def __init__(self, match: MatchText, known: NodeCache) -> None:
+    def __init__(self, match: MatchText, known: NodeCache, *, is_computed: bool) -> None:
         self._match = match
         self._known = known
+        self._is_computed = is_computed
 
     def end(self, buffer: str, at: int, limits: tuple[int, int | None], limit: int | None = None) -> int:
         """The place of its end; `limit`: the place, if it has been read, beyond which it does not go."""
         least, most = limits
+        if self._is_computed and least != most:
+            return UNSURE  # a constraint that could not say how long it is: any length is possible
         size = len(buffer) if limit is None else limit
         match = self._match(buffer, at, size if most is None else min(size, at + most))
         assert match is not None  # none is a match, too
@@ -121,4 +124,4 @@ class TokenTable(dict[Nonterminal, RuleToken | CharacterRun | None]):
             return None
         characters = f"[{chars.as_class()}]"
         known = NodeCache(rule.symbol, self._expander.rule(rule), most=MAX_SHARED_NODES, pattern=re.compile(characters))
-        return CharacterRun(re.compile(f"{characters}*+").match, known)
+        return CharacterRun(re.compile(f"{characters}*+").match, known, is_computed=repetition.bounds is None)

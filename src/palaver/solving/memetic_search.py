@@ -46,6 +46,9 @@ _REDRAW = 0.15
 # what was asked, and code that demands it need not have a gradient.
 _COPY = 0.4
 
+# A distance from which on a gain is no reason to go on for longer.
+_VERY_NEAR = 1e-4
+
 _DIGITS = re.compile(r"[0-9]+")
 
 
@@ -114,7 +117,8 @@ class MemeticSearch:
             now, to_blame = self.measure(changed)
             differs = differs or now != distance
             is_better = now < distance
-            waited = 0 if is_better else waited + 1
+            # Numbers with a fraction come nearer for ever; whole numbers are never so near.
+            waited = 0 if is_better and now > _VERY_NEAR else waited + 1
             if now <= distance:
                 last = target.path if is_better else last
                 tree, distance, blamed = changed, now, to_blame

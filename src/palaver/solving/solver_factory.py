@@ -5,14 +5,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property, partial
+from functools import cache, cached_property
 from itertools import count
 from typing import Any, Protocol
 
 from palaver.constraints.checks import Check, CompiledObjective, compile_check
 from palaver.constraints.code_uses import functions_defined_in, reassigned_globals
 from palaver.constraints.distance import Fitness, compile_distance
-from palaver.generation.makers import FieldMakers, MakeField, Steering, ValueSource
+from palaver.generation.makers import FieldMakers, MakeField, Steering, ValueSource, smaller
 from palaver.generation.measured_derivations import Measure, MeasuredDerivations
 from palaver.generation.tree_maker import TreeMaker
 from palaver.grammar.analysis import Analysis, BoundDependence
@@ -33,6 +33,7 @@ from palaver.solving.solving_limits import (
     MAX_OPTIMISATION_STEPS,
     MAX_REPETITIONS,
     MIN_RENEWED_NODES,
+    STEPS_BEFORE_SMALLER_TREES,
     EvolutionRates,
     SolvingLimits,
 )
@@ -137,15 +138,20 @@ class SolverFactory:
         if steering is not None:
             steering.leave_out((*drawn, *sorted(self._generated)))
         start, nodes = self.analysis.grammar.start, limits.max_nodes
-        fresh: Callable[[], Tree]
-        fresh = partial(program.make_tree, start, turn, nodes=nodes, fields=fields, steering=steering, values=values)
+        attempts = count()
+
+        def size() -> int:
+            return nodes if budget.spent < STEPS_BEFORE_SMALLER_TREES else smaller(nodes, next(attempts))
+
+        def fresh() -> Tree:
+            return program.make_tree(start, turn, nodes=size(), fields=fields, steering=steering, values=values)
+
         if incomplete is not None:
             incomplete.make = lambda symbol, history: program.make(
-                symbol, turn, nodes=nodes, history=history, fields=fields, steering=steering, values=values
+                symbol, turn, nodes=size(), history=history, fields=fields, steering=steering, values=values
             )
-            fresh = incomplete.completed
         checks = [self.check(constraint) for constraint in constraints]
-        return Solver(fresh, checks, plan, constructor, search, budget)
+        return Solver(fresh if incomplete is None else incomplete.completed, checks, plan, constructor, search, budget)
 
     def optimizer(
         self,

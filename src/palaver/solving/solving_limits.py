@@ -59,6 +59,8 @@ MAX_LEADING_ZEROS = 4  # spellings of a number, with more and more zeros in fron
 MAX_CACHED_ASSIGNMENTS = 4096  # values kept with their nodes; beyond it, all are dropped
 MAX_CACHED_DOMAINS = 64  # word counts kept per symbol; beyond it, all are dropped
 
+# Steps spent on a tree from which on smaller fresh trees are tried as well.
+STEPS_BEFORE_SMALLER_TREES = 40
 MAX_FIELD_DRAWS = 300  # of one field; beyond it, the tree is discarded with that reason
 MAX_FIELD_CLIMBS = 4  # for one field; beyond it, the tree is discarded
 MAX_FIELD_CRASHES = 3  # first draws that all made the spec's code raise; then the tree is discarded
