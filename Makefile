@@ -80,9 +80,10 @@ bench-talking: $(INSTALLED)
 bench-guiding: $(INSTALLED)
 	$(BIN)/python benchmarks/guiding.py
 
-# Guided sessions with peers that remember, in memory, against random walks; a few minutes.
+# Guided sessions with peers that remember, in memory and with real servers, against random walks; a few minutes.
 bench-stateful: $(INSTALLED)
 	$(BIN)/python benchmarks/stateful.py
+	$(BIN)/python benchmarks/stateful_servers.py
 
 $(USABLE): pyproject.toml
 	$(PYTHON) -m venv $(VENV)

@@ -40,6 +40,7 @@ def campaign(
     goal: CoverageGoal = CoverageGoal.ALL,
     is_guided: bool = True,
     follows_the_paper: bool = False,
+    covers_pairs: bool = False,
     other: str | None = None,
     answering: Callable[[RandomSource], Strategy] = RandomStrategy,
     wire: Wire = in_one_piece,
@@ -49,7 +50,7 @@ def campaign(
     world = MemoryNetwork(wire=wire)
     ours, theirs = setup_of(spec), setup_of(other or spec, as_client=False)
     chance = RandomSource(seed)
-    guided = Guidance(ours, chance, k=k, goal=goal, follows_the_paper=follows_the_paper)
+    guided = Guidance(ours, chance, k=k, goal=goal, follows_the_paper=follows_the_paper, covers_pairs=covers_pairs)
     timeouts = Timeouts()
     limits = budget or Budget()
     run = Campaign(ours, guided, seed, timeouts, limits, world.loop(), is_guided=is_guided, plans=plans)

@@ -79,8 +79,8 @@ class StopRule:
     def check(self, progress: Progress, seconds: float) -> tuple[str, str]:
         """Return the reason to stop, or "", and a note about how the campaign goes on, or ""."""
         budget = self._budget
-        if len(self._guidance.coverage) > self._covered:
-            self._covered = len(self._guidance.coverage)
+        if self._guidance.reached > self._covered:
+            self._covered = self._guidance.reached
             self._covered_at = progress.messages
         if budget.sessions is not None and progress.sessions >= budget.sessions:
             return f"reached the limit of {_counted(progress.sessions, 'session')} (-n {budget.sessions})", ""
@@ -141,14 +141,18 @@ class StopRule:
 
     @property
     def _is_complete(self) -> bool:
-        return self._guidance.goal_progress.reached >= self._guidance.goal_progress.total
+        return self._guidance.is_complete
 
     def _goal_reached(self, progress: Progress) -> str:
-        return f"goal reached after {_so_far(progress)}: all {self._guidance.goal_progress.total} paths are covered"
+        aim, pairs = self._guidance.goal_progress, self._guidance.pairs
+        more = "" if pairs is None else f" and {pairs.total} pairs"
+        return f"goal reached after {_so_far(progress)}: all {aim.total} paths{more} are covered"
 
     def _plateau(self, progress: Progress) -> str:
-        aim = self._guidance.goal_progress
-        return f"plateau after {_so_far(progress)}: {aim.reached} of {aim.total} paths were seen, the others were not"
+        aim, pairs = self._guidance.goal_progress, self._guidance.pairs
+        more = "" if pairs is None else f" and {pairs.reached} of {pairs.total} pairs"
+        seen = f"{aim.reached} of {aim.total} paths{more}"
+        return f"plateau after {_so_far(progress)}: {seen} were seen, the others were not"
 
 
 def _so_far(progress: Progress) -> str:

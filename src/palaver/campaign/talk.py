@@ -109,8 +109,7 @@ def talk(
         seed = RandomSource.fresh_seed()
     elif not isinstance(seed, int):
         raise SetupError(f"seed is a whole number, and not {seed!r}")
-    aim, is_paper = _one_of(CoverageGoal, "goal", goal), schedule == "paper"
-    guidance = Guidance(setup, RandomSource(seed), k, aim, follows_the_paper=is_paper, learns_values=learn_values)
+    guidance = _guidance(setup, seed, k, goal, is_paper=schedule == "paper", learns=learn_values)
     file = None if coverage_file is None else Path(coverage_file)
     if file is not None:
         _resume(guidance, file)
@@ -145,6 +144,23 @@ def talk(
         trace=trace,
         files=files,
         at_end=at_end,
+    )
+
+
+def _guidance(
+    setup: SessionSetup, seed: int, k: int, goal: CoverageGoal | str, *, is_paper: bool, learns: bool
+) -> Guidance:
+    """The guidance of a campaign. The goal `history` is all paths, and all pairs of messages in time."""
+    has_pairs = goal == "history"
+    aim = _one_of(CoverageGoal, "goal", "all" if has_pairs else goal)
+    return Guidance(
+        setup,
+        RandomSource(seed),
+        k,
+        aim,
+        follows_the_paper=is_paper,
+        learns_values=learns,
+        covers_pairs=has_pairs,
     )
 
 

@@ -26,6 +26,7 @@ from palaver.navigation.coverage_views import CoverageViews
 from palaver.navigation.dead_ends import DeadEnds
 from palaver.navigation.dialogue_map import DialogueMap, Edge, MapNode
 from palaver.navigation.goals import MissingPaths
+from palaver.navigation.message_pairs import MessagePairs
 from palaver.trees.node import Node
 
 
@@ -61,11 +62,14 @@ class BeliefState:
         self.hypotheses: tuple[MapHypothesis, ...] = ()  # the preferred first
         self.tentative: dict[int, int] = {}  # by state, its occurrences that are not counted yet
         self.dead_ends = DeadEnds(dialogue_map.ours)
+        self.pairs: MessagePairs | None = None  # if they are a goal
         self.history = b""  # a digest of the symbols of all messages so far
 
     def begin(self) -> None:
         """Begin a session."""
         self.dead_ends.begin()
+        if self.pairs is not None:
+            self.pairs.begin()
         self.hypotheses = (MapHypothesis(self._map.beginning),)
         self.tentative = {}
         self.history = b""
@@ -81,6 +85,8 @@ class BeliefState:
         """Note a message of any party. Return the edges that explain it, the preferred first."""
         self.history = blake2b(self.history + move.symbol.encode(), digest_size=8).digest()
         self._views.note_message(move, node)
+        if self.pairs is not None:
+            self.pairs.note(move)
         if move.sender in self.dead_ends.ours:
             self.dead_ends.sent(move, self.hypotheses[0].map_node if self.hypotheses else None)
         self.dead_ends.said.append(move.symbol)

@@ -12,6 +12,7 @@ from palaver.navigation.dialogue_map import DialogueMap
 from palaver.navigation.goals import CoverageGoal, GoalCounts, GoalMembership, GoalProgress, MissingPaths
 from palaver.navigation.guided_strategy import GuidedStrategy, RandomWalk
 from palaver.navigation.learnt_values import LearntValues
+from palaver.navigation.message_pairs import MessagePairs
 from palaver.navigation.navigator import TargetNavigator, TargetSelector
 from palaver.navigation.peer_model import PeerModel
 from palaver.navigation.reasons import Reason, ReasonFinder
@@ -33,6 +34,7 @@ class Guidance:
         *,
         follows_the_paper: bool = False,
         learns_values: bool = True,
+        covers_pairs: bool = False,
     ) -> None:
         forecaster, grammar = setup.forecaster, setup.spec.grammar
         self.spec = setup.spec
@@ -65,6 +67,9 @@ class Guidance:
             self.values = LearntValues(
                 analysis.value_symbols, analysis.tied_symbols, setup.spec.read_as, chance / "values"
             )
+        self.pairs: MessagePairs | None = None
+        if covers_pairs:
+            self.pairs = belief.pairs = self.views.pairs = MessagePairs(self.dialogue_map, self.planner.possible_edges)
         self.guided_strategy = GuidedStrategy(
             self.planner, self.scheme, belief, steering, self.values, chance / "guide"
         )
@@ -74,7 +79,20 @@ class Guidance:
         """Try again what was given up, with more patience."""
         self.ours.patience *= 2
         self.planner.retry_given_up()
+        if self.pairs is not None:
+            self.pairs.retry_given_up()
         self.guided_strategy.is_done = False
+
+    @property
+    def reached(self) -> int:
+        """The number of all paths and pairs that were covered, whatever the goal."""
+        return len(self.coverage) + (0 if self.pairs is None else self.pairs.reached)
+
+    @property
+    def is_complete(self) -> bool:
+        """True if the goal is reached."""
+        has_pairs = self.pairs is None or self.pairs.reached >= self.pairs.total
+        return has_pairs and self.goal_progress.reached >= self.goal_progress.total
 
     def reasons(self) -> list[Reason]:
         """The reasons why paths are missing."""

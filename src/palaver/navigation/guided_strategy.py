@@ -66,6 +66,7 @@ class GuidedStrategy:
         self._is_tried = False  # since the plan was made, a message was sent or received
         self._is_fresh = False  # since then, an exchange was new
         self._in_vain = 0  # plans of this session in a row
+        self._is_for_pairs = False  # the plan is for pairs of messages
         self._is_examined = False  # the plan was looked through for answers to prepare, in this session
         self._preparations: Preparations | None = None  # the paper's scheme has none
         if scheme is planner:
@@ -128,8 +129,8 @@ class GuidedStrategy:
             if (self._steps and self._is_examined) or not (self._steps or self._make_plan()):
                 return None
             self._is_examined = True
-            awaited = self._first_uncertain(preparations)
-            if awaited is None or preparations.is_ready:
+            awaited = None if self._is_for_pairs else self._first_uncertain(preparations)
+            if awaited is None or not preparations.is_due(awaited):
                 return None
             edges = self._edges_before(awaited, moves, preparations)
             if not edges:
@@ -242,7 +243,7 @@ class GuidedStrategy:
             self._preparations.note_answer(self._last, symbol, expected, len(possible) > 1)
             awaited = self._preparations.awaited
             if awaited is not None and isinstance(planned, Edge) and planned.state == awaited.state:
-                self._preparations.note_content()
+                self._preparations.note_content(awaited)
             if self.values is not None and not self._preparations.is_ready:
                 self.values.focus(False)
 
@@ -275,7 +276,7 @@ class GuidedStrategy:
         state does not change then, and further tries are not independent of this one.
         """
         covered = len(self._map.coverage)
-        if self.plan is not None and self._is_tried and self._scheme is self._planner:
+        if self.plan is not None and self._is_tried and self._scheme is self._planner and not self._is_for_pairs:
             if covered > self._covered or self._is_fresh or self.belief.tentative.get(self.plan.target):
                 self._in_vain = 0
             else:
@@ -298,6 +299,9 @@ class GuidedStrategy:
         self.plan = self._scheme.plan(nodes[:1], context) if len(nodes) > 1 else None
         if self.plan is None:
             self.plan = self._scheme.plan(nodes, context)
+        self._is_for_pairs = self.plan is None and self.belief.pairs is not None
+        if self.plan is None and self.belief.pairs is not None:
+            self.plan = self.belief.pairs.plan(nodes, context)
         if self.plan is None:
             if not self.is_done:
                 self._tell("no reachable target is left")

@@ -74,8 +74,16 @@ MAX_KNOWN_VALUES = 64
 # So many attempts at one message use known values; the next ones are fresh, because a constraint may want that.
 MAX_RECALLING_ATTEMPTS = 4
 
+# Nodes of the dialogue map that are searched for feasible pairs of messages, and for the best plan for some of them.
+MAX_NODES_WITH_PAIRS = 20_000
+MAX_NODES_FOR_PAIRS = 100
+# A pair of messages for which so many plans were made is given up.
+MAX_TRIES_OF_PAIR = 5
+
 # A preparation has at most so many messages.
 MAX_PREPARATION = 60
+# After so many preparations that led elsewhere, the answer is asked for without.
+MAX_PREPARATIONS_IN_A_ROW = 3
 # So many of our messages before an answer are said again when it is prepared.
 REPEATED_MESSAGES = 3
 # Once a session has had so many messages of ours, this share of preparations ends it instead. With none, peers that

@@ -26,6 +26,7 @@ from palaver.navigation.learnt_values import Exchange
 from palaver.navigation.navigation_limits import (
     MAX_NODES_KEPT_IN_REACH,
     MAX_PREPARATION,
+    MAX_PREPARATIONS_IN_A_ROW,
     MAX_RESTART_SHARE,
     MESSAGES_BEFORE_RESTART,
     REPEATED_MESSAGES,
@@ -85,6 +86,7 @@ class Preparations:
         self._chance = chance
         self._failures: Counter[Exchange] = Counter()
         self._prepared: Counter[Exchange] = Counter()  # the number of preparations for each answer
+        self._in_a_row: Counter[Exchange] = Counter()  # of these, those since it was last asked for
         self._decks: dict[Exchange, list[Preparation]] = {}  # the preparations that come next
         self._repeated: dict[Exchange, Counter[str]] = {}  # how often each message was repeated for an answer
         self._before: dict[Exchange, tuple[str, ...]] = {}  # our last messages before an answer that was awaited
@@ -116,6 +118,10 @@ class Preparations:
         """Return True if an answer to a message of ours was planned for in vain."""
         return self._failures[message, answer] > 0
 
+    def is_due(self, awaited: AwaitedAnswer) -> bool:
+        """Return True if something is to be said before an answer is asked for, and was not too often in vain."""
+        return not self.is_ready and self._in_a_row[awaited.message, awaited.answer] < MAX_PREPARATIONS_IN_A_ROW
+
     def note_said(self, symbol: str) -> None:
         """Note a message of ours."""
         self._follow_ups[self._exchange, symbol] += 1
@@ -129,13 +135,15 @@ class Preparations:
             if self._failures[came] and came not in self._before:
                 self._before[came] = tuple(self._said)[:-1]
             if planned is not None:
+                self._in_a_row[message, planned] = 0
                 self.is_ready = False
                 if planned != answer:
                     self._failures[message, planned] += 1
         self._exchange = came
 
-    def note_content(self) -> None:
+    def note_content(self, awaited: AwaitedAnswer) -> None:
         """Note that an answer has come for the sake of what might be in it."""
+        self._in_a_row[awaited.message, awaited.answer] = 0
         self.is_ready = False
 
     def wants_restart(self, awaited: AwaitedAnswer) -> bool:
@@ -151,8 +159,9 @@ class Preparations:
         return self._in_reach[key]
 
     def _reaches(self, start: MapNode, state: int) -> bool:
-        seen = {start}
-        todo = [start]
+        # An answer that may come at once would be one to the preparation itself.
+        seen = {edge.to for edge in self._map.edges(start)}
+        todo = sorted(seen, key=lambda node: node.number)
         for node in todo:
             for edge in self._map.edges(node):
                 if edge.state == state:
@@ -166,6 +175,7 @@ class Preparations:
         """Draw a sequence of these messages of ours, which are said next."""
         goal = (awaited.message, awaited.answer)
         self._prepared[goal] += 1
+        self._in_a_row[goal] += 1
         self._in_session[goal] += 1
         self.awaited = awaited
         self.is_ready = True

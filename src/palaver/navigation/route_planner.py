@@ -56,7 +56,7 @@ PlanStep: TypeAlias = Edge | SessionEnd
 SESSION_END = SessionEnd()
 
 # The steps to a node, the last first. Plain tuples, because one is made for each edge that is expanded.
-_StepChain: TypeAlias = "tuple[_StepChain | None, PlanStep]"
+StepChain: TypeAlias = "tuple[StepChain | None, PlanStep]"
 
 
 @dataclass(slots=True)
@@ -309,13 +309,13 @@ class RoutePlanner:
 
     def _best(self, starts: list[MapNode], context: PlanningContext) -> RoutePlan | None:
         """The plan with the best ratio of gain to cost among those that are near."""
-        best: tuple[_StepChain, Edge, float, float] | None = None  # the steps, the last edge, gain and cost
+        best: tuple[StepChain, Edge, float, float] | None = None  # the steps, the last edge, gain and cost
         ratio = 0.0
         first = float("inf")  # the least cost of any gain; more expensive ways are not searched
         done: tuple[set[MapNode], set[MapNode]] = (set(), set())  # in this session, and in the next one
         expanded = 0
         random = self._random
-        heap: list[tuple[float, float, int, int, MapNode, _StepChain | None, str, float]] = []
+        heap: list[tuple[float, float, int, int, MapNode, StepChain | None, str, float]] = []
         for number, node in enumerate(starts):
             heap.append((0.0, 0.0, number, 0, node, None, context.last, 0.0))
         ticket = len(heap)
@@ -352,7 +352,7 @@ class RoutePlanner:
         if best is None:
             return None
         chain, edge, gain, total = best
-        return RoutePlan(_steps_of(chain), self._target(edge, context.tentative), gain, total)
+        return RoutePlan(steps_of(chain), self._target(edge, context.tentative), gain, total)
 
     def _target(self, edge: Edge, tentative: Mapping[int, int]) -> int:
         """The longest missing path that an edge covers itself; else the state of its message."""
@@ -440,7 +440,7 @@ class AStar:
         `at_least` is a lower bound of the cost from a node to a goal; None if no goal can be reached from there.
         """
         beginning = self._map.beginning
-        heap: list[tuple[float, int, float, int, MapNode, _StepChain | None, str, Edge | None]] = []
+        heap: list[tuple[float, int, float, int, MapNode, StepChain | None, str, Edge | None]] = []
         for number, node in enumerate(starts):
             heap.append((at_least(node) or 0.0, number, 0.0, 0, node, None, context.last, None))
         heapify(heap)
@@ -453,7 +453,7 @@ class AStar:
                 break
             _, _, cost, session, node, steps, last, goal = heappop(heap)
             if goal is not None:
-                found = _steps_of(steps), goal, cost
+                found = steps_of(steps), goal, cost
             if goal is not None or (session, node) in done:
                 continue
             barred = context.barred_after(None if steps is None else steps[1])
@@ -477,7 +477,7 @@ class AStar:
         return found
 
 
-def _steps_of(chain: _StepChain | None) -> tuple[PlanStep, ...]:
+def steps_of(chain: StepChain | None) -> tuple[PlanStep, ...]:
     """The steps of a chain, the first one first."""
     steps: list[PlanStep] = []
     while chain is not None:

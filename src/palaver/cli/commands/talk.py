@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from palaver.replaying.again import FindingsAgain
 
 # The values of `CoverageGoal`, which is not imported before a campaign is.
-_GOALS = ("inputs", "states", "all")
+_GOALS = ("inputs", "states", "all", "history")
 
 # Options that are handed on to `palaver.talk` under the same name.
 _AS_THEY_ARE = (
@@ -152,7 +152,8 @@ def _read_deadlines(_: click.Context, option: click.Parameter, given: tuple[str,
     type=click.Choice(_GOALS),
     default="all",
     show_default=True,
-    help="Cover our own messages (inputs), states as well, or the peer's answers, too (all).",
+    help="Cover our own messages (inputs), states as well, the peer's answers, too (all), or also each message "
+    "after each other one (history).",
 )
 @click.option(
     "--schedule",

@@ -1,0 +1,189 @@
+"""Ordered pairs of messages, a coverage of histories (t-way sequence coverage, Kuhn et al. 2012).
+
+k-paths see nesting, not history. A *pair* is covered if its second message comes when its first has come earlier in the
+same session. It is *feasible* if the dialogue map has a way from the first to the second, so what is not is told for
+nothing. Pairs are bits: for each message a mask of those that came before it, so a message costs three operations.
+
+Plans for pairs are made when k-paths have none left. A uniform-cost search carries the messages of the session along,
+and takes the way with the most new pairs for its cost. If none is near, the shortest way to one missing pair is taken,
+perhaps in another session; a pair that was tried in vain some times is given up.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from heapq import heappop, heappush
+
+from palaver.matching.dialogue_grammar import MessageType
+from palaver.navigation.dialogue_map import DialogueMap, Edge, MapNode
+from palaver.navigation.navigation_limits import MAX_NODES_FOR_PAIRS, MAX_NODES_WITH_PAIRS, MAX_TRIES_OF_PAIR
+from palaver.navigation.route_planner import (
+    SESSION_END,
+    PlanningContext,
+    PlanStep,
+    PossibleEdges,
+    RoutePlan,
+    StepChain,
+    steps_of,
+)
+
+
+class MessagePairs:
+    """The ordered pairs of a dialogue, those that were covered, and plans for the others."""
+
+    def __init__(self, dialogue_map: DialogueMap, edges: PossibleEdges) -> None:
+        self.reached = 0
+        self._map = dialogue_map
+        self._edges = edges
+        self._numbers: dict[MessageType, int] = {}
+        self._covered: Counter[int] = Counter()  # by message, the mask of those before it
+        self._before = 0  # the mask of this session
+        self._tries: Counter[tuple[int, int]] = Counter()
+
+    def _number(self, move: MessageType) -> int:
+        return self._numbers.setdefault(move, len(self._numbers))
+
+    @cached_property
+    def _feasible(self) -> dict[int, int]:
+        """By message, the mask of those that may come before it: a fixpoint over the dialogue map."""
+        nodes = self._map.nodes(MAX_NODES_WITH_PAIRS)
+        after = dict.fromkeys(nodes, 0)
+        sources: dict[MapNode, list[tuple[MapNode, int]]] = {}
+        for node in nodes:
+            for edge in self._map.edges(node):
+                sources.setdefault(edge.to, []).append((node, 1 << self._number(edge.move)))
+        todo = list(reversed(nodes))
+        while todo:
+            node = todo.pop()
+            for source, bit in sources.get(node, ()):
+                if (more := after[source] | after.get(node, 0) | bit) != after[source]:
+                    after[source] = more
+                    todo.append(source)
+        feasible: dict[int, int] = {}
+        for node in nodes:
+            for edge in self._map.edges(node):
+                number = self._number(edge.move)
+                for later in _bits(after.get(edge.to, 0)):
+                    feasible[later] = feasible.get(later, 0) | 1 << number
+        return feasible
+
+    @cached_property
+    def total(self) -> int:
+        """The number of feasible pairs."""
+        return sum(mask.bit_count() for mask in self._feasible.values())
+
+    def begin(self) -> None:
+        """Begin a session."""
+        self._before = 0
+
+    def note(self, move: MessageType) -> None:
+        """Note a message of any party."""
+        number = self._number(move)
+        new = self._new(number, self._before)
+        self._covered[number] |= new
+        self.reached += new.bit_count()
+        self._before |= 1 << number
+
+    def _new(self, number: int, before: int) -> int:
+        return self._feasible.get(number, 0) & before & ~self._covered[number]
+
+    def missing(self) -> Iterator[tuple[str, str]]:
+        """The symbols of the feasible pairs that were not covered."""
+        missing = list(self._missing())
+        symbols = {number: move.symbol for move, number in self._numbers.items()}
+        return ((symbols[first], symbols[second]) for first, second in missing)
+
+    def _missing(self) -> Iterator[tuple[int, int]]:
+        for second, mask in self._feasible.items():
+            for first in _bits(mask & ~self._covered[second]):
+                yield first, second
+
+    def retry_given_up(self) -> None:
+        """Try again what was given up."""
+        self._tries.clear()
+
+    def plan(self, starts: Sequence[MapNode], context: PlanningContext) -> RoutePlan | None:
+        """A plan for some missing pairs; None if all are covered or given up."""
+        if self.reached >= self.total:
+            return None
+        return self._best(starts, context) or self._shortest(starts, context)
+
+    def _best(self, starts: Sequence[MapNode], context: PlanningContext) -> RoutePlan | None:
+        """The plan with the most new pairs for its cost among those that are near, in this session."""
+        heap: list[tuple[float, int, MapNode, int, StepChain | None, str, float]] = []
+        for number, node in enumerate(starts):
+            heap.append((0.0, number, node, self._before, None, context.last, 0.0))
+        ticket, best, ratio = len(heap), None, 0.0
+        done: set[tuple[MapNode, int]] = set()
+        while heap and len(done) < MAX_NODES_FOR_PAIRS:
+            cost, _, node, before, chain, last, gained = heappop(heap)
+            if (node, before) in done:
+                continue
+            done.add((node, before))
+            for edge, more, likelihood, then_last in self._edges(node, 0, last, context):
+                number = self._number(edge.move)
+                total, further = cost + more, (chain, edge)
+                gain = gained + self._new(number, before).bit_count() * likelihood
+                if gain > gained and gain / total > ratio:
+                    ratio, best = gain / total, RoutePlan(steps_of(further), edge.state, gain, total)
+                ticket += 1
+                heappush(heap, (total, ticket, edge.to, before | 1 << number, further, then_last, gain))
+        return best
+
+    def _shortest(self, starts: Sequence[MapNode], context: PlanningContext) -> RoutePlan | None:
+        """The shortest way to a missing pair that was tried least often."""
+        while (pair := self._least_tried()) is not None:
+            self._tries[pair] += 1
+            first, second = pair
+            for at, begins in (((), starts), ((SESSION_END,), [self._map.beginning])):
+                session = len(at)
+                steps = self._way(begins, second, session, context) if self._has(first, session) else None
+                if steps is None and (lead := self._way(begins, first, session, context)) is not None:
+                    last = lead[-1]
+                    rest = self._way([last.to], second, session, context)
+                    steps = None if rest is None else [*lead, *rest]
+                end = self._way_to_end(starts, context) if session else []
+                if steps is not None and end is not None:
+                    every: tuple[PlanStep, ...] = (*end, *at, *steps)
+                    return RoutePlan(every, steps[-1].state, 1.0, float(len(every)))
+        return None
+
+    def _least_tried(self) -> tuple[int, int] | None:
+        open_pairs = (pair for pair in self._missing() if self._tries[pair] < MAX_TRIES_OF_PAIR)
+        return min(open_pairs, key=lambda pair: self._tries[pair], default=None)
+
+    def _has(self, number: int, session: int) -> bool:
+        return session == 0 and bool(self._before >> number & 1)
+
+    def _way(self, starts: Sequence[MapNode], number: int, session: int, context: PlanningContext) -> list[Edge] | None:
+        """A shortest way whose last message is this one, by breadth-first search."""
+        return self._search(starts, session, context, lambda edge: self._number(edge.move) == number)
+
+    def _way_to_end(self, starts: Sequence[MapNode], context: PlanningContext) -> list[Edge] | None:
+        if any(self._map.ending(node) is not None for node in starts):
+            return []
+        return self._search(starts, 0, context, lambda edge: self._map.ending(edge.to) is not None)
+
+    def _search(
+        self, starts: Sequence[MapNode], session: int, context: PlanningContext, is_goal: Callable[[Edge], bool]
+    ) -> list[Edge] | None:
+        """The edges of a shortest way to a goal, by breadth-first search; None if there is none."""
+        ways: dict[MapNode, tuple[Edge, ...]] = dict.fromkeys(starts, ())
+        todo = [(node, context.last) for node in starts]
+        for node, last in todo:
+            for edge, _, _, then_last in self._edges(node, session, last, context):
+                if is_goal(edge):
+                    return [*ways[node], edge]
+                if edge.to not in ways and len(ways) < MAX_NODES_WITH_PAIRS:
+                    ways[edge.to] = (*ways[node], edge)
+                    todo.append((edge.to, then_last))
+        return None
+
+
+def _bits(mask: int) -> Iterator[int]:
+    while mask:
+        low = mask & -mask
+        yield low.bit_length() - 1
+        mask ^= low

@@ -1,0 +1,59 @@
+"""Pairs of messages in time: counted as they come, told apart from what cannot be, and covered by plans."""
+
+from __future__ import annotations
+
+from guided import campaign, guidance
+from test_guided_strategy import LADDER, LOGIN, QUESTIONS
+
+from palaver.campaign.events import MessageReceived, MessageSent, SessionStarted
+from palaver.campaign.run import Campaign
+from palaver.navigation.message_pairs import MessagePairs
+
+
+def pairs_of(run: Campaign) -> MessagePairs:
+    assert run.guidance.pairs is not None
+    return run.guidance.pairs
+
+
+def test_the_pairs_that_are_counted_are_those_of_the_sessions() -> None:
+    run = campaign(LOGIN, 1, covers_pairs=True)
+    seen: set[tuple[str, str]] = set()
+    before: list[str] = []
+    for event in run:
+        if isinstance(event, SessionStarted):
+            before = []
+        elif isinstance(event, MessageSent | MessageReceived):
+            seen.update((earlier, event.message.symbol) for earlier in before)
+            before.append(event.message.symbol)
+    assert len(seen) == pairs_of(run).reached
+
+
+def test_only_feasible_pairs_are_counted() -> None:
+    pairs = guidance(LOGIN, covers_pairs=True).pairs
+    assert pairs is not None
+    missing = set(pairs.missing())
+    assert len(missing) == pairs.total
+    assert ("<noop>", "<bye>") in missing
+    assert ("<noop>", "<user>") not in missing  # nobody logs in twice
+    assert ("<bye>", "<noop>") not in missing
+
+
+def test_all_feasible_pairs_are_covered() -> None:
+    for spec in (LOGIN, QUESTIONS, LADDER):
+        run = campaign(spec, 2, covers_pairs=True, k=3).run()
+        assert list(pairs_of(run).missing()) == []
+        assert run.progress.ended.endswith(f"paths and {pairs_of(run).total} pairs are covered")
+        assert {name: (reached, total) for name, reached, total in run.coverage.views}["pairs"] == (
+            pairs_of(run).reached,
+            pairs_of(run).total,
+        )
+
+
+def test_pairs_that_never_come_are_given_up() -> None:
+    curt = QUESTIONS.replace("| <Server:perhaps> <Client:more> <Server:detail>", "")
+    run = campaign(QUESTIONS, 1, other=curt, covers_pairs=True).run()
+    assert run.progress.ended.startswith("plateau after ")
+    missing = list(pairs_of(run).missing())
+    assert missing
+    assert all({"<perhaps>", "<more>", "<detail>"} & set(pair) for pair in missing)
+    assert run.progress.messages < 1000
