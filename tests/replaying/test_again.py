@@ -86,6 +86,14 @@ def test_messages_that_are_not_possible_any_more_are_told(palaver: Any, talk: An
     assert told(again.text) == ["not tried, as its messages are not possible any more: crash"]
 
 
+def test_the_latest_run_is_the_one_before(palaver: Any, talk: Any) -> None:
+    assert talk("give", "none", "-n", "3").code == 1
+    again = talk("none", "none", "-n", "3", "--again", "latest")
+    runs = sorted(path.name for path in (palaver.folder / ".palaver" / "runs").iterdir())
+    (line,) = [line for line in again.text.splitlines() if line.startswith("fixed: finding 1 in session ")]
+    assert line.endswith(f", crash: the system under test was killed by SIGABRT, of {runs[0]}")
+
+
 def test_there_is_no_such_run(talk: Any) -> None:
     asked = talk("none", "none", "--again", "nowhere")
     assert (asked.code, "there is no run nowhere" in asked.said) == (2, True)

@@ -283,10 +283,12 @@ def command(**options: Any) -> int:
     from palaver.reporting.console import ConsoleReport
 
     try:
+        again = _again(options["again"])  # first: the latest run is not the one that begins here
         campaign, writer = _resumed(options) if options["resume"] else _begun(options)
     except (SetupError, RunError) as error:
         raise click.UsageError(str(error)) from error
-    again = _again(campaign, options["again"])
+    if again is not None:
+        campaign.attach(again).follow(again.strategies(), goes_on=True)
     with campaign:
         report = ConsoleReport(campaign, verbose=options["verbose"], console=options["console"])
         try:
@@ -383,21 +385,17 @@ def _arguments(options: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _again(campaign: Campaign, run: str | None) -> FindingsAgain | None:
-    """The findings of another run, with which the campaign begins; None if none are to be tried again."""
-    from palaver.recording.run_reader import RunError, open_run
+def _again(run: str | None) -> FindingsAgain | None:
+    """The findings of another run, to begin with; None if none are wanted. :raises RunError: there is no such run"""
+    from palaver.recording.run_reader import open_run
     from palaver.replaying.again import FindingsAgain
 
     if run is None:
         return None
-    try:
-        with open_run(run) as opened:
-            again = FindingsAgain(opened)
-    except RunError as error:
-        raise click.UsageError(str(error)) from error
+    with open_run(run) as opened:
+        again = FindingsAgain(opened)
     if not len(again):
         click.echo(printable(f"palaver: {again.name} has no findings to try again"), err=True)
-    campaign.attach(again).follow(again.strategies(), goes_on=True)
     return again
 
 
