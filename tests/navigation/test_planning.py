@@ -8,6 +8,8 @@ import pytest
 from guided import guidance
 from test_guided_strategy import LADDER, LOGIN, QUESTIONS, RUNGS
 
+from palaver.limits import Limit
+from palaver.navigation import reasons
 from palaver.navigation.dialogue_map import Edge, MapNode
 from palaver.navigation.guidance import Guidance
 from palaver.navigation.navigation_limits import MAX_DRAWS_OF_TARGET, PATIENCE
@@ -220,3 +222,16 @@ def test_counts_of_answers_survive_as_data() -> None:
     assert copy == peer
     situation = ("<q>", ("<no>", "<yes>"))
     assert copy.histories(situation) == peer.histories(situation) == 1
+
+
+def test_too_many_missing_paths_are_counted_and_not_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    guided = guidance(QUESTIONS)
+    one_by_one = guided.reasons()
+
+    def listed() -> None:
+        raise AssertionError("the paths are listed")
+
+    monkeypatch.setattr(reasons, "MAX_PATHS_EXPLAINED", Limit(3, "paths explained", "the others are only counted"))
+    monkeypatch.setattr(guided.goal_progress, "missing", listed)
+    total = guided.goal_progress.total
+    assert sum(reason.paths for reason in guided.reasons()) == sum(reason.paths for reason in one_by_one) == total

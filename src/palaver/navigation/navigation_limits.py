@@ -7,6 +7,7 @@ MAX_LEFT_RECURSIVE_CHAINS = Limit(200, "chains of left-recursive symbols", "the 
 MAX_PATHS_BELOW_MESSAGE = Limit(4_000, "uncovered k-paths below one message", "the others are not planned for")
 MAX_NODES_OF_TARGET_SEARCH = Limit(20_000, "map nodes searched for one target", "the target counts as unreachable")
 MAX_NODES_OF_FAR_SEARCH = Limit(100_000, "map nodes searched for one plan", "no plan is made")
+MAX_PATHS_EXPLAINED = Limit(500_000, "uncovered k-paths explained", "the others are only counted")
 MAX_NODES_EXPLAINED = Limit(20_000, "map nodes searched for reasons", "paths beyond count as unreachable")
 
 # Nodes beyond these have no distance to what is missing, and a search takes them to be near.

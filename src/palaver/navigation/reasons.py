@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from palaver.navigation.dialogue_map import HANG_UP, SILENCE, Edge, MapNode
-from palaver.navigation.navigation_limits import MAX_NAMES_IN_REASON, MAX_NODES_EXPLAINED
+from palaver.navigation.navigation_limits import MAX_NAMES_IN_REASON, MAX_NODES_EXPLAINED, MAX_PATHS_EXPLAINED
 from palaver.navigation.route_planner import PlanningContext, RoutePlanner
 
 
@@ -25,6 +25,7 @@ class Need(NamedTuple):
 
 
 _UNREACHABLE = Need("no way to them was found")
+_TOO_MANY = Need("not looked at one by one")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +63,17 @@ class ReasonFinder:
         self._needs = {}
         self._search()
         counts: dict[Need, int] = {}
-        for path in self._goal.missing():
-            need = self._needs.get(self._goal.coverage.state(path), _UNREACHABLE)
-            counts[need] = counts.get(need, 0) + 1
+        missing = self._goal.total - self._goal.reached
+        if missing > MAX_PATHS_EXPLAINED:
+            MAX_PATHS_EXPLAINED.reached()
+            for need in self._needs.values():
+                counts[need] = counts.get(need, 0) + 1
+            if missing > len(self._needs):
+                counts[_TOO_MANY] = missing - len(self._needs)
+        else:
+            for path in self._goal.missing():
+                need = self._needs.get(self._goal.coverage.state(path), _UNREACHABLE)
+                counts[need] = counts.get(need, 0) + 1
         reasons = [Reason(count, need) for need, count in counts.items()]
         return sorted(reasons, key=lambda reason: (-reason.paths, reason.need.what))
 
