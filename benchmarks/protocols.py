@@ -25,7 +25,7 @@ HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE.parent / "tests"), str(HERE.parent / "tests" / "matching")]
 
 from palaver.transport.certificate import make_certificate  # noqa: E402
-from servers import dns, ftp, mail, web  # noqa: E402
+from servers import dns, ftp, mail, pop3, web  # noqa: E402
 from servers.clients import CLIENTS  # noqa: E402
 from servers.common import program  # noqa: E402
 
@@ -135,6 +135,10 @@ LFTP = shlex.join(["lftp", "--norc", "-c", _LIST.replace("{account}", "-u the_us
 _QUOTES = "http://127.0.0.1:{port}/quotes"
 CURL_QUOTES = f"curl -sS -m 20 {_QUOTES}?limit=3 --next {_QUOTES}?limit=ten --next -d '{{}}' {_QUOTES}"
 QUALITY = HERE.parent / "tests" / "quality"
+MPOP = (
+    "mpop -C /dev/null --host=127.0.0.1 --port={port} --timeout=20 --auth=user --tls=off --user=the_user "
+    "--passwordeval='echo the_password' --uidls-file=uidls --delivery=mbox,mbox"
+)
 DIG = "dig @127.0.0.1 -p {port} +time=2 +tries=1 A www.example.test"
 
 
@@ -175,6 +179,9 @@ PAIRS = (
     Pair("rest", "a client", (), client(right_client("rest"))),
     Pair("llm", "openai", (), client(right_client("llm"), "Gpt={port}")),
     Pair("http", "curl", ("curl",), client("curl -sS -m 20 http://127.0.0.1:{port}/quotes")),
+    Pair("pop3", "Dovecot", ("dovecot",), server(alone(pop3.dovecot))),
+    Pair("pop3", "curl", ("curl",), client(f"curl -sS -m 20 {ACCOUNT} pop3://127.0.0.1:{{port}}/1")),
+    Pair("pop3", "mpop", ("mpop",), client(MPOP)),
 )
 
 

@@ -6,7 +6,8 @@ set -eu
 
 here=$(cd "$(dirname "$0")/.." && pwd)
 directory=${1:-$here/.servers}
-packages="opensmtpd vsftpd bind9 bind9-dnsutils curl swaks msmtp lftp openssl util-linux tshark"
+packages="opensmtpd vsftpd bind9 bind9-dnsutils dovecot-pop3d
+    curl swaks msmtp mpop lftp openssl util-linux tshark"
 
 lists_are_fresh=
 refresh_lists() {

@@ -1,0 +1,37 @@
+"""POP3 servers that are wrong in one thing are found out, and the right one is not suspected."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pop3_bugs
+import pytest
+from catalogue import Bug, kinds
+
+from servers.in_process import ports_of
+
+MOST = max(bug.sessions for bug in pop3_bugs.BUGS)
+
+
+@pytest.fixture(scope="module")
+def ports(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    with ports_of(Path(pop3_bugs.__file__), tmp_path_factory.mktemp("servers")) as ports:
+        yield ports
+
+
+def talk(palaver: Any, port: str, sessions: int) -> Any:
+    return palaver("talk", "pop3", "--client", port, "-n", str(sessions), "--seed", "1", "--unguided")
+
+
+@pytest.mark.parametrize("bug", pop3_bugs.BUGS, ids=lambda bug: bug.name)
+def test_a_wrong_server_is_found_out(palaver: Any, ports: dict[str, str], bug: Bug) -> None:
+    talked = talk(palaver, ports[bug.name], bug.sessions)
+    assert (talked.code, kinds(talked.summary)) == (1, [bug.finding]), talked.text
+
+
+def test_the_right_server_is_not_suspected(palaver: Any, ports: dict[str, str]) -> None:
+    talked = talk(palaver, ports["Mailbox"], MOST)
+    assert talked.code == 0, talked.text
+    assert talked.summary.endswith("no findings")

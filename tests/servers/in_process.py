@@ -1,0 +1,76 @@
+"""Small servers that are made of classes, all in one program: it prints the name and the port of each, and `ready`.
+
+A class of sessions over a stream has `greet` and `hear`: bytes go in as they come, bytes come out, and `is_over` tells
+that the server closes the connection. So a wrong server is a subclass of the right one, in which a method is different.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from socketserver import BaseRequestHandler, ThreadingTCPServer
+from threading import Thread
+from typing import Protocol
+
+from servers.common import started
+
+
+class StreamSession(Protocol):
+    """The server's side of one connection."""
+
+    is_over: bool
+
+    def greet(self) -> bytes: ...
+
+    def hear(self, data: bytes) -> bytes: ...
+
+
+class _Server(ThreadingTCPServer):
+    allow_reuse_address = True
+    daemon_threads = True
+
+
+def stream_server(kind: type[StreamSession]) -> ThreadingTCPServer:
+    """Such a server at a free port of the loopback interface."""
+
+    class Handler(BaseRequestHandler):
+        def handle(self) -> None:
+            connection: socket.socket = self.request
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            session = kind()
+            with suppress(OSError):  # the client is gone, and may be
+                connection.sendall(session.greet())
+                while not session.is_over and (data := connection.recv(65536)):
+                    connection.sendall(session.hear(data))
+
+    return _Server(("127.0.0.1", 0), Handler)
+
+
+def serve_streams(kinds: Sequence[type[StreamSession]]) -> None:
+    """Serve all of them until the program is ended."""
+    threads = []
+    for kind in kinds:
+        server = stream_server(kind)
+        # The port alone if there is one server only, as for other programs that serve.
+        print(*([kind.__name__] if len(kinds) > 1 else []), server.server_address[1])
+        threads.append(Thread(target=server.serve_forever))
+        threads[-1].start()
+    print("ready", flush=True)
+    # The servers start a thread for each session, and may not do so while Python shuts down.
+    for thread in threads:
+        thread.join()
+
+
+@contextmanager
+def ports_of(program: Path, folder: Path) -> Iterator[dict[str, str]]:
+    """Where the servers of a program are, by their names, while it runs."""
+    log = folder / "log"
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)}
+    ready = lambda: "ready" in log.read_text()  # noqa: E731
+    with started([sys.executable, str(program)], is_ready=ready, log=log, env=environment):
+        yield dict(re.findall(r"^(\w+) (\d+)$", log.read_text(), re.MULTILINE))

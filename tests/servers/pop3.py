@@ -1,0 +1,51 @@
+"""POP3 servers: Dovecot, and a small one, each with some letters for the user `the_user`."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from servers.common import PLACES, free_port, greets, started
+from servers.ftp import NOBODY, filled
+from servers.pop3_small import LETTERS
+from servers.web import WebServer, web_server
+
+HERE = Path(__file__).parent
+SMALL = HERE / "pop3_small.py"
+
+# Only root can let it serve the letters of somebody else.
+needs_dovecot = pytest.mark.servers("dovecot", root=True)
+
+
+@contextmanager
+def dovecot() -> Iterator[WebServer]:
+    """Dovecot 2.3 with a Maildir. Needs root; a path that is too long for its sockets is no good."""
+    with tempfile.TemporaryDirectory(prefix="dovecot") as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        box = folder / "home" / "Maildir" / "new"
+        box.mkdir(parents=True)
+        for number, letter in enumerate(LETTERS):
+            (box / f"10{number}.M1P{number}.host").write_bytes(letter.replace(b"\r\n", b"\n"))
+        for path in (folder / "home", *(folder / "home").rglob("*")):
+            os.chown(path, NOBODY, NOBODY)
+        port = free_port()
+        configuration = folder / "dovecot.conf"
+        configuration.write_text(filled("dovecot.conf.in", folder=folder, port=port))
+        command = [shutil.which("dovecot", path=PLACES) or "dovecot", "-F", "-c", str(configuration)]
+        with started(command, is_ready=partial(greets, port, b"+OK "), log=folder / "log"):
+            yield WebServer(port)
+
+
+@contextmanager
+def small() -> Iterator[WebServer]:
+    """The one that is made wrong elsewhere."""
+    with web_server(SMALL) as server:
+        yield server
