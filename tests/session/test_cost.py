@@ -64,6 +64,32 @@ where forall <e> in <exchange>: len(*<e>.<answer>.<item>) == int(<e>.<ask>.<n>)
     assert 0 < sum(costs[-20:]) <= 1.5 * sum(costs[5:25]), costs
 
 
+def test_what_only_the_first_messages_satisfy_costs_the_same_at_any_point() -> None:
+    text = """
+<start> ::= <Client:name>{3} <exchange>{120}
+<exchange> ::= <Client:ask> <Server:answer>
+<name> ::= "NAME " <id> "\\n"
+<id> ::= r"[a-z]{3}"
+<ask> ::= "ASK " <n> "\\n"
+<n> ::= r"[1-9]"
+<answer> ::= (<item> " ")* "\\n"
+<item> ::= r"[a-z]"
+where len(*<name>) == 3
+where any(str(each) == "eve" for each in *<id>)
+where forall <e> in <exchange>: len(*<e>.<answer>.<item>) == int(<e>.<ask>.<n>)
+"""
+    driven = DrivenSession(text, SERVER, link="Server").open()
+    driven.hear(b"NAME bob\nNAME eve\nNAME sue\n")
+
+    def exchange() -> None:
+        driven.hear(b"ASK 4\n")
+        assert len(driven.talk().split()) == 4
+
+    costs = [lines_run(exchange) for _ in range(120)]
+    assert driven.session.verdict is Verdict.PASS
+    assert 0 < sum(costs[-20:]) <= 1.5 * sum(costs[5:25]), costs
+
+
 # A store, and a model of it: what was put under a name is what is got. Its state does not grow without end.
 STORE = """
 from functools import reduce

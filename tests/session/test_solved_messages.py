@@ -8,7 +8,9 @@ from collections.abc import Sequence
 import pytest
 from driven_session import SERVER, DrivenSession
 
+import palaver
 from palaver.session.findings import FindingKind, Verdict
+from palaver.session.setup import SessionSetup
 from palaver.solving.solver import Solver
 
 GRAMMAR = """
@@ -223,3 +225,69 @@ def test_early_messages_of_an_open_state_still_bind_us(repeated: str) -> None:
     for _ in range(40):
         assert driven.talk() == b"GET 4711\n"
         driven.hear(b"GOT\n")
+
+
+KNOWN = """
+<word> ::= r"[a-z]{1,2}"
+def known(answers, questions):
+    return {str(each) for each in answers} <= {str(each) for each in questions}
+where known(*<tell>.<word>, *<ask>.<word>)
+"""
+ROUNDS = r"""
+<start> ::= <round>{3} <Client:put>{1,9} <Client:stop> <Server:got>{1,9} <Server:done>
+<round> ::= <Client:ask> <Client:tell>
+<ask> ::= "ASK " <word> "\n"
+<tell> ::= "TELL " <word> "\n"
+<put> ::= "PUT " <word> "\n"
+<got> ::= "GOT " <word> "\n"
+<stop> ::= "STOP\n"
+<done> ::= "DONE\n"
+where any(str(word) == "cc" for word in *<ask>.<word>)
+where len(*<put>.<word>) == len(*<got>.<word>)
+"""
+
+
+def test_what_was_said_long_ago_still_holds_wherever_our_message_stands() -> None:
+    # In the first round something is said that later ones need. The solver sees the latest messages only.
+    setup = SessionSetup(palaver.loads(ROUNDS + KNOWN), SERVER)
+    for puts in range(1, 10):
+        driven = DrivenSession(setup=setup, link="Server").open()
+        driven.hear(b"ASK cc\nTELL cc\nASK h\nTELL cc\nASK h\nTELL h\n" + b"PUT x\n" * puts + b"STOP\n")
+        told = driven.talk()
+        assert (told.count(b"GOT"), told.count(b"DONE"), driven.session.findings) == (puts, 1, []), puts
+
+
+LONG_AGO = r"""
+<start> ::= <Client:ask>{3} <pause>{PAUSES} <Server:tell>{2}
+<pause> ::= <Client:noop> <Server:ok>
+<ask> ::= "ASK " <word> "\n"
+<tell> ::= "TELL " <word> "\n"
+<noop> ::= "NOOP\n"
+<ok> ::= "OK\n"
+"""
+
+
+@pytest.mark.parametrize("pauses", [0, 2, 20, 100])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_message_repeats_what_was_said_long_ago_if_it_has_to(pauses: int, seed: int) -> None:
+    text = LONG_AGO.replace("PAUSES", str(pauses)) + KNOWN
+    driven = DrivenSession(text, SERVER, link="Server", seed=seed).open()
+    driven.hear(b"ASK ab\nASK cd\nASK ef\n")
+    for _ in range(pauses):
+        assert driven.talk() in (b"", b"OK\n")
+        driven.hear(b"NOOP\n")
+    told = driven.talk().split()
+    assert driven.session.verdict is Verdict.PASS
+    assert set(told) - {b"OK", b"TELL"} <= {b"ab", b"cd", b"ef"}
+
+
+def test_what_cannot_be_said_is_told_with_all_that_was_said() -> None:
+    text = (LONG_AGO + KNOWN).replace("PAUSES", "20").replace('"TELL " <word>', '"TELL " <id>')
+    text = text.replace("<tell>.<word>", "<tell>.<id>") + '<id> ::= r"[0-9]"\n'
+    driven = DrivenSession(text, SERVER, link="Server").open()
+    driven.hear(b"ASK ab\nASK cd\nASK ef\n")
+    for _ in range(20):
+        driven.hear(b"NOOP\n")
+        driven.talk()
+    assert driven.kinds == [FindingKind.UNSOLVED]
+    assert "*<ask>.<word> = ['ab', 'cd', 'ef']" in driven.session.findings[0].show()

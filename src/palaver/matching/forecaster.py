@@ -31,6 +31,7 @@ from palaver.matching.open_tree import (
     OpenEdge,
     TreeAction,
     closed,
+    cut_before,
     extended,
     grown,
     next_path,
@@ -160,6 +161,10 @@ class Hypothesis:
     def recent_tree(self) -> tuple[Node, TreePath]:
         """A tree of the latest messages, of bounded size, and the path of the latest message in it."""
         return recent_tree(self._said, self._forecaster.start, _parts_added(self._closing))
+
+    def recent_tree_without_latest(self) -> Node:
+        """The same tree without the latest message; the nodes around it are open, as they were before it."""
+        return cut_before(*self.recent_tree())
 
     @property
     def open_symbols(self) -> tuple[NonTerminal, ...]:

@@ -347,6 +347,21 @@ def recent_tree(edge: OpenEdge, start: NonTerminal, closing: Sequence[Part] | No
     return tree, tuple(path)
 
 
+def cut_before(tree: Node, path: TreePath) -> Node:
+    """A tree without the part at a path and what comes after it; the nodes around that are open."""
+    around: list[Node] = []
+    below: Part = tree
+    for step in path:
+        assert isinstance(below, Node), "what has children is a node"
+        around.append(below)
+        below = below.children[step]
+    parts: tuple[Part, ...] = ()
+    for node, step in zip(reversed(around), reversed(path), strict=True):
+        tree = new(OpenNode, (node.symbol, (*node.children[:step], *parts), (), None))
+        parts = (tree,)
+    return tree
+
+
 def _latest(edge: OpenEdge) -> list[Part]:
     """The latest children of an open node; all of them inside a node that matters."""
     found: list[Part] = []

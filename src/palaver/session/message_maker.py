@@ -31,7 +31,7 @@ from palaver.session.session_limits import (
     MESSAGES_OF_CONTINUATION,
     SEARCH_STEPS,
 )
-from palaver.trees.node import Node, TreePath
+from palaver.trees.node import Node, NonTerminal, TreePath
 from palaver.trees.tree import Tree
 
 if TYPE_CHECKING:
@@ -57,6 +57,7 @@ class MessageMaker:
         self.accusation: Refusal | None = None  # if that is because of a message of another party
         self.violation: Violation | None = None  # of the last message that could not be made
         self.has_crashed = False  # True if code of the spec raised for every message that was tried
+        self._failure: Failure | None = None  # in the latest tree that was given up, of those that show the most
         self._chance = chance / "continuations"
         self._context = _NextMessage(history)
         spec = setup.spec
@@ -67,7 +68,8 @@ class MessageMaker:
     def _aim_at(self, move: MessageType) -> None:
         """Let the solver complete a message of this type."""
         context = self._context
-        context.move, context.first, context.kept, context.sees_all = move, None, None, False
+        context.move, context.first, context.kept = move, None, None
+        context.sees_all = context.needs_all = False
         context.history = self._setup.references.seen_by(move.symbol, self._history.referenced)
         self._solver.forget()
 
@@ -79,26 +81,47 @@ class MessageMaker:
     def _solutions(self, left_out: frozenset[int], steps: int) -> Iterator[Node]:
         """Messages that satisfy the constraints, but for those that are left out, as far as the solver sees them."""
         solver, context = self._solver, self._context
-        solver.begin()
-        solver.budget.limit = steps
         left_out |= self._monitor.folded
         held = self._held_by_the_past()
-        while not solver.is_exhausted:
-            # What earlier messages satisfy seems to fail as long as the solver does not see them.
-            solver.left_out = left_out if context.sees_all else left_out | held
-            tree = solver.solve()
-            if tree is not None:
-                node = tree.at(context.hook).node
-                assert isinstance(node, Node), "a message is a node"
-                yield node
-            elif self._monitor.is_constant(context.move.symbol):
-                return  # there is no other message to be found
+        has_seen_all = False
+        for sees_all, limit in self._phases(steps):
+            solver.begin()
+            solver.budget.limit = limit
+            while not solver.is_exhausted:
+                self._see_all(sees_all or context.needs_all)
+                # What earlier messages satisfy seems to fail as long as the solver does not see them.
+                solver.left_out = left_out if context.sees_all else left_out | held
+                tree = solver.solve()
+                if tree is not None:
+                    node = tree.at(context.hook).node
+                    assert isinstance(node, Node), "a message is a node"
+                    yield node
+                elif context.sees_all or not has_seen_all:
+                    self._failure = solver.failure
+                    has_seen_all = context.sees_all
+
+    def _phases(self, steps: int) -> Sequence[tuple[bool, int]]:
+        """The steps of a search, and whether they see all of the session: that takes longer, so only some do.
+
+        A message may be possible only because of what was said long ago.
+        """
+        if self._monitor.is_constant(self._context.move.symbol):
+            return ((False, 1), (True, 1))  # there is no other message to be found
+        if self._context.needs_all or steps <= SEARCH_STEPS:
+            return ((False, steps),)
+        return ((False, SEARCH_STEPS), (True, SEARCH_STEPS), (False, steps - SEARCH_STEPS))
+
+    def _see_all(self, sees_all: bool) -> None:
+        """Let the solver see all of the session, or its latest part."""
+        if self._context.sees_all is not sees_all:
+            self._context.sees_all = sees_all
+            self._solver.forget()
 
     def _held_by_the_past(self) -> frozenset[int]:
-        history = self._history
-        if not history.number:
+        if not self._history.number:
             return frozenset()
-        return self._monitor.held_by_the_past(history.watches[0], history.forecast.hypotheses[0])
+        origin, tree = self._context.before_message()
+        return self._monitor.held_by_the_past(self._history.watches[origin], tree)
 
     def make(self, move: MessageType) -> Extension | None:
         """A message of ours that can be sent now; None if none was found, and then `reason` says why."""
@@ -191,9 +214,9 @@ class MessageMaker:
             if self._monitor.is_constant(attempt.move.symbol):
                 break
             # A message from long ago forbids it, so the solver has to see all of them.
-            self._context.sees_all = True
-        if self._solver.failure is not None:
-            attempt.failure = self._solver.failure
+            self._context.needs_all = True
+        if self._failure is not None:
+            attempt.failure = self._failure
         return None
 
     def _never_held(self, clauses: frozenset[int], symbol: str) -> bool:
@@ -353,7 +376,8 @@ class _NextMessage:
         self.kept: TreePath | None = None  # the part of the message that stays as it is
         self.hook: TreePath = ()
         self.history: tuple[Node, ...] = ()
-        self.sees_all = False
+        self.sees_all = False  # otherwise only the latest part of the session is there
+        self.needs_all = False  # True if that is known to be too little
         self.make: Callable[[str, tuple[Node, ...]], Node]
 
     def completed(self) -> Tree:
@@ -365,6 +389,15 @@ class _NextMessage:
         else:
             tree, self.hook = hypothesis.recent_tree()
         return Tree(tree)
+
+    def before_message(self) -> tuple[int, Tree]:
+        """The latest part of the session as `completed` shows it, without the message, and the hypothesis it follows.
+
+        It begins later than the part around the message before: that may have what this one has not.
+        """
+        node = Node(NonTerminal(self.move.symbol), ())
+        hypothesis = self._history.forecast.after(self.move, node).hypotheses[0]
+        return hypothesis.origin, Tree(hypothesis.recent_tree_without_latest())
 
     def is_frozen(self, path: TreePath) -> bool:
         """Return True for everything outside of the message, and for what is to stay in it and around that."""

@@ -372,9 +372,8 @@ class ConstraintMonitor:
             [at for at, seen in enumerate(self._seen) if symbol in seen]
         )
 
-    def held_by_the_past(self, state: MonitorState, hypothesis: Hypothesis) -> frozenset[int]:
-        """The constraints that hold, but would not if only the latest part of the session were there."""
-        tree = Tree(hypothesis.recent_tree()[0])
+    def held_by_the_past(self, state: MonitorState, tree: Tree) -> frozenset[int]:
+        """The constraints that hold, but would not if only this latest part of the session were there."""
         outcomes = zip(state.checks.outcomes, self._checks, strict=True)
         return self.constraints_of(
             [at for at, (failure, check) in enumerate(outcomes) if failure is None and check.failure(tree) is not None]
