@@ -37,7 +37,7 @@ from palaver.matching.length_bounds import NO_LENGTH_BOUNDS as NO_LENGTH_BOUNDS
 from palaver.matching.length_bounds import BoundMeasure as BoundMeasure
 from palaver.matching.length_bounds import LengthBound as LengthBound
 from palaver.matching.length_bounds import LengthBounds as LengthBounds
-from palaver.matching.matching_limits import MAX_CHARACTERS_EXPLAINED
+from palaver.matching.matching_limits import MAX_CHARACTERS_EXPLAINED, PIECE_WITH_BUDGET
 from palaver.matching.parse_forest import first_tree, partial_trees, trees
 from palaver.matching.reading_budget import ReadingBudget as ReadingBudget
 from palaver.matching.regular_scanner import RegularScanner
@@ -290,7 +290,15 @@ class Matcher:
             return iter(())
         text = scanner.buffer[:characters]
         matcher = self._whole_matcher()
-        matcher.finish(text.encode("latin-1") if self.binary else text)
+        data = text.encode("latin-1") if self.binary else text
+        matcher.budget = self.budget
+        start = 0
+        if self.budget is not None:
+            # In pieces: then a budget is used up before there are items for all of a long text.
+            for start in range(0, max(len(data) - PIECE_WITH_BUDGET, 0), PIECE_WITH_BUDGET):
+                matcher.feed(data[start : start + PIECE_WITH_BUDGET])
+            start = matcher.length
+        matcher.finish(data[start:])
         return matcher.trees()
 
     def _all_read(self) -> MatchProgress:

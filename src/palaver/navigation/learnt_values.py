@@ -20,7 +20,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
-from palaver.navigation.navigation_limits import MAX_KNOWN_VALUES, MAX_RECALLING_ATTEMPTS
+from palaver.navigation.navigation_limits import (
+    MAX_KNOWN_VALUES,
+    MAX_NESTED_VALUES,
+    MAX_RECALLING_ATTEMPTS,
+    MAX_VALUES_OF_MESSAGE,
+)
 from palaver.random_source import RandomSource
 from palaver.trees.node import Leaf, Node
 from palaver.trees.tree import Tree
@@ -205,13 +210,15 @@ class LearntValues:
         self._sent = ()
 
     def _values_in(self, node: Node) -> Iterator[Node]:
-        """The values in a message, from left to right."""
-        stack = [node]
-        while stack:
-            here = stack.pop()
+        """The values in a message, from left to right, as many as are remembered."""
+        count, stack = 0, [(node, 0)]
+        while stack and count < MAX_VALUES_OF_MESSAGE:
+            here, depth = stack.pop()
             if here.symbol in self._noted:
                 yield here
-            stack.extend(child for child in reversed(here.children) if isinstance(child, Node))
+                count, depth = count + 1, depth + 1
+            if depth < MAX_NESTED_VALUES:
+                stack.extend((child, depth) for child in reversed(here.children) if isinstance(child, Node))
 
     def _note(self, node: Node, last: Exchange) -> None:
         known = self._session.setdefault(node.symbol, {})

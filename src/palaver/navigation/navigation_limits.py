@@ -72,6 +72,9 @@ MAX_REMEMBERED_PLACES = Limit(200_000, "messages in their places", "dead ends ar
 
 # So many values of each symbol are remembered, of this session and of earlier ones.
 MAX_KNOWN_VALUES = 64
+# So many values of one message are remembered, and so many inside of each other: a peer may nest them without end.
+MAX_VALUES_OF_MESSAGE = 256
+MAX_NESTED_VALUES = 4
 # So many attempts at one message use known values; the next ones are fresh, because a constraint may want that.
 MAX_RECALLING_ATTEMPTS = 4
 

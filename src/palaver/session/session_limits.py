@@ -12,7 +12,7 @@ MAX_WEIGHED_BYTES = 500_000
 MIN_WEIGHED_DERIVATIONS = 20
 # The steps of the Earley parser, in all readings of one message, that a message of up to a megabyte may take, and the
 # rules that may be open in it: more would take more than 200 MB. Where longer messages are allowed, so are more steps.
-MAX_READING_WORK = 700_000
+MAX_READING_WORK = 500_000
 MAX_OPEN_RULES = 100_000
 # Libraries wrap an error three or four times; an error that is its own cause would be followed without end.
 MAX_CAUSES = Limit(10, "nested causes of an error in a spec", "deeper causes are ignored")
