@@ -216,6 +216,19 @@ def test_idle_listeners_are_closed(loop: SelectorEventLoop) -> None:
     assert after - before <= 16
 
 
+def test_a_client_that_hung_up_before_a_session_began_is_left_out(loop: SelectorEventLoop) -> None:
+    address = Address("tcp", "127.0.0.1", unused_port())
+    loop.carry_out([Open("server", address, "listen"), Close("server")])
+    gone, alive = (socket.create_connection(("127.0.0.1", address.port)) for _ in range(2))
+    gone.close()
+    loop.carry_out([Open("server", address, "listen")])
+    recorder = Recorder(loop)
+    recorder.wait_for(Opened, "server")
+    alive.sendall(b"hello")
+    assert recorder.wait_for(Received, "server").data == b"hello"
+    alive.close()
+
+
 def test_closing_twice_is_harmless(listening: socket.socket) -> None:
     loop = SelectorEventLoop()
     loop.carry_out([connect_to(listening)])

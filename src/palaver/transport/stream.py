@@ -197,6 +197,24 @@ class SocketListener(Listener):
         self._forget()
 
 
+def _first_alive(listening: socket.socket) -> socket.socket | None:
+    """The first queued connection whose client is still there; those before it belong to an earlier session."""
+    while True:
+        try:
+            connected, _ = listening.accept()
+        except OSError:  # none is queued; what else is wrong is told by whoever waits for one
+            return None
+        connected.setblocking(False)
+        try:
+            if connected.recv(1, socket.MSG_PEEK):
+                return connected
+        except BlockingIOError:
+            return connected
+        except OSError:
+            pass
+        connected.close()
+
+
 class Accepting(PendingChannel):
     """Waits for one connection."""
 
@@ -206,12 +224,19 @@ class Accepting(PendingChannel):
             raise ChannelError("in use", "another party of this session listens there already")
         listener.is_taken = True
         self._listener = listener
+        self._queued = _first_alive(listener.socket)
         self.port = listener.port
 
     def interests(self) -> dict[int, int]:
+        if self._queued is not None:
+            return {self._queued.fileno(): EVENT_WRITE}
         return {self._listener.socket.fileno(): EVENT_READ}
 
     def advance(self, now: float) -> Channel | None:
+        queued, self._queued = self._queued, None
+        if queued is not None:
+            self.abandon()
+            return SocketChannel(queued)
         try:
             connected, _ = self._listener.socket.accept()
         except (BlockingIOError, ConnectionError):  # nobody there, or gone again
@@ -224,3 +249,5 @@ class Accepting(PendingChannel):
 
     def abandon(self) -> None:
         self._listener.is_taken = False
+        if self._queued is not None:
+            self._queued.close()
