@@ -36,6 +36,7 @@ UNIONS = {
         "palaver.spec.ast",
         "class NewExpr:\n    span: Span = NOWHERE",
         {
+            "part_paths._part_of": "looks for parts that are one child each",
             "ir.uses_binary": "looks for bytes and bits only",
             "symbol_languages.is_leaf": "looks for one literal or pattern only",
             "grammar_tables._fill_terminal": "takes terminals only; its caller is named",
@@ -60,9 +61,16 @@ UNIONS = {
     "Input": Union(
         "palaver.session.events",
         "class NewInput:\n    at: float",
-        {"memory_network._arrive": "takes only what arrives over a wire, and ends with `assert_never` itself"},
+        {
+            "conversation._steps": "looks for what a wire shows only",
+            "memory_network._arrive": "takes only what arrives over a wire, and ends with `assert_never` itself",
+        },
     ),
-    "Action": Union("palaver.session.events", "class NewAction:\n    link: str"),
+    "Action": Union(
+        "palaver.session.events",
+        "class NewAction:\n    link: str",
+        {"conversation._steps": "looks for what a wire shows only"},
+    ),
     "DialogueTerm": Union("palaver.matching.dialogue_grammar", "class NewDialogueTerm:\n    can_send: bool"),
     "RegularExpression": Union("palaver.regular.expression", "class NewRegularExpression: ..."),
     "PatternSyntax": Union("palaver.regular.regex_parser", "class NewPatternSyntax: ..."),

@@ -97,7 +97,7 @@ FTPLIB = Client(
 
 def talk(palaver: Any, command: str, sessions: int, *arguments: str) -> Any:
     palaver.write(up_txt="Hello,\nhow are you?\n")
-    how_long = ("-n", str(sessions), "--until", "forever", "--seed", "1")
+    how_long = ("-n", str(sessions), "--until", "forever", "--seed", "4")
     return palaver("talk", "-f", SPEC, "--server", "{port}", "--target", command, *how_long, *arguments)
 
 
@@ -117,9 +117,9 @@ def test_a_real_client_takes_yes_and_no_as_it_should(palaver: Any, client: Clien
     said: set[str] = set()
     for command in client.commands:
         # What was said to the client already need not be said again when it is called in another way.
-        talked = talk(palaver, command, 4, "--goal", "inputs", "--coverage-file", "covered.json", "-v")
+        talked = talk(palaver, command, 8, "--goal", "inputs", "--coverage-file", "covered.json", "-v")
         assert talked.code == 0, talked.said
-        assert talked.summary.startswith("4 sessions, ")
+        assert talked.summary.startswith("8 sessions, ")
         said |= replies(talked.text)
     assert REPLIES - said == client.unsaid
 

@@ -111,7 +111,7 @@ def talk(palaver: Any, command: str, sessions: int, *arguments: str) -> Any:
 def test_a_real_client_takes_yes_and_no_as_it_should(palaver: Any, client: Client) -> None:
     said: set[str] = set()
     # Wrong passwords first, while there is everything to be said to them.
-    for command, sessions in zip(reversed(client.commands), (10, 16, 20), strict=True):
+    for command, sessions in zip(reversed(client.commands), (10, 24, 30), strict=True):
         # What was said to the client already need not be said again when it is called in another way.
         talked = talk(palaver, command, sessions, "--goal", "inputs", "--coverage-file", "covered.json", "-v")
         assert talked.code == 0, talked.said

@@ -43,6 +43,6 @@ BUGS = {
     ),
     "tcp": (
         WrongMessage("a size that counts itself", framed(question(), len(question()) + 2), "constraint violated"),
-        WrongMessage("a size that is too small", framed(question(), len(question()) - 1), "constraint violated"),
+        WrongMessage("a size that is too small", framed(question(), len(question()) - 1), "unexpected response"),
     ),
 }

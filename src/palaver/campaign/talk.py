@@ -109,7 +109,7 @@ def talk(
         seed = RandomSource.fresh_seed()
     elif not isinstance(seed, int):
         raise SetupError(f"seed is a whole number, and not {seed!r}")
-    guidance = _guidance(setup, seed, k, goal, is_paper=schedule == "paper", learns=learn_values)
+    guidance = _guidance(setup, seed, k, goal, is_paper=schedule == "paper", learns=learn_values and guided)
     file = None if coverage_file is None else Path(coverage_file)
     if file is not None:
         _resume(guidance, file)
