@@ -131,9 +131,12 @@ class MemeticSearch:
         chance = self.chance
         if last is not None and chance.random() < 0.5:
             try:
-                return tree.at(last)
+                helped = tree.at(last)
             except IndexError:
-                pass
+                helped = None
+            # What is derived may have put a leaf there.
+            if helped is not None and isinstance(helped.node, Node):
+                return helped
         movable = [free for node in blamed if isinstance(node.node, Node) for free in self._free_parts(node)]
         if not movable:
             return None
