@@ -22,7 +22,9 @@ from palaver.reporting import console, display
 from servers.common import ALL_SERVERS, missing, must_all_be_there
 
 # How long an example takes says more about what else runs on the machine. Nothing here takes longer than `timeout`.
-settings.register_profile("palaver", deadline=None)
+# The same examples in every run, so that whoever changes one thing is not told of another. Others are tried with
+# PALAVER_EXPLORE=1, and by the nightly runs.
+settings.register_profile("palaver", deadline=None, derandomize="PALAVER_EXPLORE" not in os.environ)
 settings.load_profile("palaver")
 
 

@@ -1,5 +1,6 @@
 """`--time` ends whatever goes on: sessions, searches for messages, Python of the spec, servers that do not start."""
 
+import shlex
 import socket
 import sys
 import time
@@ -72,7 +73,7 @@ def test_python_of_a_spec_that_never_ends_is_interrupted_and_named(palaver: Any,
 
 
 def test_a_server_that_never_listens_is_not_waited_for_beyond_the_end() -> None:
-    sleeps = f"{sys.executable} -c 'import time; time.sleep(60)'"
+    sleeps = f"{shlex.quote(sys.executable)} -c 'import time; time.sleep(60)'"
     text = ECHO.replace("In:", "Client:").replace("Out:", "Server:")
     campaign = palaver.talk(palaver.loads(text), target=sleeps, seed=1, seconds=0.5)
     assert took(campaign) < 3

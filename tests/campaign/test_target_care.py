@@ -210,7 +210,7 @@ def test_a_server_that_is_alive_passes_all_probes() -> None:
     assert (campaign.findings, campaign.progress.messages) == ([], 6)
 
 
-PROBE = f"""exec {sys.executable} -SEc '
+PROBE = f"""exec {shlex.quote(sys.executable)} -SEc '
 import socket
 with socket.create_connection(("127.0.0.1", {{port}})) as connection:
     connection.sendall(b"ask\\n")

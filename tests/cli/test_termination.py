@@ -85,8 +85,12 @@ def test_the_target_and_its_children_end_although_palaver_was_killed(palaver: An
 
 def test_sighup_is_ignored_if_whoever_started_palaver_wants_that(palaver: Any) -> None:
     palaver.write(spec_fan="<start> ::= 'x'\nimport os, signal\nos.kill(os.getpid(), signal.SIGHUP)\n")
-    with_nohup = ["nohup", *palaver.argv("fuzz", "-f", "spec.fan", "-n", "1")]
-    done = subprocess.run(with_nohup, cwd=palaver.folder, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    command = palaver.argv("fuzz", "-f", "spec.fan", "-n", "1")
+    ignoring = (
+        f"import os, signal, sys\nsignal.signal(signal.SIGHUP, signal.SIG_IGN)\nos.execvp({command[0]!r}, {command!r})"
+    )
+    as_nohup_does = [sys.executable, "-c", ignoring]
+    done = subprocess.run(as_nohup_does, cwd=palaver.folder, stdin=subprocess.DEVNULL, capture_output=True, check=False)
     assert (done.returncode, done.stdout) == (0, b"x\n")
 
 
