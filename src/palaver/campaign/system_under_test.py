@@ -118,6 +118,7 @@ class SystemUnderTest:
             self.stop()
         self._prepare()
         if self._role == "client":
+            self._event_loop.forget_queued()
             self._is_due = True
             return TargetNews()
         if not self._is_running and self.is_started_by_us:

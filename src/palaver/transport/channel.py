@@ -145,6 +145,9 @@ class Listener:
     # Of the session that waits here: whether a datagram of an earlier peer can begin it; None: any can.
     begins_session: Callable[[bytes], bool] | None = None
 
+    def forget_queued(self) -> None:
+        """Close the connections that nobody has accepted yet."""
+
     def close(self) -> None:
         """Close it. May be called while nobody waits here."""
 

@@ -178,6 +178,11 @@ class SelectorEventLoop:
         self._listeners[key] = listener
         return listener
 
+    def forget_queued(self) -> None:
+        """Close the connections that nobody has accepted: they are of a client that has ended."""
+        for listener in self._listeners.values():
+            listener.forget_queued()
+
     def _close_idle_listeners(self) -> None:
         idle = [key for key, listener in self._listeners.items() if not listener.is_taken]
         for key in idle[: max(0, len(idle) - MAX_IDLE_LISTENERS + 1)]:

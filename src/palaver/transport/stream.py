@@ -192,6 +192,10 @@ class SocketListener(Listener):
         self.port = place[1] if isinstance(place := bound.getsockname(), tuple) else 0
         self._forget = forget
 
+    def forget_queued(self) -> None:
+        while (queued := _first_alive(self.socket)) is not None:
+            queued.close()
+
     def close(self) -> None:
         self.socket.close()
         self._forget()
