@@ -1,12 +1,12 @@
 """Mutation testing: python tools/mutants.py [--count 200] [--seed 1] [--rooms session campaign transport] [-v]
 
-Changes one thing of the source at a time (a *mutant*), runs the tests that call the changed function, the fastest
+Changes one thing of the source at a time (a *mutant*), runs the tests that run the changed line, the fastest
 first, and counts the mutants that no test notices. The mutation operators are those of the textbook (Ammann and Offutt,
 Introduction to Software Testing): relational and logical operators are replaced, conditions negated, integers changed
 by one, statements deleted, results replaced by None.
 
-The first run finds out which tests call which functions, and keeps that in a file (`--calls`), as long as it is given
-the same file again.
+The first run finds out which tests run which lines, and keeps that in a file (`--calls`), as long as it is given
+the same file again and the source has not changed.
 """
 
 from __future__ import annotations
@@ -33,11 +33,17 @@ from typing import Any, NoReturn
 
 ROOT = Path(__file__).parent.parent
 ROOMS = ("session", "campaign", "transport")
-TESTS = ("tests/session", "tests/campaign", "tests/transport", "tests/testing", "tests/net", "tests/cli")
+TESTS = tuple(
+    f"tests/{folder}"
+    for folder in ("session", "campaign", "transport", "testing", "net", "cli", "recording", "replaying")
+)
 # Those of hostile peers run palaver as another process, in which there is no mutant.
 CHOSEN = ("-m", "not servers and not slow", "--ignore", "tests/net/test_hostile_peers.py")
-LONGEST_RUN = 120  # seconds for the tests of a mutant; one that takes longer does not end, which is noticed
-MOST_TESTS = 120  # of a mutant
+# Seconds for the tests of a mutant, and how many times the seconds that they took before are added to that. What takes
+# longer does not end, which is noticed.
+LONGEST_RUN, SLOWER = 120, 10
+SLOWEST_TEST = 10  # seconds; slower ones are not tried
+FIRST_TESTS = 120  # of a mutant, before all others
 
 _OTHER_COMPARISON: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
@@ -82,8 +88,12 @@ def _functions(module: ast.Module) -> list[ast.FunctionDef]:
 def _changes(function: ast.FunctionDef) -> Iterator[tuple[int, str]]:
     """Makes each change of a function, yields its line and what it is, and undoes it."""
     for statement in function.body:
-        for node in ast.walk(statement):
-            if not isinstance(node, (ast.FunctionDef, ast.Lambda)):
+        nodes = list(ast.walk(statement))
+        # What checks only that the program is right cannot be noticed as long as it is.
+        checks = [node for node in nodes if isinstance(node, ast.keyword) and node.arg == "strict"]
+        checked = {id(each) for node in checks for each in ast.walk(node)}
+        for node in nodes:
+            if not isinstance(node, (ast.FunctionDef, ast.Lambda)) and id(node) not in checked:
                 yield from _changes_of(node)
 
 
@@ -117,9 +127,9 @@ def _replaced(node: ast.AST, field: str, value: object, change: str) -> Iterator
     setattr(node, field, before)
 
 
-# --- which tests call which functions ---------------------------------------------------------------------------------
+# --- which tests run which lines --------------------------------------------------------------------------------------
 
-# As a plugin of pytest (`-p mutants`), this module writes down which tests call which functions, and how long they
+# As a plugin of pytest (`-p mutants`), this module writes down which tests run which lines, and how long they
 # take.
 CALLS_FOLDER = "PALAVER_CALLS_FOLDER"
 
@@ -131,36 +141,46 @@ if CALLS_FOLDER in os.environ:
     import pytest
 
     _called: dict[str, list[tuple[float, str]]] = {}
+    _SOURCE = str(ROOT / "src") + os.sep
+    _TRACED = tuple(f"{_SOURCE}palaver{os.sep}{room}{os.sep}" for room in ROOMS)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
-        seen: set[tuple[str, str]] = set()
+        seen: set[tuple[str, str | int]] = set()
 
-        def note(frame: FrameType, what: str, _arg: object) -> None:
-            if what == "call":
-                seen.add((frame.f_code.co_filename, frame.f_code.co_qualname))
+        def trace(frame: FrameType, _what: str, _arg: object) -> Any:
+            code = frame.f_code
+            if not code.co_filename.startswith(_TRACED):
+                return None
+            seen.add((code.co_filename, code.co_qualname))
+            return trace_lines
+
+        def trace_lines(frame: FrameType, what: str, _arg: object) -> Any:
+            if what == "line":
+                seen.add((frame.f_code.co_filename, frame.f_lineno))
+            return trace_lines
 
         began = time.perf_counter()
-        threading.setprofile(note)
-        sys.setprofile(note)
+        threading.settrace(trace)
+        sys.settrace(trace)
         try:
             yield
         finally:
-            sys.setprofile(None)
-            threading.setprofile(None)
+            sys.settrace(None)
+            threading.settrace(None)
         # Not reached by tests that fail: those would kill every mutant.
         took = time.perf_counter() - began
-        source = str(ROOT / "src")
-        for file, function in seen:
-            if file.startswith(source):
-                _called.setdefault(f"{file[len(source) + 1 :]}:{function}", []).append((took, item.nodeid))
+        for file, place in seen:
+            _called.setdefault(f"{file[len(_SOURCE) :]}:{place}", []).append((took, item.nodeid))
 
     def pytest_sessionfinish() -> None:
         Path(os.environ[CALLS_FOLDER], f"{os.getpid()}.json").write_text(json.dumps(_called))
 
 
-def calls(file: Path | None, more: Sequence[str]) -> dict[str, list[str]]:
-    """By place of a function (`palaver/session/engine.py:Session.cut`): the tests that call it, the fastest first.
+def calls(file: Path | None, more: Sequence[str]) -> dict[str, dict[str, float]]:
+    """The tests that run a line, or call a function, and how long each takes, by place.
+
+    A place is `palaver/session/engine.py:120` or `palaver/session/engine.py:Session.cut`.
 
     What the file has is kept; of tests that it does not know (`more`) it is found out.
     """
@@ -180,16 +200,29 @@ def calls(file: Path | None, more: Sequence[str]) -> dict[str, list[str]]:
                     found.setdefault(place, {}).update({test: took for took, test in tests})
     if file is not None:
         file.write_text(json.dumps(found))
-    return {place: _chosen(tests) for place, tests in found.items()}
+    return found
 
 
-def _chosen(tests: dict[str, float]) -> list[str]:
-    """Some of the tests that call a function: the fastest of each file, then the second of each, and so on."""
+def tests_of(mutant: Mutant, callers: dict[str, dict[str, float]]) -> dict[str, float]:
+    """The tests that are tried, in this order, with the seconds that each takes: those that run the line, and some that
+    only call the function, as far as is known."""
+    file = mutant.file.relative_to(ROOT / "src")
+    running, calling = callers.get(f"{file}:{mutant.line}", {}), callers.get(_place(mutant), {})
+    chosen = _varied(running)[:FIRST_TESTS]
+    chosen += [test for test in _varied(calling) if test not in running][: max(FIRST_TESTS // 3 - len(chosen), 0)]
+    # A mutant that survives these is tried by all others that run the line.
+    rest = sorted(running.keys() - set(chosen), key=lambda test: (running[test], test))
+    seconds = running | calling
+    return {test: seconds[test] for test in (*chosen, *rest) if seconds[test] < SLOWEST_TEST}
+
+
+def _varied(tests: dict[str, float]) -> list[str]:
+    """Tests of different files: the fastest of each, then the second of each, and so on; those of one rank by time."""
     by_file: dict[str, list[str]] = {}
     for test in sorted(tests, key=lambda test: tests[test]):
         by_file.setdefault(test.partition("::")[0], []).append(test)
     ranked = sorted((rank, tests[test], test) for each in by_file.values() for rank, test in enumerate(each))
-    return sorted((test for _, _, test in ranked[:MOST_TESTS]), key=lambda test: tests[test])
+    return [test for _, _, test in ranked]
 
 
 # --- running ----------------------------------------------------------------------------------------------------------
@@ -252,78 +285,97 @@ def _live_functions(module: ModuleType) -> list[FunctionType]:
     ]
 
 
-def killer(mutant: Mutant, tests: list[str]) -> str | None:
-    """The test that fails with the mutant, or why else it is noticed; None if it is not.
+class TestLoop:
+    """A plugin of pytest: instead of running all tests once, it tries mutants.
 
-    The tests run in a fork of this process, which has loaded them all.
+    The tests of each run in a fork of this process, which has collected them all.
     """
-    read_end, write_end = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.close(read_end)
-        _run_tests(mutant, tests, write_end)
-    os.close(write_end)
-    with os.fdopen(read_end, "rb") as result:
-        ready = select([result], [], [], LONGEST_RUN)[0]
-        told = result.readline().decode().strip() if ready else "does not end"
-    with suppress(ProcessLookupError):
-        os.killpg(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    if told == "not patched":  # until somebody finds a way
-        print(f"not patched: {_line(mutant)}", flush=True)
-    return None if told in ("survived", "not patched") else told or "the process ended"
 
+    def __init__(self, trials: Sequence[tuple[Mutant, dict[str, float]]], *, is_verbose: bool) -> None:
+        self.killed = 0
+        self._trials = trials
+        self._is_verbose = is_verbose
+        self._items: dict[str, Any] = {}
+        self._first_failed = ""
+        self._sound: dict[str, bool] = {}  # by test: whether it passes without a mutant
+        self._told = os.fdopen(os.dup(1), "w")  # pytest captures what is printed
 
-def _run_tests(mutant: Mutant, tests: list[str], told: int) -> NoReturn:
-    """Run the tests with the mutant, write what came of it, and exit."""
-    os.setsid()
-    silent = os.open(os.devnull, os.O_RDWR)
-    for descriptor in (0, 1, 2):
-        os.dup2(silent, descriptor)
-    first_failed = FirstFailed()
-    try:
-        patch(mutant)
-    except Exception:
-        text = "not patched"
-    else:
-        text = _tested(tests, first_failed)
-    os.write(told, text.encode())
-    os._exit(0)
-
-
-def _tested(tests: list[str], first_failed: FirstFailed) -> str:
-    import pytest
-
-    try:
-        code = int(pytest.main(["-q", "-x", "-n0", "-p", "no:cacheprovider", "--tb=no", *tests], [first_failed]))
-    except BaseException as error:
-        return f"{type(error).__name__} in pytest"
-    return "survived" if code == 0 else first_failed.name or f"exit code {code}"
-
-
-class FirstFailed:
-    """A plugin of pytest that knows the first test that failed."""
-
-    name = ""
+    def pytest_runtestloop(self, session: Any) -> bool:
+        self._items = {item.nodeid: item for item in session.items}
+        for room in ROOMS:
+            for file in (ROOT / "src" / "palaver" / room).rglob("*.py"):
+                import_module(".".join(file.relative_to(ROOT / "src").with_suffix("").parts))
+        for mutant, tests in self._trials:
+            noticed = self._killer(mutant, {test: took for test, took in tests.items() if test in self._items})
+            self.killed += noticed is not None
+            if noticed is None:
+                self._tell(f"survived: {_line(mutant)}")
+            elif self._is_verbose:
+                self._tell(f"killed: {_line(mutant)} ({noticed})")
+        return True
 
     def pytest_runtest_logreport(self, report: Any) -> None:
-        if report.failed and not self.name:
-            self.name = report.nodeid
+        if report.failed and not self._first_failed:
+            self._first_failed = report.nodeid
 
-    def pytest_collectreport(self, report: Any) -> None:
-        if report.failed and not self.name:
-            self.name = report.nodeid
+    def _tell(self, text: str) -> None:
+        print(text, file=self._told, flush=True)
 
+    def _killer(self, mutant: Mutant, tests: dict[str, float]) -> str | None:
+        """The test that fails with the mutant and not without it, or why else it is noticed; None if it is not."""
+        left = dict(tests)
+        while left:
+            noticed = self._first_noticing(mutant, left)
+            if noticed is None or noticed not in left:
+                return noticed
+            if noticed not in self._sound:
+                self._sound[noticed] = self._first_noticing(None, {noticed: left[noticed]}) is None
+            if self._sound[noticed]:
+                return noticed
+            self._tell(f"fails without a mutant: {noticed}")
+            del left[noticed]
+        return None
 
-def load_tests(tests: Iterable[str]) -> None:
-    """Load everything once, so that forks need not."""
-    import pytest
+    def _first_noticing(self, mutant: Mutant | None, tests: dict[str, float]) -> str | None:
+        """The first test that fails with the mutant, or without any; or why else it is noticed; None if it is not."""
+        read_end, write_end = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.close(read_end)
+            self._run_tests(mutant, list(tests), write_end)
+        os.close(write_end)
+        with os.fdopen(read_end, "rb") as result:
+            ready = select([result], [], [], LONGEST_RUN + SLOWER * sum(tests.values()))[0]
+            told = result.readline().decode().strip() if ready else "does not end"
+        with suppress(ProcessLookupError):
+            os.killpg(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        if told == "not patched" and mutant is not None:  # until somebody finds a way
+            self._tell(f"not patched: {_line(mutant)}")
+        return None if told in ("survived", "not patched") else told or "the process ended"
 
-    files = sorted({test.partition("::")[0] for test in tests})
-    pytest.main(["-q", "-q", "--collect-only", "-n0", "-p", "no:cacheprovider", *files])
-    for room in ROOMS:
-        for file in (ROOT / "src" / "palaver" / room).rglob("*.py"):
-            import_module(".".join(file.relative_to(ROOT / "src").with_suffix("").parts))
+    def _run_tests(self, mutant: Mutant | None, tests: list[str], told: int) -> NoReturn:
+        """Run the tests with the mutant until one fails, write what came of it, and exit."""
+        os.setsid()
+        try:
+            if mutant is not None:
+                patch(mutant)
+        except Exception:
+            text = "not patched"
+        else:
+            try:
+                text = self._tested([self._items[test] for test in tests])
+            except BaseException as error:
+                text = f"{type(error).__name__} in pytest"
+        os.write(told, text.encode())
+        os._exit(0)
+
+    def _tested(self, items: list[Any]) -> str:
+        for item, following in zip(items, [*items[1:], None], strict=True):
+            item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+            if self._first_failed:
+                return self._first_failed
+        return "survived"
 
 
 def main() -> None:
@@ -331,7 +383,7 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=200, help="how many mutants are tried")
     parser.add_argument("--seed", type=int, default=1, help="which of them")
     parser.add_argument("--rooms", nargs="+", default=list(ROOMS))
-    parser.add_argument("--calls", type=Path, help="the file that keeps which tests call which functions")
+    parser.add_argument("--calls", type=Path, help="the file that keeps which tests run which lines")
     parser.add_argument("--more", nargs="+", default=[], help="tests that the file does not know yet")
     parser.add_argument("--only", nargs="*", default=[], help="try only mutants with such a text in their line")
     parser.add_argument("-v", "--verbose", action="store_true", help="tell also what killed each mutant")
@@ -342,18 +394,19 @@ def main() -> None:
     tried = random.Random(options.seed).sample(every, min(options.count, len(every)))
     if options.only:
         tried = [mutant for mutant in tried if any(text in _line(mutant) for text in options.only)]
-    tests = [callers.get(_place(mutant), []) for mutant in tried]
+    tests = [tests_of(mutant, callers) for mutant in tried]
     os.chdir(ROOT)
-    load_tests(test for each in tests for test in each)
-    killed = 0
-    for mutant, its_tests in zip(tried, tests, strict=True):
-        noticed = killer(mutant, its_tests) if its_tests else None
-        killed += noticed is not None
-        if noticed is None:
-            print(f"survived: {_line(mutant)}", flush=True)
-        elif options.verbose:
-            print(f"killed: {_line(mutant)} ({noticed})", flush=True)
-    print(f"killed: {killed} of {len(tried)} mutants ({100 * killed / len(tried):.0f} %), of {len(every)}")
+    loop = TestLoop(list(zip(tried, tests, strict=True)), is_verbose=options.verbose)
+    run_tests(sorted({test.partition("::")[0] for each in tests for test in each}), loop)
+    print(f"killed: {loop.killed} of {len(tried)} mutants ({100 * loop.killed / len(tried):.1f} %), of {len(every)}")
+
+
+def run_tests(files: Iterable[str], loop: TestLoop) -> None:
+    """Collect the tests of files once, and let the loop do as it likes with them."""
+    import pytest
+
+    there = [file for file in files if (ROOT / file).exists()]
+    pytest.main(["-q", "-q", "-n0", "-p", "no:cacheprovider", "--tb=no", *CHOSEN, *there], [loop])
 
 
 def _line(mutant: Mutant) -> str:
