@@ -53,7 +53,8 @@ MOST_WALL = 1 / 3
 MOST_OF_WILLING = 1.25
 MOST_FORECAST, MOST_GROWTH = 30.0, 1.2
 MOST_COVERAGE, MOST_PER_NODE = 15.0, 1.5
-MOST_PLANNING = {"ftp": 200.0, "large": 600.0}
+MOST_PLANNING = {"ftp": 200.0, "large": 600.0, "rules": 1000.0, "ways": 1000.0}
+LEAST_EARLY = 100  # messages in the first second
 MOST_OF_LADDER = 0.5
 
 Answer = dict[str, Any]
@@ -300,11 +301,15 @@ class Bench:
             allowed = MOST_COVERAGE + MOST_PER_NODE * cost["nodes"]
             work = f"{spec}.fan, coverage per message with {cost['nodes']:.1f} new nodes"
             yield Row(work, "u", cost["all"], allowed, cost["all"] / allowed, at_most=1)
-        for spec, most_messages in (("ftp", None), ("large", 3000)):
+        for spec, most_messages in (("ftp", None), ("large", 3000), ("rules", 3000), ("ways", 3000)):
             cost = ask(action="planning", spec=spec, seed=1, most_messages=most_messages)
             work = f"{spec}, {cost['total']} paths, planning per message of {cost['messages']}"
             allowed = MOST_PLANNING[spec]
             yield Row(work, "u", cost["planning"], allowed, cost["planning"] / allowed, at_most=1)
+            if "early_messages" in cost:
+                early = cost["early_messages"]
+                work = f"{spec}, messages in the first second (1 000 000 u), {cost['early_paths']} paths"
+                yield Row(work, "", early, LEAST_EARLY, early / LEAST_EARLY, at_least=1)
 
     def count_paths(self) -> Iterator[Row]:
         if not self.reference_seeds:

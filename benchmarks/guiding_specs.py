@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 BUNDLED = Path(__file__).parent.parent / "src" / "palaver" / "specs"
 
@@ -76,6 +77,53 @@ def _large(chance: random.Random) -> Iterator[str]:
     for number in range(REPLIES):
         yield f'<reply{number}> ::= "{100 + number} " <word{(number * 7) % WORDS}> "\\n"'
     for number in range(WORDS):
+        yield f'<word{number}> ::= "w{number}" | "v{number}"'
+    yield '<bye> ::= "BYE\\n"'
+    yield '<end> ::= "END\\n"'
+
+
+# --- Many ways -------------------------------------------------------------------------------------------------------
+
+
+class Size(NamedTuple):
+    """The numbers of rules of each kind in a dialogue with many ways."""
+
+    states: int
+    ways: tuple[int, ...]  # of the states, in turn
+    exchanges: int
+    commands: int
+    replies: int
+    words: int
+
+
+def many_rules() -> str:
+    """A dialogue of 1000 rules and 100 states, with 80 000 paths: three or four exchanges in each state."""
+    return "\n".join(_fan_out(random.Random(1), Size(100, (3, 4, 3), 420, 240, 80, 150)))
+
+
+def many_ways() -> str:
+    """A dialogue with 20 exchanges in each of 30 states: 4 million paths, more than may be made one by one."""
+    return "\n".join(_fan_out(random.Random(2), Size(30, (20,), 60, 60, 20, 20)))
+
+
+def _fan_out(chance: random.Random, size: Size) -> Iterator[str]:
+    states, ways, exchanges, commands, replies, words = size
+    yield "<start> ::= <Server:reply0> <state0>"
+    for state in range(states):
+        taken = chance.sample(range(exchanges), ways[state % len(ways)])
+        # The first way leads on, so that all states are reached.
+        targets = [(state + 1) % states, *(chance.randrange(states) for _ in taken[1:])]
+        choices = [f"<exchange{number}> <state{to}>" for number, to in zip(taken, targets, strict=True)]
+        yield f"<state{state}> ::= {' | '.join((*choices, '<leave>'))}"
+    for number in range(exchanges):
+        yes, no = chance.sample(range(replies), 2)
+        yield f"<exchange{number}> ::= <Client:command{number % commands}> (<Server:reply{yes}> | <Server:reply{no}>)"
+    yield "<leave> ::= <Client:bye> <Server:end>"
+    for number in range(commands):
+        yield f'<command{number}> ::= "C{number}" (" " <word{number % words}>)? "\\n"'
+    for number in range(replies):
+        yield f'<reply{number}> ::= "{1000 + number} " <word{(number * 7) % words}> "\\n"'
+    for number in range(words):
         yield f'<word{number}> ::= "w{number}" | "v{number}"'
     yield '<bye> ::= "BYE\\n"'
     yield '<end> ::= "END\\n"'

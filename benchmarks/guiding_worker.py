@@ -22,7 +22,7 @@ import guiding_specs
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "navigation"))
 from guided import campaign, setup_of
 
-from palaver.campaign.events import Event, PlanMade, SessionEnded, SessionStarted
+from palaver.campaign.events import Event, MessageReceived, MessageSent, PlanMade, SessionEnded
 from palaver.campaign.run import Budget, Campaign, Until
 from palaver.compiled import load, loads
 from palaver.matching.forecaster import Forecast, MessageType
@@ -91,6 +91,8 @@ SPECS: dict[str, Callable[[], str]] = {
     "ftp": guiding_specs.ftp,
     "ladder": lambda: guiding_specs.ladder(30),
     "large": guiding_specs.large,
+    "rules": guiding_specs.many_rules,
+    "ways": guiding_specs.many_ways,
     "moody": guiding_specs.smtp_with_moody_server,
     "curt": guiding_specs.smtp_with_curt_server,
     "empty": guiding_specs.ftp_without_listings,
@@ -138,6 +140,8 @@ ROUNDS = 10_000
 EARLY, LATE = 100, 2000  # messages
 AROUND = 100  # so many before and after them are looked at
 REPETITIONS = 9
+MESSAGES_PER_CALIBRATION = 20
+UNITS_IN_A_SECOND = 1_000_000
 
 
 class Stopwatch:
@@ -164,6 +168,11 @@ class Stopwatch:
     @property
     def units(self) -> float:
         return self.seconds / statistics.mean(self._units)
+
+    @property
+    def units_since_entered(self) -> float:
+        """The units since what is measured now has begun."""
+        return (time.process_time() - self._began) / statistics.mean(self._units)
 
 
 class Moment(NamedTuple):
@@ -267,23 +276,33 @@ def _size(part: Part) -> int:
 
 
 def planning(spec: str, seed: int, most_messages: int | None = None) -> dict[str, Any]:
-    """What plans cost in a run, for each message of it."""
+    """What plans cost in a run, for each message of it; and how many messages and paths its first second has."""
     made = campaign(SPECS[spec](), seed)
     make = made.guidance.planner.plan
-    stopwatch = Stopwatch()
+    stopwatch, whole = Stopwatch(), Stopwatch()
+    messages = 0
+    early: dict[str, int] = {}
 
     def plan(*situation: Any) -> Any:
         with stopwatch:
             return make(*situation)
 
-    def begin(event: Event) -> None:
-        if isinstance(event, SessionStarted):
+    def note(event: Event) -> None:
+        nonlocal messages
+        if not isinstance(event, MessageSent | MessageReceived):
+            return
+        messages += 1
+        if messages % MESSAGES_PER_CALIBRATION == 1:
             stopwatch.calibrate()
+            whole.calibrate()
+        if not early and whole.units_since_entered >= UNITS_IN_A_SECOND:
+            early.update(early_messages=messages, early_paths=made.guidance.goal_progress.reached)
 
     made.guidance.planner.plan = plan  # type: ignore[method-assign]  # to see how long it takes
-    made.attach(begin)
-    run(made, most_messages)
-    return {**result(made), "planning": stopwatch.units / made.progress.messages}
+    made.attach(note)
+    with whole:
+        run(made, most_messages)
+    return {**result(made), "planning": stopwatch.units / made.progress.messages, **early}
 
 
 ACTIONS: dict[str, Callable[..., dict[str, Any]]] = {

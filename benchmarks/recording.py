@@ -33,10 +33,14 @@ where forall <e> in <exchange>: <e>.<ask>.<word> == <e>.<answer>.<word>
 
 
 class Stopwatch:
-    """Counts the CPU time that is spent in some functions."""
+    """Counts the CPU time that is spent in some functions, without that of reading the clock."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
+        began = time.thread_time()
+        for _ in range(10_000):
+            time.thread_time()
+        self._reading = (time.thread_time() - began) / 10_000
 
     def timed(self, function: Callable[..., None]) -> Callable[..., None]:
         """The function, with its time counted."""
@@ -44,7 +48,7 @@ class Stopwatch:
         def counted(*arguments: object) -> None:
             began = time.thread_time()
             function(*arguments)
-            self.seconds += time.thread_time() - began
+            self.seconds += time.thread_time() - began - self._reading
 
         return counted
 

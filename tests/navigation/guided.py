@@ -41,6 +41,7 @@ def campaign(
     is_guided: bool = True,
     follows_the_paper: bool = False,
     covers_pairs: bool = False,
+    covers_values: bool = False,
     other: str | None = None,
     answering: Callable[[RandomSource], Strategy] = RandomStrategy,
     wire: Wire = in_one_piece,
@@ -50,7 +51,8 @@ def campaign(
     world = MemoryNetwork(wire=wire)
     ours, theirs = setup_of(spec), setup_of(other or spec, as_client=False)
     chance = RandomSource(seed)
-    guided = Guidance(ours, chance, k=k, goal=goal, follows_the_paper=follows_the_paper, covers_pairs=covers_pairs)
+    wanted = {"covers_pairs": covers_pairs, "covers_values": covers_values}
+    guided = Guidance(ours, chance, k=k, goal=goal, follows_the_paper=follows_the_paper, **wanted)
     timeouts = Timeouts()
     limits = budget or Budget()
     run = Campaign(ours, guided, seed, timeouts, limits, world.loop(), is_guided=is_guided, plans=plans)

@@ -12,10 +12,10 @@ from palaver.limits import Limit
 from palaver.navigation import reasons
 from palaver.navigation.dialogue_map import Edge, MapNode
 from palaver.navigation.guidance import Guidance
-from palaver.navigation.navigation_limits import MAX_DRAWS_OF_TARGET, PATIENCE
+from palaver.navigation.navigation_limits import MAX_DRAWS_OF_TARGET, MAX_NEW_NODES_NEARBY, PATIENCE
 from palaver.navigation.navigator import CoverageTarget, TargetNavigator, TargetSelector
 from palaver.navigation.peer_model import PeerModel
-from palaver.navigation.route_planner import SESSION_END, PlanningContext, RoutePlan
+from palaver.navigation.plan_search import SESSION_END, PlanningContext, RoutePlan
 from palaver.random_source import RandomSource
 
 
@@ -235,3 +235,40 @@ def test_too_many_missing_paths_are_counted_and_not_listed(monkeypatch: pytest.M
     monkeypatch.setattr(guided.goal_progress, "missing", listed)
     total = guided.goal_progress.total
     assert sum(reason.paths for reason in guided.reasons()) == sum(reason.paths for reason in one_by_one) == total
+
+
+def test_an_answer_that_never_came_elsewhere_is_given_up_after_half_of_the_attempts() -> None:
+    attempts = {}
+    for is_known_elsewhere in (False, True):
+        peer = PeerModel(guidance(QUESTIONS).paths)
+        for _ in range(PATIENCE if is_known_elsewhere else 0):
+            peer.note_answer("<q>", ("<maybe>", "<no>", "<yes>"), "<no>")
+        attempts[is_known_elsewhere] = 0
+        while peer.answer_likelihood("<q>", ("<no>", "<yes>"), "<yes>"):
+            peer.note_answer("<q>", ("<no>", "<yes>"), "<no>")
+            attempts[is_known_elsewhere] += 1
+    assert attempts == {False: 11, True: 6}
+
+
+def test_an_answer_that_came_elsewhere_has_all_its_attempts() -> None:
+    peer = PeerModel(guidance(QUESTIONS).paths)
+    for answer in ["<no>"] * PATIENCE + ["<yes>"]:
+        peer.note_answer("<q>", ("<maybe>", "<no>", "<yes>"), answer)
+    for _ in range(10):
+        peer.note_answer("<q>", ("<no>", "<yes>"), "<no>")
+    assert peer.answer_likelihood("<q>", ("<no>", "<yes>"), "<yes>") > 0
+
+
+def many_ways(ways: int) -> str:
+    """A dialogue that goes on in many ways, all alike."""
+    exchanges = " | ".join(f"<Client:c{way}> <Server:answer> <start>" for way in range(ways))
+    commands = "\n".join(f'<c{way}> ::= "c{way}\\n"' for way in range(ways))
+    return f'<start> ::= {exchanges} | <Client:bye>\n{commands}\n<answer> ::= "yes\\n" | "no\\n"\n<bye> ::= "bye\\n"'
+
+
+def test_a_search_that_has_a_plan_explores_only_a_few_new_nodes() -> None:
+    guided = guidance(many_ways(40))
+    beginning = guided.dialogue_map.beginning
+    assert guided.planner.plan([beginning], PlanningContext()) is not None
+    following = [edge.to for edge in guided.dialogue_map.edges(beginning)]
+    assert 0 < sum(node.is_known for node in following) <= MAX_NEW_NODES_NEARBY < len(following)

@@ -45,4 +45,4 @@ def test_sessions_at_random_before_the_end_are_told_as_unguided() -> None:
     run = run_of("stock", 1)
     is_guided = [event.is_guided for event in run if isinstance(event, SessionStarted)]
     assert is_guided[0]
-    assert not any(is_guided[-5:])
+    assert not is_guided[-1]

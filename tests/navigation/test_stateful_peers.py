@@ -8,14 +8,15 @@ import sys
 from pathlib import Path
 
 import pytest
-from guided import setup_of
+from guided import campaign, setup_of
 from stateful_peers import PEERS, stateful_campaign
+from untuned_peers import UNTUNED
 
-from palaver.campaign.events import MessageReceived, MessageSent, PlanMade
-from palaver.campaign.run import Campaign, Until
-from palaver.navigation.learnt_values import LearntValues
+from palaver.campaign.events import MessageReceived, MessageSent, PlanMade, SessionEnded
+from palaver.campaign.run import Budget, Campaign, Until
+from palaver.navigation.learnt_values import ChosenValue, LearntValues
 from palaver.random_source import RandomSource
-from palaver.trees.node import Node
+from palaver.trees.node import Node, NonTerminal
 
 
 def said(run: Campaign) -> list[bytes]:
@@ -23,7 +24,20 @@ def said(run: Campaign) -> list[bytes]:
     return [event.message.data for event in run if isinstance(event, MessageSent | MessageReceived)]
 
 
-@pytest.mark.parametrize("name", PEERS)
+@pytest.mark.parametrize("name", UNTUNED)
+def test_a_peer_that_nobody_tuned_for_is_covered_better_than_at_random(name: str) -> None:
+    covered = []
+    for is_guided in (True, False):
+        run = stateful_campaign(name, 1, is_guided=is_guided)
+        for event in run:
+            if isinstance(event, SessionEnded) and run.progress.messages >= 300:
+                break
+        run.close()
+        covered.append(run.guidance.goal_progress.reached)
+    assert covered[0] > covered[1]
+
+
+@pytest.mark.parametrize("name", [name for name in PEERS if name not in UNTUNED])
 def test_a_peer_with_a_memory_is_covered(name: str) -> None:
     for seed in (21, 22):
         run = stateful_campaign(name, seed).run()
@@ -84,6 +98,12 @@ def test_a_plan_tells_which_history_and_which_value_it_needs() -> None:
     assert any("<user> is '" in text and ", last in <c_login>, answered by <s_denied>" in text for text in told)
 
 
+def test_a_value_that_was_heard_before_we_said_anything_names_only_that_message() -> None:
+    heard = ChosenValue("<n>", ("", "<add>"), Node(NonTerminal("<n>"), ("1",)))
+    assert str(heard) == "<n> is '1', last in <add>"
+    assert str(heard._replace(last=("<ask>", "<add>"))) == "<n> is '1', last in <ask>, answered by <add>"
+
+
 def test_what_was_not_seen_is_told_with_the_number_of_histories() -> None:
     run = stateful_campaign("upload", 1, until=Until.PLATEAU, learns_values=False).run()
     reasons = [str(reason) for reason in run.guidance.reasons()]
@@ -124,6 +144,31 @@ def test_what_a_generator_makes_or_a_repetition_counts_is_no_value() -> None:
     assert symbols(spec) == ()
 
 
+# Only what was inserted can be deleted, so a session cannot begin with that; and nothing is there twice.
+JOBS = """
+<start>     ::= <exchange>* <Client:quit>
+<exchange>  ::= <Client:put> <Server:inserted> | <Client:delete> (<Server:deleted> | <Server:not_found>) | <use>
+<use>       ::= <Client:tube> <Server:using>
+<put>       ::= "put\\n"
+<inserted>  ::= "inserted " <id> "\\n"
+<delete>    ::= "delete " <id> "\\n"
+<deleted>   ::= "deleted\\n"
+<not_found> ::= "not found\\n"
+<tube>      ::= "use\\n"
+<using>     ::= "using\\n"
+<quit>      ::= "quit\\n"
+<id>        ::= r"[0-9]{3}"
+where forall <d> in <delete>: str(<d>.<id>) in [str(each) for each in *<inserted>.<id>]
+"""
+
+
+def test_what_could_not_be_said_is_tried_again_after_other_messages_of_the_session() -> None:
+    # The server does not care what the client has deleted before.
+    run = campaign(JOBS, 1, Budget(Until.PLATEAU, None), other=JOBS.partition("where")[0]).run()
+    assert run.guidance.is_complete
+    assert run.progress.messages <= 60
+
+
 def node(text: str, symbol: str = "<key>") -> Node:
     spec = setup_of(PEERS["store"].spec).spec
     found = spec.read_as(symbol, text)
@@ -133,7 +178,7 @@ def node(text: str, symbol: str = "<key>") -> Node:
 
 def learnt(tied: dict[str, tuple[str, ...]] | None = None) -> LearntValues:
     spec = setup_of(PEERS["store"].spec).spec
-    return LearntValues(["<key>"], tied or {}, spec.read_as, RandomSource(1))
+    return LearntValues(["<key>"], tied or {}, spec.analysis.above, spec.read_as, RandomSource(1))
 
 
 def drawn(values: LearntValues, times: int, wanted: str | None = None) -> list[Node | None]:

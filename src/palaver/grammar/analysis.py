@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
 from typing import assert_never
 
 from palaver.grammar.fixpoints import (
@@ -28,7 +29,7 @@ from palaver.grammar.fixpoints import (
 )
 from palaver.grammar.ir import Grammar, uses_binary
 from palaver.grammar.local_bounds import LocalBounds
-from palaver.grammar.value_symbols import tied_symbols, value_symbols
+from palaver.grammar.value_symbols import fields_of, tied_symbols, value_symbols
 from palaver.spec.ast import Bit, Choice, Expr, Literal, Pattern, Permutation, Ref, Repeat, Sequence
 from palaver.spec.traversal import computed_bounds, last_symbol, refs, selectors_of, symbols_in, walk
 
@@ -80,6 +81,14 @@ class Analysis:
         if symbol not in self._below:
             self._below[symbol] = _below(symbol, self.children)
         return self._below[symbol]
+
+    def is_shallow(self, symbol: str, most: int) -> bool:
+        """True if every tree of a symbol has at most a certain depth for sure: it is small, and not recursive."""
+        inside = (symbol, *self.below_including_sources(symbol))
+        parts = (part for name in inside for part in walk(self.grammar.rules[name].body))
+        if next(islice(parts, most, None), None) is not None:
+            return False
+        return not any(name in self.below_including_sources(name) for name in inside)
 
     def above(self, symbols: Iterable[str]) -> frozenset[str]:
         """The symbols in whose trees one of these can occur; one of them only if it can occur in another."""
@@ -140,6 +149,11 @@ class Analysis:
     def all_parties(self) -> tuple[str, ...]:
         """The same for all rules, also those that the start symbol does not lead to."""
         return _parties_in(ref for rule in self.grammar.rules.values() for ref in refs(rule.body))
+
+    @cached_property
+    def fields(self) -> tuple[str, ...]:
+        """The symbols of many words with no other such symbol inside, in the order of the spec."""
+        return fields_of(self)
 
     @cached_property
     def value_symbols(self) -> tuple[str, ...]:

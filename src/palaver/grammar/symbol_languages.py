@@ -28,6 +28,7 @@ class Languages:
         self._unit = Unit.BYTES if binary else Unit.TEXT
         self._parts: dict[str, LanguagePart | None] = {}  # None: not regular
         self._languages: dict[str, Language | None] = {}
+        self._leaves: dict[str, bool] = {}
 
     def of(self, symbol: str) -> Language | None:
         """The words of a symbol; None if they are not a regular language, or nothing is known about them."""
@@ -39,9 +40,12 @@ class Languages:
 
     def is_leaf(self, symbol: str) -> bool:
         """Return True if the node of any word is the symbol and one leaf, which `Language.spell` makes of the word."""
-        rule = self._rules[symbol]
-        options = rule.body.options if isinstance(rule.body, Choice) else (rule.body,)
-        return rule.generator is None and all(isinstance(option, Literal | Pattern) for option in options)
+        if symbol not in self._leaves:
+            rule = self._rules[symbol]
+            options = rule.body.options if isinstance(rule.body, Choice) else (rule.body,)
+            is_plain = all(isinstance(option, Literal | Pattern) for option in options)
+            self._leaves[symbol] = rule.generator is None and is_plain
+        return self._leaves[symbol]
 
     def lengths(self, expr: Expr) -> tuple[int, int | None] | None:
         """The least and the largest length of an expression's words; None if they are no regular language."""

@@ -9,10 +9,11 @@ what a computed repetition counts by.
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, assert_never
 
-from palaver.grammar.fixpoints import word_counts
+from palaver.grammar.fixpoints import strongly_connected_components, word_counts
 from palaver.grammar.ir import tracked_selectors
 from palaver.spec.ast import And, Expression, Formula, Not, Or, PythonCondition, Quantified
 from palaver.spec.traversal import last_symbol
@@ -28,30 +29,44 @@ def value_symbols(analysis: Analysis) -> tuple[str, ...]:
     """The value symbols of a grammar, in the order of the spec."""
     rules = analysis.grammar.rules
     messages = {ref.symbol for ref in analysis.messages}
-    inside = {symbol: [name for name in sorted(messages) if symbol in analysis.below(name)] for symbol in rules}
+    carriers = Counter(symbol for message in messages for symbol in analysis.below(message))
     counted = {last_symbol(path) for path in tracked_selectors(analysis.grammar)}
     computed = counted | {name for name, rule in rules.items() if rule.generator is not None}
+    excluded = computed | messages
+    excluded |= analysis.above(excluded)
     counts = word_counts(rules, _MANY_WORDS)
-
-    def is_candidate(name: str) -> bool:
-        below = analysis.below(name) | {name}
-        return (
-            bool(inside[name])
-            and counts[name] >= _MANY_WORDS
-            and below.isdisjoint(computed)
-            and below.isdisjoint(messages)
-        )
-
-    candidates = [name for name in rules if is_candidate(name)]
     large = {name for name in rules if counts[name] >= _MANY_WORDS}
-    least = {name for name in candidates if not (analysis.below(name) & large) - {name}}
+    least = _least(large, analysis)
+    candidates = (large & carriers.keys()) - excluded
 
     def is_value(name: str) -> bool:
         return name in least or (
-            len(inside[name]) > 1 and all(child in least or child not in large for child in analysis.children[name])
+            carriers[name] > 1 and all(child in least or child not in large for child in analysis.children[name])
         )
 
-    return tuple(name for name in candidates if is_value(name))
+    return tuple(name for name in rules if name in candidates and is_value(name))
+
+
+def fields_of(analysis: Analysis) -> tuple[str, ...]:
+    """The symbols of many words with no other such symbol inside them."""
+    rules = analysis.grammar.rules
+    counts = word_counts(rules, _MANY_WORDS)
+    least = _least({name for name in rules if counts[name] >= _MANY_WORDS}, analysis)
+    return tuple(name for name in rules if name in least)
+
+
+def _least(large: set[str], analysis: Analysis) -> set[str]:
+    """The large symbols with no other large symbol inside them."""
+    least: set[str] = set()
+    outer: set[str] = set()  # large, or with a large symbol inside
+    for component in strongly_connected_components(analysis.grammar.rules, analysis.children):
+        found = [name for name in component if name in large]
+        is_outer = any(child in outer for name in component for child in analysis.children[name])
+        if len(found) == 1 and not is_outer:
+            least.update(found)
+        if found or is_outer:
+            outer.update(component)
+    return least
 
 
 def tied_symbols(analysis: Analysis) -> Mapping[str, tuple[str, ...]]:

@@ -27,6 +27,7 @@ from palaver.navigation.dead_ends import DeadEnds
 from palaver.navigation.dialogue_map import DialogueMap, Edge, MapNode
 from palaver.navigation.goals import MissingPaths
 from palaver.navigation.message_pairs import MessagePairs
+from palaver.navigation.value_classes import ValueClasses
 from palaver.trees.node import Node
 
 
@@ -63,6 +64,7 @@ class BeliefState:
         self.tentative: dict[int, int] = {}  # by state, its occurrences that are not counted yet
         self.dead_ends = DeadEnds(dialogue_map.ours)
         self.pairs: MessagePairs | None = None  # if they are a goal
+        self.value_classes: ValueClasses | None = None  # if they are a goal
         self.history = b""  # a digest of the symbols of all messages so far
 
     def begin(self) -> None:
@@ -87,6 +89,8 @@ class BeliefState:
         self._views.note_message(move, node)
         if self.pairs is not None:
             self.pairs.note(move)
+        if self.value_classes is not None:
+            self.value_classes.note(move, node)
         if move.sender in self.dead_ends.ours:
             self.dead_ends.sent(move, self.hypotheses[0].map_node if self.hypotheses else None)
         self.dead_ends.said.append(move.symbol)

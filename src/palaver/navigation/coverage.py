@@ -88,15 +88,19 @@ class Coverage:
         self.watchers: list[Callable[[int], None]] = []  # called with each state when it is covered
         self._steps: list[dict[str, int]] = [{}]
         self._suffixes: list[int] = [NOTHING]  # by state, the state without its first symbol
-        self._states: dict[KPath, int] = {(): NOTHING}
         self._covered: list[int] = []
 
     def __len__(self) -> int:
         return len(self._covered)
 
     def __contains__(self, path: KPath) -> bool:
-        state = self._states.get(path)
-        return state is not None and bool(self.is_covered[state])
+        state = NOTHING
+        for name in path:
+            following = self._steps[state].get(name)
+            if following is None:
+                return False
+            state = following
+        return len(path) <= self.paths.k and bool(self.is_covered[state])
 
     @cached_property
     def total(self) -> int:
@@ -127,10 +131,9 @@ class Coverage:
         for state in reversed(waiting):
             walk = walks[state]
             if len(walk) < self.paths.k:  # a longer path drops its first symbol
-                path = (*walk, name)
                 suffixes.append(following)
-                following = self._states[path] = len(walks)
-                walks.append(path)
+                following = len(walks)
+                walks.append((*walk, name))
                 self.is_covered.append(0)
                 steps.append({})
             steps[state][name] = following
@@ -138,11 +141,9 @@ class Coverage:
 
     def state(self, path: KPath) -> int:
         """The state of a path of at most k symbols."""
-        state = self._states.get(path)
-        if state is None:
-            state = NOTHING
-            for name in path:
-                state = self.step(state, name)
+        state = NOTHING
+        for name in path:
+            state = self.step(state, name)
         return state
 
     def suffix_of(self, state: int) -> int:

@@ -1,4 +1,4 @@
-"""Coverage of a spec in five views: messages, states, transitions, alternatives, constraints; pairs if wanted.
+"""Coverage of a spec in views: messages, states, transitions, alternatives, constraints; pairs and values if wanted.
 
 Messages, states and transitions are counted; an alternative was taken or not (`alternatives.py`). Rules without untaken
 alternatives are skipped, and so are nodes below which nothing is left to find. So the trees of later messages cost next
@@ -21,6 +21,7 @@ from palaver.navigation.alternatives import RuleAutomaton
 from palaver.navigation.dialogue_states import DiagramState, DialogueStateMachine, DialogueTransition
 from palaver.navigation.message_pairs import MessagePairs
 from palaver.navigation.navigation_limits import MAX_NOTED_STEPS
+from palaver.navigation.value_classes import ValueClasses
 from palaver.spec.ast import Ref
 from palaver.spec.traversal import symbols_of
 from palaver.trees.node import Node, OpenNode
@@ -36,6 +37,7 @@ class CoverageViews:
         grammar = analysis.grammar
         self._forecaster = forecaster
         self.pairs: MessagePairs | None = None  # if they are a goal
+        self.value_classes: ValueClasses | None = None  # if they are a goal
         self.alternatives = Alternatives(analysis, grammar.start)
         # By message, the number of occurrences, also if it is 0.
         self.message_counts: dict[MessageType, int] = dict.fromkeys(forecaster.messages, 0)
@@ -145,7 +147,8 @@ class CoverageViews:
             "constraints": [held + failed > 0 for held, failed in self.constraint_counts.values()],
         }
         found = [(name, sum(reached), len(reached)) for name, reached in counted.items()]
-        return found if self.pairs is None else [*found, ("pairs", self.pairs.reached, self.pairs.total)]
+        more = (("pairs", self.pairs), ("values", self.value_classes))
+        return [*found, *((name, each.reached, each.total) for name, each in more if each is not None)]
 
     def as_data(self) -> dict[str, Any]:
         """All views, as JSON can hold them. Messages that were never seen are included, to identify the spec."""

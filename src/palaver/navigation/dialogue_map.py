@@ -28,6 +28,7 @@ from palaver.matching.dialogue_automaton import (
     DialogueState,
     LoopFields,
     OpenAction,
+    Route,
     TreeAction,
     WrapAction,
 )
@@ -109,6 +110,17 @@ class _GrownLevels(NamedTuple):
         return _GrownLevels((*kept, *levels), _joined(self.marks, marks))
 
 
+class _EdgeTemplate(NamedTuple):
+    """An edge from a dialogue state, whatever the coverage states of its open tree nodes."""
+
+    move: MessageType
+    is_over: bool  # the innermost rule ends with the message
+    future: DialogueState
+    growth: tuple[TreeAction, ...]
+    opened: tuple[tuple[NonTerminal, bool], ...] | None  # if it only opens nodes: each, and whether it is the last part
+    futures: tuple[DialogueState, ...]  # then also the states of the open nodes afterwards, the outermost first
+
+
 class DialogueMap:
     """The reachability graph of a dialogue in which we play the parties `ours`."""
 
@@ -119,6 +131,7 @@ class DialogueMap:
         self.ours = frozenset(ours)
         self._anything = AnyFields(self._positions) if self._positions.has_computed_loops else None
         self._nodes: dict[tuple[DialogueState, int, _Chain, MapNode | None], MapNode] = {}
+        self._templates: dict[DialogueState, tuple[_EdgeTemplate, ...]] = {}
         self._chains: dict[tuple[NonTerminal, NonTerminal], tuple[_Chain, ...]] = {}
         self._answers: dict[tuple[tuple[MessageType, ...], bool], tuple[str, ...]] = {}
         self.beginning = self._node(self._dialogue.beginning, _LevelState(NOTHING), None)
@@ -191,13 +204,71 @@ class DialogueMap:
     def _edges_from(self, node: MapNode, fields: LoopFields | None) -> Iterator[Edge]:
         for level, ended in self._levels(node, fields):
             after = _GrownLevels((_LevelState(level.state, level.chain),), ended.marks)
-            for routes in self._positions.routes(level.future.position, fields).values():
-                for route in routes:
-                    future = self._dialogue.state_along(level.future, route)
-                    # A rule that ends with the message may end with empty parts.
-                    growth = route.growth + (route.after.ending or () if route.after.is_over else ())
-                    for grown in self._grown(after, growth):
-                        yield self._edge(node, level, route.move, route.after.is_over, future, grown)
+            for template in self._templates_at(level.future, fields):
+                if template.opened is not None and not level.chain:
+                    yield self._edge_by(template, template.opened, node, level, ended.marks)
+                    continue
+                for grown in self._grown(after, template.growth):
+                    yield self._edge(node, level, template, grown)
+
+    def _templates_at(self, future: DialogueState, fields: LoopFields | None) -> tuple[_EdgeTemplate, ...]:
+        """The edges from a dialogue state, without coverage states; made once unless they depend on fields."""
+        is_kept = fields is self._anything
+        templates = self._templates.get(future) if is_kept else None
+        if templates is None:
+            routes = self._positions.routes(future.position, fields)
+            templates = tuple([self._template(future, route) for each in routes.values() for route in each])
+            if is_kept:
+                self._templates[future] = templates
+        return templates
+
+    def _template(self, future: DialogueState, route: Route) -> _EdgeTemplate:
+        # A rule that ends with the message may end with empty parts.
+        is_over = route.after.is_over
+        growth = route.growth + (route.after.ending or () if is_over else ())
+        after = self._dialogue.state_along(future, route)
+        opened: list[tuple[NonTerminal, bool]] = []
+        depth = 1 - is_over
+        for action in growth:
+            if not isinstance(action, OpenAction) or action.symbol is None or action.tail:
+                return _EdgeTemplate(route.move, is_over, after, growth, None, ())
+            opened.append((action.symbol, action.is_last))
+            depth += not action.is_last
+        return _EdgeTemplate(route.move, is_over, after, growth, tuple(opened), _futures(after, depth))
+
+    def _edge_by(
+        self,
+        template: _EdgeTemplate,
+        opened: tuple[tuple[NonTerminal, bool], ...],
+        source: MapNode,
+        level: MapNode,
+        marks: tuple[int, ...],
+    ) -> Edge:
+        """The edge of a template that only opens tree nodes, which is the usual case."""
+        step = self.coverage.step
+        states = [level.state]
+        if opened:
+            new = list(marks)
+            for symbol, is_last in opened:
+                state = step(states[-1], symbol)
+                new.append(state)
+                if is_last:
+                    states[-1] = state
+                else:
+                    states.append(state)
+            marks = tuple(dict.fromkeys(new))
+        above = states[-1]
+        node = level.following
+        nodes = self._nodes
+        for future, state in zip(template.futures, states, strict=False):  # the last one may be over
+            key = (future, state, (), node)
+            node = nodes.get(key)
+            if node is None:
+                node = nodes[key] = MapNode(*key, len(nodes))
+        assert node is not None, "the end of the whole is never over"
+        state = step(above, template.move.symbol)
+        is_ours = template.move.sender in self.ours
+        return Edge(source, template.move, marks, above, state, node, is_ours, (*marks, state))
 
     def _levels(self, node: MapNode, fields: LoopFields | None) -> Iterator[tuple[MapNode, _GrownLevels]]:
         """The level of a node, and those above that are reached when levels end, each with the states until there."""
@@ -219,26 +290,14 @@ class DialogueMap:
                 return next((end.marks for end in self._grown(start, ending)), None)
         return None
 
-    def _edge(
-        self,
-        source: MapNode,
-        level: MapNode,
-        move: MessageType,
-        is_over: bool,
-        future: DialogueState,
-        grown: _GrownLevels,
-    ) -> Edge:
+    def _edge(self, source: MapNode, level: MapNode, template: _EdgeTemplate, grown: _GrownLevels) -> Edge:
         above = grown.top.state
+        move = template.move
         # The futures have the positions of the levels, the grown levels have their coverage states.
-        levels = grown.levels[:-1] if is_over else grown.levels
-        futures: list[DialogueState] = []
-        each: DialogueState | None = future
-        while len(futures) < len(levels):
-            assert each is not None, "each level has its future"
-            futures.append(each)
-            each = each.following
+        levels = grown.levels[:-1] if template.is_over else grown.levels
+        futures = _futures(template.future, len(levels))
         node = level.following
-        for level_state, each in zip(levels, reversed(futures), strict=True):
+        for level_state, each in zip(levels, futures, strict=True):
             node = self._node(each, level_state, node)
         assert node is not None, "the end of the whole is never over"
         state = self.coverage.step(above, move.symbol)
@@ -358,6 +417,17 @@ class DialogueMap:
                 for symbol in self._outers(rest[0]):
                     yield (symbol, *rest)
             yield rest
+
+
+def _futures(future: DialogueState, depth: int) -> tuple[DialogueState, ...]:
+    """The states of the innermost open nodes, the outermost of them first."""
+    futures: list[DialogueState] = []
+    each: DialogueState | None = future
+    while len(futures) < depth:
+        assert each is not None, "each level has its future"
+        futures.append(each)
+        each = each.following
+    return tuple(reversed(futures))
 
 
 def _is_complete(level_state: _LevelState, level: MapNode) -> bool:

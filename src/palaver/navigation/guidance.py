@@ -18,6 +18,7 @@ from palaver.navigation.peer_model import PeerModel
 from palaver.navigation.reasons import Reason, ReasonFinder
 from palaver.navigation.route_planner import RoutePlanner
 from palaver.navigation.steering import PayloadSteering
+from palaver.navigation.value_classes import ValueClasses
 from palaver.random_source import RandomSource
 from palaver.session.setup import SessionSetup
 
@@ -35,6 +36,7 @@ class Guidance:
         follows_the_paper: bool = False,
         learns_values: bool = True,
         covers_pairs: bool = False,
+        covers_values: bool = False,
     ) -> None:
         forecaster, grammar = setup.forecaster, setup.spec.grammar
         self.spec = setup.spec
@@ -65,11 +67,17 @@ class Guidance:
         if learns_values:
             analysis = setup.spec.analysis
             self.values = LearntValues(
-                analysis.value_symbols, analysis.tied_symbols, setup.spec.read_as, chance / "values"
+                analysis.value_symbols, analysis.tied_symbols, analysis.above, setup.spec.read_as, chance / "values"
             )
         self.pairs: MessagePairs | None = None
         if covers_pairs:
             self.pairs = belief.pairs = self.views.pairs = MessagePairs(self.dialogue_map, self.planner.possible_edges)
+        self.value_classes: ValueClasses | None = None
+        if covers_values:
+            ours = [move for move in forecaster.messages if move.sender in setup.ours]
+            self.value_classes = belief.value_classes = self.views.value_classes = ValueClasses(
+                setup.spec, ours, self.dialogue_map, self.planner.possible_edges, chance / "classes"
+            )
         self.guided_strategy = GuidedStrategy(
             self.planner, self.scheme, belief, steering, self.values, chance / "guide"
         )
@@ -81,22 +89,39 @@ class Guidance:
         self.planner.retry_given_up()
         if self.pairs is not None:
             self.pairs.retry_given_up()
+        if self.value_classes is not None:
+            self.value_classes.retry_given_up()
         self.guided_strategy.is_done = False
 
     @property
+    def further_goals(self) -> list[tuple[str, int, int]]:
+        """The goals beside paths: their names, the number of items that were reached, and of all."""
+        goals = (("pairs", self.pairs), ("value classes", self.value_classes))
+        return [(name, goal.reached, goal.total) for name, goal in goals if goal is not None]
+
+    @property
     def reached(self) -> int:
-        """The number of all paths and pairs that were covered, whatever the goal."""
-        return len(self.coverage) + (0 if self.pairs is None else self.pairs.reached)
+        """The number of all paths, pairs and value classes that were covered, whatever the goal."""
+        return len(self.coverage) + sum(reached for _, reached, _ in self.further_goals)
+
+    @property
+    def size(self) -> int:
+        """The number of objects that were made of the spec for plans: nodes of the map, and paths."""
+        return len(self.dialogue_map) + len(self.coverage.walks)
 
     @property
     def is_complete(self) -> bool:
         """True if the goal is reached."""
-        has_pairs = self.pairs is None or self.pairs.reached >= self.pairs.total
-        return has_pairs and self.goal_progress.reached >= self.goal_progress.total
+        has_more = all(reached >= total for _, reached, total in self.further_goals)
+        return has_more and self.goal_progress.reached >= self.goal_progress.total
 
     def reasons(self) -> list[Reason]:
         """The reasons why paths are missing."""
         return ReasonFinder(self.planner).all()
+
+    def missing_values(self) -> list[str]:
+        """The value classes that were not covered, in words."""
+        return [] if self.value_classes is None else list(map(self.value_classes.told, self.value_classes.missing()))
 
     def as_data(self) -> dict[str, Any]:
         """All observations, as JSON can hold them, for a coverage file."""
@@ -107,6 +132,7 @@ class Guidance:
             "tries": self.planner.as_data(),
             "draws": [] if self._selector is None else self._selector.as_data(),
             "views": self.views.as_data(),
+            "missing values": None if self.value_classes is None else self.value_classes.as_data(),
         }
 
     def resume_from(self, data: dict[str, Any]) -> None:
@@ -118,3 +144,5 @@ class Guidance:
         if self._selector is not None:
             self._selector.add_data(data["draws"])
         self.views.add_data(data["views"], of_any_version=True)
+        if self.value_classes is not None and data.get("missing values") is not None:
+            self.value_classes.add_data(data["missing values"])

@@ -7,6 +7,7 @@ plan for, the strategy takes the shortest way to the end of the session, and set
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from hashlib import blake2b
 
@@ -18,14 +19,16 @@ from palaver.navigation.navigation_limits import (
     MAX_NODES_TO_END,
     MAX_PLANS_IN_VAIN,
     MAX_PLANS_PER_MESSAGE,
+    MAX_REFUSALS,
 )
 from palaver.navigation.navigator import TargetNavigator
 from palaver.navigation.peer_model import PeerModel
+from palaver.navigation.plan_search import PlanningContext, PlanStep, RoutePlan
 from palaver.navigation.preparations import AwaitedAnswer, Preparations
-from palaver.navigation.route_planner import PlanningContext, PlanStep, RoutePlan, RoutePlanner
+from palaver.navigation.route_planner import RoutePlanner
 from palaver.navigation.steering import PayloadSteering
 from palaver.random_source import RandomSource
-from palaver.session.strategy import WAIT, RandomStrategy, StrategyChoice
+from palaver.session.strategy import WAIT, RandomStrategy, ScriptedMessage, StrategyChoice
 from palaver.trees.node import Node
 from palaver.trees.tree import Tree
 
@@ -46,7 +49,6 @@ class GuidedStrategy:
         self.values = values
         self.belief = belief
         self.is_done = False  # nothing is left to plan for
-        self.varied = 0  # our messages that only changed the history, since something was covered
         self.plan: RoutePlan | None = None
         self.explanations: list[str] | None = None  # gets each plan and its reason
         self._planner = planner
@@ -57,7 +59,8 @@ class GuidedStrategy:
         self._steps: list[PlanStep] = []
         self._last = ""  # the symbol of our last message
         self._possible: tuple[str, ...] = ()  # the possible answers after the latest message
-        self._refused: dict[str, None] = {}
+        self._refused: dict[str, None] = {}  # our messages that could not be made, since the peer's last one
+        self._refusals: Counter[str] = Counter()  # the same, in all sessions
         self._planned: Edge | None = None  # the message that is being made
         self._ends_soon = False  # no more plans are made in this session
         self._covered = 0  # paths when the plan was made
@@ -66,7 +69,8 @@ class GuidedStrategy:
         self._is_tried = False  # since the plan was made, a message was sent or received
         self._is_fresh = False  # since then, an exchange was new
         self._in_vain = 0  # plans of this session in a row
-        self._is_for_pairs = False  # the plan is for pairs of messages
+        self._is_for_paths = True  # the plan is for k-paths
+        self._is_for_values = False  # the plan is for value classes
         self._is_examined = False  # the plan was looked through for answers to prepare, in this session
         self._preparations: Preparations | None = None  # the paper's scheme has none
         if scheme is planner:
@@ -97,10 +101,11 @@ class GuidedStrategy:
         self._planned = None
         here = [each.map_node for each in self.belief.hypotheses]
         moves = self.belief.dead_ends.allowed(moves, here, can_end=can_end)
+        if (detour := self._choose_detour(moves)) is not None:
+            return detour
         if self._preparations is not None and not self._ends_soon:
             edge = self._prepare(self._preparations, moves)
             if edge is not None:
-                self.varied += 1
                 return self._say(edge, None)
         for _ in range(0 if self._ends_soon else MAX_PLANS_PER_MESSAGE):
             if not self._steps and not self._make_plan():
@@ -123,13 +128,28 @@ class GuidedStrategy:
                 self._refuse(step)
         return self._choose_way_to_end(moves, can_end)
 
+    def _choose_detour(self, moves: Sequence[MessageType]) -> StrategyChoice:
+        """Choose another message, after which one that could not be made may be possible; None if none is due."""
+        if self._ends_soon or self._scheme is not self._planner or not any(map(self._may_come_later, self._refused)):
+            return None
+        others = [move for move in moves if move.symbol not in self._refused]
+        if not others:
+            return None
+        move = self._chance.pick(others)
+        edges = self.belief.edges(move)
+        self._tell(f"{move.symbol}: perhaps {', '.join(self._refused)} can be made after it")
+        return self._say(edges[0], None) if edges else move
+
+    def _may_come_later(self, symbol: str) -> bool:
+        return self._refusals[symbol] < MAX_REFUSALS
+
     def _prepare(self, preparations: Preparations, moves: Sequence[MessageType]) -> Edge | None:
         """Choose a message that changes the history before an answer that did not come; None if none is due."""
         if not preparations.is_pending:
             if (self._steps and self._is_examined) or not (self._steps or self._make_plan()):
                 return None
             self._is_examined = True
-            awaited = None if self._is_for_pairs else self._first_uncertain(preparations)
+            awaited = self._first_uncertain(preparations) if self._is_for_paths else None
             if awaited is None or not preparations.is_due(awaited):
                 return None
             edges = self._edges_before(awaited, moves, preparations)
@@ -190,9 +210,14 @@ class GuidedStrategy:
 
     def refused(self, move: MessageType) -> None:
         """Note that a message could not be made so that all constraints hold."""
-        self._refused[move.symbol] = None
         if self._planned is not None and self._steps:
             self._refuse(self._planned)
+        else:
+            self._note_refused(move.symbol)
+
+    def _note_refused(self, symbol: str) -> None:
+        self._refused[symbol] = None
+        self._refusals[symbol] += 1
 
     def said(self, move: MessageType, node: Node, before: Forecast, after: Forecast, is_ours: bool) -> None:
         """Note a message of ours or of the peer."""
@@ -208,8 +233,6 @@ class GuidedStrategy:
         self._possible = self._answers(after)
         edges = self.belief.advance(move, node, before, after, planned)
         is_new = len(coverage) > covered
-        if is_new:
-            self.varied = 0
         if is_new or any(self._planner.missing_paths.has_missing(edge.state) for edge in edges):
             (self._planner.ours if is_ours else self._peer).note_content(node)
         if edges:
@@ -232,11 +255,13 @@ class GuidedStrategy:
             self.values.said(symbol, node)
 
     def _note_answer(self, symbol: str, node: Node, planned: PlanStep | None, possible: tuple[str, ...]) -> None:
+        # What could not be made may refer to what the peer has sent now.
+        self._refused = {each: None for each in self._refused if not self._may_come_later(each)}
         # Preparations say what they say: that the same answer comes again is no attempt at another.
         is_preparing = self._preparations is not None and self._preparations.is_ready and planned is None
         if not is_preparing or not self._peer.has_come(self._last, possible, symbol):
             self._peer.note_answer(self._last, possible, symbol, self.belief.history)
-        if self.values is not None:
+        if self.values is not None and (self._last in self.values.holders or symbol in self.values.holders):
             self.values.heard(self._last, symbol, node, possible)
         if self._preparations is not None:
             expected = planned.move.symbol if isinstance(planned, Edge) else None
@@ -276,7 +301,7 @@ class GuidedStrategy:
         state does not change then, and further tries are not independent of this one.
         """
         covered = len(self._map.coverage)
-        if self.plan is not None and self._is_tried and self._scheme is self._planner and not self._is_for_pairs:
+        if self.plan is not None and self._is_tried and self._scheme is self._planner and self._is_for_paths:
             if covered > self._covered or self._is_fresh or self.belief.tentative.get(self.plan.target):
                 self._in_vain = 0
             else:
@@ -299,9 +324,12 @@ class GuidedStrategy:
         self.plan = self._scheme.plan(nodes[:1], context) if len(nodes) > 1 else None
         if self.plan is None:
             self.plan = self._scheme.plan(nodes, context)
-        self._is_for_pairs = self.plan is None and self.belief.pairs is not None
+        self._is_for_paths = self.plan is not None
         if self.plan is None and self.belief.pairs is not None:
             self.plan = self.belief.pairs.plan(nodes, context)
+        self._is_for_values = self.plan is None
+        if self.plan is None and self.belief.value_classes is not None:
+            self.plan = self.belief.value_classes.plan(nodes, context)
         if self.plan is None:
             if not self.is_done:
                 self._tell("no reachable target is left")
@@ -333,11 +361,11 @@ class GuidedStrategy:
         self._drop(why)
 
     def _refuse(self, edge: Edge) -> None:
-        self._refused[edge.move.symbol] = None
+        self._note_refused(edge.move.symbol)
         self._planner.note_missed(edge)
         self._drop(f"no valid {edge.move.symbol} could be generated")
 
-    def _send(self, edge: Edge) -> MessageType:
+    def _send(self, edge: Edge) -> MessageType | ScriptedMessage:
         if self.plan is not None and self._steps:
             number = len(self.plan.steps) - len(self._steps) + 1
             self._tell(f"step {number} of {len(self.plan.steps)}: {edge.move.symbol}")
@@ -348,8 +376,13 @@ class GuidedStrategy:
             wanted = following.move.symbol
         return self._say(edge, wanted)
 
-    def _say(self, edge: Edge, wanted: str | None) -> MessageType:
+    def _say(self, edge: Edge, wanted: str | None) -> MessageType | ScriptedMessage:
         """Let a message of ours be made, which is to bring an answer, or to change the history."""
+        if self._is_for_values and self.belief.value_classes is not None:
+            variant = self.belief.value_classes.variant(edge.move)
+            if variant is not None:
+                self._tell(f"{edge.move.symbol}: {self.belief.value_classes.chosen}")
+                return variant
         self.steering.state = edge.above
         if self.values is not None:
             self.values.aim(edge.move.symbol, wanted)
@@ -439,7 +472,7 @@ class RandomWalk(RandomStrategy):
         else:  # plans that are made later know what has come
             answers = self._map.answers(before.moves, can_end=before.can_end)
             self._peer.note_answer(self._last, answers, move.symbol, self._belief.history)
-            if self.values is not None:
+            if self.values is not None and (self._last in self.values.holders or move.symbol in self.values.holders):
                 self.values.heard(self._last, move.symbol, node, answers)
         self._belief.advance(move, node, before, after, None)
 

@@ -16,7 +16,7 @@ draws a known value every second time.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
@@ -58,6 +58,8 @@ class ChosenValue(NamedTuple):
         if self.last == EARLIER:
             return f"{self.symbol} is {text!r} of an earlier session"
         message, answer = self.last
+        if not message:
+            return f"{self.symbol} is {text!r}, last in {answer}"  # before we had said anything
         return f"{self.symbol} is {text!r}, last in {message}{f', answered by {answer}' if answer else ''}"
 
 
@@ -67,7 +69,8 @@ class _KnownValue:
     last: Exchange
 
 
-_Values: TypeAlias = dict[tuple[Leaf, ...], _KnownValue]  # in the order of their last use
+_Key: TypeAlias = tuple[Leaf, ...]
+_Values: TypeAlias = dict[_Key, _KnownValue]  # in the order of their last use
 
 
 class LearntValues:
@@ -77,6 +80,7 @@ class LearntValues:
         self,
         symbols: Sequence[str],
         tied: Mapping[str, tuple[str, ...]],
+        above: Callable[[Iterable[str]], frozenset[str]],
         read: Callable[[str, Tree], Node | None],
         chance: RandomSource,
     ) -> None:
@@ -84,6 +88,7 @@ class LearntValues:
         self._symbols = frozenset(symbols)
         self._tied = {symbol: tied.get(symbol, ()) for symbol in symbols}
         self._noted = self._symbols.union(*self._tied.values())
+        self.holders = self._noted | above(self._noted)  # all symbols with values inside, also messages
         self._read = read
         self._chance = chance
         self._session: dict[str, _Values] = {}
@@ -94,7 +99,7 @@ class LearntValues:
         self._attempts = 0
         self._focus: dict[str, _KnownValue] | None = None
         self._sent: Sequence[ChosenValue] = ()  # the fields of our last message that was sent
-        self._sent_nodes: Sequence[Node] = ()
+        self._sent_values: Sequence[tuple[Node, _Key]] = ()
         # By message, answer, symbol and class: how often that answer was possible, and how often it came.
         self._tried: Counter[tuple[str, str, str, Exchange]] = Counter()
         self._came: Counter[tuple[str, str, str, Exchange]] = Counter()
@@ -109,7 +114,7 @@ class LearntValues:
                 known[key] = _KnownValue(value.node, EARLIER)
             _forget_oldest(known)
         self._session = {}
-        self._sent = self._sent_nodes = ()
+        self._sent = self._sent_values = ()
         self.focus(False)
 
     def aim(self, message: str, wanted: str | None = None, *, is_walking: bool = False) -> None:
@@ -193,36 +198,35 @@ class LearntValues:
     def said(self, message: str, node: Node) -> None:
         """Note a message of ours."""
         self._sent, self.choices = self.choices, []
-        self._sent_nodes = list(self._values_in(node))
+        self._sent_values = list(self._values_in(node))
         for choice in self._sent:
             self._used[message, choice.symbol, choice.last] += 1
-        for value in self._sent_nodes:
-            self._note(value, (message, ""))
+        for value, key in self._sent_values:
+            self._note(value, key, (message, ""))
 
     def heard(self, message: str, answer: str, node: Node, possible: Sequence[str]) -> None:
         """Note an answer to our last message, one of those that were possible."""
-        for value in (*self._sent_nodes, *self._values_in(node)):
-            self._note(value, (message, answer))
+        for value, key in (*self._sent_values, *self._values_in(node)):
+            self._note(value, key, (message, answer))
         for choice in self._sent:
             for each in possible:
                 self._tried[message, each, choice.symbol, choice.last] += 1
             self._came[message, answer, choice.symbol, choice.last] += 1
         self._sent = ()
 
-    def _values_in(self, node: Node) -> Iterator[Node]:
+    def _values_in(self, node: Node) -> Iterator[tuple[Node, _Key]]:
         """The values in a message, from left to right, as many as are remembered."""
         count, stack = 0, [(node, 0)]
         while stack and count < MAX_VALUES_OF_MESSAGE:
             here, depth = stack.pop()
             if here.symbol in self._noted:
-                yield here
+                yield here, tuple(leaves_of(here))
                 count, depth = count + 1, depth + 1
             if depth < MAX_NESTED_VALUES:
                 stack.extend((child, depth) for child in reversed(here.children) if isinstance(child, Node))
 
-    def _note(self, node: Node, last: Exchange) -> None:
+    def _note(self, node: Node, key: _Key, last: Exchange) -> None:
         known = self._session.setdefault(node.symbol, {})
-        key = tuple(leaves_of(node))
         known.pop(key, None)
         known[key] = _KnownValue(node, last)
         if self._focus is not None:

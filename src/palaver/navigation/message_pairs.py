@@ -19,7 +19,7 @@ from heapq import heappop, heappush
 from palaver.matching.dialogue_grammar import MessageType
 from palaver.navigation.dialogue_map import DialogueMap, Edge, MapNode
 from palaver.navigation.navigation_limits import MAX_NODES_FOR_PAIRS, MAX_NODES_WITH_PAIRS, MAX_TRIES_OF_PAIR
-from palaver.navigation.route_planner import (
+from palaver.navigation.plan_search import (
     SESSION_END,
     PlanningContext,
     PlanStep,

@@ -15,6 +15,9 @@ MAX_NODES_WITH_DISTANCE = 100_000
 MAX_NODES_WITH_TARGET_DISTANCE = 20_000
 # After so many nodes, a search for the best plan nearby leaves it to the distances.
 MAX_NODES_NEARBY = 300
+# Once it has found a plan, it explores at most so many nodes that no search has come to before. With twenty ways in
+# each state, there are always more of them, and one is as good as another.
+MAX_NEW_NODES_NEARBY = 8
 # Beyond it, the strategy does not know the way to the end of the session, and draws a message.
 MAX_NODES_TO_END = 5_000
 # So many plans are made for one message before the strategy heads for the end of the session.
@@ -84,8 +87,25 @@ MAX_NODES_FOR_PAIRS = 100
 # A pair of messages for which so many plans were made is given up.
 MAX_TRIES_OF_PAIR = 5
 
+# Nodes of the dialogue map that are searched for a message with a value class to cover.
+MAX_NODES_FOR_VALUES = Limit(20_000, "nodes searched for a message of a value class", "the class is not planned for")
+# A value class that was tried so often is given up.
+MAX_TRIES_OF_CLASS = 3
+# A field of so many bytes, all of which may be anything, is a number.
+MAX_BYTES_OF_NUMBER = 8
+# Of a field, so many numbers of digits are classes, and so many ranges of characters.
+MAX_DIGITS_AS_CLASSES = 6
+MAX_CHARACTER_CLASSES = 8
+
+# A message of ours that could not be made so often is tried no more in a session in which it was refused.
+MAX_REFUSALS = 8
+
 # A preparation has at most so many messages.
 MAX_PREPARATION = 60
+# Until an answer has come that did not come at first, preparations grow by this share of what they do then, and the
+# contents of an answer are prepared so many times. So a peer without a memory costs few messages.
+UNPAID_SHARE_OF_LENGTH = 0.4
+MAX_UNPAID_PREPARATIONS = 3
 # After so many preparations that led elsewhere, the answer is asked for without.
 MAX_PREPARATIONS_IN_A_ROW = 3
 # So many of our messages before an answer are said again when it is prepared.

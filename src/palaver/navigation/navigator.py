@@ -30,7 +30,8 @@ from palaver.navigation.navigation_limits import (
     MAX_NODES_OF_TARGET_SEARCH,
     MAX_NODES_WITH_TARGET_DISTANCE,
 )
-from palaver.navigation.route_planner import AStar, PlanningContext, RoutePlan, RoutePlanner
+from palaver.navigation.plan_search import AStar, PlanningContext, RoutePlan
+from palaver.navigation.route_planner import RoutePlanner
 from palaver.random_source import RandomSource
 
 

@@ -7,13 +7,17 @@ came in many attempts is *given up*: it is not planned for, unless it comes afte
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from palaver.navigation.coverage import KPaths
-from palaver.navigation.navigation_limits import MAX_HISTORIES, PATIENCE, PATIENCE_SHARE_PER_ANSWER
+from palaver.navigation.navigation_limits import (
+    MAX_HISTORIES,
+    PATIENCE,
+    PATIENCE_SHARE_PER_ANSWER,
+)
 from palaver.trees.node import Node
 
 # The symbol of our last message, and those of the possible answers.
@@ -30,6 +34,9 @@ class PeerModel:
     answers: Counter[tuple[AnswerContext, str]] = field(default_factory=Counter)
     symbols: Counter[str] = field(default_factory=Counter)
     pairs: Counter[tuple[str, str]] = field(default_factory=Counter)
+    # By our last message and an answer, in all situations: how often it came, and the sum of its shares of chance.
+    _come_after: Counter[tuple[str, str]] = field(default_factory=Counter, compare=False)
+    _chances: dict[tuple[str, str], float] = field(default_factory=lambda: defaultdict(float), compare=False)
     _histories: dict[AnswerContext, set[bytes]] = field(default_factory=dict, compare=False)  # digests, of this run
     _earlier_histories: Counter[AnswerContext] = field(default_factory=Counter, compare=False)
 
@@ -41,6 +48,13 @@ class PeerModel:
             histories.add(history)
         self.situations[situation] += 1
         self.answers[situation, symbol] += 1
+        self._note_elsewhere(situation, symbol, 1)
+
+    def _note_elsewhere(self, situation: AnswerContext, symbol: str, times: int) -> None:
+        last, possible = situation
+        self._come_after[last, symbol] += times
+        for each in possible:
+            self._chances[last, each] += times / len(possible)
 
     def histories(self, situation: AnswerContext) -> int:
         """The number of different histories after which an answer was counted."""
@@ -56,9 +70,19 @@ class PeerModel:
             return 1.0
         situation = (last, possible)
         count, seen = self.situations[situation], self.answers[situation, symbol]
-        if not seen and count >= self.patience * PATIENCE_SHARE_PER_ANSWER * len(possible):
+        if not seen and self._is_given_up(situation, symbol, count / len(possible)):
             return 0.0
         return (seen + 1) / (count + len(possible))
+
+    def _is_given_up(self, situation: AnswerContext, symbol: str, chances: float) -> bool:
+        """Return True if an answer that never came in a situation has had its chances.
+
+        Half of them are enough if it never came after the same message in other situations, and had all of them there.
+        """
+        enough = self.patience * PATIENCE_SHARE_PER_ANSWER
+        key = (situation[0], symbol)
+        is_known = not self._come_after[key] and self._chances[key] - chances >= enough
+        return chances >= (enough / 2 if is_known else enough)
 
     def note_content(self, node: Node) -> None:
         """Count the symbols of an answer, and the pairs of a symbol and a child."""
@@ -105,6 +129,7 @@ class PeerModel:
             self.situations[last, tuple(names)] += count
         for last, names, name, count in data["answers"]:
             self.answers[(last, tuple(names)), name] += count
+            self._note_elsewhere((last, tuple(names)), name, count)
         for last, names, count in data.get("histories", ()):
             self._earlier_histories[last, tuple(names)] += count
         for name, count in data["symbols"]:

@@ -9,7 +9,8 @@ is drawn by one of four walks, because each of them is bad for some peers, and t
 - *swarm*: a random half of the messages, so that what undoes the others may be absent;
 - *rarest*: after each exchange the message that was said least often after it.
 
-Sequences get longer with the number of preparations for the same answer. Once the answer has come, every second
+Sequences get longer with the number of preparations for the same answer, and stay shorter until one has paid: until
+some answer has come that did not come at first. Once the answer has come, every second
 preparation repeats the last messages before it. Only messages are said after which the answer is still possible in this
 session. Now and then the session ends instead, because some answers need a peer that has heard nothing yet.
 """
@@ -28,9 +29,11 @@ from palaver.navigation.navigation_limits import (
     MAX_PREPARATION,
     MAX_PREPARATIONS_IN_A_ROW,
     MAX_RESTART_SHARE,
+    MAX_UNPAID_PREPARATIONS,
     MESSAGES_BEFORE_RESTART,
     REPEATED_MESSAGES,
     RESTART_SHARE,
+    UNPAID_SHARE_OF_LENGTH,
 )
 from palaver.random_source import RandomSource
 
@@ -91,6 +94,7 @@ class Preparations:
         self._repeated: dict[Exchange, Counter[str]] = {}  # how often each message was repeated for an answer
         self._before: dict[Exchange, tuple[str, ...]] = {}  # our last messages before an answer that was awaited
         self._follow_ups: Counter[tuple[Exchange, str]] = Counter()  # our messages after each exchange
+        self._has_paid = False  # an answer that did not come at first has come later
         self._in_reach: dict[tuple[MapNode, int], bool] = {}
         # Of this session:
         self._said: deque[str] = deque(maxlen=REPEATED_MESSAGES + 1)  # our last messages
@@ -119,8 +123,14 @@ class Preparations:
         return self._failures[message, answer] > 0
 
     def is_due(self, awaited: AwaitedAnswer) -> bool:
-        """Return True if something is to be said before an answer is asked for, and was not too often in vain."""
-        return not self.is_ready and self._in_a_row[awaited.message, awaited.answer] < MAX_PREPARATIONS_IN_A_ROW
+        """Return True if something is to be said before an answer is asked for, and was not too often in vain.
+
+        While nothing shows that the peer remembers, the contents of answers are prepared only a few times.
+        """
+        goal = (awaited.message, awaited.answer)
+        if self.is_ready or self._in_a_row[goal] >= MAX_PREPARATIONS_IN_A_ROW:
+            return False
+        return self._has_paid or not awaited.has_come or self._prepared[goal] < MAX_UNPAID_PREPARATIONS
 
     def note_said(self, symbol: str) -> None:
         """Note a message of ours."""
@@ -134,6 +144,7 @@ class Preparations:
         if is_open:
             if self._failures[came] and came not in self._before:
                 self._before[came] = tuple(self._said)[:-1]
+                self._has_paid = True
             if planned is not None:
                 self._in_a_row[message, planned] = 0
                 self.is_ready = False
@@ -199,8 +210,9 @@ class Preparations:
             # The request itself comes last: it was said already, and has brought another answer.
             symbol = min(symbols, key=lambda each: times[each] + 0.5 * (each == awaited.message) + chance.random())
             times[symbol] += 1
-            return [symbol] * min(MAX_PREPARATION, 3 * times[symbol])
-        length = self._length(chance, 1 + self._prepared[goal] ** 0.5)
+            return [symbol] * min(MAX_PREPARATION, (3 if self._has_paid else 2) * times[symbol])
+        growth = 1.0 if self._has_paid else UNPAID_SHARE_OF_LENGTH
+        length = self._length(chance, 1 + growth * self._prepared[goal] ** 0.5)
         if kind is PreparationKind.RAREST:
             return [None] * length
         some = symbols

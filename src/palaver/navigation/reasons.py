@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 from palaver.navigation.dialogue_map import HANG_UP, SILENCE, Edge, MapNode
 from palaver.navigation.navigation_limits import MAX_NAMES_IN_REASON, MAX_NODES_EXPLAINED, MAX_PATHS_EXPLAINED
-from palaver.navigation.route_planner import PlanningContext, RoutePlanner
+from palaver.navigation.plan_search import PlanningContext
+from palaver.navigation.route_planner import RoutePlanner
 
 
 class Need(NamedTuple):
@@ -108,7 +109,7 @@ class ReasonFinder:
             times = self._planner.dead_ends.deaths(edge)
             return Need(f"a known finding has always followed {name} in that state", times)
         if edge.is_ours:
-            return Need(f"the constraints allow no {name} in that state")
+            return Need(f"no valid {name} was found in that state", self._planner.times_missed(edge))
         situations = [each for each in self._peer.situations if name in each[1] and each[0] == last]
         if not situations or any(self._peer.answers[each, name] for each in situations):
             return Need(_never_sent(edge), self._planner.times_missed(edge))
@@ -124,7 +125,7 @@ class ReasonFinder:
                 self._set(state, need or Need(_never_sent(edge)))
         if not self._missing_paths.has_missing(edge.state):
             return
-        for target, (_, steps) in self._missing_paths.missing(edge.state).items():
+        for target, steps in self._missing_paths.missing(edge.state).items():
             self._set(target, need or self._need_inside(edge, steps))
 
     def _need_inside(self, edge: Edge, steps: tuple[tuple[str, str], ...]) -> Need:

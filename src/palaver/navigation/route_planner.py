@@ -4,8 +4,10 @@ The dialogue map is searched from the node of the session, the cheapest ways fir
 uncertain answer costs what it takes until it comes; ending the session and beginning another costs a little more. The
 *gain* of a message is the number of paths that it is expected to cover; paths in answers are weighted by their
 likelihood. The plan is the way with the best ratio of gain to cost among all that are at most as expensive as the
-cheapest one with any gain. The nearest gain alone would prefer one path next door to twenty paths two steps on. Looking
-further ahead saves hardly any messages and doubles the work.
+cheapest one with any gain, which counts as the more expensive the less likely it is. The nearest gain alone would
+prefer one path next door to twenty paths two steps on. Looking further ahead saves hardly any messages and doubles the
+work. The map is made on demand: once a search has a plan, it explores only a few more nodes that no search has come to
+before, so twenty ways in each state do not slow it down.
 
 When nothing is near, A* searches the rest of the map. Its lower bound is the distance from each node to the nearest
 missing path, found by Dijkstra's algorithm backwards from all of them at once. Paths are only ever covered, so old
@@ -16,21 +18,19 @@ distance 0, so they are never taken for unreachable.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
 from heapq import heapify, heappop, heappush
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any
 
 from palaver import interruption
-from palaver.limits import Limit
-from palaver.matching.dialogue_grammar import MessageType
 from palaver.navigation.dead_ends import DeadEnds
 from palaver.navigation.dialogue_map import DialogueMap, Edge, MapNode
-from palaver.navigation.goals import GoalProgress, MissingPaths
+from palaver.navigation.goals import GoalProgress, MissingPaths, StepsDown
 from palaver.navigation.navigation_limits import (
     CERTAIN_PATIENCE_DIVISOR,
     FREE_PLANS_IN_VAIN,
     MAX_GAIN_OF_MESSAGE,
+    MAX_NEW_NODES_NEARBY,
     MAX_NODES_NEARBY,
     MAX_NODES_OF_FAR_SEARCH,
     MAX_NODES_WITH_DISTANCE,
@@ -40,49 +40,19 @@ from palaver.navigation.navigation_limits import (
     MISSES_THAT_HALVE,
 )
 from palaver.navigation.peer_model import PeerModel
+from palaver.navigation.plan_search import (
+    RESET_COST,
+    SESSION_END,
+    AStar,
+    PlanningContext,
+    RoutePlan,
+    StepChain,
+    steps_of,
+)
 from palaver.random_source import RandomSource
 
-# The cost of ending a session and beginning another one, in messages.
-_RESET_COST = 2.0
 # The additional cost of an answer that comes every second time.
 _WAITING_COST = 2.0
-
-
-class SessionEnd(NamedTuple):
-    """A step of a plan: end the session, and begin another."""
-
-
-PlanStep: TypeAlias = Edge | SessionEnd
-SESSION_END = SessionEnd()
-
-# The steps to a node, the last first. Plain tuples, because one is made for each edge that is expanded.
-StepChain: TypeAlias = "tuple[StepChain | None, PlanStep]"
-
-
-@dataclass(slots=True)
-class PlanningContext:
-    """The state of the session that a plan depends on."""
-
-    last: str = ""  # the symbol of our last message
-    tentative: Mapping[int, int] = field(default_factory=dict)  # coverage states that probably are covered
-    refused: Mapping[str, object] = field(default_factory=dict)  # our messages that cannot be made in this session
-    dead_ends: DeadEnds | None = None  # messages that must not come next, or first in the next session
-
-    def barred_after(self, step: PlanStep | None) -> Collection[MessageType]:
-        """The messages that must not follow the last step of a chain; None is where the session is now."""
-        if self.dead_ends is None or not self.dead_ends.is_any or isinstance(step, Edge):
-            return ()
-        return self.dead_ends.barred() if step is None else self.dead_ends.barred_at_first()
-
-
-@dataclass(frozen=True, slots=True)
-class RoutePlan:
-    """Steps, and their purpose."""
-
-    steps: tuple[PlanStep, ...]
-    target: int  # the coverage state that the last step is to cover, or something below it
-    gain: float
-    cost: float
 
 
 class RoutePlanner:
@@ -113,6 +83,8 @@ class RoutePlanner:
         self._vain_sessions: dict[int, int] = {}  # sessions in a row with too many of these
         self._frozen: dict[int, dict[int, float]] = {}  # likelihoods of what is below, when it was last seen
         self._worth: dict[int, tuple[tuple[int, int, int], float]] = {}
+        # By message type, and whether it is ours: likelihoods of contents, and the counts that they are valid for.
+        self._contents: dict[tuple[str, bool], tuple[tuple[int, int], dict[StepsDown, float]]] = {}
         self._distances: dict[MapNode, float] = {}
         self._searched = 0  # nodes expanded since the distances were computed
         self._explored: list[MapNode] = []
@@ -230,19 +202,43 @@ class RoutePlanner:
         missing = self.missing_paths.missing(state)
         tries = self._fruitless.get(state, 0)
         model = self.ours if edge.is_ours else self.peer
-        key = (tries, len(missing), model.symbols[self.coverage.walks[state][-1]])
-        known = self._worth.get(state)
+        seen = model.symbols.get(edge.move.symbol, 0)
+        key = (tries, len(missing), seen)
+        # Before the first try, a message is worth the same in all contexts that have the same paths below it.
+        place = state if tries else self.missing_paths.context(state)
+        known = self._worth.get(place)
         if known is None or known[0] != key:
-            worth = 0.0
-            for target, (_, steps) in missing.items():
-                likelihood = self._likelihood(state, target, model, steps)
-                if likelihood > MIN_LIKELIHOOD:
-                    if edge.is_ours:
-                        likelihood = 1.0  # we choose the content
-                    if not self._is_enough(tries, likelihood):
-                        worth += likelihood
-            known = self._worth[state] = (key, worth)
+            worth = self._worth_tried(edge, model, missing) if tries else self._worth_untried(edge, model, missing)
+            known = self._worth[place] = (key, worth)
         return known[1]
+
+    def _worth_tried(self, edge: Edge, model: PeerModel, missing: Mapping[int, StepsDown]) -> float:
+        worth = 0.0
+        tries = self._fruitless.get(edge.state, 0)
+        for target, steps in missing.items():
+            likelihood = self._likelihood(edge.state, target, model, steps)
+            if likelihood > MIN_LIKELIHOOD:
+                if edge.is_ours:
+                    likelihood = 1.0  # we choose the content
+                if not self._is_enough(tries, likelihood):
+                    worth += likelihood
+        return worth
+
+    def _worth_untried(self, edge: Edge, model: PeerModel, missing: Mapping[int, StepsDown]) -> float:
+        symbol = edge.move.symbol
+        version = (model.symbols.get(symbol, 0), model.patience)
+        known = self._contents.get((symbol, edge.is_ours))
+        if known is None or known[0] != version:
+            known = self._contents[symbol, edge.is_ours] = (version, {})
+        likelihoods = known[1]
+        worth = 0.0
+        for steps in missing.values():
+            likelihood = likelihoods.get(steps)
+            if likelihood is None:
+                likelihood = likelihoods[steps] = model.content_likelihood(steps)
+            if likelihood > MIN_LIKELIHOOD:
+                worth += 1.0 if edge.is_ours else likelihood
+        return worth
 
     def _likelihood(self, state: int, target: int, model: PeerModel, steps: Sequence[tuple[str, str]]) -> float:
         """The likelihood of a path below a state, as it was when tries for it began.
@@ -311,9 +307,11 @@ class RoutePlanner:
         """The plan with the best ratio of gain to cost among those that are near."""
         best: tuple[StepChain, Edge, float, float] | None = None  # the steps, the last edge, gain and cost
         ratio = 0.0
-        first = float("inf")  # the least cost of any gain; more expensive ways are not searched
+        first = float(
+            "inf"
+        )  # the least cost of a whole path, or of a path divided by its likelihood; no way costs more
         done: tuple[set[MapNode], set[MapNode]] = (set(), set())  # in this session, and in the next one
-        expanded = 0
+        expanded = explored = 0
         random = self._random
         heap: list[tuple[float, float, int, int, MapNode, StepChain | None, str, float]] = []
         for number, node in enumerate(starts):
@@ -326,6 +324,10 @@ class RoutePlanner:
                 continue
             if cost > first:
                 break
+            if best is not None and not node.is_known:
+                if explored >= MAX_NEW_NODES_NEARBY:
+                    continue
+                explored += 1
             # A node where something must not follow is expanded once more if the way comes back to it.
             barred = context.barred_after(None if chain is None else chain[1])
             if not barred:
@@ -338,16 +340,16 @@ class RoutePlanner:
                 further = (chain, edge)
                 if not edge.is_exhausted and (new := self.gain(edge, context.tentative) * likelihood) > 0:
                     gain += new
-                    first = min(first, total)
+                    first = min(first, total / min(new, 1.0))
                     if gain / total > ratio:
                         ratio = gain / total
                         best = further, edge, gain, total
                 if total <= first and edge.to not in seen:
                     heappush(heap, (total, random(), ticket, session, edge.to, further, then_last, gain))
                     ticket += 1
-            if session == 0 and cost + _RESET_COST <= first and self.dialogue_map.ending(node) is not None:
+            if session == 0 and cost + RESET_COST <= first and self.dialogue_map.ending(node) is not None:
                 start, at_end = self.dialogue_map.beginning, (chain, SESSION_END)
-                heappush(heap, (cost + _RESET_COST, random(), ticket, 1, start, at_end, "", gained))
+                heappush(heap, (cost + RESET_COST, random(), ticket, 1, start, at_end, "", gained))
                 ticket += 1
         if best is None:
             return None
@@ -377,7 +379,7 @@ class RoutePlanner:
                 if edge.to not in known:
                     distances[edge.to] = 0.0
             if self.dialogue_map.ending(node) is not None:
-                sources.setdefault(self.dialogue_map.beginning, []).append((node, _RESET_COST))
+                sources.setdefault(self.dialogue_map.beginning, []).append((node, RESET_COST))
         heap = [(far, node.number, node) for node, far in distances.items()]
         heapify(heap)
         while heap:
@@ -406,81 +408,3 @@ class RoutePlanner:
             return None
         steps, goal, cost = found
         return RoutePlan(steps, self._target(goal, context.tentative), 1.0, cost)
-
-
-# The possible edges from a node, in session 0 (this one) or 1 (the next), after our last message: each with its cost,
-# its likelihood, and our last message afterwards.
-PossibleEdges: TypeAlias = Callable[[MapNode, int, str, PlanningContext], Sequence[tuple[Edge, float, float, str]]]
-
-
-class AStar:
-    """A* search (Hart, Nilsson & Raphael 1968) on a map, over the end of this session into the next one.
-
-    `expanded` counts the nodes expanded by all searches.
-    """
-
-    def __init__(
-        self, dialogue_map: DialogueMap, edges: PossibleEdges, max_nodes: Limit, *, counts_messages: bool = False
-    ) -> None:
-        self._map = dialogue_map
-        self._edges = edges
-        self._max_nodes = max_nodes
-        self._counts_messages = counts_messages  # each message costs 1
-        self.expanded = 0
-
-    def search(
-        self,
-        starts: Sequence[MapNode],
-        context: PlanningContext,
-        is_goal: Callable[[Edge], bool],
-        at_least: Callable[[MapNode], float | None],
-    ) -> tuple[tuple[PlanStep, ...], Edge, float] | None:
-        """Find the cheapest steps whose last one is a goal; return them, the goal and the cost, or None.
-
-        `at_least` is a lower bound of the cost from a node to a goal; None if no goal can be reached from there.
-        """
-        beginning = self._map.beginning
-        heap: list[tuple[float, int, float, int, MapNode, StepChain | None, str, Edge | None]] = []
-        for number, node in enumerate(starts):
-            heap.append((at_least(node) or 0.0, number, 0.0, 0, node, None, context.last, None))
-        heapify(heap)
-        ticket = len(heap)
-        done: set[tuple[int, MapNode]] = set()
-        found = None
-        while heap and found is None:
-            if len(done) >= self._max_nodes:
-                self._max_nodes.reached()
-                break
-            _, _, cost, session, node, steps, last, goal = heappop(heap)
-            if goal is not None:
-                found = steps_of(steps), goal, cost
-            if goal is not None or (session, node) in done:
-                continue
-            barred = context.barred_after(None if steps is None else steps[1])
-            if not barred:
-                done.add((session, node))
-            interruption.check()
-            for edge, more, _, then_last in self._edges(node, session, last, context):
-                if edge.move in barred:
-                    continue
-                total, further = cost + (1.0 if self._counts_messages else more), (steps, edge)
-                if is_goal(edge):
-                    heappush(heap, (total, ticket, total, session, edge.to, further, then_last, edge))
-                elif (session, edge.to) not in done and (far := at_least(edge.to)) is not None:
-                    heappush(heap, (total + far, ticket, total, session, edge.to, further, then_last, None))
-                ticket += 1
-            if session == 0 and (far := at_least(beginning)) is not None and self._map.ending(node) is not None:
-                total = cost + _RESET_COST
-                heappush(heap, (total + far, ticket, total, 1, beginning, (steps, SESSION_END), "", None))
-                ticket += 1
-        self.expanded += len(done)
-        return found
-
-
-def steps_of(chain: StepChain | None) -> tuple[PlanStep, ...]:
-    """The steps of a chain, the first one first."""
-    steps: list[PlanStep] = []
-    while chain is not None:
-        chain, step = chain
-        steps.append(step)
-    return tuple(reversed(steps))

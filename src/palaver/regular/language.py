@@ -57,12 +57,12 @@ class Language:
     def _lengths(self) -> tuple[int, int | None]:
         return (0, 0) if self.expression is None else length_range(self.expression)
 
-    @property
+    @cached_property
     def shortest(self) -> int:
         """The length of the shortest word."""
         return self._lengths[0]
 
-    @property
+    @cached_property
     def longest(self) -> int | None:
         """The length of the longest word; None if there is no limit."""
         return self._lengths[1]
