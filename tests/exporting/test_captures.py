@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import socket
 import struct
@@ -238,6 +239,16 @@ def test_a_finding_of_a_run_is_exported(palaver: Any) -> None:
     ]
     comments = [comment for _, body in rest for comment in comments_in(_options_of(body))]
     assert comments[:3] == ["<ask>", "<answer>", "<again>"]
+
+
+def test_a_capture_is_not_written_to_a_terminal(palaver: Any) -> None:
+    exported(palaver)
+    leader, terminal = os.openpty()
+    command = [sys.executable, "-m", "palaver", "export", "kept", "1", "--pcapng"]
+    done = subprocess.run(command, cwd=palaver.folder, stdout=terminal, stderr=subprocess.PIPE, check=False)
+    os.close(terminal)
+    os.close(leader)
+    assert (done.returncode, b"a capture is not for a terminal: give -o FILE" in done.stderr) == (2, True)
 
 
 @pytest.mark.servers("tshark")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import shlex
+import sqlite3
 import subprocess
 import sys
 from typing import Any
 
 import pytest
+
+from palaver.recording import run_reader as palaver_run
 
 SPEC = r"""
 <start>  ::= <Server:hello> <Client:login> <Server:ok> <Client:work> <Server:done> <Client:bye>
@@ -82,6 +85,57 @@ def test_a_script_reproduces_what_a_server_does_wrong_and_tells_if_it_is_fixed(p
     assert (code, text.startswith("reproduced: finding 1 in session 1, ")) == (0, True), text
     code, text = run_script(palaver.folder, "--target", target("server.py"))
     assert (code, text.startswith("not reproduced: finding 1 in session 1, ")) == (1, True), text
+
+
+# The third answer of each connection is wrong, and that shows only once the session is over.
+BACKWARDS = r"""
+from functools import reduce
+<start>    ::= <exchange>{8} <Client:quit>
+<exchange> ::= <Client:ask> <Server:answer>
+<ask>      ::= <word> "\n"
+<answer>   ::= <word> "\n"
+<word>     ::= r"[a-z]{6}"
+<quit>     ::= "QUIT\n"
+def follow(wrong, exchange):
+    asked, answered = str(exchange).split("\n")[:2]
+    return wrong or (f"{answered} is not {asked} reversed" if answered != asked[::-1] else "")
+where reduce(follow, *<exchange>, "") == ""
+"""
+BACKWARDS_SERVER = r"""
+import socketserver, sys
+class Handler(socketserver.StreamRequestHandler):
+    def handle(self):
+        for number, line in enumerate(self.rfile):
+            if line == b"QUIT\n":
+                break
+            self.wfile.write(b"wrongs\n" if number == 2 and "wrong" in sys.argv else line.strip()[::-1] + b"\n")
+socketserver.TCPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
+"""
+
+
+def test_a_script_ends_with_the_reply_that_is_blamed(palaver: Any) -> None:
+    palaver.write(talk_fan=BACKWARDS, server_py=BACKWARDS_SERVER)
+    options = ["-n", "1", "--seed", "1", "--run", "kept"]
+    assert palaver("talk", "talk.fan", "--target", target("server.py", "wrong"), *options).code == 1
+    with palaver_run.open_run(palaver.folder / "kept") as run:
+        finding = run.finding(1)
+        assert (finding.kind.name, finding.got) == ("CONSTRAINT", b"wrongs\n")
+    assert palaver("export", "kept", "1", "--script", "-o", "it.py").code == 0
+    code, text = run_script(palaver.folder)
+    assert (code, "the reply was b'wrongs\\n'" in text) == (0, True), text
+    code, text = run_script(palaver.folder, "--target", target("server.py"))
+    assert (code, text.startswith("not reproduced: ")) == (1, True), text
+
+
+def test_a_script_cannot_tell_if_it_is_not_known_which_reply_is_blamed(palaver: Any) -> None:
+    palaver.write(talk_fan=BACKWARDS, server_py=BACKWARDS_SERVER)
+    options = ["-n", "1", "--seed", "1", "--run", "kept"]
+    assert palaver("talk", "talk.fan", "--target", target("server.py", "wrong"), *options).code == 1
+    with sqlite3.connect(palaver.folder / "kept" / "run.sqlite") as file:
+        file.execute("UPDATE findings SET got = x'00'")
+    assert palaver("export", "kept", "1", "--script", "-o", "it.py").code == 0
+    code, text = run_script(palaver.folder)
+    assert (code, text.startswith("not known: the record does not tell where the reply ends")) == (2, True), text
 
 
 def test_a_finding_that_was_made_small_is_exported_so(palaver: Any) -> None:
@@ -171,6 +225,7 @@ def test_a_script_says_so_if_there_is_nobody(palaver: Any) -> None:
         (["nowhere", "1", "--script"], "there is no run nowhere"),
         (["kept", "7", "--pcapng"], "has no finding 7"),
         (["kept", "1"], "tell which: --script or --pcapng"),
+        (["kept", "1", "--script", "--pcapng"], "--script and --pcapng exclude each other"),
         (["kept", "1", "--script", "-o", "no/such/folder"], "cannot write no/such/folder"),
     ],
 )

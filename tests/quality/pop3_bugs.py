@@ -113,7 +113,7 @@ BUGS = (
     Bug("AnyPassword", 25, "unexpected response"),
     Bug("NoLoginNeeded", 5, "unexpected response"),
     Bug("SmallLetters", 5, "unexpected response"),
-    Bug("StaysThere", 5, "no response"),
+    Bug("StaysThere", 3, "no response"),
 )
 
 

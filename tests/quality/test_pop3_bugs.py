@@ -22,7 +22,8 @@ def ports(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
 
 
 def talk(palaver: Any, port: str, sessions: int) -> Any:
-    return palaver("talk", "pop3", "--client", port, "-n", str(sessions), "--seed", "1", "--unguided")
+    options = ("--seed", "1", "--unguided", "--timeout", "2")
+    return palaver("talk", "pop3", "--client", port, "-n", str(sessions), *options)
 
 
 @pytest.mark.parametrize("bug", pop3_bugs.BUGS, ids=lambda bug: bug.name)

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import random
 import shlex
+import shutil
 import sqlite3
 import sys
+import time
+from math import inf
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import palaver as palaver_
+from palaver.campaign.events import SessionEnded
 from palaver.recording.run_writer import record
 from palaver.replaying.resuming import resumed_campaign, resumed_options
 
@@ -61,6 +66,48 @@ def test_a_run_that_is_killed_is_whole_and_goes_on(palaver: Any, moment: float) 
         assert len({run.messages(each.number)[0].data for each in run.sessions}) > 10  # and not the same again
 
 
+def talk_for_ever(spec: Path, folder: Path) -> None:
+    """Hold sessions with an echo, and keep them, until somebody ends this process."""
+    with palaver_.talk(spec, program=["cat"], seed=1, sessions=100_000, guided=False) as campaign:
+        record(campaign, folder, {"program": ["cat"], "sessions": 100_000, "guided": False})
+        campaign.run()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_no_finished_session_is_missing_at_whatever_moment_a_run_is_killed(tmp_path: Path) -> None:
+    chance, processes = random.Random(1), multiprocessing.get_context("fork")
+    (tmp_path / "echo.fan").write_text(ECHO)
+    for number in range(50):
+        kept, moment, later = tmp_path / str(number), chance.randrange(30), chance.uniform(0, 0.02)
+        process = processes.Process(target=talk_for_ever, args=(tmp_path / "echo.fan", kept))
+        process.start()
+        while sessions_in(kept / "run.sqlite") < moment:
+            assert process.is_alive()
+        seen, until = sessions_in(kept / "run.sqlite"), time.monotonic() + later
+        while time.monotonic() < until:
+            seen = max(seen, sessions_in(kept / "run.sqlite"))
+        process.kill()
+        process.join()
+        if not (kept / "run.sqlite").exists():  # it was about to be made
+            assert moment == seen == 0
+            continue
+        with palaver_.open_run(kept) as run:
+            before = run.sessions
+            assert run.ending == "killed before it ended"
+            assert len(before) >= seen
+            assert [session.number for session in before] == list(range(1, len(before) + 1))
+            assert all(len(run.messages(each.number)) == each.sent + each.received == 6 for each in before)
+            if not run.fact("seed"):  # the run itself had not begun
+                continue
+            options = resumed_options(run, {"sessions": len(before) + 2})
+            with resumed_campaign(run, options) as again:
+                record(again, kept, options, resumes=True)
+                again.run()
+        with palaver_.open_run(kept) as run:
+            assert [session.number for session in run.sessions] == list(range(1, len(before) + 3))
+
+
 @pytest.mark.timeout(240)
 def test_a_resumed_run_knows_what_was_covered(tmp_path: Path) -> None:
     options: dict[str, Any] = {"target": SERVER, "seed": 1, "sessions": 8}
@@ -77,6 +124,26 @@ def test_a_resumed_run_knows_what_was_covered(tmp_path: Path) -> None:
         assert again.coverage.covered == covered
         again.run()
     assert again.coverage.covered > covered
+
+
+def test_a_run_that_keeps_only_findings_knows_what_was_covered_when_it_is_killed(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"target": SERVER, "seed": 1, "sessions": 6}
+    with palaver_.talk("smtp", **options) as first:
+        writer = record(first, tmp_path / "run", options, keep="findings")
+        covered = []
+        for event in first:
+            if isinstance(event, SessionEnded) and event.session == 2:
+                writer._snapshot_at = inf  # the one after the first session is the last
+            if isinstance(event, SessionEnded) and event.session == 5:
+                shutil.copytree(tmp_path / "run", tmp_path / "killed")  # what `kill -9` would leave
+                covered.append(first.coverage.covered)
+    with (
+        palaver_.open_run(tmp_path / "killed") as run,
+        resumed_campaign(run, resumed_options(run, {"sessions": 20})) as again,
+    ):
+        assert [again.coverage.covered] == covered
+    with palaver_.open_run(tmp_path / "run") as run:
+        assert not any(each.has_details or run.messages(each.number) for each in run.sessions)
 
 
 def test_findings_of_a_resumed_run_get_the_next_numbers(palaver: Any) -> None:

@@ -22,6 +22,7 @@ from palaver.recording import run_writer
 from palaver.recording.records import WireEvent, event_of, row_of
 from palaver.recording.run_reader import RecordedMessage
 from palaver.recording.run_writer import record
+from palaver.recording.showing import conversations, shown_lines
 from palaver.session.events import (
     Close,
     Closed,
@@ -110,7 +111,7 @@ def test_the_spec_in_a_run_needs_no_file(palaver: Any, talk: Any) -> None:
 def test_plain_sqlite_reads_it(palaver: Any, talk: Any) -> None:
     talk("--run", "kept", "-n", "2", program=WRONG)
     with sqlite3.connect(palaver.folder / "kept" / "run.sqlite") as file:
-        assert file.execute("SELECT value FROM run WHERE name = 'schema'").fetchall() == [("1",)]
+        assert file.execute("SELECT value FROM run WHERE name = 'schema'").fetchall() == [("2",)]
         assert file.execute("SELECT number, verdict FROM sessions").fetchall() == [(1, "fail"), (2, "fail")]
         assert file.execute("SELECT session, kind FROM findings").fetchall() == [(1, "UNPARSEABLE"), (2, "UNPARSEABLE")]
 
@@ -195,8 +196,15 @@ def test_a_full_disk_ends_the_run_with_its_summary(palaver: Any) -> None:
         assert all(session.verdict is not None for session in run.sessions)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupted_run_says_so_and_keeps_what_was_said(palaver: Any, number: signal.Signals) -> None:
+@pytest.mark.parametrize(
+    ("number", "ending"),
+    [
+        (signal.SIGINT, "interrupted"),
+        (signal.SIGTERM, "terminated by SIGTERM"),
+        (signal.SIGHUP, "terminated by SIGHUP"),
+    ],
+)
+def test_an_interrupted_run_says_so_and_keeps_what_was_said(palaver: Any, number: signal.Signals, ending: str) -> None:
     palaver.write(ask_fan='<start> ::= <In:ask> <Out:answer>\n<ask> ::= "?\\n"\n<answer> ::= "!\\n"\n')
     silent = "import sys; print('read', sys.stdin.readline(), file=open('heard', 'w'), flush=True); sys.stdin.read()"
     arguments = ("talk", "ask.fan", "--run", "kept", "--timeout", "60", sys.executable, "-c", silent)
@@ -208,7 +216,8 @@ def test_an_interrupted_run_says_so_and_keeps_what_was_said(palaver: Any, number
         process.send_signal(number)
         process.wait()
     with palaver_.open_run(palaver.folder / "kept") as run:
-        assert run.ending == "interrupted"
+        assert run.ending == ending
+        assert run.fact("how") == "interrupted"
         (session,) = run.sessions
         assert session.verdict is None
         assert [said.data for said in run.messages(1)] == [b"?\n"]
@@ -260,6 +269,31 @@ def test_what_happened_on_the_wire_comes_back_as_it_was(each: WireEvent) -> None
     assert event_of(row_of(each, 7.0)) == each
 
 
+def test_a_turn_and_its_message_are_one_row(tmp_path: Path) -> None:
+    with palaver_.talk("smtp", target=SERVER, seed=1, sessions=2) as campaign:
+        record(campaign, tmp_path / "run")
+        happened: list[WireEvent] = []
+        campaign.tracers.append(lambda at, session, each: happened.append(each))
+        campaign.run()
+    with palaver_.open_run(tmp_path / "run") as run:
+        assert [*run.wire(1), *run.wire(2)] == happened
+    with sqlite3.connect(tmp_path / "run" / "run.sqlite") as file:
+        counts = dict(file.execute("SELECT kind, count(*) FROM wire GROUP BY kind"))
+    assert counts["said"] > 2
+    assert "send" not in counts
+
+
+def test_a_run_of_the_version_before_is_read_and_resumed(palaver: Any, talk: Any) -> None:
+    talk("-n", "1", "--run", "kept", program=WRONG)
+    with sqlite3.connect(palaver.folder / "kept" / "run.sqlite") as file:  # as the version before wrote it
+        file.execute("ALTER TABLE findings DROP COLUMN known")
+        file.execute("UPDATE run SET value = '1' WHERE name = 'schema'")
+    assert "finding 1 in session 1, " in palaver("show", "kept", "1").text
+    assert palaver("talk", "--resume", "kept", "-n", "2").code == 1
+    with palaver_.open_run(palaver.folder / "kept") as run:
+        assert (run.fact("schema"), len(run.findings)) == ("2", 2)
+
+
 # --- show and runs ----------------------------------------------------------------------------------------------------
 
 
@@ -308,6 +342,17 @@ def test_a_session_is_shown_as_json_lines(kept: Any, palaver: Any) -> None:
 def test_a_hexdump_names_the_fields(kept: Any, palaver: Any) -> None:
     word = said_in_first_session(palaver.folder)[0].data.rstrip(b"\n")
     assert f"  0000  {word.hex(' '):48} <word> = {word.decode()!r}\n" in kept("1", "--format", "hex").text
+
+
+def test_a_sequence_diagram_of_two_parties_invents_no_third_one(palaver: Any) -> None:
+    spec = '<start> ::= <Client:ask> <Server:answer>\n<ask> ::= "ask\\n"\n<answer> ::= "yes\\n"\n'
+    program = "import socket; c, _ = socket.create_server(('127.0.0.1', {port})).accept(); c.recv(9); c.sendall(b'no')"
+    palaver.write(ask_fan=spec)
+    target = shlex.join([sys.executable, "-SEc", program])
+    assert palaver("talk", "ask.fan", "-n", "1", "--run", "kept", "--target", target).code == 1
+    lines = [line.strip() for line in palaver("show", "kept", "s1", "--format", "mermaid").text.splitlines()]
+    assert [line for line in lines if line.startswith("participant")] == ["participant Client", "participant Server"]
+    assert any(line.startswith("Client->>Server: ") for line in lines)
 
 
 def test_a_sequence_diagram_has_a_line_for_each_message(kept: Any, palaver: Any) -> None:
@@ -364,6 +409,7 @@ def test_runs_are_listed_and_pruned(palaver: Any, talk: Any) -> None:
     assert palaver("runs", "--in", "all", "prune", "--without-findings").text == "removed all/a\nremoved all/c\n"
     assert os.listdir(palaver.folder / "all") == ["b"]
     assert palaver("runs", "--in", "all", "prune").code == 2
+    assert palaver("runs", "prune", "--in", "all", "--keep-last", "0").text == "removed all/b\n"
 
 
 def test_the_latest_run_has_a_name(palaver: Any, talk: Any) -> None:
@@ -377,3 +423,14 @@ def test_where_a_run_with_findings_is_kept_is_told(palaver: Any, talk: Any) -> N
 
 def test_text_that_is_no_text_can_be_kept() -> None:
     assert run_writer._storable("a\udcff") == "a\\udcff"
+
+
+def test_a_message_without_a_recipient_goes_to_the_other_of_two_parties(tmp_path: Path) -> None:
+    with palaver_.talk("smtp", target=SERVER, seed=1, sessions=1) as campaign:
+        record(campaign, tmp_path / "run")
+        campaign.run()
+    with palaver_.open_run(tmp_path / "run") as run:
+        diagram = "\n".join(shown_lines(run, conversations(run, session=1), "mermaid"))
+    assert "    Server->>Client: " in diagram
+    assert "    Client->>Server: " in diagram
+    assert "Peer" not in diagram

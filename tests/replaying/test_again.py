@@ -77,6 +77,8 @@ def test_the_run_goes_on_after_the_findings(talk: Any) -> None:
     again = talk("none", "none", "--again", "one", "--run", "two")
     assert again.code == 0
     assert "stopped: goal reached" in again.text
+    again = talk("none", "none", "--again", "one", "-n", "1")
+    assert "stopped: reached the limit of 1 session (-n 1) after 2\n" in again.text
 
 
 def test_messages_that_are_not_possible_any_more_are_told(palaver: Any, talk: Any) -> None:

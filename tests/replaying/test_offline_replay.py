@@ -124,3 +124,43 @@ def test_the_command_says_which_it_is(palaver: Any) -> None:
     other = palaver("replay", "kept", "1", "--offline", "-f", "more.fan")
     assert (other.code, other.text.splitlines()[-1]) == (0, "now: no finding")
     assert palaver("replay", "kept", "9").code == 2
+
+
+# Its client asks by a way of its own: here it is a file, but it may be a library with connections.
+OWN_WAY = """
+<start> ::= <exchange>{3}
+<exchange> ::= <Client:Server:ask> <Server:Client:answer>
+<ask> ::= "ask " <digit> "\\n"
+<answer> ::= "well " <digit> "\\n"
+where forall <e> in <exchange>: <e>.<ask>.<digit> == <e>.<answer>.<digit>
+
+class Client(FandangoParty):
+    def __init__(self):
+        super().__init__(connection_mode=ConnectionMode.CONNECT)
+
+    def send(self, message, recipient):
+        with open(FILE, "a") as file:
+            file.write(str(message))
+        if "7" in str(message):
+            raise TimeoutError("no answer")
+        self.receive(str(message).replace("ask", "well").replace("3", "4"), "Server")
+
+class Server(FandangoParty):
+    def __init__(self):
+        super().__init__(connection_mode=ConnectionMode.EXTERNAL)
+"""
+
+
+def test_a_party_that_goes_its_own_way_is_not_sent_there_again(tmp_path: Path) -> None:
+    file = tmp_path / "asked"
+    (tmp_path / "own.fan").write_text(f"FILE = {str(file)!r}\n{OWN_WAY}")
+    with palaver_.talk(tmp_path / "own.fan", seed=1, sessions=20) as running:
+        record(running, tmp_path / "run", {"sessions": 20})
+        running.run()
+    asked = file.read_text()
+    run = palaver_.open_run(tmp_path / "run")
+    assert {finding.kind for finding in run.findings} == {FindingKind.CONSTRAINT, FindingKind.SILENCE}
+    for finding in run.findings:
+        result = replay_offline(run, finding)
+        assert (result.parting, result.is_found) == ("", True)
+    assert file.read_text() == asked

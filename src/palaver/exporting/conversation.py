@@ -64,6 +64,7 @@ class WireConversation:
     finding: RecordedFinding
     steps: tuple[WireStep, ...]
     exit_code: int | None = None  # of the system under test, if it ended
+    ends_with_blame: bool = True  # False if it is not known where the reply ends that a finding of a reply blames
     options: dict[str, object] = field(default_factory=dict)  # of the run
 
 
@@ -71,8 +72,12 @@ class WireConversation:
 _SHOWN_BY_AN_END = frozenset(
     (
         *(FindingKind.CRASH, FindingKind.EXIT, FindingKind.CLOSED, FindingKind.RESET),
-        *(FindingKind.SILENCE, FindingKind.REPORT, FindingKind.HANG),
+        *(FindingKind.SILENCE, FindingKind.REPORT, FindingKind.HANG, FindingKind.MEMORY),
     )
+)
+# Findings that show by a reply: the last one of the conversation must be the one that is wrong.
+_SHOWN_BY_A_REPLY = frozenset(
+    (FindingKind.UNPARSEABLE, FindingKind.UNEXPECTED, FindingKind.CONSTRAINT, FindingKind.UNDECIDED, FindingKind.LIMIT)
 )
 _ENDS = (StepKind.CLOSED, StepKind.ENDED, StepKind.BROKEN)
 
@@ -87,19 +92,24 @@ def conversation_of(run: Run, number: int, *, is_original: bool = False) -> Wire
     clock = float(run.fact("clock") or 0.0)
     offset = datetime.fromisoformat(run.fact("started")).timestamp() - clock if run.fact("started") else 0.0
     steps: list[WireStep] = []
+    ends_with_blame = True
     for session in sessions:
         found = list(_steps(run, session))
+        messages = run.messages(session)
         if session == finding.session:
             found = _until(found, finding.at + clock)
-        steps += _named(found, run.messages(session), clock)
+            if finding.kind in _SHOWN_BY_A_REPLY:
+                found, messages = _until_blamed(found, messages, finding)
+                ends_with_blame = _ends_with(found, finding)
+        steps += _named(found, messages, clock)
     if not any(step.kind in (StepKind.SENT, StepKind.RECEIVED, StepKind.ENDED) for step in steps):
         raise ExportError(f"nothing that was said in session {finding.session} of {run.folder} was kept")
     small = run.shrinking(number)
     if small is not None and not is_original and finding.kind in _SHOWN_BY_AN_END:
         steps = _made_small(steps, small.messages)
-    ended = [each.exit_code for each in run.target(finding.session) if each.kind == "ended"]
+    ended = [each.exit_code for each in run.target(finding.session) if each.exit_code is not None]
     timed = tuple(replace(step, at=step.at + offset) for step in steps)
-    return WireConversation(finding, timed, ended[-1] if ended else None, run.options)
+    return WireConversation(finding, timed, ended[-1] if ended else None, ends_with_blame, run.options)
 
 
 def _steps(run: Run, session: int) -> Iterator[WireStep]:
@@ -138,6 +148,33 @@ def _steps(run: Run, session: int) -> Iterator[WireStep]:
 def _until(steps: Sequence[WireStep], at: float) -> list[WireStep]:
     """The steps until a finding; the end of a connection may be noticed a moment later."""
     return [step for step in steps if step.at <= at or step.kind in _ENDS]
+
+
+def _until_blamed(
+    steps: list[WireStep], messages: list[RecordedMessage], finding: RecordedFinding
+) -> tuple[list[WireStep], list[RecordedMessage]]:
+    """The steps and messages until the message that a finding blames, if the session went on after it."""
+    later = messages[finding.messages :]
+    if not later or later[0].is_ours or later[0].data != finding.got:
+        return steps, messages
+    until = messages[: finding.messages + 1]
+    left = sum(len(message.data) for message in until if not message.is_ours)
+    for number, step in enumerate(steps):
+        if step.kind is StepKind.RECEIVED and len(step.data) >= left:
+            return [*steps[:number], replace(step, data=step.data[:left])], until
+        left -= len(step.data) if step.kind is StepKind.RECEIVED else 0
+    return steps, messages
+
+
+def _ends_with(steps: Sequence[WireStep], finding: RecordedFinding) -> bool:
+    """Tell if the last reply is what a finding blames."""
+    received = [step for step in steps if step.kind is StepKind.RECEIVED]
+    if not received or not finding.got:
+        return bool(received) and finding.kind is not FindingKind.CONSTRAINT
+    link = received[-1].link.name
+    heard = b"".join(step.data for step in received if step.link.name == link)
+    # What came at the same moment may be more than what was read.
+    return finding.got in heard[-len(received[-1].data) - len(finding.got) :]
 
 
 def _made_small(steps: list[WireStep], messages: Sequence[RecordedMessage]) -> list[WireStep]:

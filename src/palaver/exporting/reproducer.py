@@ -72,6 +72,7 @@ def _recorded(conversation: WireConversation) -> dict[str, Any]:
         "kind": finding.kind.name,
         "cause": finding.cause,
         "exit_code": conversation.exit_code,
+        "ends_with_blame": conversation.ends_with_blame,
         "seconds": _last_gap(conversation.steps),
         "target": options.get("target"),
         "env": dict(environment) if isinstance(environment, Mapping) else {},

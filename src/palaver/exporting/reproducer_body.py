@@ -36,6 +36,12 @@ CUTS = ("CLOSED", "RESET", "UNREACHABLE", "REFUSED")
 REPLIES = ("UNPARSEABLE", "UNEXPECTED", "CONSTRAINT", "UNDECIDED", "LIMIT")
 
 
+# Memory grows only in many conversations. The first quarter of them is left out; of four blocks of the rest, the least
+# counts: from each to the next it must have grown, by so much in all, and at the end nearly as fast as before.
+CONVERSATIONS = 200
+LEAST_GROWTH = 1 << 20
+
+
 class Tried(Exception):
     """The conversation could not be held as far as the finding."""
 
@@ -58,6 +64,13 @@ class Target:
     def output(self) -> bytes:
         self.log.seek(0)
         return self.log.read()
+
+    def memory(self) -> int:
+        """The bytes of its memory that are in use."""
+        try:
+            return int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+        except OSError:
+            raise Tried("the system does not tell how much memory a program uses") from None
 
     def exit_code(self, seconds: float) -> int | None:
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -300,6 +313,8 @@ class RepeatedConversation:
             return self.seconds >= 0.8 * self.recorded["seconds"], f"the reply took {self.seconds:.3f} s"
         if kind == "HANG":
             return self._is_hung()
+        if kind in REPLIES and not self.recorded["ends_with_blame"]:
+            return None, "the record does not tell where the reply ends that was wrong"
         if kind in REPLIES and self.heard:
             return self._same_reply(*self.heard[-1])
         return None, "a script cannot tell this kind of finding"
@@ -333,6 +348,27 @@ class RepeatedConversation:
     def close(self) -> None:
         for link in self.links.values():
             link.close()
+
+
+def grows(recorded: dict[str, Any], target: Target | None, timeout: float) -> tuple[bool | None, str]:
+    """Hold the conversation many times, and look at the memory of the system under test."""
+    if target is None:
+        return None, "the memory of a program that the script does not start cannot be seen"
+    used: list[int] = []
+    for _ in range(CONVERSATIONS):
+        conversation = RepeatedConversation(recorded, target if not used else None, timeout)
+        try:
+            conversation.hold()
+        finally:
+            conversation.close()
+        used.append(target.memory())
+    size = len(used) * 3 // 16
+    least = [min(used[len(used) - size * block :][:size]) for block in (4, 3, 2, 1)]
+    steps = [after - before for before, after in zip(least, least[1:])]  # noqa: B905, RUF007  # also for old Pythons
+    average = sum(steps) / len(steps)
+    is_steady = min(steps) >= 0.5 * average and steps[-1] >= 0.7 * average
+    figures = f"{used[0] // 1024} KiB after one conversation, {used[-1] // 1024} KiB after {len(used)}"
+    return sum(steps) >= LEAST_GROWTH and is_steady, figures
 
 
 def free_port(*, is_datagram: bool) -> int:
@@ -384,9 +420,12 @@ def main(recorded: dict[str, Any], arguments: list[str] | None = None) -> int:
         if first["is_listening"] and first["scheme"] == "tcp":  # before the client comes
             first["listener"] = socket.create_server((first["host"] or "127.0.0.1", first["port"]))
         target = start(recorded, command, first["port"]) if command else None
-        attempt = RepeatedConversation(recorded, target, given.timeout)
-        attempt.hold()
-        is_reproduced, what = attempt.result()
+        if recorded["kind"] == "MEMORY":
+            is_reproduced, what = grows(recorded, target, given.timeout)
+        else:
+            attempt = RepeatedConversation(recorded, target, given.timeout)
+            attempt.hold()
+            is_reproduced, what = attempt.result()
     except Tried as error:
         print(f"not tried: {error}")
         return NOT_TRIED

@@ -7,7 +7,7 @@ SHARE_LEFT = 0.9
 # So many sessions lose their details at a time.
 SESSIONS_AT_A_TIME = 100
 # A snapshot of the coverage may take this share of the time of a run.
-SNAPSHOT_SHARE = 0.005
+SNAPSHOT_SHARE = 0.003
 # The size of a run is looked at whenever about this share of its limit may have been written; so large is a row.
 SHARE_MEASURED = 0.01
 BYTES_PER_ROW = 1000

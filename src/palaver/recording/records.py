@@ -14,6 +14,7 @@ from palaver.session.events import (
     Closed,
     Failed,
     Finish,
+    Heard,
     Input,
     Listening,
     Open,
@@ -52,9 +53,10 @@ def row_of(each: WireEvent, at: float) -> WireRow:
             return WireRow(at, "send", link, data)
         case TimePassed(when):
             return WireRow(when, "time passed")
-        case Turn(made_at, when, outcome):
-            # Written by hand, as there is one for each message.
-            return WireRow(when, outcome, None, None, None if made_at == when else f'{{"made_at": {made_at!r}}}')
+        case Turn(_, when, "answered", heard):
+            return WireRow(when, "answered", detail=_json(heard=[_told(part) for part in heard]))
+        case Turn(_, when, outcome):
+            return WireRow(when, outcome, None, None, made_at(each))
         case Opened(when, link, port):
             return WireRow(when, "opened", link, detail=_json(port=port) if port else None)
         case Closed(when, link, None, None):
@@ -85,8 +87,31 @@ def _open_detail(address: Address, role: str, tls: Tls | None) -> str:
     return _json(address=place, role=role, tls=None if tls is None else asdict(tls))
 
 
+def _told(heard: Heard) -> dict[str, str | None]:
+    """What a party has heard, as JSON can hold it: each character is a byte."""
+    data = None if heard.data is None else heard.data.decode("latin-1")
+    return {**asdict(heard), "data": data}
+
+
+def _heard(told: dict[str, str]) -> Heard:
+    data = None if told["data"] is None else told["data"].encode("latin-1")
+    return Heard(told["party"], data, told["sender"], told["fault"], told["told"])
+
+
 def _json(**values: Any) -> str:
     return json.dumps({name: value for name, value in values.items() if value is not None})
+
+
+def made_at(turn: Turn) -> str | None:
+    """The detail of a turn, written by hand, as there is one for each message."""
+    return None if turn.made_at == turn.at else f'{{"made_at": {turn.made_at!r}}}'
+
+
+def events_of(row: WireRow) -> list[WireEvent]:
+    """What happened, in one row. :raises KeyError, TypeError, ValueError: no such row is written"""
+    if row.kind == "said":
+        return [event_of(row._replace(kind="taken")), Send(row.link or "", row.data or b"")]
+    return [event_of(row)]
 
 
 def event_of(row: WireRow) -> WireEvent:
@@ -107,6 +132,8 @@ def event_of(row: WireRow) -> WireEvent:
             return TimePassed(at)
         case "taken" | "dropped" | "yielded" as outcome:
             return Turn(rest.get("made_at", at), at, outcome)
+        case "answered":
+            return Turn(at, at, "answered", tuple(map(_heard, rest["heard"])))
         case "opened":
             return Opened(at, link, **rest)
         case "closed":

@@ -6,6 +6,7 @@ import fcntl
 import os
 import shutil
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TextIO
@@ -13,7 +14,18 @@ from typing import TextIO
 from palaver.recording.recording_limits import MAX_RUNS_OF_ONE_NAME
 from palaver.recording.schema import FILE_NAME, RunError
 
-__all__ = ["RunError", "default_place", "find", "is_written", "lock", "new_folder", "remove", "runs_in", "unlock"]
+__all__ = [
+    "RunError",
+    "default_place",
+    "find",
+    "is_written",
+    "lock",
+    "new_folder",
+    "remove",
+    "remove_files",
+    "runs_in",
+    "unlock",
+]
 
 # The variable of the environment that names the folder of all runs; empty: none are kept unless one is asked for.
 VARIABLE = "PALAVER_RUNS"
@@ -114,6 +126,14 @@ def is_written(folder: Path) -> bool:
     except OSError:
         return False
     return False
+
+
+def remove_files(folder: Path) -> None:
+    """Remove the files of a run that holds nothing; and its folder, unless there is more in it."""
+    with suppress(OSError):
+        for file in (*folder.glob(f"{FILE_NAME}*"), folder / _LOCK):
+            file.unlink(missing_ok=True)
+        folder.rmdir()
 
 
 def remove(folder: Path) -> None:

@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from palaver.compiled import Spec, SpecOrigin, load_again
 from palaver.printable import printable
-from palaver.recording.records import WireEvent, WireRow, event_of
+from palaver.recording.records import WireEvent, WireRow, events_of
 from palaver.recording.run_folders import find, is_written
 from palaver.recording.schema import FILE_NAME, RunError, connect, connect_to_read
 from palaver.session.findings import FindingKind, Fingerprint, Severity, Verdict
@@ -89,6 +89,7 @@ class RecordedFinding:
     fingerprint: Fingerprint
     digest: str
     explanation: str = field(repr=False)  # what came where it is wrong, and what was expected there
+    known: str = ""  # the reason, if it was known; then it was only counted
 
     @property
     def headline(self) -> str:
@@ -233,7 +234,7 @@ class Run:
         """Every input, action and turn of a session, in order, with the times of the clock of the run."""
         rows = self._rows("SELECT at, kind, link, data, detail FROM wire WHERE session = ? ORDER BY number", session)
         try:
-            return [event_of(WireRow(*row)) for row in rows]
+            return [event for row in rows for event in events_of(WireRow(*row))]
         except (KeyError, TypeError, ValueError) as error:
             raise RunError(f"the run {self.folder} is damaged: {error}") from error
 
@@ -281,6 +282,7 @@ class Run:
             offset=row["got_offset"],
             symbols=tuple(json.loads(row["symbols"])),
             has_before=bool(row["has_before"]),
+            known=(row["known"] if "known" in row.keys() else None) or "",  # noqa: SIM118  # a row is no mapping
             fingerprint=Fingerprint(**{**fingerprint, "expected": tuple(fingerprint["expected"])}),
             **{name: row[name] for name in _AS_STORED},
         )

@@ -53,10 +53,10 @@ from palaver.recording.recording_limits import (
     SHARE_MEASURED,
     SNAPSHOT_SHARE,
 )
-from palaver.recording.records import WireEvent, row_of
-from palaver.recording.run_folders import lock, unlock
-from palaver.recording.schema import FILE_NAME, RunError, connect, create
-from palaver.session.events import Received, Send
+from palaver.recording.records import WireEvent, made_at, row_of
+from palaver.recording.run_folders import lock, remove_files, unlock
+from palaver.recording.schema import FILE_NAME, RunError, bring_up_to_date, connect, create
+from palaver.session.events import Received, Send, Turn
 from palaver.session.findings import Finding, SessionMessage
 
 # The sessions whose conversations are kept: all of them, or those with findings.
@@ -80,12 +80,13 @@ class RunWriter:
         self.folder = folder
         self.failure = ""
         self._campaign = campaign
+        self._is_new = not resumes
         self._keep = keep
         self._max_bytes = max_bytes
         self._session: SessionStarted | None = None  # that goes on
-        self._sessions = 0  # that were written
-        self._messages: list[tuple[object, ...]] = []
-        self._wire: list[tuple[object, ...]] = []
+        # What happens is only collected while the session goes on; rows are made of all of it at once, which is faster.
+        self._messages: list[SessionMessage] = []
+        self._wire: list[tuple[float, WireEvent]] = []
         self._target: list[tuple[object, ...]] = []
         self._target_rows = 0
         self._findings: list[tuple[object, ...]] = []
@@ -111,6 +112,7 @@ class RunWriter:
             return create(place)
         try:
             file = connect(place)
+            bring_up_to_date(file)
             self._target_rows = file.execute("SELECT coalesce(max(number), 0) FROM target").fetchone()[0]
         except sqlite3.Error as error:
             raise RunError(f"cannot write the run {self.folder}: {error}") from error
@@ -136,8 +138,8 @@ class RunWriter:
         )
 
     def __call__(self, event: Event) -> None:
-        if isinstance(event, MessageSent | MessageReceived):  # most of them
-            self._add_message(event.session, event.message)
+        if isinstance(event, _MESSAGES):  # most of them
+            self._messages.append(event.message)
             return
         match event:
             case InputHandled() | ActionTaken() | TurnTaken():
@@ -167,21 +169,9 @@ class RunWriter:
             case _:
                 assert_never(event)
 
-    def _add_message(self, session: int, said: SessionMessage) -> None:
-        number = len(self._messages)
-        row = (session, number, said.at, said.sender, said.recipient, said.symbol, said.data, said.is_ours)
-        self._messages.append(row)
-
     def trace(self, at: float, session: int, each: WireEvent) -> None:
-        """Note an input, an action or a turn of a session."""
-        number = len(self._wire)
-        # The two that come with every message are written here, as that is several times faster.
-        if isinstance(each, Received) and not each.is_whole:
-            self._wire.append((session, number, each.at, "received", each.link, each.data, None))
-        elif isinstance(each, Send):
-            self._wire.append((session, number, at, "send", each.link, each.data, None))
-        else:
-            self._wire.append((session, number, *row_of(each, at)))
+        """Note an input, an action or a turn of the session that goes on."""
+        self._wire.append((at, each))
 
     def _add_target(self, session: int, at: float, kind: str, data: bytes | None, detail: str | None) -> None:
         self._target_rows += 1
@@ -199,11 +189,18 @@ class RunWriter:
         self._transact([("INSERT OR IGNORE INTO run VALUES (?, ?)", beginning)])
 
     def _note_end(self, event: CampaignEnded) -> None:
-        """Write what is left, also of a session that was interrupted, and how the run has ended."""
+        """Write what is left, also of a session that was interrupted, and how the run has ended.
+
+        If no session began, as the system under test could not be started, there is nothing to keep.
+        """
+        if self._is_new and self._session is None and not self._campaign.progress.sessions:
+            self.close()
+            remove_files(self.folder)
+            return
         if self._session is not None or self._findings or self._target:
             self._write([] if self._session is None else [self._session_row(self._session, None)])
         limit = f"; details of sessions without findings were dropped at {self._max_bytes} bytes" * self._is_full
-        how = "interrupted" if event.reason == "interrupted" else "ended"
+        how = "interrupted" if event.reason == "interrupted" or event.reason.startswith("terminated ") else "ended"
         figures = self._campaign.coverage
         self._write_snapshot()
         self._note(
@@ -237,16 +234,15 @@ class RunWriter:
         state = {"guidance": guidance.as_data(), "walks": guidance.random_walk.sessions}
         row = ("campaign", self._campaign.progress.sessions, json.dumps(state, separators=(",", ":")))
         self._transact([("INSERT OR REPLACE INTO state VALUES (?, ?, ?)", [row])])
+        if self._keep == "findings":
+            self._drop_all_details()
         now = perf_counter()
         self._snapshot_at = now + (now - began) / SNAPSHOT_SHARE
 
     def _session_row(self, started: SessionStarted, ended: SessionEnded | None) -> tuple[object, ...]:
         """The row of a session; one that was interrupted has no end."""
-        ours = sum(1 for row in self._messages if row[-1])
+        ours = sum(1 for said in self._messages if said.is_ours)
         aim = self._campaign.guidance.goal_progress
-        has_details = self._keep == "all" or bool(self._findings) or ended is None
-        if not has_details:
-            self._messages, self._wire = [], []
         recoveries = self._campaign.setup.recoveries
         changed = None
         if recoveries.count != self._recoveries:
@@ -257,17 +253,18 @@ class RunWriter:
             None if ended is None else ended.verdict.value,
             None if ended is None or ended.cut_off is None else str(ended.cut_off),
             *(started.ends_at, 0.0 if ended is None else ended.watched, ours, len(self._messages) - ours),
-            *(aim.reached, aim.total, self._silence, has_details, changed),
+            *(aim.reached, aim.total, self._silence, True, changed),
         )
 
     def _write(self, sessions: list[tuple[object, ...]]) -> None:
         """Write what was collected, in one transaction."""
+        number = self._session.session if sessions and self._session is not None else 0
         work = [
             (f"INSERT INTO sessions VALUES ({_MARKS[15]})", sessions),
-            (f"INSERT INTO messages VALUES ({_MARKS[8]})", self._messages if sessions else []),
-            (f"INSERT INTO wire VALUES ({_MARKS[7]})", self._wire if sessions else []),
+            (f"INSERT INTO messages VALUES ({_MARKS[8]})", _message_rows(number, self._messages) if sessions else []),
+            (f"INSERT INTO wire VALUES ({_MARKS[7]})", _wire_rows(number, self._wire) if sessions else []),
             (f"INSERT INTO target VALUES ({_MARKS[6]})", self._target),
-            (f"INSERT INTO findings VALUES ({_MARKS[20]})", self._findings),
+            (f"INSERT INTO findings VALUES ({_MARKS[21]})", self._findings),
         ]
         self._transact(work)
         self._unmeasured += sum(len(rows) for _, rows in work)
@@ -323,6 +320,14 @@ class RunWriter:
     def _pragma(self, name: str) -> int:
         return int(self._file.execute(f"PRAGMA {name}").fetchone()[0])
 
+    def _drop_all_details(self) -> None:
+        """Drop the details of all sessions without findings; until a snapshot, a resumed run would need them."""
+        try:
+            while not self.failure and self._drop_details():
+                pass
+        except sqlite3.Error as error:
+            self._fail(error)
+
     def _drop_details(self) -> bool:
         """Drop the details of some sessions; False if there are none left."""
         found = self._file.execute(
@@ -338,8 +343,10 @@ class RunWriter:
         return bool(found)
 
 
+_MESSAGES = (MessageSent, MessageReceived)
+
 # The places of values in a statement, by their number.
-_MARKS = {count: ", ".join("?" * count) for count in (6, 7, 8, 15, 20)}
+_MARKS = {count: ", ".join("?" * count) for count in (6, 7, 8, 15, 21)}
 
 
 def record(
@@ -373,6 +380,39 @@ def record(
     return writer
 
 
+def _message_rows(session: int, messages: Sequence[SessionMessage]) -> list[tuple[object, ...]]:
+    return [
+        (session, number, said.at, said.sender, said.recipient, said.symbol, said.data, said.is_ours)
+        for number, said in enumerate(messages)
+    ]
+
+
+def _wire_rows(session: int, happened: Sequence[tuple[float, WireEvent]]) -> list[tuple[object, ...]]:
+    """The rows of what happened. What comes with every message is written by hand, as that is several times faster."""
+    rows: list[tuple[object, ...]] = []
+    turn: Turn | None = None  # whose message is sent next
+    for at, each in happened:
+        if isinstance(each, Send):
+            if turn is None:
+                rows.append((session, len(rows), at, "send", each.link, each.data, None))
+            else:
+                rows.append((session, len(rows), turn.at, "said", each.link, each.data, made_at(turn)))
+                turn = None
+            continue
+        if turn is not None:
+            rows.append((session, len(rows), *row_of(turn, at)))
+            turn = None
+        if isinstance(each, Received) and not each.is_whole:
+            rows.append((session, len(rows), each.at, "received", each.link, each.data, None))
+        elif isinstance(each, Turn) and each.outcome == "taken":
+            turn = each
+        else:
+            rows.append((session, len(rows), *row_of(each, at)))
+    if turn is not None:
+        rows.append((session, len(rows), *row_of(turn, turn.at)))
+    return rows
+
+
 def _finding_row(finding: Finding) -> tuple[object, ...]:
     fingerprint = finding.fingerprint
     row = (
@@ -380,6 +420,7 @@ def _finding_row(finding: Finding) -> tuple[object, ...]:
         *(finding.party, finding.message, json.dumps(finding.expected), finding.got, finding.offset),
         *(finding.constraint, finding.cause, json.dumps(finding.symbols), len(finding.messages), bool(finding.before)),
         *(finding.output, json.dumps(asdict(fingerprint)), fingerprint.digest, "\n".join(finding.explanation)),
+        finding.known or None,
     )
     return tuple(map(_storable, row))
 

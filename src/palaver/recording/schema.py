@@ -9,8 +9,9 @@ from typing import Final
 
 from palaver.errors import PalaverError
 
-# Raised whenever a reader of the version before would misunderstand the tables.
-SCHEMA_VERSION: Final = 1
+# Raised whenever a reader of the version before would misunderstand the tables; those before it that can be read.
+SCHEMA_VERSION: Final = 2
+_EARLIER: Final = (1,)
 FILE_NAME: Final = "run.sqlite"
 
 _TABLES = """
@@ -36,7 +37,8 @@ CREATE TABLE target (
 CREATE TABLE findings (
     number INTEGER PRIMARY KEY, session INTEGER, at REAL, kind TEXT, label TEXT, severity TEXT, party TEXT,
     message TEXT, expected TEXT, got BLOB, got_offset INTEGER, "constraint" TEXT, cause TEXT, symbols TEXT,
-    messages INTEGER, has_before INTEGER, output BLOB, fingerprint TEXT, digest TEXT, explanation TEXT
+    messages INTEGER, has_before INTEGER, output BLOB, fingerprint TEXT, digest TEXT, explanation TEXT,
+    known TEXT
 );
 CREATE INDEX findings_of_sessions ON findings (session);
 CREATE TABLE shrunk (
@@ -77,6 +79,15 @@ def connect(file: Path) -> sqlite3.Connection:
     return connection
 
 
+def bring_up_to_date(file: sqlite3.Connection) -> None:
+    """Give the tables of an earlier version what this one writes. :raises sqlite3.Error: they cannot be written"""
+    if _version_of(file) in _EARLIER:
+        file.execute("BEGIN")
+        file.execute("ALTER TABLE findings ADD COLUMN known TEXT")
+        file.execute("UPDATE run SET value = ? WHERE name = 'schema'", (str(SCHEMA_VERSION),))
+        file.execute("COMMIT")
+
+
 def connect_to_read(file: Path) -> sqlite3.Connection:
     """A connection that only reads. :raises RunError: there is no run, or one that this palaver cannot read"""
     if not file.is_file():
@@ -91,7 +102,7 @@ def connect_to_read(file: Path) -> sqlite3.Connection:
             version = _version_of(connection)
     except sqlite3.Error as error:
         raise RunError(f"{file} is not a run, or it is damaged: {error}") from error
-    if version != SCHEMA_VERSION:
+    if version != SCHEMA_VERSION and version not in _EARLIER:
         raise RunError(
             f"{file} has version {version} of the tables, and this palaver reads version {SCHEMA_VERSION}; "
             "use the palaver that wrote it"

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from palaver.compiled import Spec
@@ -27,6 +27,7 @@ class Conversation:
     remarks: Sequence[str] = ()  # about the end of it
     target: Sequence[TargetRecord] = ()
     facts: tuple[tuple[str, Any], ...] = ()  # for programs
+    below: Mapping[int, Sequence[str]] = field(default_factory=dict)  # lines about messages, by their places
 
 
 def conversations(run: Run, *, finding: int | None = None, session: int | None = None) -> list[Conversation]:
@@ -59,6 +60,7 @@ def _before(run: Run, number: int) -> Iterator[Conversation]:
 def _of_finding(run: Run, finding: RecordedFinding) -> Conversation:
     session = run.session(finding.session)
     remarks = [*finding.message.splitlines()[1:], *finding.explanation.splitlines(), *_missing_details(run, session)]
+    remarks += [f"known: {finding.known}"] if finding.known else []
     messages = run.messages(finding.session)[: finding.messages]
     facts = (("finding", finding.number), ("session", finding.session))
     target = run.target(finding.session)
@@ -70,11 +72,21 @@ def _of_session(run: Run, number: int) -> Conversation:
     how = session.verdict.value if session.verdict else "interrupted"
     findings = [finding for finding in run.findings if finding.session == number]
     title = f"session {number}: {how}, {session.sent} messages sent, {session.received} received"
-    remarks = [line for finding in findings for line in (finding.headline, *finding.explanation.splitlines())]
+    messages = run.messages(number)
+    # What is said of a message stands below it: the session may have gone on.
+    below = {
+        finding.messages: finding.explanation.splitlines()
+        for finding in findings
+        if finding.got and finding.messages < len(messages) and messages[finding.messages].data == finding.got
+    }
+    remarks = []
+    for finding in findings:
+        remarks += [finding.headline, *([] if finding.messages in below else finding.explanation.splitlines())]
     remarks += [f"cut off by {session.cut_off}"] if session.cut_off else []
     remarks += _missing_details(run, session)
     facts = (("session", number), ("verdict", how))
-    return Conversation(title, run.messages(number), session.started, findings, remarks, run.target(number), facts)
+    target = run.target(number)
+    return Conversation(title, messages, session.started, findings, remarks, target, facts, below)
 
 
 def _missing_details(run: Run, session: Any) -> list[str]:
@@ -84,11 +96,12 @@ def _missing_details(run: Run, session: Any) -> list[str]:
 def as_text(run: Run, shown: Conversation) -> Iterator[str]:
     """A line for each message, with the time since the session began."""
     yield shown.title
-    for said in shown.messages:
+    for at, said in enumerate(shown.messages):
         what = show_all(said.data) if said.data else said.symbol
         yield f"{_time(said.at - shown.began)}  {_who(said)}: {what}"
+        yield from shown.below.get(at, ())
     yield from shown.remarks
-    if any(each.kind != "started" for each in shown.target):
+    if any(each.data or each.exit_code is not None for each in shown.target):
         yield "the system under test:"
         yield from _target_lines(shown)
 
@@ -96,7 +109,8 @@ def as_text(run: Run, shown: Conversation) -> Iterator[str]:
 def _target_lines(shown: Conversation) -> Iterator[str]:
     for each in shown.target:
         if each.kind == "ended":
-            yield f"{_time(each.at - shown.began)}  ended with exit code {each.exit_code}"
+            how = "was ended by palaver" if each.exit_code is None else f"ended with exit code {each.exit_code}"
+            yield f"{_time(each.at - shown.began)}  {how}"
         for line in each.data.decode("utf-8", "replace").splitlines():
             yield f"{_time(each.at - shown.began)}  | {line}"
 
@@ -130,6 +144,7 @@ def as_json(run: Run, shown: Conversation) -> Iterator[str]:
             got=finding.got.hex(),
             offset=finding.offset,
             fingerprint=finding.digest,
+            known=finding.known or None,
         )
     for each in shown.target:
         at = _rounded(each.at - shown.began)
@@ -155,11 +170,12 @@ def as_hexdump(run: Run, shown: Conversation) -> Iterator[str]:
     """Each message as its fields beside their bytes, or as plain rows of bytes if the spec cannot read it."""
     yield shown.title
     spec = _spec_of(run)
-    for said in shown.messages:
+    for at, said in enumerate(shown.messages):
         yield f"{_time(said.at - shown.began)}  {_who(said)}: {said.symbol}, {len(said.data)} bytes"
         node = None if spec is None else next(spec.readings(said.symbol, said.data), None)
         rows = list(_plain_rows(said.data)) if node is None else show_fields(said.data, node, most=None)
         yield from (f"  {row}" for row in rows)
+        yield from shown.below.get(at, ())
     yield from shown.remarks
 
 
@@ -181,18 +197,28 @@ def as_mermaid(run: Run, shown: Conversation) -> Iterator[str]:
     """A sequence diagram in the language of Mermaid."""
     yield "sequenceDiagram"
     yield f"    %% {shown.title}"
-    for party in dict.fromkeys(name for said in shown.messages for name in _ends(said)):
+    parties = _two_parties(run)
+    ends = [_ends(said, parties) for said in shown.messages]
+    for party in dict.fromkeys(name for pair in ends for name in pair):
         yield f"    participant {party}"
-    for said in shown.messages:
-        sender, recipient = _ends(said)
+    for said, (sender, recipient) in zip(shown.messages, ends, strict=True):
         yield f"    {sender}->>{recipient}: {_safe(said.symbol)} {_safe(show_all(said.data))}"
-    over = ",".join(dict.fromkeys(name for said in shown.messages[-1:] for name in _ends(said)))
+    over = ",".join(dict.fromkeys(name for pair in ends[-1:] for name in pair))
     for remark in [shown.title, *shown.remarks] if over else []:
         yield f"    Note over {over}: {_safe(remark.strip())}"
 
 
-def _ends(said: RecordedMessage) -> tuple[str, str]:
-    return said.sender, said.recipient or {"In": "Out", "Out": "In"}.get(said.sender, "Peer")
+def _two_parties(run: Run) -> dict[str, str]:
+    """Each party with the other one, if the spec has two; {} if it has more, or cannot be read."""
+    spec = _spec_of(run)
+    messages = () if spec is None else spec.analysis.messages
+    names = list(dict.fromkeys(name for each in messages for name in (each.sender, each.recipient) if name))
+    return dict(zip(names, reversed(names), strict=True)) if len(names) == 2 else {}
+
+
+def _ends(said: RecordedMessage, parties: Mapping[str, str]) -> tuple[str, str]:
+    other = parties.get(said.sender) or {"In": "Out", "Out": "In"}.get(said.sender, "Peer")
+    return said.sender, said.recipient or other
 
 
 # Characters that mean something in a line of a diagram, as Mermaid wants them.
@@ -234,7 +260,8 @@ def summary_lines(run: Run) -> Iterator[str]:
     yield f"{_counted(len(findings), 'finding')}" if findings else "no findings"
     small = {each.number for each in findings if run.shrinking(each.number)}
     for finding in findings:
-        yield f"  {finding.headline}{' (made small)' if finding.number in small else ''}"
+        marks = ["made small"] * (finding.number in small) + [f"known: {finding.known}"] * bool(finding.known)
+        yield f"  {finding.headline}{''.join(f' ({mark})' for mark in marks)}"
 
 
 def _counted(count: int, what: str) -> str:

@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from enum import Enum
 
 from palaver.campaign.events import Event, FindingReported, SessionStarted
+from palaver.campaign.run import Campaign
 from palaver.recording.run_reader import RecordedFinding, Run
 from palaver.replaying.live_replay import Script, problem_of, script_from
 from palaver.replaying.replaying_limits import MAX_FINDINGS_TRIED_AGAIN
+from palaver.replaying.run_options import SHOWN_LATER
 from palaver.session.findings import Severity
 from palaver.session.strategy import ScriptedStrategy
 
@@ -45,8 +47,8 @@ class FindingsAgain:
 
     def strategies(self) -> Iterator[ScriptedStrategy]:
         """A strategy for each finding, to be followed in a session of its own."""
-        for _, (_, script) in self._problems:
-            strategy = ScriptedStrategy(script, is_exact=False)
+        for _, (finding, script) in self._problems:
+            strategy = ScriptedStrategy(script, is_exact=False, listens=finding.kind in SHOWN_LATER)
             self._tried.append((self._session + 1, strategy))
             yield strategy
 
@@ -68,3 +70,10 @@ class FindingsAgain:
             else:
                 results.append((finding, AgainOutcome.FIXED if strategy.stuck_at is None else AgainOutcome.NOT_TRIED))
         return results
+
+
+def try_first(campaign: Campaign, run: Run) -> FindingsAgain:
+    """Let a campaign begin with the findings of a run; when it has ended, `outcomes` tells which are fixed."""
+    again = FindingsAgain(run)
+    campaign.attach(again).follow(again.strategies(), goes_on=True)
+    return again

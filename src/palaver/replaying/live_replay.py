@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from palaver.campaign.events import Event, FindingReported, SessionEnded
-from palaver.campaign.run import Campaign
+from palaver.campaign.run import Campaign, SystemUnderTest
 from palaver.compiled import Spec
 from palaver.recording.run_reader import RecordedFinding, RecordedMessage, Run, RunError
-from palaver.replaying.run_options import live_campaign
-from palaver.session.findings import Finding, SessionMessage
+from palaver.replaying.replaying_limits import LEAK_SESSIONS
+from palaver.replaying.run_options import NOT_CONNECTED, SHOWN_LATER, live_campaign
+from palaver.session.findings import Finding, FindingKind, SessionMessage
 from palaver.session.strategy import ScriptedStrategy, ScriptLine
 
 _WORD = re.compile(rb"[A-Za-z0-9_]+")
@@ -59,8 +60,17 @@ class LiveTarget:
         said = run.messages(finding.session)[: finding.messages]
         self._problem = problem_of(finding, [each.data for each in said if each.is_ours])
         self.campaign: Campaign = live_campaign(run, finding, spec, **options)
+        self._leaking = self._watched_target() if finding.kind is FindingKind.MEMORY else None
+        self._listens = finding.kind in SHOWN_LATER
         self._found: list[Finding] = []
         self._said: tuple[SessionMessage, ...] = ()
+
+    def _watched_target(self) -> SystemUnderTest:
+        target = self.campaign.target
+        if target is None or not target.is_started_by_us:
+            self.campaign.close()
+            raise RunError("the memory of a server is seen only if palaver starts it: give --target")
+        return target
 
     def hold(self, trial: Trial) -> None:
         """Let a trial have its sessions, until it ends. :raises PalaverError: the target cannot be started"""
@@ -77,12 +87,24 @@ class LiveTarget:
         script = next(trial, None)
         while script is not None:
             self._found, self._said = [], ()
-            strategy = ScriptedStrategy(script, is_exact=False)
+            strategy = ScriptedStrategy(script, is_exact=False, listens=self._listens)
             yield strategy
+            if self._leaking is not None:
+                yield from self._repeated(script, self._leaking)
             try:
                 script = trial.send(self._attempt(strategy))
             except StopIteration:
                 script = None
+
+    def _repeated(self, script: Script, target: SystemUnderTest) -> Iterator[ScriptedStrategy]:
+        """The same session many times, until it is known if the memory of the target grows; then it is started anew."""
+        for session in range(2, LEAK_SESSIONS[-1] + 1):
+            yield ScriptedStrategy(script, is_exact=False)
+            finding = target.growth_finding(self._said) if session in LEAK_SESSIONS else None
+            if finding is not None:
+                self._found.append(finding)
+                break
+        target.restart()
 
     def _is_wanted(self, finding: Finding) -> bool:
         ours = [said.data for said in finding.messages if said.is_ours]
@@ -97,7 +119,12 @@ class LiveTarget:
 
 def problem_of(finding: Finding | RecordedFinding, ours: Sequence[bytes]) -> tuple[object, ...]:
     """What must be equal for a finding to be the same again, however it was reached. A note may become a violation."""
-    kind, *rest, received = finding.fingerprint.problem
+    kind, party, *rest, received = finding.fingerprint.problem
+    if finding.kind is FindingKind.MEMORY:
+        return (kind,)
+    if finding.kind in NOT_CONNECTED:  # it fails sooner or later, while the conversation goes on
+        return kind, party
+    rest = [party, *rest]
     if received:
         received = _without_repetition(finding.got[finding.offset or 0 :], ours[-1] if ours else b"")
     return (str(kind).removesuffix(" (note)"), *rest, received)

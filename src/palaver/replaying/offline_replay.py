@@ -12,7 +12,7 @@ found now.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from enum import Enum
@@ -26,7 +26,7 @@ from palaver.random_source import RandomSource
 from palaver.recording.run_reader import RecordedFinding, RecordedMessage, Run, RunError
 from palaver.replaying.run_options import SEEN_OUTSIDE, offline_campaign
 from palaver.session.engine import EndWatch, LifecycleError, Session
-from palaver.session.events import Action, Close, Finish, Input, Open, Secure, Send, Turn
+from palaver.session.events import Action, Close, Finish, Heard, Input, Open, Secure, Send, Turn
 from palaver.session.findings import Finding, FindingKind, show_data
 from palaver.session.strategy import WAIT, ScriptedMessage, Strategy, StrategyChoice
 from palaver.trees.node import Node
@@ -110,7 +110,8 @@ class _Replay:
 
     def go_through(self) -> str:
         """Replay the session; return where it and the record part, or "" if they do not."""
-        for event in self._events:
+        for event, answer in _with_answers(self._events):
+            self._session.own_way.recalled = answer
             if isinstance(event, Action):
                 parting = self._compare(event)
             elif self._due:
@@ -161,6 +162,22 @@ class _Replay:
 
     def _is_free(self, turn: Turn, wanted: RecordedMessage | None) -> bool:
         return self._free is _Free.AT_END and turn.outcome == "taken" and wanted is None
+
+
+def _with_answers(
+    events: Sequence[Input | Action | Turn],
+) -> Iterator[tuple[Input | Action | Turn, tuple[Heard, ...] | None]]:
+    """The events, each turn with what its party has heard in its own way; None: nothing was sent in such a way."""
+    answers: dict[int, tuple[Heard, ...]] = {}
+    turn = 0
+    for at, event in enumerate(events):
+        if isinstance(event, Turn) and event.outcome == "answered":
+            answers[turn] = event.heard
+        elif isinstance(event, Turn):
+            turn = at
+    for at, event in enumerate(events):
+        if not isinstance(event, Turn) or event.outcome != "answered":
+            yield event, answers.get(at)
 
 
 class _PrescribedStrategy:

@@ -9,6 +9,8 @@ MAX_SHRINKING_RUNS = 1000
 MAX_SHRINKING_SECONDS = 120.0
 # A finding is tried so often before it is given up as one that does not come again.
 FIRST_TRIES = 3
+# Memory grows only in many sessions: after so many with the same messages it is looked at; the last number is the most.
+LEAK_SESSIONS = (60, 120, 200)
 # States of a dialogue that are looked at for a shorter way to the last messages; ways that are tried for each message.
 MAX_SHORTCUT_NODES = 2000
 MAX_SHORTCUTS = 3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from palaver.campaign.run import Campaign
@@ -14,7 +15,18 @@ from palaver.session.findings import FindingKind
 from palaver.solving.solving_limits import EvolutionRates, SolvingLimits
 
 # Kinds of findings that are not about what a session has read: others have seen them.
-SEEN_OUTSIDE = frozenset((FindingKind.CRASH, FindingKind.EXIT, FindingKind.REPORT, FindingKind.ORACLE))
+SEEN_OUTSIDE = frozenset(
+    (
+        *(FindingKind.CRASH, FindingKind.EXIT, FindingKind.REPORT, FindingKind.ORACLE),
+        *(FindingKind.HANG, FindingKind.MEMORY),
+    )
+)
+
+# Kinds of findings about connections that cannot be made.
+NOT_CONNECTED = frozenset((FindingKind.REFUSED, FindingKind.UNREACHABLE))
+
+# Kinds of findings that may show only a moment after our last message.
+SHOWN_LATER = NOT_CONNECTED | {FindingKind.UNEXPECTED}
 
 # Options of `talk` about the run as a whole, which mean nothing when one session is repeated.
 _OF_THE_RUN = ("sessions", "seconds", "until", "coverage_file", "known")
@@ -23,6 +35,14 @@ _OF_THE_TARGET = (
     *("target", "restart", "setup", "reset", "teardown", "probe", "ready", "start_timeout", "env", "cwd"),
     *("target_memory", "target_cpu"),
 )
+
+
+# Those of them that mean nothing if it runs already.
+_OF_A_STARTED_TARGET = ("target", "restart", "ready", "start_timeout", "target_memory", "target_cpu")
+
+
+def _as_list(given: Any) -> Sequence[Any]:
+    return [given] if isinstance(given, str | int) else given
 
 
 def options_of(run: Run) -> dict[str, Any]:
@@ -47,18 +67,23 @@ def offline_campaign(run: Run, session: int, spec: Spec | None) -> Campaign:
     if run.options.get("target") and not options.get("client") and not options.get("server"):
         options["client"] = ["{port}"]
     for side in ("client", "server"):
-        given = options.get(side, ())
-        places = [given] if isinstance(given, str | int) else given
-        options[side] = [str(place).replace("{port}", str(port)) for place in places]
+        options[side] = [str(place).replace("{port}", str(port)) for place in _as_list(options.get(side, ()))]
     return talk(spec or run.spec, **options)
 
 
 def live_campaign(run: Run, finding: RecordedFinding, spec: Spec | None, **given: Any) -> Campaign:
-    """A campaign like that of the run, for sessions that are repeated. A server under test is new in each of them."""
-    options = {**_options(run, ()), **given}
+    """A campaign like that of the run, for sessions that are repeated. A server under test is new in each of them.
+
+    If it is said where the peer is, and not how to start it, it runs already.
+    """
+    places = [str(place) for side in ("client", "server") for place in _as_list(given.get(side, ()))]
+    is_elsewhere = bool(places) and not any("{port}" in place for place in places) and not given.get("target")
+    options = {**_options(run, _OF_A_STARTED_TARGET if is_elsewhere else ()), **given}
     is_server = bool(options.get("target")) and not options.get("server")
     if is_server and options.get("restart") is None:
-        options["restart"] = "session"
-    if finding.kind in SEEN_OUTSIDE and not options.get("grace"):
+        options["restart"] = "crash" if finding.kind is FindingKind.MEMORY else "session"
+    if finding.kind in SEEN_OUTSIDE - {FindingKind.HANG, FindingKind.MEMORY} and not options.get("grace"):
         options["grace"] = END_WATCH
+    if finding.kind in NOT_CONNECTED:
+        options["wait_for_server"] = 0.0  # nobody else is waited for: to be refused is what is looked for
     return talk(spec or run.spec, **options)

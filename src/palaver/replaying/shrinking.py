@@ -33,7 +33,7 @@ from palaver.replaying.replaying_limits import (
 )
 from palaver.replaying.shortcuts import Shortcuts
 from palaver.replaying.simpler_messages import SimplerMessage, Simplifier, size_of
-from palaver.session.findings import Finding, SessionMessage
+from palaver.session.findings import Finding, FindingKind, SessionMessage
 from palaver.session.setup import SessionSetup
 from palaver.session.strategy import ScriptLine, script_of
 from palaver.trees.node import Node
@@ -72,6 +72,7 @@ class Shrinker:
     script: Script
     chance: RandomSource
     limits: ShrinkLimits = field(default_factory=ShrinkLimits)
+    shows_later: bool = False  # the finding shows when all is said, and not by the last answer
     tell: Callable[[ShrinkProgress], None] = lambda _: None
     clock: Callable[[], float] = monotonic
 
@@ -79,6 +80,7 @@ class Shrinker:
         self.progress = ShrinkProgress()
         self.best: tuple[SessionMessage, ...] | None = None  # None: the finding did not come again
         self.finding: Finding | None = None  # that the best shows
+        self.latest: LiveAttempt | None = None
         self.reason = ""  # why it stopped
         self.reproduced = self.of = 0  # of the last tries
         self._began = self.clock()
@@ -131,7 +133,7 @@ class Shrinker:
         self._known[key] = False
         count, seen = 0, None
         for number in range(self.limits.tries):
-            attempt = yield script
+            attempt = self.latest = yield script
             self.progress.runs += 1
             self.tell(self.progress)
             count += attempt.is_reproduced
@@ -152,12 +154,12 @@ class Shrinker:
         return True
 
     def _leave_out_messages(self) -> Trial:
-        """Leave out exchanges: a message of ours with the answers to it. The last one shows the finding."""
+        """Leave out exchanges: a message of ours with the answers to it. Mostly the last one shows the finding."""
         self.progress.phase = "fewer messages"
         size = max(1, len(self._exchanges) // 2)
         while size and not self._is_over:
             start = 0
-            while start + size < len(self._exchanges):
+            while start + size < len(self._exchanges) + (self.shows_later and start > 0):
                 exchanges = self._exchanges
                 rest = [*exchanges[:start], *exchanges[start + size :]]
                 script = tuple(step for exchange in rest for step in exchange)
@@ -273,12 +275,14 @@ def shrink(
     finding: RecordedFinding,
     limits: ShrinkLimits | None = None,
     tell: Callable[[str, int, int, int], None] = lambda *_: None,
+    tell_missed: Callable[[LiveAttempt], None] = lambda _: None,
     **options: Any,
 ) -> Shrinking | None:
     """Make a recorded finding small, and keep the result in its run; None if the finding did not come again.
 
-    `tell` is told the phase, the sessions so far, and the messages and bytes of the smallest conversation. `options`
-    are those of `palaver.talk`; others are taken from the run. An interruption keeps what was reached until then.
+    `tell` is told the phase, the sessions so far, and the messages and bytes of the smallest conversation;
+    `tell_missed` the last attempt, if the finding did not come again. `options` are those of `palaver.talk`; others are
+    taken from the run. An interruption keeps what was reached until then.
 
     :raises RunError: what was said was not kept, or the result cannot be kept
     """
@@ -287,6 +291,7 @@ def shrink(
     chance = RandomSource(run.seed) / "shrink" / finding.number
     campaign, script = target.campaign, recorded_script(run, finding)
     shrinker = Shrinker(campaign.setup, campaign.guidance, script, chance, limits or ShrinkLimits())
+    shrinker.shows_later = finding.kind in (FindingKind.HANG, FindingKind.MEMORY)
     shrinker.tell = lambda now: tell(now.phase, now.runs, now.messages, now.data)
     try:
         target.hold(shrinker.trial())
@@ -297,4 +302,6 @@ def shrink(
         result = shrinker.result(finding.number)
         if result is not None:
             run.keep_shrinking(result, monotonic() - began)
+    if result is None and shrinker.latest is not None:
+        tell_missed(shrinker.latest)
     return result

@@ -27,15 +27,18 @@ class MessageSize(NamedTuple):
 
 
 def size_of(node: Node) -> MessageSize:
-    """The size of a message."""
-    text = Tree(node).serialised()
-    chars = text.decode("latin-1") if isinstance(text, bytes) else text
+    """The size of a message, or of a part of it. Bits that are set are odd."""
+    leaves = leaves_of(node)
+    bits = [leaf for leaf in leaves if isinstance(leaf, int)]
+    texts = [leaf for leaf in leaves if not isinstance(leaf, int)]
+    chars = "".join(leaf.decode("latin-1") if isinstance(leaf, bytes) else leaf for leaf in texts)
     count, stack = 0, [node]
     while stack:
         each = stack.pop()
         count += 1
         stack += [child for child in each.children if isinstance(child, Node)]
-    return MessageSize(len(text), count, sum(char != _plain(char) for char in chars))
+    length = len(chars) + (len(bits) + 7) // 8
+    return MessageSize(length, count, sum(char != _plain(char) for char in chars) + sum(bits))
 
 
 def _plain(char: str) -> str:
@@ -76,11 +79,14 @@ class Simplifier:
     def values(self, root: Node) -> Iterator[SimplerMessage]:
         """The message with one text in it shorter, or plainer."""
         for path, node in _editable(root):
-            if any(isinstance(child, Node) for child in node.children) or _has_bits(node):
+            if _has_bits(node):
                 continue
-            text = Tree(node).serialised()
-            for other in _simpler_texts(text):
-                yield from self._read(root, path, node, other)
+            if any(isinstance(child, Node) for child in node.children):
+                for fewer in _simpler_leaves(node):
+                    yield from self._read(root, path, node, fewer)
+            else:
+                for other in _simpler_texts(Tree(node).serialised()):
+                    yield from self._read(root, path, node, other)
 
     def _read(self, root: Node, path: TreePath, node: Node, value: Node | str | bytes) -> Iterator[SimplerMessage]:
         if isinstance(value, Node):
@@ -126,6 +132,14 @@ def _inside(node: Node) -> Iterator[Node]:
                 yield part
             else:
                 stack += reversed(part.children)
+
+
+def _simpler_leaves(node: Node) -> Iterator[Node]:
+    """The node with one of the texts in it, which stand beside other nodes, simpler."""
+    for at, child in enumerate(node.children):
+        if isinstance(child, str | bytes):
+            for other in _simpler_texts(child):
+                yield node._replace(children=(*node.children[:at], other, *node.children[at + 1 :]))
 
 
 def _has_bits(node: Node) -> bool:

@@ -149,9 +149,19 @@ class ConsoleReport:
         click.echo(", ".join(views))
 
     def _show_reasons(self) -> None:
+        if not self._campaign.progress.goal_after:
+            return  # there was no time to find out why
+        self._show_missing_paths()
+        missing = self._campaign.guidance.missing_values()
+        for each in missing[:MAX_REASONS]:
+            click.echo(printable(f"not covered: {each}"))
+        if len(missing) > MAX_REASONS:
+            click.echo(f"not covered: {len(missing) - MAX_REASONS} more value classes")
+
+    def _show_missing_paths(self) -> None:
         aim = self._campaign.guidance.goal_progress
-        if aim.reached == aim.total or not self._campaign.progress.goal_after:
-            return  # nothing is missing, or there was no time to find out why
+        if aim.reached == aim.total:
+            return
         with recorded(self._campaign.limits):
             reasons = self._campaign.guidance.reasons()
         for reason in reasons[:MAX_REASONS]:

@@ -1,0 +1,257 @@
+"""All planted bugs: each is found, its findings are replayed offline and live, and the first is made small.
+
+    PYTHONPATH=tests python tests/quality/catalogue_survey.py [PART OF A NAME...]
+
+`SHORTEST` has the number of messages of the shortest conversation that shows a bug, from the first message to the one
+that is wrong (which is not counted if it is no message of the spec).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import dns_bugs
+import dns_client_bugs
+import ftp_bugs
+import http_bugs
+import llm_bugs
+import llm_client_bugs
+import pop3_bugs
+import rest_bugs
+import rest_client_bugs
+import smtp_bugs
+import smtp_client_bugs
+
+import palaver
+from palaver.recording.run_writer import record
+from palaver.replaying.live_replay import LiveTarget, recorded_script, replay_live
+from palaver.replaying.offline_replay import replay_offline
+from palaver.replaying.shrinking import ShrinkLimits, shrink
+from servers.common import started
+from servers.dns import small
+from servers.ftp import furnished
+
+# It takes nine messages of SMTP, from the greeting on, until we are logged in, and five of POP3 and FTP.
+SHORTEST = {
+    "smtp RcptBeforeMail": 9 + 1,
+    "smtp KeepsRecipients": 9 + 7,  # MAIL, RCPT, RSET with their answers, and DATA
+    "smtp KeepsSender": 9 + 5,  # MAIL, RSET with their answers, and MAIL
+    "smtp LoginTwice": 9 + 1,
+    "smtp NoSpaceAtTheEnd": 2,
+    "smtp OtherName": 2,
+    "smtp ForgetsItsName": 2,
+    "smtp NoopTwice": 9 + 2,
+    "smtp HelpHangsUp": 9 + 1,
+    "smtp EndlessReply": 4,
+    "smtp LeavesSilently": 4,
+    "smtp AnyPassword": 8,
+    "smtp TellsWhoThereIs": 6,
+    "pop3 DeletedAreListed": 5 + 3,  # DELE, its answer, and LIST
+    "pop3 DeletesTwice": 5 + 3,
+    "pop3 CountsLineFeeds": 5 + 3,  # the size is told, and contradicted
+    "pop3 OneLineMore": 5 + 1,
+    "pop3 IdsMoveUp": 5 + 5,  # UIDL, DELE with their answers, and UIDL
+    "pop3 SameIds": 5 + 1,
+    "pop3 LastIsZero": 5 + 1,
+    "pop3 AnyPassword": 4,
+    "pop3 NoLoginNeeded": 2,
+    "pop3 StaysThere": 3,
+    "ftp AnyPassword": 4,
+    "ftp AnyUser": 4,
+    "ftp TellsGuests": 2,
+    "ftp StaysHere": 5 + 3,  # CWD, its answer, and PWD
+    "ftp NoQuotes": 5 + 3,
+    "ftp EndlessFeatures": 5 + 1,
+    "ftp NoGoodBye": 2,
+    "ftp WrongPort": 5 + 2,
+    "ftp SwappedBytes": 5 + 2,
+    "ftp NeedlessAddress": 5 + 1,
+    "ftp NoPreliminary": 5 + 3,  # EPSV, its answer, and RETR
+    # One question shows any bug of a name server.
+    **{f"dns {bug.name}": 1 for bugs in dns_bugs.BUGS.values() for bug in bugs},
+    **{f"rest {name}": 1 for name in ("OneTooFew", "TwiceTheSame", "OneTooManyAllowed", "AnyText", "Page")},
+    "rest OnlyNumbers": 1,
+    "rest Capital": 3,  # a visit begins: the quotes are counted, and one is added;
+    "rest StaleCount": 5,  # they are counted again;
+    "rest RemovedWithOk": 7,  # it is removed,
+    "rest MissingIsFine": 9,  # and looked for
+    "rest RemovedIsKept": 9,
+    "smtp client TwoBytes": 3,
+}
+
+HERE = Path(__file__).parent
+
+# Some stop in the middle. They are waited for no longer than needed.
+HASTE: dict[str, Any] = {"timeout": 1.0, "patience": 1.0}
+TRIES = 3
+
+
+@dataclass(frozen=True)
+class PlantedBug:
+    """A bug of the catalogue: the spec, the options of `palaver.talk`, and the peer that has it."""
+
+    name: str
+    spec: str
+    options: dict[str, Any]
+    peer: Callable[[Path], AbstractContextManager[dict[str, Any]]] = lambda _: nullcontext({})  # gives more options
+
+
+@dataclass(frozen=True)
+class Survival:
+    """What came of the findings of a bug."""
+
+    name: str
+    findings: int
+    offline: int  # so many of the findings were replayed offline
+    live: int  # so many of the
+    tries: int  # with the target
+    recorded: int  # messages of the first finding
+    shrunk: int | None  # messages of it, made small
+    shortest: int | None  # of what shows the bug
+    parting: str = ""  # why one was not replayed
+
+
+def client_of(program: str, name: str) -> str:
+    """The command of a wrong client. It needs nothing that is installed, and so it starts faster."""
+    return f"{shlex.join([sys.executable, '-S', str(HERE / program), name])} {{port}}"
+
+
+def sender_of(sent: bytes, protocol: str) -> str:
+    """The command of a client that sends this once, and then listens."""
+    return f"{shlex.join([sys.executable, '-S', str(HERE / 'sender.py'), protocol, sent.hex()])} {{port}}"
+
+
+def server_at_port(program: str, *arguments: str) -> Callable[[Path], AbstractContextManager[dict[str, Any]]]:
+    """A server of several, in one program that prints their names and ports; the first argument is the name."""
+
+    @contextmanager
+    def running(folder: Path) -> Iterator[dict[str, Any]]:
+        log, environment = folder / "log", {**os.environ, "PYTHONPATH": str(HERE.parent)}
+        name, *rest = arguments
+        words = [str(furnished(folder / each)) if each == "home" else each for each in rest]
+        command = [sys.executable, str(HERE / program), *words]
+        with started(command, is_ready=lambda: "ready" in log.read_text(), log=log, env=environment):
+            ports = dict(re.findall(r"^(\w+) (\d+)$", log.read_text(), re.MULTILINE))
+            yield {"client": ports[name]}
+
+    return running
+
+
+def name_server(protocol: str, name: str) -> Callable[[Path], AbstractContextManager[dict[str, Any]]]:
+    @contextmanager
+    def running(_: Path) -> Iterator[dict[str, Any]]:
+        with small(Path(dns_bugs.__file__), name) as server:
+            yield {"client": f"{protocol}:{server.port}"}
+
+    return running
+
+
+def catalogue() -> Iterator[PlantedBug]:
+    """Every bug, by protocol."""
+    for bug in smtp_bugs.BUGS:
+        yield PlantedBug(
+            f"smtp {bug.name}", "smtp", {"sessions": bug.sessions}, server_at_port("smtp_bugs.py", bug.name)
+        )
+    for bug in pop3_bugs.BUGS:
+        options = {"sessions": bug.sessions, "guided": False}
+        yield PlantedBug(f"pop3 {bug.name}", "pop3", options, server_at_port("pop3_bugs.py", bug.name))
+    for bug in ftp_bugs.SERVERS:
+        at = server_at_port("ftp_wrong_servers.py", bug.name, "home")
+        yield PlantedBug(f"ftp {bug.name}", "ftp", {"sessions": bug.sessions, **HASTE}, at)
+    for protocol, bugs in dns_bugs.BUGS.items():
+        spec = "dns" if protocol == "udp" else "dns_tcp"
+        for bug in bugs:
+            options = {"sessions": bug.sessions, **HASTE}
+            yield PlantedBug(f"dns {bug.name}", spec, options, name_server(protocol, bug.name))
+    for bug in rest_bugs.BUGS:
+        words = [sys.executable, str(HERE / "rest_bugs.py"), bug.name]
+        command = f"env PORT={{port}} PYTHONPATH={shlex.quote(str(HERE.parent))} {shlex.join(words)}"
+        yield PlantedBug(f"rest {bug.name}", "rest", {"sessions": bug.sessions, "target": command})
+    for weak in llm_bugs.BUGS:
+        words = [sys.executable, str(HERE.parent / "servers" / "web_model.py"), *weak.rules]
+        command = f"env PORT={{port}} PYTHONPATH={shlex.quote(str(HERE.parent))} {shlex.join(words)}"
+        yield PlantedBug(f"llm {weak.name}", "llm", {"sessions": weak.sessions, "target": command})
+    yield from wrong_clients()
+
+
+def wrong_clients() -> Iterator[PlantedBug]:
+    """Those of the catalogue that are clients."""
+    for bug in smtp_client_bugs.BUGS:
+        options = {"goal": "inputs", "quiet_interval": 5.0, **HASTE}
+        yield _client(f"smtp client {bug.name}", "smtp_clients", "smtp_client_bugs.py", bug, **options)
+    for bug in ftp_bugs.CLIENTS:
+        yield _client(f"ftp client {bug.name}", "ftp_clients", "ftp_wrong_clients.py", bug, **HASTE)
+    for bug in rest_client_bugs.BUGS:
+        options = {"quiet_interval": 5.0, "patience": 1.0}
+        yield _client(f"rest client {bug.name}", "rest", "rest_client_bugs.py", bug, **options)
+    for bug in llm_client_bugs.BUGS:
+        options = {"quiet_interval": 5.0, "patience": 1.0, "server": "Gpt={port}"}
+        yield _client(f"llm client {bug.name}", "llm", "llm_client_bugs.py", bug, **options)
+    for protocol, wrong in (*dns_client_bugs.BUGS.items(), ("http", http_bugs.BUGS)):
+        spec = {"udp": "dns", "tcp": "dns_tcp", "http": "http"}[protocol]
+        how = {"server": "udp:{port}" if protocol == "udp" else "tcp:{port}", "sessions": 1, "max_messages": 2, **HASTE}
+        for each in wrong:
+            command = sender_of(each.sent, "udp" if protocol == "udp" else "tcp")
+            yield PlantedBug(f"{spec} client, {each.name}", spec, {"target": command, **how})
+
+
+def _client(name: str, spec: str, program: str, bug: Any, **options: Any) -> PlantedBug:
+    sides = {"server": "{port}", "target": client_of(program, bug.name), "sessions": bug.sessions}
+    return PlantedBug(name, spec, {**sides, **options})
+
+
+def survival_of(bug: PlantedBug, folder: Path, *, runs: int = 300) -> Survival:
+    """Find a bug, replay what was found, and make the first finding small."""
+    folder.mkdir(exist_ok=True)
+    with bug.peer(folder) as given:
+        options = {"seed": 1, "until": "forever", **bug.options, **given}
+        with palaver.talk(bug.spec, **options) as campaign:
+            record(campaign, folder / "run", options)
+            campaign.run()
+        with palaver.open_run(folder / "run") as run:
+            findings = run.findings
+            results = [replay_offline(run, each) for each in findings]
+            firsts = list({each.digest: each for each in reversed(findings)}.values())[::-1]
+            live = []
+            for first in firsts:
+                live += replay_live(LiveTarget(run, first), recorded_script(run, first), TRIES)
+            made = shrink(run, firsts[0], ShrinkLimits(runs=runs, seconds=60)) if firsts else None
+    parting = next((each.parting or "no such finding" for each in results if not each.is_found), "")
+    return Survival(
+        *(bug.name, len(findings), sum(each.is_found for each in results)),
+        *(sum(each.is_reproduced for each in live), len(live), firsts[0].messages if firsts else 0),
+        *(None if made is None else len(made.messages), SHORTEST.get(bug.name), parting),
+    )
+
+
+def main(names: list[str]) -> None:
+    """Survey the bugs, and print a line for each, and the totals."""
+    seen = []
+    for bug in catalogue():
+        if not names or any(name in bug.name for name in names):
+            with tempfile.TemporaryDirectory() as folder:
+                try:
+                    seen.append(survival_of(bug, Path(folder) / "it"))
+                    print(json.dumps(asdict(seen[-1])), flush=True)
+                except Exception as error:
+                    print(f"{bug.name}: {type(error).__name__}: {error}", flush=True)
+    ratios = [each.shrunk / each.shortest for each in seen if each.shrunk and each.shortest]
+    print(f"{len(seen)} bugs, {sum(each.findings for each in seen)} findings")
+    print(f"offline: {sum(each.offline for each in seen)} of {sum(each.findings for each in seen)}")
+    print(f"live: {sum(each.live for each in seen)} of {sum(each.tries for each in seen)}")
+    print(f"made small: {len(ratios)}, {median(ratios) if ratios else 0:.2f} times the shortest (median)")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
