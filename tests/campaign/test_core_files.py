@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from palaver.campaign import core_files
 from palaver.campaign.core_files import CoreFiles
 from palaver.campaign.target_findings import TargetExit
 
@@ -58,3 +59,20 @@ def test_a_crash_names_its_core_file() -> None:
         "the system under test was killed by SIGSEGV\n  core file: /tmp/core.1\n  its last output:\n  | ouch"
     )
     assert "/tmp" not in finding.fingerprint.cause
+
+
+@pytest.mark.parametrize(
+    ("pattern", "uses_pid", "file"),
+    [("core\n", "0\n", "core"), ("core\n", "1\n", "core.77"), ("c-%p\n", "1\n", "c-77")],
+)
+def test_the_system_says_where_core_files_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pattern: str, uses_pid: str, file: str
+) -> None:
+    for name, text in (("_PATTERN", pattern), ("_USES_PID", uses_pid)):
+        (tmp_path / name).write_text(text)
+        monkeypatch.setattr(core_files, name, tmp_path / name)
+    (tmp_path / "here").mkdir()
+    found = CoreFiles(str(tmp_path / "here"))
+    assert found.written() == ""
+    (tmp_path / "here" / file).write_text("")
+    assert found.written() == str(tmp_path / "here" / file)

@@ -142,6 +142,13 @@ def test_talk_is_the_campaign_of_the_command_line() -> None:
 SMTP = Path(palaver.__file__).parent / "specs" / "smtp.fan"
 
 
+def test_each_start_of_a_target_has_an_end() -> None:
+    made = palaver.talk(SMTP, target=SERVER, seed=1, sessions=3, restart="session")
+    seen = [event for event in made if isinstance(event, TargetStarted | TargetEnded)]
+    assert [type(event) for event in seen] == [TargetStarted, TargetEnded] * 3
+    assert [event.exit_code for event in seen if isinstance(event, TargetEnded)] == [None] * 3
+
+
 def test_campaigns_in_threads_do_not_disturb_each_other() -> None:
     def talk(results: dict[int, list[bytes]], seed: int) -> None:
         made = palaver.talk(SMTP, target=SERVER, seed=seed, sessions=2)

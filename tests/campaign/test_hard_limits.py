@@ -66,7 +66,7 @@ def test_a_session_that_takes_too_long_is_inconclusive_and_the_next_one_follows(
 
 def test_python_of_a_spec_that_never_ends_is_interrupted_and_named(palaver: Any, spec: Any) -> None:
     file = spec(ECHO.replace("*", "+") + ENDLESS_PYTHON)
-    talked = palaver("talk", "-f", file, "--time", "0.3", "--seed", "1", *CAT)
+    talked = palaver("talk", "-f", file, "--time", "2", "--seed", "1", *CAT)
     assert talked.code == 0
     assert "1 session cut off by --time in the Python of the spec (" in talked.text
     assert "/spec.fan:1" in talked.text
@@ -77,7 +77,9 @@ def test_a_server_that_never_listens_is_not_waited_for_beyond_the_end() -> None:
     text = ECHO.replace("In:", "Client:").replace("Out:", "Server:")
     campaign = palaver.talk(palaver.loads(text), target=sleeps, seed=1, seconds=0.5)
     assert took(campaign) < 3
+    assert campaign.progress.ended.startswith("reached the limit of 0.5 s (--time 0.5): ")
     assert "did not listen" in campaign.progress.ended
+    assert "--start-timeout" not in campaign.progress.ended
 
 
 @pytest.fixture

@@ -217,6 +217,10 @@ def test_a_finding_of_a_run_is_made_known_and_the_next_run_is_quiet(palaver: Any
     assert second.summary.endswith("no findings")
     assert re.search(r" known findings? not reported: ticket 7\n", second.text)
     assert "crash" not in second.text
+    assert re.search(r"^  finding 1 in session \d+, crash: .* \(known: ticket 7\)$", palaver("show", "two").text, re.M)
+    assert "\nknown: ticket 7\n" in palaver("show", "two", "1").text
+    assert '"known": "ticket 7"' in palaver("show", "two", "1", "--format", "json").text
+    assert "known" not in palaver("show", "one").text
 
 
 @pytest.mark.parametrize(

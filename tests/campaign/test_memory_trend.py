@@ -15,9 +15,12 @@ from hypothesis import strategies as st
 
 import palaver
 from palaver.campaign.campaign_limits import MAX_MEMORY_SAMPLES
+from palaver.campaign.leak_suspects import LeakSuspects
 from palaver.campaign.memory_trend import MemoryGrowth, MemoryTrend, memory_of
+from palaver.campaign.target_findings import HeldSession
 from palaver.random_source import RandomSource
-from palaver.session.findings import FindingKind, Severity, Verdict
+from palaver.session.findings import FindingKind, SessionMessage, Severity, Verdict
+from palaver.trees.node import Node, NonTerminal
 
 MIB = 1 << 20
 
@@ -140,5 +143,37 @@ def test_a_server_that_leaks_is_noted_and_its_twin_with_a_bounded_cache_is_not(
     monkeypatch.setattr("palaver.campaign.system_under_test.MEMORY_SHARE", 1000)  # after every session
     (note,) = notes(10**6)
     assert (note.kind, note.severity) == (FindingKind.MEMORY, Severity.NOTE)
+    assert [said.data for said in note.messages] == [b"ask\n", b"well\n"]
     assert note.message.startswith("the memory of the system under test grows: from ")
     assert notes(30) == []
+
+
+# --- who is to blame --------------------------------------------------------------------------------------------------
+
+
+def session_with(number: int, *symbols: str) -> HeldSession:
+    messages = [
+        SessionMessage(0.0, "Client", None, symbol, b"", Node(NonTerminal(symbol), ()), is_ours=True)
+        for symbol in symbols
+    ]
+    return HeldSession(number, tuple(messages))
+
+
+def test_the_message_that_comes_before_growth_is_suspected() -> None:
+    suspects, used = LeakSuspects(), 20 * MIB
+    for number in range(1, 101):
+        leaks = number % 3 == 0
+        used += 300_000 if number < 10 else 4096 * leaks + 8192 * (number % 25 == 0)  # it warms up, and has noise
+        suspects.note(used, session_with(number, "<hello>", *(["<keep>"] if leaks else ["<ask>"])))
+    suspect = suspects.worst()
+    assert suspect is not None
+    assert suspect.symbol == "<keep>"
+    assert suspect.session.number % 3 == 0
+    assert suspect.session.number > 30
+
+
+def test_nobody_is_suspected_if_nothing_grows() -> None:
+    suspects = LeakSuspects()
+    for number in range(1, 50):
+        suspects.note(20 * MIB, session_with(number, "<ask>"))
+    assert suspects.worst() is None

@@ -100,3 +100,18 @@ def test_findings_of_oracles_count_with_the_others() -> None:
     assert {finding.kind.label for finding in done.findings} == {"oracle", "unexpected response"}
     assert done.progress.findings == len(done.findings)
     assert max(len(finding.messages) for finding in done.findings) > 3  # the sessions went on
+
+
+def test_what_the_tester_wrote_tells_the_findings_of_two_oracles_apart() -> None:
+    found = run(ForbiddenBytes(rb"no\n"), ForbiddenBytes(rb"o\n")).findings
+    assert {finding.fingerprint.constraint for finding in found} == {
+        r"ForbiddenBytes(b'no\\n')",
+        r"ForbiddenBytes(b'o\\n')",
+    }
+    assert len({finding.fingerprint.cause for finding in found}) == 1  # what was quoted is left out there
+
+
+def test_the_same_oracle_finds_the_same_problem_with_other_bytes() -> None:
+    found = run(ForbiddenBytes(rb"(yes|no)\n")).findings
+    assert len({finding.message for finding in found}) == 2
+    assert len({finding.fingerprint for finding in found}) == 1

@@ -20,13 +20,16 @@ from palaver.campaign.system_under_test import TARGET_LINK, SystemUnderTest
 from palaver.campaign.target_care import TargetCare, TargetError, command_of
 from palaver.campaign.target_findings import TargetNews
 from palaver.session.events import Action, Close, Closed, Failed, Input, Open, Opened, Received, Send, TimePassed
-from palaver.session.findings import FindingKind
+from palaver.session.findings import Finding, FindingKind
 from palaver.transport.clock import ManualClock
 from palaver.transport.event_loop import SelectorEventLoop
 from palaver.transport.registry import free_port, is_listening
 
 # Long enough never to be reached unless something is wrong.
 LIMIT_S = 20.0
+
+# The peer has hung up.
+CUT = [Finding(FindingKind.CLOSED, 0.0, "closed")]
 
 SERVER = Path(__file__).with_name("target_server.py")
 
@@ -149,7 +152,7 @@ def test_a_crash_is_found_with_how_it_came_and_what_was_written_last(
 ) -> None:
     target, port = server(loop)
     converse(target, port, "hello", told, cut=True)
-    (death,) = target.after_session(was_cut=True).exits
+    (death,) = target.after_session(CUT).exits
     assert (death.exit_code, death.how) == (exit_code, how)
     assert death.last_output == f"ready\n{wrote}"
     finding = death.finding(())
@@ -160,11 +163,11 @@ def test_a_crash_is_found_with_how_it_came_and_what_was_written_last(
 def test_who_has_ended_is_started_again_and_only_then(loop: SelectorEventLoop) -> None:
     target, port = server(loop)
     converse(target, port, "crash", cut=True)
-    assert len(target.after_session(was_cut=True).exits) == 1
+    assert len(target.after_session(CUT).exits) == 1
     converse(target, port, "hello")
     assert happened(target.after_session()) == []
     converse(target, port, "exit 0", cut=True)
-    (death,) = target.after_session(was_cut=True).exits
+    (death,) = target.after_session(CUT).exits
     assert death.finding(()).kind is FindingKind.EXIT
     converse(target, port, "hello")
     assert happened(target.after_session()) == []
@@ -196,7 +199,7 @@ def test_what_a_crashed_server_has_started_is_ended_so_that_the_port_is_free(loo
     talk.tell("crash")
     talk.hear(Closed)
     talk.end()
-    assert len(target.after_session(was_cut=True).exits) == 1
+    assert len(target.after_session(CUT).exits) == 1
     converse(target, port, "hello")
     assert child.have_ended()
 
@@ -209,7 +212,7 @@ def test_a_server_may_write_more_than_anybody_wants_to_read(loop: SelectorEventL
     talk.tell("crash")
     talk.hear(Closed)
     talk.end()
-    (death,) = target.after_session(was_cut=True).exits
+    (death,) = target.after_session(CUT).exits
     assert len(death.output) == 8192
     assert death.output.endswith(b"about to crash\n")
 
@@ -227,7 +230,7 @@ def test_a_server_that_has_closed_its_output_is_still_watched(loop: SelectorEven
     pid = int(talk.ask("pid"))
     os.kill(pid, signal.SIGKILL)
     talk.hear(Closed)
-    assert [death.exit_code for death in target.after_session(was_cut=True).exits] == [-signal.SIGKILL]
+    assert [death.exit_code for death in target.after_session(CUT).exits] == [-signal.SIGKILL]
 
 
 def test_a_server_of_datagrams_is_waited_for(loop: SelectorEventLoop) -> None:
@@ -341,6 +344,7 @@ def test_a_client_that_does_not_end_is_ended_and_that_is_no_finding(loop: Select
     for _ in range(2):
         serve(target, port, "stay")
         assert happened(target.after_session()) == []
+        assert not target.may_be_alive
     assert target.starts == 2
 
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import zipfile
+from contextlib import suppress
+from pathlib import Path
+from select import select
 from typing import Any
 
 import pytest
@@ -205,6 +209,36 @@ def test_a_program_that_crashes_is_a_finding(fuzz: Any) -> None:
     made = fuzz("-n", "2", "sh", "-c", "kill -SEGV $$")
     assert made.code == 1
     assert "sh: run 1 was killed by SIGSEGV; input: b'" in made.said
+
+
+def test_a_program_that_hangs_is_ended_with_what_it_has_started_and_told(fuzz: Any, tmp_path: Path) -> None:
+    script = f'trap "" TERM; sleep 60 & echo $! > {tmp_path}/child; wait'
+    made = fuzz("-n", "1", "--command-timeout", "0.7", "sh", "-c", script)
+    assert made.code == 1
+    assert "sh: run 1 did not end within 0.7 s (--command-timeout); input: b'" in made.said
+    with suppress(ProcessLookupError):  # it is gone already
+        ended = os.pidfd_open(int((tmp_path / "child").read_text()))
+        assert select([ended], [], [], 20)[0]
+        os.close(ended)
+
+
+def test_a_program_that_does_not_read_its_standard_input_is_ended(palaver: Any) -> None:
+    palaver.write(long_fan=f'<start> ::= "{"x" * 200_000}"\n')
+    how = ("--input-method", "stdin", "--command-timeout", "0.3")
+    made = palaver("fuzz", "-f", "long.fan", "-n", "1", *how, "sleep", "60")
+    assert made.code == 1
+    assert "sleep: run 1 did not end within 0.3 s (--command-timeout); input: b'" in made.said
+
+
+def test_a_program_does_not_outlast_the_time_of_the_whole_run(fuzz: Any) -> None:
+    made = fuzz("-n", "3", "--stop-after-seconds", "0.3", "sh", "-c", "sleep 60")
+    assert made.code == 1
+    assert made.said == "palaver: found only 1 of 3 inputs in time (--stop-after-seconds)\n"
+
+
+def test_a_program_has_its_time_for_each_input(fuzz: Any) -> None:
+    made = fuzz("-n", "3", "--command-timeout", "5", "sh", "-c", "sleep 0.05")
+    assert (made.code, made.said) == (0, "")
 
 
 def test_a_program_that_refuses_is_counted(fuzz: Any) -> None:

@@ -35,6 +35,32 @@ def test_the_conversation_is_shown_on_demand(talk: Any) -> None:
     assert lines[1] == lines[0].replace("In", "Out")
 
 
+def test_findings_and_summary_are_on_one_stream_with_their_numbers_and_the_seed(palaver: Any) -> None:
+    palaver.write(echo_fan=ECHO)
+    wrong = ["sh", "-c", "while read word; do echo $word; read word; echo wrong; done"]
+    talked = palaver.process("talk", "-f", "echo.fan", "-n", "2", "--seed", "7", "--no-run", "--unguided", *wrong)
+    assert (talked.code, talked.said) == (1, "")
+    lines = talked.text.splitlines()
+    assert lines[0].startswith("finding 1 in session 1, constraint violated: ")
+    [summary] = [number for number, line in enumerate(lines) if line.startswith("2 sessions, ")]
+    assert lines[summary].endswith("2 findings (constraint violated: 2)")
+    assert "seed 7" in lines[summary:]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "echo.fan --seed 1 --unguided -n 1 cat",
+        "--seed 1 echo.fan --unguided -n 1 cat",
+        "-n 1 --unguided --seed=1 echo.fan cat",
+    ],
+)
+def test_the_spec_may_stand_before_behind_or_between_the_options(palaver: Any, arguments: str) -> None:
+    palaver.write(echo_fan=ECHO)
+    talked = palaver("talk", *arguments.split())
+    assert (talked.code, talked.summary) == (0, "1 session, 3 messages sent, 3 received, no findings")
+
+
 def test_the_same_seed_gives_the_same_conversation(talk: Any) -> None:
     assert talk("-v", "--seed", "3", "cat").text == talk("-v", "--seed", "3", "cat").text
     assert talk("-v", "--seed", "3", "cat").text != talk("-v", "--seed", "4", "cat").text

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import shlex
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
+
+import palaver as palaver_
 
 SPEC = """
 <start>  ::= <Client:ask> <Server:answer> <Client:bye>
@@ -31,7 +34,11 @@ CLIENT = """
 import socket, sys
 connection = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
 connection.sendall(b"ask me\\n")
-connection.makefile("rb").readline()
+line = connection.makefile("rb").readline()
+if "raise" in sys.argv:
+    print({b"yes\\n": 1}[line])
+if "exit" in sys.argv:
+    sys.exit(3)
 connection.sendall(b"bye\\n" if "rude" not in sys.argv else b"never\\n")
 """
 
@@ -44,6 +51,7 @@ def talk(palaver: Any) -> Any:
         command = f"{shlex.join([sys.executable, str(palaver.folder / program)])} {{port}} {words}"
         return palaver("talk", "talk.fan", "--target", command, "--seed", "1", "-n", "2", *arguments)
 
+    run.folder = palaver.folder  # type: ignore[attr-defined]
     return run
 
 
@@ -70,6 +78,26 @@ def test_what_a_client_does_wrong_is_found_the_same_way(talk: Any) -> None:
     assert talked.summary.endswith("2 findings (unexpected response: 2)")
 
 
+def test_a_client_that_dies_is_one_finding_with_its_exit_code_and_its_traceback(talk: Any) -> None:
+    program = str(Path(talk.folder, "client.py"))
+    command = f"{shlex.join([sys.executable, program])} {{port}} raise"
+    campaign = palaver_.talk(Path(talk.folder, "talk.fan"), target=command, server="{port}", sessions=1).run()
+    (finding,) = campaign.findings
+    assert finding.headline.partition("crash: ")[2].startswith("the system under test exited with code 1: Python: KeyE")
+    assert "  | KeyError: b'well\\n'" in finding.show()
+    talked = talk("client.py", "--server", "{port}", words="exit")
+    assert talked.summary.endswith("2 findings (crash: 2)")
+    assert "crash: the system under test exited with code 3" in talked.text
+    assert "expected <bye>" in talked.text
+
+
+def test_the_exit_code_of_a_client_that_has_said_all_is_its_own(palaver: Any) -> None:
+    palaver.write(talk_fan=SPEC, client_py=CLIENT + "sys.exit(4)\n")
+    command = f"{shlex.join([sys.executable, str(palaver.folder / 'client.py')])} {{port}}"
+    talked = palaver("talk", "talk.fan", "--target", command, "--server", "{port}", "-n", "2")
+    assert talked.summary.endswith("no findings")
+
+
 def test_a_client_that_never_comes_was_not_tested(palaver: Any) -> None:
     palaver.write(talk_fan=SPEC)
     talked = palaver("talk", "talk.fan", "--target", "true", "--server", "{port}", "-n", "1")
@@ -91,3 +119,22 @@ def test_a_program_that_cannot_be_started_is_told(palaver: Any, command: str, co
     talked = palaver("talk", "talk.fan", "--target", command, "-n", "1")
     assert talked.code == 2
     assert complaint in talked.said
+    # What has held no session is not the latest run.
+    assert not list(palaver.folder.glob(".palaver/runs/*"))
+
+
+@pytest.mark.parametrize("word", ["{port}", "1"])
+def test_a_command_that_is_not_told_its_port_is_named(palaver: Any, word: str) -> None:
+    palaver.write(talk_fan=SPEC, idle_py="import time\ntime.sleep(60)\n")
+    command = f"{shlex.join([sys.executable, '-SE', 'idle.py'])} {word}"
+    talked = palaver("talk", "talk.fan", "--target", command, "--start-timeout", "0.3", "-n", "1")
+    assert talked.code == 2
+    assert ("its command has no {port}, which stands for the port" in talked.said) is (word == "1")
+
+
+def test_a_folder_with_other_files_is_left_if_no_session_began(palaver: Any) -> None:
+    palaver.write(talk_fan=SPEC)
+    (palaver.folder / "kept").mkdir()
+    (palaver.folder / "kept" / "mine").write_text("mine")
+    assert palaver("talk", "talk.fan", "--target", "false", "--run", "kept").code == 2
+    assert [path.name for path in (palaver.folder / "kept").iterdir()] == ["mine"]

@@ -70,7 +70,8 @@ def test_a_signal_ends_a_run_in_good_order(palaver: Any, number: int, code: int)
     ended = run.end(number)
     assert ended[0] == code
     assert ended[1].startswith("2 sessions, 2 messages sent, 1 received, no findings\nseed 1\n")
-    assert "stopped: interrupted\n" in ended[1]
+    why = "interrupted" if number == signal.SIGINT else f"terminated by {signal.Signals(number).name}"
+    assert f"stopped: {why}\n" in ended[1]
     assert (run.folder / "c").exists()
 
 

@@ -118,10 +118,10 @@ PEERS: dict[str, tuple[Peer, Row]] = {
     "says half a line": (says(b"O"), Row(kind=SILENCE, says="Server stopped in the middle of a message for 0.3 s")),
     "answers twice": (says(b"OK\nOK\n"), Row(kind=EARLY, says="Server sent data when the session must end")),
     "answers for ever": (endlessly(b"OK\n"), Row(kind=EARLY, says="Server sent data when the session must end")),
-    "closes when asked": (closes(), Row(kind=CLOSED, says="connection closed before the session was complete")),
+    "closes when asked": (closes(), Row(kind=CLOSED, says="Server closed the connection before it sent <")),
     "closes in a message": (closes(b"O"), Row(kind=CLOSED, says="Server closed the connection in the middle")),
-    "closes its half": (half_closes, Row(kind=CLOSED, says="connection closed before the session was complete")),
-    "resets at once": (resets(), Row(kind=RESET, says="connection reset before the session was complete")),
+    "closes its half": (half_closes, Row(kind=CLOSED, says="Server closed the connection before it sent <")),
+    "resets at once": (resets(), Row(kind=RESET, says="Server reset the connection before it sent <")),
     "resets in a message": (resets(b"O"), Row(kind=RESET, says="Server reset the connection in the middle")),
     "never reads": (never_reads, Row(spec="large", kind=SILENCE, says="no <answer> from Server in 0.3 s")),
     "is ambiguous, 20 kB": (

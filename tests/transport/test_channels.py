@@ -51,6 +51,24 @@ def clogged() -> tuple[Connection, Clogged]:
     return connection, channel
 
 
+def test_a_connection_that_is_reset_is_closed() -> None:
+    connection, channel = clogged()
+    connection.reset()
+    assert channel.was_abandoned
+    assert connection.is_closed
+    assert connection.deadline is None
+
+
+def test_what_is_given_up_before_it_is_open_is_closed() -> None:
+    channel = Clogged()
+    connection = Connection("link", ReadyChannel(channel))
+    assert connection.is_being_opened
+    connection.abandon()
+    assert channel.was_abandoned
+    assert connection.is_closed
+    assert not clogged()[0].is_being_opened
+
+
 @pytest.mark.parametrize(("own", "wakes_at"), [(None, 5.0), (3.0, 3.0), (7.0, 5.0)])
 def test_a_connection_that_closes_wants_to_be_woken_at_its_end_or_before(own: float | None, wakes_at: float) -> None:
     connection, channel = clogged()

@@ -1,7 +1,20 @@
 """The network in memory, where it differs from the real one or can do more."""
 
 from palaver.addresses import Address
-from palaver.session.events import Close, Closed, Failed, Input, Open, Opened, Received, Secure, Secured, Send, Tls
+from palaver.session.events import (
+    Close,
+    Closed,
+    Failed,
+    Input,
+    Open,
+    Opened,
+    Received,
+    Secure,
+    Secured,
+    Send,
+    TimePassed,
+    Tls,
+)
 from palaver.transport.memory_network import MemoryEventLoop, MemoryNetwork, in_pieces
 from transport.recorder import Recorder
 
@@ -126,3 +139,29 @@ def test_several_event_loops_share_one_network() -> None:
     assert Recorder(here).bytes_on("link", 5) == b"hello"
     there.close()
     assert Recorder(here).wait_for(Closed, "link")
+
+
+def test_nothing_arrives_at_a_link_that_was_closed() -> None:
+    loop, recorder = pair(MemoryNetwork(wire=in_pieces(100, 0.5)))
+    other = Address("tcp", "127.0.0.1", 4001)
+    loop.carry_out([Open("listener", other, "listen"), Open("caller", other, "connect")])
+    recorder.wait_for(Opened, "client")
+    loop.carry_out([Send("client", b"lost"), Close("server"), Send("client", b"in vain"), Send("caller", b"hello")])
+    assert recorder.bytes_on("listener", 5) == b"hello"
+    assert recorder.wait_for(Closed, "client").cause is None
+    assert loop.wait(10.0) == [TimePassed(10.0)]
+    assert [each for each in recorder.unread if isinstance(each, Received)] == []
+
+
+def test_an_address_is_free_again_when_its_listener_is_closed() -> None:
+    loop = MemoryNetwork().loop()
+    loop.carry_out([Open("server", TCP, "listen"), Close("server"), Open("next", TCP, "listen")])
+    loop.carry_out([Open("client", TCP, "connect"), Send("client", b"hello")])
+    assert Recorder(loop).bytes_on("next", 5) == b"hello"
+
+
+def test_closing_another_link_does_not_free_the_address_of_a_listener() -> None:
+    loop = MemoryNetwork().loop()
+    loop.carry_out([Open("server", UDP, "listen"), Open("client", UDP, "connect"), Close("client")])
+    loop.carry_out([Open("other", UDP, "connect"), Send("other", b"hello")])
+    assert Recorder(loop).bytes_on("server", 5) == b"hello"

@@ -4,6 +4,7 @@ import os
 import select
 import signal
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,8 +12,11 @@ import pytest
 
 from palaver.addresses import Address
 from palaver.session.events import Close, Closed, Failed, Finish, Open, Opened, Received, Send, Tls
+from palaver.transport.channel import EndOfStream, OpenOptions
 from palaver.transport.clock import ManualClock
 from palaver.transport.event_loop import SelectorEventLoop
+from palaver.transport.process import PROGRAM, TARGET
+from palaver.transport.transport_limits import EXIT_POLL_SECONDS, EXIT_WAIT_SECONDS, SILENT_POLL_SECONDS
 from transport.recorder import Recorder
 
 TOLD, LOOKED_FOR = "the system tells when a program ends", "we have to look"
@@ -168,6 +172,37 @@ def test_a_file_that_cannot_be_run_fails(loop: SelectorEventLoop, tmp_path: Path
         assert Recorder(loop).wait_for(Failed, "program").cause in ("not found", "other")
 
 
+@pytest.mark.parametrize("ways_to_know_the_end", [LOOKED_FOR], indirect=True)
+def test_a_target_that_has_closed_its_output_is_looked_at_now_and_then() -> None:
+    options = OpenOptions(now=0.0, timeout=1.0, patience=0.0, grace=0.05, standard=(0, 1))
+    channel = TARGET.connect(Address("target", command=("sh", "-c", "exec >&- 2>&-; exec sleep 60")), options).advance(
+        0.0
+    )
+    try:
+        give_up_at = time.monotonic() + 20
+        while channel.deadline is None and time.monotonic() < give_up_at:
+            assert channel.receive(7.0, 100) is None
+        assert channel.deadline == 7.0 + SILENT_POLL_SECONDS
+    finally:
+        channel.abandon()
+
+
+def test_a_program_that_has_closed_its_output_has_a_second_to_end() -> None:
+    options = OpenOptions(now=0.0, timeout=1.0, patience=0.0, grace=0.05, standard=(0, 1))
+    silent = Address("program", command=("sh", "-c", "exec >&-; exec sleep 60"))
+    channel = PROGRAM.connect(silent, options).advance(0.0)
+    try:
+        give_up_at = time.monotonic() + 20
+        while channel.deadline is None and time.monotonic() < give_up_at:
+            assert channel.receive(7.0, 100) is None
+        looked_for = EXIT_WAIT_SECONDS if hasattr(os, "pidfd_open") else EXIT_POLL_SECONDS
+        assert channel.deadline == 7.0 + looked_for
+        assert channel.receive(7.0 + EXIT_WAIT_SECONDS - 0.001, 100) is None
+        assert channel.receive(7.0 + EXIT_WAIT_SECONDS, 100) == EndOfStream()
+    finally:
+        channel.abandon()
+
+
 def test_a_program_that_closes_its_output_counts_as_closed() -> None:
     clock = ManualClock()
     with SelectorEventLoop(clock, close_grace=0.05) as loop:
@@ -311,3 +346,13 @@ def test_a_python_program_answers_at_once(loop: SelectorEventLoop) -> None:
     recorder = Recorder(loop)
     assert recorder.bytes_on("program", 9) == b"desserts\n"
     assert recorder.wait_for(Closed, "program").exit_code == 0
+
+
+def test_the_process_of_a_program_is_known_while_it_runs() -> None:
+    with SelectorEventLoop(close_grace=0.05) as loop:
+        loop.carry_out([shell("echo $$; exec sleep 60")])
+        recorder = Recorder(loop)
+        said = b""
+        while not said.endswith(b"\n"):
+            said += recorder.bytes_on("program", 1)
+        assert loop.pid_of("program") == int(said)

@@ -12,6 +12,7 @@ from palaver.addresses import Address
 from palaver.session.events import Close, Closed, Failed, Open, Opened, Received, Role, Send, TimePassed
 from palaver.transport.clock import ManualClock
 from palaver.transport.event_loop import SelectorEventLoop
+from palaver.transport.unix import UNIX
 from transport.recorder import Recorder
 
 
@@ -382,3 +383,15 @@ def test_a_datagram_may_come_between_two_sessions(loop: SelectorEventLoop) -> No
     loop.carry_out([Close("server"), Send("client", b"early")])
     loop.carry_out([Open("server", Address("udp", "127.0.0.1"), "listen")])
     assert recorder.wait_for(Received, "server").data == b"early"
+
+
+def test_it_is_known_who_listens_at_a_path(tmp_path: Path) -> None:
+    place = Address("unix", path=str(tmp_path / "socket"))
+    assert UNIX.is_listening(place) is False
+    (tmp_path / "file").write_text("")
+    assert UNIX.is_listening(Address("unix", path=str(tmp_path / "file"))) is False
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(place.path)
+        assert UNIX.is_listening(place) is False
+        server.listen()
+        assert UNIX.is_listening(place) is True

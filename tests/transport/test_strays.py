@@ -17,9 +17,11 @@ from palaver.transport.strays import MARK, StrayGuard, end_strays
 pytestmark = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="the system shows no environments")
 
 
-def sleeping(mark: str) -> subprocess.Popen[bytes]:
+def sleeping(mark: str, *, has_others: bool = True) -> subprocess.Popen[bytes]:
+    """A process with a mark, behind other variables of its environment or alone."""
     command = [sys.executable, "-S", "-c", "import time; time.sleep(60)"]
-    return subprocess.Popen(command, env={**os.environ, MARK: mark}, start_new_session=True)
+    others = {name: text for name, text in os.environ.items() if name != MARK} if has_others else {}
+    return subprocess.Popen(command, env={**others, MARK: mark}, start_new_session=True)
 
 
 def test_a_guard_ends_what_is_marked_at_the_end_of_palaver(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -35,11 +37,12 @@ def test_a_guard_ends_what_is_marked_at_the_end_of_palaver(monkeypatch: pytest.M
 def test_only_processes_with_this_mark_are_ended() -> None:
     mark = f"test.{os.getpid()}"
     marked, below, other, longer = (sleeping(each) for each in (mark, f"{mark}.7", "none", f"{mark}7"))
+    alone = sleeping(mark, has_others=False)
     try:
         end_strays(mark)
-        assert marked.wait(20) == below.wait(20) == -signal.SIGKILL
+        assert marked.wait(20) == below.wait(20) == alone.wait(20) == -signal.SIGKILL
         assert other.poll() is longer.poll() is None
     finally:
-        for process in (marked, below, other, longer):
+        for process in (marked, below, other, longer, alone):
             process.kill()
             process.wait()

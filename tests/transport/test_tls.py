@@ -3,6 +3,7 @@
 import shutil
 import socket
 import ssl
+from collections.abc import Callable
 
 import pytest
 
@@ -149,6 +150,18 @@ def test_either_end_may_be_the_tls_server(pair: Recorder) -> None:
     assert pair.wait_for(Secured, "client")
 
 
+def test_who_listens_may_be_the_client_of_the_handshake(loop: SelectorEventLoop, certificate: str) -> None:
+    listen(loop, Tls(role="client", authority=certificate))
+    recorder = connect(loop, Tls(role="server", certificate=certificate))
+    loop.carry_out([Send("server", b"secret")])
+    assert recorder.bytes_on("client", 6) == b"secret"
+
+
+def test_a_role_that_there_is_not_is_a_tls_failure(pair: Recorder) -> None:
+    pair.event_loop.carry_out([Secure("client", "connect", Tls(role="clint"))])
+    assert pair.wait_for(Failed, "client").reason == "the role is 'clint': it must be client or server"
+
+
 def test_clear_text_after_the_handshake_is_a_tls_failure(pair: Recorder) -> None:
     pair.event_loop.carry_out([Secure("client", "connect", Tls()), Send("server", b"what?")])
     assert pair.wait_for(Failed, "client").cause == "tls"
@@ -273,6 +286,12 @@ def test_a_handshake_ends_whatever_arrives(piece: bytes, role: Role) -> None:
     assert flood.reads < 100
 
 
+def test_a_handshake_that_is_given_up_closes_its_connection() -> None:
+    flood = Flood(HELLO_REQUEST)
+    Handshake(flood, context_for("connect", Tls()), "connect", "localhost", deadline=5.0).abandon()
+    assert flood.is_closed
+
+
 def test_a_flood_does_not_outlast_the_time_of_a_handshake() -> None:
     flood = Flood(HELLO_REQUEST)
     handshake = Handshake(flood, context_for("connect", Tls()), "connect", "localhost", deadline=5.0)
@@ -287,6 +306,7 @@ class InMemory(Channel):
     def __init__(self) -> None:
         self.came: list[bytes | EndOfStream] = []
         self.other = self
+        self.is_abandoned = False
 
     def interests(self, *, reading: bool, writing: bool) -> dict[int, int]:
         return {}
@@ -302,10 +322,11 @@ class InMemory(Channel):
         self.other.came.append(EndOfStream())
 
     def abandon(self) -> None:
-        pass
+        self.is_abandoned = True
 
 
-def test_the_end_that_came_with_the_last_data_is_news(certificate: str) -> None:
+def encrypted(certificate: str) -> tuple[Channel, Channel, InMemory]:
+    """The two ends of an encrypted stream, and what is below the client's."""
     below, above = InMemory(), InMemory()
     below.other, above.other = above, below
     client_context, server_context = context_for("connect", Tls()), context_for("listen", Tls(certificate=certificate))
@@ -321,10 +342,81 @@ def test_the_end_that_came_with_the_last_data_is_news(certificate: str) -> None:
         done += [] if channel is None else [channel]
     client, server = done
     assert client.receive(0.0, 100) is None
+    return client, server, below
+
+
+def records(below: InMemory) -> bytes:
+    """What was encrypted and has not been read, in one piece."""
+    return b"".join(each for each in below.came if isinstance(each, bytes))
+
+
+def test_the_end_that_came_with_the_last_data_is_news(certificate: str) -> None:
+    client, server, below = encrypted(certificate)
     assert not client.has_news
     server.send(memoryview(b"the last"))
     server.finish()
-    below.came = [b"".join(each for each in below.came if isinstance(each, bytes)), EndOfStream()]
+    below.came = [records(below), EndOfStream()]
     assert client.receive(0.0, 100) == b"the last"
     assert client.has_news  # also if no file descriptor is ready any more
     assert isinstance(client.receive(0.0, 100), EndOfStream)
+
+
+def test_close_notify_is_the_end_also_if_the_connection_stays_open(certificate: str) -> None:
+    client, server, below = encrypted(certificate)
+    server.send(memoryview(b"the last"))
+    server.finish()
+    below.came = [records(below)]
+    assert client.receive(0.0, 100) == b"the last"
+    assert client.receive(0.0, 100) == EndOfStream()
+
+
+def test_many_records_that_came_at_once_are_read_at_once(certificate: str) -> None:
+    client, server, below = encrypted(certificate)
+    said = [b"a" * 20_000, b"b" * 30_000, b"c"]
+    for each in said:
+        view = memoryview(each)
+        while view:
+            view = view[server.send(view) :]
+    below.came = [records(below)]
+    assert client.receive(0.0, 1_000_000) == b"".join(said)
+    assert not client.has_news
+    assert client.receive(0.0, 1_000_000) is None
+
+
+def test_a_record_that_came_in_part_is_no_news(certificate: str) -> None:
+    client, server, below = encrypted(certificate)
+    server.send(memoryview(b"hello"))
+    record = records(below)
+    below.came = [record[:9], record[9:]]
+    assert client.receive(0.0, 100) is None
+    assert not client.has_news
+    assert client.receive(0.0, 100) == b"hello"
+
+
+def test_a_reset_below_an_encrypted_stream_is_a_reset(certificate: str) -> None:
+    client, _, below = encrypted(certificate)
+    below.came = [EndOfStream("reset")]
+    assert client.receive(0.0, 100) == EndOfStream("reset")
+
+
+def test_the_end_of_the_connection_without_close_notify_is_the_end(certificate: str) -> None:
+    client, _, below = encrypted(certificate)
+    below.came = [EndOfStream()]
+    assert client.receive(0.0, 100) == EndOfStream()
+
+
+def test_a_record_that_was_changed_on_its_way_is_a_tls_failure(certificate: str) -> None:
+    client, server, below = encrypted(certificate)
+    server.send(memoryview(b"hello"))
+    record = records(below)
+    below.came = [record[:-1] + bytes([record[-1] ^ 1])]
+    with pytest.raises(ChannelError) as error:
+        client.receive(0.0, 100)
+    assert error.value.cause == "tls"
+
+
+@pytest.mark.parametrize("how", [Channel.abandon, Channel.reset])
+def test_an_encrypted_stream_that_is_given_up_is_closed(certificate: str, how: Callable[[Channel], None]) -> None:
+    client, _, below = encrypted(certificate)
+    getattr(client, how.__name__)()
+    assert below.is_abandoned

@@ -6,8 +6,10 @@ MAX_SILENT_SESSIONS = 3
 MAX_MESSAGES_WITHOUT_GAIN = 2_000
 # Sessions at random, and messages in them, that must cover nothing new before the campaign is on a plateau: as many as
 # the least numbers of both, or one of the greatest.
-MIN_RANDOM_SESSIONS, MAX_RANDOM_SESSIONS = 10, 20
-MIN_RANDOM_MESSAGES, MAX_RANDOM_MESSAGES = 100, 200
+MIN_RANDOM_SESSIONS, MAX_RANDOM_SESSIONS = 8, 16
+MIN_RANDOM_MESSAGES, MAX_RANDOM_MESSAGES = 80, 120
+# Messages by which guidance has covered nothing before that count as such, but at most so many.
+MAX_TRIED_THAT_COUNTS = 70
 # With --until coverage: how often what was given up is tried again, each time with twice the attempts.
 MAX_RETRIES = 3
 # Unless --session-time is given, a session may take so many times the timeout, and so long for each allowed message.
@@ -28,8 +30,8 @@ MAX_REPORTS = 20
 START_TIMEOUT = 10.0
 # A command that prepares, resets or cleans up may take so long.
 SIDE_COMMAND_SECONDS = 60.0
-# The memory of a server is sampled so often that it takes no more than this share of the time. So many samples are
-# kept, so many are needed to tell a trend, and only growth by so many bytes is told.
+# Processes that a server has started are looked for so often that it takes no more than this share of the time. So many
+# samples of memory are kept, so many are needed to tell a trend, and only growth by so many bytes is told.
 MEMORY_SHARE = 0.03
 MAX_MEMORY_SAMPLES = 1024
 MIN_MEMORY_SAMPLES = 40
@@ -46,3 +48,8 @@ EXIT_WAIT = 0.5
 LAST_WATCH = 0.1
 # A report of an error that has begun is waited for so long.
 REPORT_WAIT = 0.1
+
+# What guidance has learnt of the spec stays. Python's collector looks through it once more when its size, in nodes of
+# the dialogue map and in paths, has grown by this factor and this number, and never again.
+GROWTH_THAT_IS_KEPT = 1.25
+LEAST_THAT_IS_KEPT = 10_000

@@ -24,7 +24,8 @@ class CoreFiles:
     def written(self) -> str:
         """The path of the newest core file since then, or ""."""
         new = [found for found in self._files().items() if found not in self._before.items()]
-        return max(new, key=lambda found: found[1], default=("", 0))[0]
+        newest = max(new, key=lambda found: found[1], default=None)
+        return "" if newest is None else newest[0]
 
     def _files(self) -> dict[str, int]:
         """All files that may be core files, with the time when each was written."""

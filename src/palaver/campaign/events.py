@@ -136,9 +136,9 @@ class TargetOutput(_Event):
 
 @dataclass(frozen=True, slots=True)
 class TargetEnded(_Event):
-    """The system under test ended by itself; a negative exit code is the number of a signal."""
+    """The system under test ended; a negative exit code is the number of a signal. None: palaver has ended it."""
 
-    exit_code: int
+    exit_code: int | None
 
 
 @dataclass(frozen=True, slots=True)

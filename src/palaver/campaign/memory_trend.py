@@ -10,6 +10,7 @@ even if it is only as slow as a logarithm, is not told.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -75,9 +76,10 @@ class MemoryTrend:
         return MemoryGrowth(least[-1][0] - least[0][0], least[0][1], least[-1][1])
 
 
-def memory_of(pid: int, processes: Path = _PROCESSES) -> int | None:
+def memory_of(pid: int, processes: Path = _PROCESSES, others: Sequence[int] | None = None) -> int | None:
     """The resident memory of a process and of all that it has started, in bytes; None if it cannot be told.
 
+    `others` are the processes that it has started, if they are known already: to look for them takes most of the time.
     Neither can that of a program with a sanitizer: it keeps freed memory for a while, up to hundreds of megabytes.
     """
     try:
@@ -87,7 +89,7 @@ def memory_of(pid: int, processes: Path = _PROCESSES) -> int | None:
     size = os.sysconf("SC_PAGE_SIZE")
     if pages[0][0] * size >= SHADOW_MEMORY_BYTES:
         return None
-    for other in _started_by(pid, processes):
+    for other in started_by(pid, processes) if others is None else others:
         try:
             pages.append(_pages(processes / str(other)))
         except (OSError, ValueError, IndexError):
@@ -101,7 +103,7 @@ def _pages(process: Path) -> tuple[int, int]:
     return int(words[0]), int(words[1])
 
 
-def _started_by(pid: int, processes: Path) -> list[int]:
+def started_by(pid: int, processes: Path = _PROCESSES) -> list[int]:
     """The processes in the session of a process, which it leads, and those below it."""
     parents: dict[int, tuple[int, int]] = {}  # the parent and the session of each process
     try:

@@ -23,6 +23,7 @@ class Observation:
     severity: Severity = Severity.VIOLATION
     party: str = ""
     ends_session: bool = False
+    rule: str = ""  # what the tester wrote, such as a pattern: observations by different rules are different problems
 
 
 class Oracle(Protocol):
@@ -51,7 +52,7 @@ class MaxLatency:
             if seconds > self._seconds:
                 sender, symbol = event.message.sender, event.message.symbol
                 text = f"{sender} took {seconds:.3f} s to send {symbol}, more than {self._seconds:g} s"
-                yield Observation(text, self._severity, sender)
+                yield Observation(text, self._severity, sender, rule=f"{self._seconds:g}")
 
 
 class ForbiddenBytes:
@@ -64,7 +65,7 @@ class ForbiddenBytes:
     def observe(self, event: Event) -> Iterable[Observation]:
         if isinstance(event, MessageReceived) and (found := self._pattern.search(event.message.data)):
             text = f"{event.message.symbol} contains {found[0]!r}, which matches {self._pattern.pattern!r}"
-            yield Observation(text, self._severity, event.message.sender)
+            yield Observation(text, self._severity, event.message.sender, rule=repr(self._pattern.pattern))
 
 
 class ForbiddenOutput:
@@ -83,4 +84,4 @@ class ForbiddenOutput:
             for line in lines:
                 if self._pattern.search(line):
                     text = f"the system under test wrote: {line.decode('utf-8', 'replace').strip()}"
-                    yield Observation(text, self._severity)
+                    yield Observation(text, self._severity, rule=repr(self._pattern.pattern))

@@ -41,7 +41,7 @@ from palaver.campaign.run_facts import coverage_of, spec_kept, traced, versions
 from palaver.campaign.stopping import Budget, Phase, Progress, StopRule, Until
 from palaver.campaign.system_under_test import SystemUnderTest
 from palaver.campaign.target_care import TargetError
-from palaver.campaign.target_findings import MAY_BE_A_CRASH, HeldSession, TargetNews, explained, heard_of, not_alive
+from palaver.campaign.target_findings import HeldSession, TargetNews, explained, heard_of, not_alive
 from palaver.compiled import Spec
 from palaver.interruption import Interrupted, interruptible
 from palaver.known_findings import KnownFindings
@@ -55,7 +55,7 @@ from palaver.session.setup import SessionSetup
 from palaver.session.strategy import ScriptedStrategy, ShortestStrategy, Strategy, script_of
 from palaver.transport.driver import Driver, EventLoop
 
-__all__ = ["Budget", "Campaign", "CoverageFigures", "Phase", "Progress", "Reader", "Until"]
+__all__ = ["Budget", "Campaign", "CoverageFigures", "Phase", "Progress", "Reader", "SystemUnderTest", "Until"]
 
 # Sees every event, in order.
 Reader: TypeAlias = Callable[[Event], None]
@@ -94,7 +94,7 @@ class Campaign:
         self.waited = 0.0  # seconds in which there was nothing to do but to wait
         self._event_loop: EventLoop = target or carrier
         self._clock = carrier.clock
-        self._target = target
+        self.target = target
         self._oracles = oracles
         self._readers: list[Reader] = []
         self._plans: list[str] = []
@@ -107,6 +107,7 @@ class Campaign:
         self.setup = setup
         self._chance = RandomSource(seed)
         self.timeouts = timeouts
+        self._budget = budget
         self._stop_rule = StopRule(budget, guidance)
         self._began = self._clock.now()
         self._ends_at = None if budget.seconds is None else self._began + budget.seconds
@@ -196,16 +197,17 @@ class Campaign:
         progress, events = self.progress, self._produce()
         atexit.register(self.close)  # who leaves in the middle leaves no system under test behind
         try:
-            with spec_kept():
+            with spec_kept() as keep:
                 for event in events:
+                    keep(self.guidance.size)
                     yield from self._publish(event)
         except TargetError as error:
             is_late = self._ends_at is not None and self._clock.now() >= self._ends_at
             if not progress.sessions and not is_late:
                 raise
-            progress.ended = str(error)  # what was found until then is not lost
-        except (KeyboardInterrupt, GeneratorExit):
-            progress.ended = "interrupted"
+            progress.ended = f"{self._budget.time_is_over}: {error}" if is_late else str(error)  # nothing is lost
+        except (KeyboardInterrupt, GeneratorExit) as interruption:
+            progress.ended = str(interruption) or "interrupted"  # a signal may have a name
             raise
         except Exception as error:  # of a reader or an oracle
             progress.ended = f"{type(error).__name__}: {error}"
@@ -227,7 +229,7 @@ class Campaign:
         yield event
         for oracle in self._oracles:
             for seen in oracle.observe(event) or ():
-                reported = self._observed(seen, event.session)
+                reported = self._observed(seen, f"{type(oracle).__name__}({seen.rule})", event.session)
                 self._emit(reported)
                 yield reported
 
@@ -246,10 +248,11 @@ class Campaign:
             progress.ended = self._stopped or progress.ended
             if note:
                 yield PhaseChanged(self._clock.now(), 0, note)
-        if self._target is not None:
+        if self.target is not None:
             until = self._clock.now() + LAST_WATCH
-            yield from self._report_late(self._target.after_session(watch_until=until, is_last=True))
-            yield from self._target.take_events(0)
+            yield from self._report_late(self.target.after_session(watch_until=until, is_last=True))
+            self.target.stop()
+            yield from self.target.take_events(0)
 
     def _follow_scripts(self, scripts: Iterable[Strategy]) -> Iterator[Event]:
         for strategy in scripts:
@@ -265,15 +268,15 @@ class Campaign:
         progress = self.progress
         stream = self._chance / "session" / progress.sessions
         number = progress.sessions + 1
-        if self._target is not None:
-            yield from self._report_late(self._target.before_session(self._ends_at))
+        if self.target is not None:
+            yield from self._report_late(self.target.before_session(self._ends_at))
         session = self._session = self._make_session(strategy, stream)
         self._found, self._seen = [], 0
         yield SessionStarted(self._clock.now(), number, progress.phase is Phase.GUIDED, self._ends_at)
         try:
             yield from self._drive(session, number)
-            if self._target is not None:
-                self._watch_target(self._target, session, number)
+            if self.target is not None:
+                self._watch_target(self.target, session, number)
                 yield from self._news(session, number)
             yield from self._retry_silence(session, number)
             yield from self._probe(session, number)
@@ -296,7 +299,7 @@ class Campaign:
         A silence is tried again once for each problem. A system under test that is silent twice is started again.
         """
         silence = next((finding for finding in session.findings if finding.kind is FindingKind.SILENCE), None)
-        can_repeat = self.setup.opens_all or (self._target is not None and self._target.is_started_by_us)
+        can_repeat = self.setup.opens_all or (self.target is not None and self.target.is_started_by_us)
         if silence is None or not can_repeat or (self._scripts is not None and not self._goes_on):
             return  # whoever follows scripts repeats them
         is_confirmed, told = True, "as before"
@@ -310,7 +313,7 @@ class Campaign:
             yield SilenceRetried(self._clock.now(), number, is_confirmed)
         if is_confirmed:
             self._silences.add(silence.fingerprint)
-            if self._target is not None and self._target.restart():
+            if self.target is not None and self.target.restart():
                 told += "; the system under test was started again"
         retried = replace(
             silence,
@@ -321,7 +324,7 @@ class Campaign:
 
     def _probe(self, session: Session, number: int) -> Iterator[Event]:
         """See if the system under test is still alive; if not, the session has a finding, and it is started again."""
-        target = self._target
+        target = self.target
         is_known = any(finding.kind is FindingKind.SILENCE for finding in session.findings)
         if target is None or not target.may_be_alive or is_known or self._is_time_over:
             return
@@ -338,15 +341,15 @@ class Campaign:
 
     def _repeat(self, session: Session, number: int, *, is_prepared: bool = False) -> Iterator[Event]:
         """Hold a session of which only the end matters."""
-        if self._target is not None and not is_prepared:
-            yield from self._report_late(self._target.before_session(self._ends_at))
+        if self.target is not None and not is_prepared:
+            yield from self._report_late(self.target.before_session(self._ends_at))
         driver = Driver(session, self._event_loop)
         self._bounded(session, driver.step)
         while not session.is_over:
             if not self._bounded(session, partial(self._step, driver)):
                 yield StillWaiting(self._clock.now(), number)
-        if self._target is not None:
-            yield from self._report_late(self._target.after_session())
+        if self.target is not None:
+            yield from self._report_late(self.target.after_session())
 
     @property
     def _is_time_over(self) -> bool:
@@ -368,15 +371,16 @@ class Campaign:
                 return
             if not self._bounded(session, partial(self._step, driver)):
                 yield StillWaiting(self._clock.now(), number)
+            happened += session.own_way.take(self._clock.now())
 
     def _bounded(self, session: Session, step: Callable[[], bool]) -> bool:
         """Take a step of the session, and cut it if the step takes longer than the session may."""
-        try:
-            with recorded(self.limits), interruptible(lambda: self._seconds_left(session)):
+        with recorded(self.limits), interruptible(lambda: self._seconds_left(session)):
+            try:
                 return step()
-        except Interrupted as error:
-            self._event_loop.carry_out(session.cut(error))
-            return True
+            except Interrupted as error:
+                self._event_loop.carry_out(session.cut(error))
+                return True
 
     def _seconds_left(self, session: Session) -> float:
         return inf if session.ends_at is None else session.ends_at - self._clock.now()
@@ -412,8 +416,8 @@ class Campaign:
         """The events of everything that has changed since this was last asked."""
         if happened:
             yield from self._wire_events(happened, number)
-        if self._target is not None:
-            yield from self._target.take_events(number)
+        if self.target is not None:
+            yield from self.target.take_events(number)
         while self._plans:
             yield PlanMade(self._clock.now(), number, self._plans.pop(0))
         while self._seen < len(session.said):
@@ -448,11 +452,11 @@ class Campaign:
         """The finding, with the reason if it is known."""
         return replace(finding, known=self._known.reason_for(finding.fingerprint)) if self._known.entries else finding
 
-    def _observed(self, seen: Observation, number: int) -> FindingReported:
-        """An oracle's finding; it may end the session."""
+    def _observed(self, seen: Observation, rule: str, number: int) -> FindingReported:
+        """The finding of an oracle by its rule; it may end the session."""
         session, at = self._session, self._clock.now()
         said = () if session is None else tuple(session.said)
-        finding = Finding(FindingKind.ORACLE, at, seen.text, seen.party, messages=said, severity=seen.severity)
+        finding = Finding(FindingKind.ORACLE, at, seen.text, seen.party, (), b"", rule, said, seen.severity)
         self._found.append(self._marked(finding))
         if seen.ends_session and session is not None and not session.is_over:
             self._event_loop.carry_out(session.abandon())
@@ -460,13 +464,13 @@ class Campaign:
 
     def _watch_target(self, target: SystemUnderTest, session: Session, number: int) -> None:
         """See what the system under test did in the session; that explains why the connection has ended."""
-        was_cut = any(finding.kind in MAY_BE_A_CRASH for finding in session.findings)
         watch_until = min(session.leaving.watch_until, inf if self._ends_at is None else self._ends_at)
-        news = target.after_session(was_cut=was_cut, watch_until=watch_until)
+        news = target.after_session(session.findings, watch_until=watch_until)
         before = self._before if self._served_by == target.starts else None
         found = explained(session.findings, news, session.said, before)
         session.findings[:] = [replace(finding, output=news.output) for finding in found]
         self._before, self._served_by = HeldSession(number, tuple(session.said)), target.starts
+        target.suspect(self._before)
 
     def _report_late(self, news: TargetNews) -> Iterator[Event]:
         """Report for the session before what the system under test did after it was over."""
@@ -474,7 +478,8 @@ class Campaign:
         if before is not None:
             for finding in explained((), news, before.messages, None):
                 self.progress.findings += 1
-                yield self._report(replace(finding, output=news.output), before.number)
+                blamed = news.suspect.session if finding.kind is FindingKind.MEMORY and news.suspect else before
+                yield self._report(replace(finding, output=news.output), blamed.number)
 
     def _count(self, session: Session) -> None:
         progress = self.progress

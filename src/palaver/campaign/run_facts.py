@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import gc
 import platform
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
+from palaver.campaign.campaign_limits import GROWTH_THAT_IS_KEPT, LEAST_THAT_IS_KEPT
 from palaver.campaign.events import ActionTaken, Event, InputHandled, TurnTaken
 from palaver.navigation.guidance import Guidance
 from palaver.session.events import Action, Input, Turn
@@ -48,10 +49,23 @@ def traced(at: float, number: int, each: Input | Action | Turn) -> Event:
 
 
 @contextmanager
-def spec_kept() -> Iterator[None]:
-    """The spec stays. To look through it for garbage, again and again, would take a tenth of the time."""
+def spec_kept() -> Iterator[Callable[[int], None]]:
+    """The spec stays. To look through it for garbage, again and again, would take a tenth of the time.
+
+    So does what guidance learns of it. The function that is yielded is told its size; whenever that has grown enough,
+    what is there then is looked through once more, and stays as well.
+    """
+    kept = 0
+
+    def keep(size: int) -> None:
+        nonlocal kept
+        if size > kept * GROWTH_THAT_IS_KEPT + LEAST_THAT_IS_KEPT and gc.isenabled():
+            kept = size
+            gc.collect()
+            gc.freeze()
+
     gc.freeze()
     try:
-        yield
+        yield keep
     finally:
         gc.unfreeze()

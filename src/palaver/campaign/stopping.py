@@ -12,6 +12,7 @@ from palaver.campaign.campaign_limits import (
     MAX_RANDOM_SESSIONS,
     MAX_RETRIES,
     MAX_SILENT_SESSIONS,
+    MAX_TRIED_THAT_COUNTS,
     MIN_RANDOM_MESSAGES,
     MIN_RANDOM_SESSIONS,
 )
@@ -36,6 +37,11 @@ class Budget:
     until: Until = Until.PLATEAU
     sessions: int | None = None
     seconds: float | None = None
+
+    @property
+    def time_is_over(self) -> str:
+        """The reason to stop when the time is over."""
+        return f"reached the limit of {self.seconds:g} s (--time {self.seconds:g})"
 
 
 class Phase(Enum):
@@ -83,9 +89,11 @@ class StopRule:
             self._covered = self._guidance.reached
             self._covered_at = progress.messages
         if budget.sessions is not None and progress.sessions >= budget.sessions:
-            return f"reached the limit of {_counted(progress.sessions, 'session')} (-n {budget.sessions})", ""
+            # Earlier findings that are tried first may be more than that.
+            more = f" after {progress.sessions}" if progress.sessions > budget.sessions else ""
+            return f"reached the limit of {_counted(budget.sessions, 'session')} (-n {budget.sessions}){more}", ""
         if budget.seconds is not None and seconds >= budget.seconds:
-            return f"reached the limit of {budget.seconds:g} s (--time {budget.seconds:g})", ""
+            return budget.time_is_over, ""
         if progress.silent >= MAX_SILENT_SESSIONS:
             return f"no message was sent or received in {progress.silent} sessions in a row", ""
         if progress.phase is Phase.GUIDED:
@@ -126,9 +134,9 @@ class StopRule:
         if self._covered_at > self._gained_at[0]:
             self._gained_at = here
         messages, sessions = here[0] - self._gained_at[0], here[1] - self._gained_at[1]
-        if self._gained_at == self._checked_from:  # what guidance has said only for the sake of variety counts as well
-            varied = 2 * self._guidance.guided_strategy.varied
-            messages, sessions = messages + varied, sessions + varied * MIN_RANDOM_SESSIONS // MIN_RANDOM_MESSAGES
+        if self._gained_at == self._checked_from:  # what guidance has tried in vain counts as well, in part
+            tried = min(self._checked_from[0] - self._covered_at, MAX_TRIED_THAT_COUNTS)
+            messages, sessions = messages + tried, sessions + tried * MIN_RANDOM_SESSIONS // MIN_RANDOM_MESSAGES
         is_much = sessions >= MAX_RANDOM_SESSIONS or messages >= MAX_RANDOM_MESSAGES
         if not is_much and (sessions < MIN_RANDOM_SESSIONS or messages < MIN_RANDOM_MESSAGES):
             return "", ""
@@ -144,13 +152,13 @@ class StopRule:
         return self._guidance.is_complete
 
     def _goal_reached(self, progress: Progress) -> str:
-        aim, pairs = self._guidance.goal_progress, self._guidance.pairs
-        more = "" if pairs is None else f" and {pairs.total} pairs"
+        aim = self._guidance.goal_progress
+        more = "".join(f" and {total} {name}" for name, _, total in self._guidance.further_goals)
         return f"goal reached after {_so_far(progress)}: all {aim.total} paths{more} are covered"
 
     def _plateau(self, progress: Progress) -> str:
-        aim, pairs = self._guidance.goal_progress, self._guidance.pairs
-        more = "" if pairs is None else f" and {pairs.reached} of {pairs.total} pairs"
+        aim = self._guidance.goal_progress
+        more = "".join(f" and {got} of {total} {name}" for name, got, total in self._guidance.further_goals)
         seen = f"{aim.reached} of {aim.total} paths{more}"
         return f"plateau after {_so_far(progress)}: {seen} were seen, the others were not"
 

@@ -32,11 +32,22 @@ from palaver.campaign.campaign_limits import (
 from palaver.campaign.core_files import CoreFiles
 from palaver.campaign.crash_reports import ReportReader
 from palaver.campaign.events import TargetEnded, TargetOutput, TargetStarted
-from palaver.campaign.memory_trend import MemoryGrowth, MemoryTrend, memory_of
+from palaver.campaign.leak_suspects import LeakSuspects
+from palaver.campaign.memory_trend import MemoryGrowth, MemoryTrend, memory_of, started_by
 from palaver.campaign.side_commands import run_command
-from palaver.campaign.target_care import DIALOGUE, Restart, TargetCare, TargetError, shell_command
-from palaver.campaign.target_findings import TargetExit, TargetNews, last_lines
+from palaver.campaign.target_care import DIALOGUE, PORT, Restart, TargetCare, TargetError, shell_command
+from palaver.campaign.target_findings import (
+    HUNG_UP,
+    MAY_BE_A_CRASH,
+    HeldSession,
+    LeakSuspect,
+    TargetExit,
+    TargetNews,
+    grown,
+    last_lines,
+)
 from palaver.session.events import Action, Close, Closed, Failed, Input, Open, Opened, Received, TimePassed
+from palaver.session.findings import Finding, SessionMessage
 from palaver.transport.event_loop import SelectorEventLoop
 from palaver.transport.registry import is_listening
 
@@ -82,6 +93,9 @@ class SystemUnderTest:
         self._pid = 0
         self._core_files = CoreFiles(care.settings.folder)
         self._trend = MemoryTrend()
+        self._suspects = LeakSuspects()
+        self._used: int | None = None  # memory, after the last session
+        self._family: list[int] = []  # processes that it had started when that was last looked at
         self._growth: MemoryGrowth | None = None  # of a run of the program that is over
         self._sample_at = 0.0  # memory is looked at again then
         self._is_running = False
@@ -155,16 +169,19 @@ class SystemUnderTest:
         if done.trouble:
             raise TargetError("\n".join([f"the command of --teardown {done.trouble}", *done.last_lines]))
 
-    def after_session(self, *, was_cut: bool = False, watch_until: float = 0.0, is_last: bool = False) -> TargetNews:
-        """Return what has happened to the program since the session began.
+    def after_session(
+        self, found: Sequence[Finding] = (), *, watch_until: float = 0.0, is_last: bool = False
+    ) -> TargetNews:
+        """Return what has happened to the program since the session began, in which this was found.
 
-        `was_cut`: the peer was gone when it should not have been, so it is worth waiting for the end of the program. A
+        If the peer was gone when it should not have been, it is worth waiting for the end of the program. A
         client is always waited for, as it has nothing more to do, and ended if it does not end. A server is watched
         until the given time: it may crash a moment after its last message. After the last session its memory is told.
         """
         self._is_due, self._awaited = False, None
         self._look()
         now = self.clock.now()
+        was_cut = any(finding.kind in MAY_BE_A_CRASH for finding in found)
         until = now + self._end_patience if was_cut or self._role == "client" else watch_until
         if self._reports.is_inside:
             until = max(until, now + REPORT_WAIT)
@@ -173,15 +190,29 @@ class SystemUnderTest:
         if self._is_running and self._role == "client":
             self.stop()
         if is_last:
-            return replace(self._take_news(), growth=self._trend.growth() or self._growth)
+            growth = self._trend.growth() or self._growth
+            return replace(self._take_news(), growth=growth, suspect=self._suspects.worst())
         self._sample_memory()
-        return self._take_news()
+        return self._take_news(has_hung_up=any(finding.kind in HUNG_UP for finding in found))
 
     def _sample_memory(self) -> None:
         now = self.clock.now()
-        used = memory_of(self._pid) if self._is_running and self._pid and now >= self._sample_at else None
-        self._trend.note(used)
-        self._sample_at = max(self._sample_at, now + (self.clock.now() - now) / MEMORY_SHARE)
+        is_known = self._is_running and self._pid
+        if is_known and now >= self._sample_at:
+            self._family = started_by(self._pid)
+            self._sample_at = now + (self.clock.now() - now) / MEMORY_SHARE
+        self._used = memory_of(self._pid, others=self._family) if is_known else None
+        self._trend.note(self._used)
+
+    def suspect(self, session: HeldSession) -> None:
+        """Note the session that has just ended: it may be to blame if memory grows."""
+        self._suspects.note(self._used, session)
+
+    def growth_finding(self, messages: Sequence[SessionMessage]) -> Finding | None:
+        """The finding that its memory has grown without end since it was started, in sessions with these messages."""
+        growth = self._trend.growth()
+        suspect = LeakSuspect("", HeldSession(0, tuple(messages)))
+        return None if growth is None else grown(growth, suspect, self.clock.now())
 
     def probe(self, seconds: float) -> str:
         """Ask by the command of --probe if it is alive; return what is wrong, or ""."""
@@ -203,12 +234,18 @@ class SystemUnderTest:
         """False if it is known to have ended."""
         return self._is_running or not self.is_started_by_us
 
-    def _take_news(self) -> TargetNews:
-        # A client has nothing more to do after a session, and may say by its exit code that it was refused.
-        exits = tuple(each for each in self._deaths if self._role == "server" or each.exit_code < 0)
+    def _take_news(self, *, has_hung_up: bool = False) -> TargetNews:
+        # A client has nothing more to do after a session, and may say by its exit code that it was refused. Only if it
+        # has hung up too soon, that explains why.
+        is_told = self._role == "server" or has_hung_up
+        exits = tuple(each for each in self._deaths if each.exit_code < 0 or (is_told and self._is_odd(each)))
         written = bytes(self._output[-self._written :] if self._written else b"")
         self._deaths, self._written = [], 0
         return TargetNews(self.clock.now(), exits, tuple(self._reports.take()), written)
+
+    def _is_odd(self, death: TargetExit) -> bool:
+        """True if it should not have ended so: a server not at all, a client not with an error."""
+        return self._role == "server" or death.exit_code > 0
 
     def restart(self) -> bool:
         """End a server that does not answer; it is started again before the next session. False if it is none."""
@@ -222,6 +259,7 @@ class SystemUnderTest:
         if self._is_running:
             self._is_running = self._is_up = False
             self._event_loop.carry_out([Close(TARGET_LINK)])
+            self._events.append(TargetEnded(self.clock.now(), 0, None))
 
     def carry_out(self, actions: Iterable[Action]) -> None:
         """Do all this; and start a client as soon as there is something to connect to.
@@ -308,8 +346,10 @@ class SystemUnderTest:
         death = self._death
         if death is None:
             wrote = bytes(self._output)
-            within = f"within {min(seconds, self._patience):.3g} s (--start-timeout)"
-            what = f"{self._name} did not listen at {self._place} {within}"
+            within = f"within {min(seconds, self._patience):.3g} s"
+            if seconds >= self._patience:
+                within += " (--start-timeout)"
+            what = f"{self._name} did not listen at {self._place} {within}{self._missing_port}"
             if self._listens() is not False and self._ready is not None:
                 what = f"{self._name} wrote nothing that matches --ready {self._care.ready} {within}"
         else:
@@ -319,11 +359,20 @@ class SystemUnderTest:
                 what += "; if it runs on in the background, start it in the foreground, so that palaver can watch it"
         return "\n".join([what, *(f"  | {line}" for line in last_lines(wrote))])
 
+    @property
+    def _missing_port(self) -> str:
+        """The reason why it may not listen: nothing tells it at which port."""
+        port = self._address.port
+        is_told = not port or any(str(port) in word for word in self._program.command)
+        return "" if is_told else f"; its command has no {PORT}, which stands for the port"
+
     def _start(self, *, is_up: bool) -> None:
         self.starts += 1
         self._output.clear()
         self._death = None
         self._growth, self._trend = self._trend.growth() or self._growth, MemoryTrend()
+        self._suspects.restarted()
+        self._family, self._sample_at = [], 0.0
         self._is_ready = self._ready is None
         self._is_running, self._is_up = True, is_up
         self._events.append(TargetStarted(self.clock.now(), 0, self._program.command))

@@ -150,9 +150,11 @@ def talk(
 def _guidance(
     setup: SessionSetup, seed: int, k: int, goal: CoverageGoal | str, *, is_paper: bool, learns: bool
 ) -> Guidance:
-    """The guidance of a campaign. The goal `history` is all paths, and all pairs of messages in time."""
-    has_pairs = goal == "history"
-    aim = _one_of(CoverageGoal, "goal", "all" if has_pairs else goal)
+    """The guidance of a campaign.
+
+    The goal `history` is all paths, and all pairs of messages in time; `values` is all paths, and all value classes.
+    """
+    aim = _one_of(CoverageGoal, "goal", "all" if goal in ("history", "values") else goal)
     return Guidance(
         setup,
         RandomSource(seed),
@@ -160,7 +162,8 @@ def _guidance(
         aim,
         follows_the_paper=is_paper,
         learns_values=learns,
-        covers_pairs=has_pairs,
+        covers_pairs=goal == "history",
+        covers_values=goal == "values",
     )
 
 

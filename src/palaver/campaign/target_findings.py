@@ -17,6 +17,8 @@ from palaver.session.findings import Finding, FindingKind, SessionMessage, Sever
 
 # Findings that come about when a program, or the part of it that talks to us, is gone.
 MAY_BE_A_CRASH = frozenset((FindingKind.CLOSED, FindingKind.RESET, FindingKind.SILENCE, FindingKind.REFUSED))
+# Those of a peer that has hung up on us: what a client does after we have hung up on it explains nothing.
+HUNG_UP = frozenset((FindingKind.CLOSED, FindingKind.RESET))
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,22 @@ class TargetExit:
 
 
 @dataclass(frozen=True, slots=True)
+class HeldSession:
+    """A session that is over."""
+
+    number: int
+    messages: tuple[SessionMessage, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LeakSuspect:
+    """The message after which memory grows, "" if that cannot be told; and the session that grew most."""
+
+    symbol: str
+    session: HeldSession
+
+
+@dataclass(frozen=True, slots=True)
 class TargetNews:
     """Exits and crash reports of a system under test in one session, which should not have been."""
 
@@ -62,14 +80,7 @@ class TargetNews:
     reports: tuple[CrashReport, ...] = ()  # without an exit
     output: bytes = b""  # the end of what it wrote in the session
     growth: MemoryGrowth | None = None  # of its memory, until now
-
-
-@dataclass(frozen=True, slots=True)
-class HeldSession:
-    """A session that is over."""
-
-    number: int
-    messages: tuple[SessionMessage, ...]
+    suspect: LeakSuspect | None = None  # the session to blame for that
 
 
 def explained(
@@ -130,9 +141,17 @@ def _reported(news: TargetNews, said: Sequence[SessionMessage]) -> list[Finding]
 
 
 def _grown(news: TargetNews) -> list[Finding]:
-    """A note if its memory grows without end: no single session is to blame."""
-    text = f"the memory of the system under test grows: {news.growth}"
-    return [] if news.growth is None else [_as_note(Finding(FindingKind.MEMORY, news.at, text))]
+    """A note if its memory grows without end."""
+    return [] if news.growth is None else [grown(news.growth, news.suspect, news.at)]
+
+
+def grown(growth: MemoryGrowth, suspect: LeakSuspect | None, at: float) -> Finding:
+    """The note that memory grows without end, with the session that is to blame as far as can be told."""
+    text = f"the memory of the system under test grows: {growth}"
+    if suspect is None:
+        return _as_note(Finding(FindingKind.MEMORY, at, text))
+    text += f"; most in sessions with {suspect.symbol}, such as session {suspect.session.number}" * bool(suspect.symbol)
+    return _as_note(Finding(FindingKind.MEMORY, at, text, messages=suspect.session.messages, cause=suspect.symbol))
 
 
 def not_alive(reason: str, at: float, said: Sequence[SessionMessage]) -> Finding:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,15 +19,22 @@ from palaver.printable import printable
 
 
 class OutputProgram:
-    """Runs a command with each output, in a file named as its last argument or on its standard input."""
+    """Runs a command with each output, in a file named as its last argument or on its standard input.
 
-    def __init__(self, command: Sequence[str], *, by_file: bool, extension: str) -> None:
+    A run may take some seconds, and none goes on after `run_seconds` from now; whatever a run has started is ended.
+    """
+
+    def __init__(
+        self, command: Sequence[str], *, by_file: bool, extension: str, seconds: float, run_seconds: float | None = None
+    ) -> None:
         self._command = list(command)
         self._by_file = by_file
         self._extension = extension
+        self._seconds = seconds
+        self._ends_at = None if run_seconds is None else time.monotonic() + run_seconds
         self._runs = 0
         self._failed = 0
-        self._crashes: list[str] = []
+        self._findings: list[str] = []
 
     def run(self, data: bytes) -> None:
         """One run; how it ended is kept for the report."""
@@ -33,32 +43,62 @@ class OutputProgram:
         if self._by_file:
             with tempfile.NamedTemporaryFile(prefix="palaver-", suffix=self._extension) as file:
                 Path(file.name).write_bytes(data)
-                status = subprocess.run([*self._command, file.name], stdin=subprocess.DEVNULL, check=False).returncode
+                status = self._status([*self._command, file.name], None)
         else:
-            status = subprocess.run(self._command, input=data, check=False).returncode
+            status = self._status(self._command, data)
         self._runs += 1
-        if status < 0:
-            self._crashes.append(f"run {self._runs} was killed by {_signal_name(-status)}; input: {data[:200]!r}")
-        self._failed += status > 0
+        if status is None:
+            if self._ends_at is None or time.monotonic() < self._ends_at:
+                self._note(f"did not end within {self._seconds:g} s (--command-timeout)", data)
+        elif status < 0:
+            self._note(f"was killed by {_signal_name(-status)}", data)
+        else:
+            self._failed += status > 0
+
+    def _status(self, command: list[str], data: bytes | None) -> int | None:
+        """How a run ended; None if it was ended because its time was over."""
+        seconds = self._seconds
+        if self._ends_at is not None:
+            seconds = min(seconds, max(0.0, self._ends_at - time.monotonic()))
+        # It leads a group of its own, so that what it has started goes with it.
+        stdin = subprocess.DEVNULL if data is None else subprocess.PIPE
+        process = subprocess.Popen(command, stdin=stdin, start_new_session=True)
+        try:
+            process.communicate(data, timeout=seconds)
+            return process.returncode
+        except subprocess.TimeoutExpired:
+            return None
+        finally:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
+            if process.stdin is not None:
+                with contextlib.suppress(OSError):
+                    process.stdin.close()
+            process.wait()
+
+    def _note(self, how: str, data: bytes) -> None:
+        self._findings.append(f"run {self._runs} {how}; input: {data[:200]!r}")
 
     def report(self) -> bool:
-        """Tell how the runs ended; whether any of them crashed."""
-        for crash in self._crashes:
-            click.echo(printable(f"palaver: {self._command[0]}: {crash}"), err=True)
+        """Tell how the runs ended; whether any of them crashed or hung."""
+        for finding in self._findings:
+            click.echo(printable(f"palaver: {self._command[0]}: {finding}"), err=True)
         if self._failed:
             click.echo(
                 f"palaver: {self._command[0]} exited with an error in {self._failed} of {self._runs} runs", err=True
             )
-        return bool(self._crashes)
+        return bool(self._findings)
 
 
-def start_with(command: Sequence[str], *, by_file: bool, extension: str) -> OutputProgram | None:
+def start_with(
+    command: Sequence[str], *, by_file: bool, extension: str, seconds: float, run_seconds: float | None
+) -> OutputProgram | None:
     """The program that `command` names, or None if it is empty. :raises UsageError: there is no such program"""
     if not command:
         return None
     if shutil.which(command[0]) is None:
         raise click.UsageError(f"there is no program {command[0]!r}")
-    return OutputProgram(command, by_file=by_file, extension=extension)
+    return OutputProgram(command, by_file=by_file, extension=extension, seconds=seconds, run_seconds=run_seconds)
 
 
 def _signal_name(number: int) -> str:

@@ -14,6 +14,32 @@ if TYPE_CHECKING:
 _PATIENCE_S = 1.0
 
 
+class ProgressLine:
+    """A line that says how far work has come, on a terminal and nowhere else."""
+
+    _WIDTH = 78
+
+    def __init__(self) -> None:
+        self._is_shown = sys.stderr is not None and sys.stderr.isatty()
+
+    def show(self, text: str) -> None:
+        """Show this in place of what was there."""
+        if self._is_shown:
+            sys.stderr.write(f"\r{text[: self._WIDTH]:<{self._WIDTH}}")
+            sys.stderr.flush()
+
+    def clear(self) -> None:
+        """Leave nothing behind."""
+        if self._is_shown:
+            sys.stderr.write(f"\r{'':<{self._WIDTH}}\r")
+            sys.stderr.flush()
+
+
+def shrinking_progress(phase: str, runs: int, messages: int, data: int) -> str:
+    """How far shrinking has come, in words."""
+    return f"{phase}: {runs} sessions, {messages} messages, {data} bytes of ours"
+
+
 class ProgressBar:
     """Counts steps; after a second, if someone is looking, shows them."""
 

@@ -18,8 +18,8 @@ from palaver.transport.channel import Channel, ChannelError, Listener, OpenOptio
 from palaver.transport.clock import Clock, SystemClock
 from palaver.transport.connection import Connection, StartHandshake
 from palaver.transport.registry import transport_for
-from palaver.transport.tls import Handshake, context_for
-from palaver.transport.transport_limits import MAX_IDLE_LISTENERS
+from palaver.transport.tls import Handshake, context_for, side_of_handshake
+from palaver.transport.transport_limits import CLOSE_GRACE_SECONDS, MAX_IDLE_LISTENERS
 
 # The address, and the link if the system picks the port: then no other link uses the same listener.
 _ListenerKey: TypeAlias = tuple[Address, str]
@@ -43,7 +43,7 @@ class SelectorEventLoop:
         connect_timeout: float = 10.0,
         connect_patience: float = 0.0,
         startup_patience: float = 0.0,
-        close_grace: float = 1.0,
+        close_grace: float = CLOSE_GRACE_SECONDS,
         standard: tuple[int, int] = (0, 1),
     ) -> None:
         self.clock: Clock = clock or SystemClock()
@@ -197,11 +197,12 @@ class SelectorEventLoop:
 
     def _encryption(self, link: str, role: Role, tls: Tls) -> StartHandshake:
         server_name = tls.server_name or self._addresses[link].host
-        context = self._contexts.get((role, tls)) or context_for(role, tls)
-        self._contexts[role, tls] = context
+        side = side_of_handshake(role, tls)
+        context = self._contexts.get((side, tls)) or context_for(side, tls)
+        self._contexts[side, tls] = context
 
         def encrypt(channel: Channel, now: float) -> PendingChannel:
-            return Handshake(channel, context, role, server_name, deadline=now + self._connect_timeout)
+            return Handshake(channel, context, side, server_name, deadline=now + self._connect_timeout)
 
         return encrypt
 
@@ -232,7 +233,7 @@ class SelectorEventLoop:
             now = max(now, wake_at)
         touched: dict[Connection, bool] = {}
         for key, events in ready:
-            touched[key.data] = touched.get(key.data, False) or bool(events & EVENT_READ)
+            touched[key.data] = bool(touched.get(key.data) or events & EVENT_READ)
         if self._always_ready:
             touched.update(dict.fromkeys(self._always_ready.values(), True))
         for at, connection in deadlines:

@@ -14,6 +14,20 @@ from palaver.transport.certificate import make_certificate
 from palaver.transport.channel import Channel, ChannelError, EndOfStream, PendingChannel
 from palaver.transport.transport_limits import MAX_HANDSHAKE_BYTES, TLS_CHUNK_BYTES
 
+_SIDES: dict[str, Role] = {"client": "connect", "server": "listen"}
+
+
+def side_of_handshake(role: Role, tls: Tls) -> Role:
+    """Our side of a handshake: who connects is the client, unless the options say otherwise (FTP, active mode).
+
+    :raises ChannelError: there is no such side
+    """
+    if not tls.role:
+        return role
+    if tls.role not in _SIDES:
+        raise ChannelError("tls", f"the role is {tls.role!r}: it must be client or server")
+    return _SIDES[tls.role]
+
 
 def context_for(role: Role, tls: Tls) -> ssl.SSLContext:
     """Return the settings of our side of a handshake. :raises ChannelError: a certificate cannot be used or made"""
@@ -136,7 +150,8 @@ class TlsChannel(Channel):
 
     @property
     def has_news(self) -> bool:  # type: ignore[override]  # computed here
-        return self._end is not None or self._engine.incoming.pending > 0
+        # All that had come was decrypted; only the end may be left.
+        return self._end is not None
 
     @property
     def deadline(self) -> float | None:  # type: ignore[override]  # that of the channel below

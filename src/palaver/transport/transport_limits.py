@@ -32,6 +32,10 @@ MAX_HANDSHAKE_BYTES = 1 << 20
 # A server that is just starting refuses, or its unix socket is not there yet. Seconds until it is asked again.
 CONNECT_RETRY_SECONDS = 0.01
 
+# Closing: for data to leave, for a handshake to be completed, and for a program to end before it is killed. A run must
+# not end more than a second after its time.
+CLOSE_GRACE_SECONDS = 0.75
+
 # A program that has closed its output ends soon, and its exit code is worth waiting for; some go on in silence.
 EXIT_WAIT_SECONDS = 1.0
 # Where the system cannot tell that a program has ended, we look this often while it is about to end,

@@ -13,8 +13,8 @@ from palaver.recording.run_reader import RunError, open_run
 @click.command("export")
 @click.argument("run")
 @click.argument("finding", type=click.IntRange(1))
-@click.option("--script", "form", flag_value="script", help="A Python script that needs no palaver.")
-@click.option("--pcapng", "form", flag_value="pcapng", help="A capture for Wireshark and tshark.")
+@click.option("--script", "is_script", is_flag=True, help="A Python script that needs no palaver.")
+@click.option("--pcapng", "is_capture", is_flag=True, help="A capture for Wireshark and tshark.")
 @click.option("--original", is_flag=True, help="Export what was said in the run, also if it was made small.")
 @click.option(
     "-o",
@@ -23,7 +23,7 @@ from palaver.recording.run_reader import RunError, open_run
     metavar="FILE",
     help="Write to FILE instead of standard output.",
 )
-def command(run: str, finding: int, form: str | None, original: bool, output: Path | None) -> None:
+def command(run: str, finding: int, is_script: bool, is_capture: bool, original: bool, output: Path | None) -> None:
     """Export a FINDING of a RUN: as a script that reproduces it, or as a capture of what was said.
 
     RUN is a run directory, the name of one in .palaver/runs, or latest. The script holds the recorded conversation once
@@ -34,22 +34,23 @@ def command(run: str, finding: int, form: str | None, original: bool, output: Pa
     from palaver.exporting.pcapng import capture
     from palaver.exporting.reproducer import script
 
-    if form is None:
-        raise click.UsageError("tell which: --script or --pcapng")
+    if is_script == is_capture:
+        which = "--script and --pcapng exclude each other" if is_script else "tell which: --script or --pcapng"
+        raise click.UsageError(which)
     try:
         with open_run(run) as opened:
             conversation = conversation_of(opened, finding, is_original=original)
-            data = script(conversation).encode() if form == "script" else capture(conversation)
+            data = script(conversation).encode() if is_script else capture(conversation)
     except (RunError, ExportError) as error:
         raise click.UsageError(str(error)) from error
     if output is None or str(output) == "-":
-        if form == "pcapng" and sys.stdout.isatty():
+        if is_capture and sys.stdout.isatty():
             raise click.UsageError("a capture is not for a terminal: give -o FILE")
         sys.stdout.buffer.write(data)
         return
     try:
         output.write_bytes(data)
-        if form == "script":
+        if is_script:
             output.chmod(output.stat().st_mode | 0o111)
     except OSError as error:
         raise click.UsageError(f"cannot write {output}: {error.strerror}") from error

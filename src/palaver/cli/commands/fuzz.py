@@ -93,17 +93,30 @@ def _no_nan(_context: click.Context, _parameter: click.Parameter, seconds: float
     default="filename",
     help="Pass each input to COMMAND in a file or on standard input.",
 )
+@click.option(
+    "--command-timeout",
+    type=click.FloatRange(0, 1e6, min_open=True),
+    default=10.0,
+    show_default=True,
+    callback=_no_nan,
+    metavar="N",
+    help="End a run of COMMAND that takes longer than N seconds, and report it.",
+)
 @click.argument("program", nargs=-1, metavar="[COMMAND ARGS…]")
 def command(**options: Any) -> int:
     """Generate inputs that satisfy a spec, all different.
 
     They go to standard output, to FILE or DIR, or each to one run of COMMAND. The exit code is 0 if all were found, 1
-    if there are fewer or COMMAND crashed, and 2 if the command line or the spec is wrong.
+    if there are fewer or COMMAND crashed or hung, and 2 if the command line or the spec is wrong.
     """
     spec = load_spec(options)
     show = formatter(options["form"], binary=is_binary(spec, options))
     program = start_with(
-        options["program"], by_file=options["input_method"] == "filename", extension=options["extension"]
+        options["program"],
+        by_file=options["input_method"] == "filename",
+        extension=options["extension"],
+        seconds=options["command_timeout"],
+        run_seconds=options["stop_after_seconds"],
     )
     wanted = None if options["infinite"] else options["count"]
     seeds, refused = _initial(spec, options["initial"])

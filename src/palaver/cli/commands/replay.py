@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from palaver.cli.exit_codes import FINDINGS
+from palaver.cli.progress import ProgressLine
 from palaver.cli.signals import cause_of
 from palaver.printable import printable
 from palaver.recording.run_reader import RecordedFinding, Run, RunError, open_run
+from palaver.session.findings import said_lines
 
 if TYPE_CHECKING:
     from palaver.compiled import Spec
@@ -102,20 +104,35 @@ def _target(run: Run, finding: RecordedFinding, spec: Spec | None, place: dict[s
 def _live(target: LiveTarget, script: Script, times: int, verbose: bool) -> int:
     from palaver.replaying.live_replay import replay_live
 
+    line = ProgressLine()
+    seen: list[bool] = []
+
+    def tell(attempt: LiveAttempt) -> None:
+        line.clear()
+        _tell(attempt, verbose)
+        seen.append(attempt.is_reproduced)
+        line.show(f"reproduced {sum(seen)} of {len(seen)}, {times - len(seen)} to go")
+
     try:
-        attempts = replay_live(target, script, times, lambda attempt: _tell(attempt, verbose))
+        attempts = replay_live(target, script, times, tell)
     except KeyboardInterrupt as interruption:
+        line.clear()
+        click.echo(f"reproduced {sum(seen)} of {len(seen)}; interrupted")
         return cause_of(interruption)[0]
+    line.clear()
     count = sum(attempt.is_reproduced for attempt in attempts)
     click.echo(f"reproduced {count} of {len(attempts)}")
     return FINDINGS if count else 0
 
 
 def _tell(attempt: LiveAttempt, verbose: bool) -> None:
-    """Tell what came of an attempt that went otherwise; with `verbose`, of each."""
+    """Tell what came of an attempt that went otherwise; with `verbose`, of each, and what was said in it."""
     if attempt.finding is not None and (verbose or not attempt.is_reproduced):
         click.echo(attempt.finding.show())
-    elif attempt.stuck_at is not None:
+        return
+    for line in said_lines(attempt.messages) if verbose else ():
+        click.echo(line)
+    if attempt.stuck_at is not None:
         click.echo(
             printable(
                 f"not the same: {attempt.stuck_at.symbol} could not be sent after {len(attempt.messages)} messages"

@@ -64,12 +64,15 @@ def _size(folder: Path) -> str:
 )
 @click.option("--without-findings", is_flag=True, help="Remove only runs that have no findings.")
 @click.option("--dry-run", is_flag=True, help="Tell what would be removed, and remove nothing.")
+@_PLACE
 @click.pass_obj
-def prune(place: Path, keep_last: int | None, days: float | None, without_findings: bool, dry_run: bool) -> None:
+def prune(
+    usual: Path, keep_last: int | None, days: float | None, without_findings: bool, dry_run: bool, place: Path | None
+) -> None:
     """Remove runs: those to which every given option applies. A run that is still written stays."""
     if keep_last is None and days is None and not without_findings:
         raise click.UsageError("tell which: --keep-last N, --older-than DAYS or --without-findings")
-    folders = runs_in(place)
+    folders = runs_in(place or usual)
     if keep_last is not None:
         folders = folders[: max(0, len(folders) - keep_last)]
     for folder in folders:

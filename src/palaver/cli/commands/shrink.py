@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-import sys
+from typing import TYPE_CHECKING
 
 import click
 
 from palaver.cli.exit_codes import FINDINGS
+from palaver.cli.progress import ProgressLine, shrinking_progress
 from palaver.cli.signals import cause_of
 from palaver.recording.run_reader import RunError, open_run
 from palaver.recording.showing import conversations, shown_lines
+from palaver.session.findings import said_lines
+
+if TYPE_CHECKING:
+    from palaver.replaying.live_replay import LiveAttempt
 
 
 @click.command("shrink")
@@ -77,8 +82,20 @@ def command(
         with open_run(run) as opened:
             finding = opened.finding(number)
             click.echo(finding.headline)
-            result = shrink(opened, finding, ShrinkLimits(runs, seconds, needed, tries), _show_progress, **place)
-            _end_progress()
+            progress = ProgressLine()
+            limits = ShrinkLimits(runs, seconds, needed, tries)
+            missed: list[LiveAttempt] = []
+            result = shrink(
+                opened,
+                finding,
+                limits,
+                lambda *now: progress.show(shrinking_progress(*now)),
+                missed.append,
+                **place,
+            )
+            progress.clear()
+            for attempt in missed:
+                _tell(attempt)
             if result is None:
                 click.echo("the finding did not come again, so there is nothing to make small")
                 return 0
@@ -92,12 +109,10 @@ def command(
     return FINDINGS
 
 
-def _show_progress(phase: str, runs: int, messages: int, data: int) -> None:
-    if sys.stderr.isatty():
-        text = f"{phase}: {runs} sessions, {messages} messages, {data} bytes of ours"
-        click.echo(f"\r{text[:78]:<78}", nl=False, err=True)
-
-
-def _end_progress() -> None:
-    if sys.stderr.isatty():
-        click.echo(f"\r{'':<78}\r", nl=False, err=True)
+def _tell(attempt: LiveAttempt) -> None:
+    """Tell what was said, and found, in a session in which the finding did not come."""
+    if attempt.finding is not None:
+        click.echo(attempt.finding.show())
+        return
+    for line in said_lines(attempt.messages):
+        click.echo(line)

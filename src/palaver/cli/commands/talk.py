@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -22,6 +23,7 @@ from palaver.cli.options import (
     size_options,
     talk_options,
 )
+from palaver.cli.progress import ProgressLine, shrinking_progress
 from palaver.cli.signals import cause_of
 from palaver.cli.target_options import target_options
 from palaver.cli.timeout import late_work_interrupted
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
     from palaver.replaying.again import FindingsAgain
 
 # The values of `CoverageGoal`, which is not imported before a campaign is.
-_GOALS = ("inputs", "states", "all", "history")
+_GOALS = ("inputs", "states", "all", "history", "values")
 
 # Options that are handed on to `palaver.talk` under the same name.
 _AS_THEY_ARE = (
@@ -82,10 +84,14 @@ class _Talk(GroupedCommand):
     def parse_args(self, context: click.Context, arguments: list[str]) -> list[str]:
         if arguments and not arguments[0].startswith("-"):
             arguments = ["-f", *arguments]
+        given = list(arguments)  # which parsing takes from
         rest = super().parse_args(context, arguments)
         options = context.params
         if not options["files"] and options["program"]:
             spec, *program = options["program"]
+            if program and program[0].startswith("-") and "--" not in given:  # no program, but further options
+                before = given[: -len(program) - 1]
+                return super().parse_args(context, ["-f", spec, *before, *program])
             options["files"], options["program"] = (spec,), tuple(program)
         if not options["files"] and not options["resume"] and not context.resilient_parsing:
             raise click.UsageError("Missing argument 'SPEC'.", context)
@@ -153,7 +159,7 @@ def _read_deadlines(_: click.Context, option: click.Parameter, given: tuple[str,
     default="all",
     show_default=True,
     help="Cover our own messages (inputs), states as well, the peer's answers, too (all), or also each message "
-    "after each other one (history).",
+    "after each other one (history), or the value classes of our fields (values).",
 )
 @click.option(
     "--schedule",
@@ -360,14 +366,20 @@ def _shrink_all(folder: Path) -> None:
     from palaver.recording.showing import conversations, shown_lines
     from palaver.replaying.shrinking import shrink
 
+    line = ProgressLine()
     with open_run(folder) as run:
         firsts = {finding.digest: finding for finding in reversed(run.findings)}
         for finding in sorted(firsts.values(), key=lambda each: each.number):
-            small = shrink(run, finding)
+            small = shrink(run, finding, tell=partial(_show_shrinking, line, finding.number))
+            line.clear()
             lines = [f"finding {finding.number} did not come again, so it was not made small"]
             if small is not None:
                 lines = list(shown_lines(run, conversations(run, finding=finding.number)[:1], "text"))
             click.echo("\n".join(lines))
+
+
+def _show_shrinking(line: ProgressLine, finding: int, phase: str, runs: int, messages: int, data: int) -> None:
+    line.show(f"making finding {finding} small: {shrinking_progress(phase, runs, messages, data)}")
 
 
 def _arguments(options: dict[str, Any]) -> dict[str, Any]:
