@@ -62,8 +62,8 @@ NO_ALGORITHMS = {
     "matching": "candidates collector_pause dialogue_grammar fast_path fast_path_scanner forecaster grammar_tables "
     "instructions length_bounds matcher reading_budget token_rules",
     "regular": "character_classes character_runs charset language_facts regex regex_parser",
-    "solving": "assignment clauses constrained_fields generator_sources placement solutions solver_factory spelling "
-    "view_values",
+    "solving": "assignment clauses constrained_fields copied_values generator_sources placement solutions "
+    "solver_factory spelling view_values",
     "navigation": "coverage_file coverage_views goals guidance state_diagram",
     "constraints": "code_uses",
     "generation": "amount_planner depth makers measures mutations tree_maker",
@@ -84,6 +84,7 @@ TOLD_ELSEWHERE = {
     "MAX_EXPRESSION_SIZE": "one of two that `language` tells in a loop",
     "MAX_NODES_OF_FAR_SEARCH": "by the A* search",
     "MAX_NODES_OF_TARGET_SEARCH": "by the A* search",
+    "MAX_NODES_FOR_VALUES": "by the A* search",
 }
 
 WORLDLY = {"socket", "selectors", "threading", "asyncio", "time", "random", "subprocess"}

@@ -40,6 +40,18 @@ _BODIES = [
     "<sep> <len> <data> <sep>",
     "<len> <rec> <data>",
 ]
+# The length is that of two fields.
+_SPLIT = [
+    "<hi> <len> <data>",
+    "<len> <hi> <data>",
+    "<hi> <sep> <len> <data> <tail>",
+    "<hi> <rec>? <len> <data>",
+    "<len> <data> <hi>",
+    "<hi>? <len> <data>",
+    "<hi> <len> <rec>? <data>",
+    "<hi> <head> <data> <data>",
+    "<hi> <len> <data> | <len> <c> <data>",
+]
 # What is measured is a part of a part.
 _BOXED = [
     "<len> <box>",
@@ -92,9 +104,11 @@ class LengthSpecs:
         mark, conversion = ("b", "bytes") if binary else ("", "str")
         counted = self._random.random() < 0.2
         boxed = not counted and self._random.random() < 0.25
+        split = not counted and not boxed and self._random.random() < 0.3
         rules = {
             "<start>": f"<rec>{pick(['+', '*', '{1,3}'])} {pick(['', '<tail>'])}",
-            "<rec>": pick(_COUNTED if counted else _BOXED if boxed else _BODIES),
+            "<rec>": pick(_COUNTED if counted else _BOXED if boxed else _SPLIT if split else _BODIES),
+            "<hi>": pick(["PATTERN[01]", "<digit>", "PATTERN[0-1]?"]),
             "<box>": pick(_BOXES),
             "<head>": pick(["<len> <sep>", "<sep> <len>", "<len>", "<len> | <sep> <len>", "<sep> <len>?"]),
             "<len>": pick(
@@ -137,6 +151,9 @@ class LengthSpecs:
         else:
             node, front, measured = "", "", measured.replace("{}", "")
         value = value.format(f"{node}.{field}" if node else "<len>")
+        if "<hi>" in body:
+            high = f"int({node}.<hi>)" if node else "int(<hi>)"
+            value = pick([f"{value} + 2 * {high}", f"{value} * {high}", f"{high} + {value}"]) if "(" in value else value
         if self._random.random() < 0.2:
             value, measured = self._encoded(f"{node}.{field}" if node else "<len>", measured + added), ""
             return f"where {front}{value}\n"

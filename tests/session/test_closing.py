@@ -48,6 +48,14 @@ def test_a_peer_that_closes_as_the_spec_says_passes(text: str, how: str | None) 
     assert symbols(driven)[-1].startswith("<connection_")
 
 
+def test_the_end_of_the_only_connection_needs_no_recipient() -> None:
+    driven = quitted(MUST.replace(":Client:", ":").replace(":Server:", ":"))
+    driven.close()
+    assert driven.session.is_over
+    assert symbols(driven) == ["<quit>", "<bye>", "<connection_closed>"]
+    assert driven.session.verdict is Verdict.PASS
+
+
 def test_a_peer_that_must_close_and_does_not_is_silent() -> None:
     driven = quitted(MUST)
     assert not driven.session.is_over
@@ -154,6 +162,16 @@ def test_after_we_have_half_closed_the_peer_may_answer_and_we_may_close() -> Non
     driven.talk()
     assert driven.session.is_over
     assert [type(action) for action in driven.actions if isinstance(action, Finish | Close)] == [Finish, Close]
+    assert driven.session.verdict is Verdict.PASS
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_after_we_have_half_closed_nothing_but_the_end_is_left_to_us(seed: int) -> None:
+    start = "<Client:Server:quit> <Client:Server:connection_finished> (<Client:Server:bye> | <end>)"
+    text = f"<start> ::= {start}\n<end> ::= <Client:Server:connection_closed>\n" + RULES
+    driven = DrivenSession(text, seed=seed).open()
+    assert driven.talk() == b"QUIT\n"
+    assert symbols(driven) == ["<quit>", "<connection_finished>", "<connection_closed>"]
     assert driven.session.verdict is Verdict.PASS
 
 

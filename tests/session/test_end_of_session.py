@@ -74,7 +74,13 @@ def test_who_connects_to_us_may_begin_the_next_session() -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "severity"), [(b"YES\n", Severity.VIOLATION), (b"\n", Severity.NOTE), (b"bye\n", Severity.NOTE)]
+    ("data", "severity"),
+    [
+        (b"YES\n", Severity.VIOLATION),
+        (b"YE", Severity.VIOLATION),  # the rest comes a moment later
+        (b"\n", Severity.NOTE),
+        (b"bye\n", Severity.NOTE),
+    ],
 )
 def test_what_a_program_writes_when_its_input_ends_is_a_note_unless_it_is_a_message(
     data: bytes, severity: Severity

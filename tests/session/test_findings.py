@@ -16,10 +16,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import golden
+from palaver.party import ConnectionMode
 from palaver.printable import printable
 from palaver.session.events import Closed, Failed, Opened
-from palaver.session.findings import Finding, FindingKind, Fingerprint, Severity, Verdict, show_data
+from palaver.session.findings import Finding, FindingKind, Fingerprint, Severity, Verdict, show_all, show_data
+from palaver.session.fingerprint import normalised_data, normalised_text
 from palaver.session.message_text import show_place
+from palaver.session.session_limits import MAX_FINGERPRINT_BYTES, MAX_FINGERPRINT_SOURCE
+from palaver.session.setup import RoleAssignment
 
 FINDINGS = Path(__file__).parent / "findings.txt"
 
@@ -126,6 +130,55 @@ def failed(trouble: str, reason: str) -> Callable[[], DrivenSession]:
     return driven
 
 
+def reset_on_our_turn() -> DrivenSession:
+    driven = asked()
+    driven.hear(b"SAY yes\n")
+    driven.close("reset")
+    return driven
+
+
+TWO_CONNECTIONS = """
+<start> ::= <A:S:ask> <B:S:ask> <S:A:answer> <S:B:answer>
+<ask> ::= "ASK\\n"
+<answer> ::= "SAY\\n"
+"""
+BOTH = RoleAssignment(
+    {
+        "A": ("tcp://127.0.0.1:1", ConnectionMode.CONNECT),
+        "B": ("tcp://127.0.0.1:2", ConnectionMode.CONNECT),
+        "S": ("1", ConnectionMode.EXTERNAL),
+    }
+)
+
+
+def two_connections() -> DrivenSession:
+    driven = DrivenSession(TWO_CONNECTIONS, BOTH, "A").open()
+    driven.do(Opened(driven.now, "B"))
+    assert driven.talk() == b"ASK\n" * 2
+    driven.hear(b"SAY\n")
+    return driven
+
+
+def closed_one_of_two() -> DrivenSession:
+    driven = two_connections()
+    driven.do(Closed(driven.now, "B"))
+    return driven
+
+
+def reset_one_of_two() -> DrivenSession:
+    driven = two_connections()
+    driven.do(Closed(driven.now, "B", "reset"))
+    return driven
+
+
+def left_by_a_client() -> DrivenSession:
+    driven = DrivenSession(TALK, SERVER, "Server").open()
+    driven.hear(b"ASK\n")
+    driven.talk()
+    driven.close()
+    return driven
+
+
 def broken_handshake() -> DrivenSession:
     driven = asked()
     driven.do(Failed(driven.now, "Client", "tls", "the peer hung up"))
@@ -167,6 +220,10 @@ SCENES: list[Callable[[], DrivenSession]] = [
     closed,
     closed_in_a_message,
     reset,
+    reset_on_our_turn,
+    closed_one_of_two,
+    reset_one_of_two,
+    left_by_a_client,
     endless,
     crashed,
     broken_handshake,
@@ -245,6 +302,8 @@ def test_without_a_finding_the_verdict_is_pass() -> None:
         (b"\x1b[31m", r"'\x1b[31m'"),
         (b"250 caf\xe9\n", r"'250 caf\xe9\n'"),
         (b"a" * 300, f"'{'a' * 200}' … (300 bytes)"),
+        (b"put 0 60 4\r\n\x00\x81\xff\x00\x90\x91\x92", r"'put 0 60 4\r\n' 00 81 ff 00 90 91 92"),
+        (b"\x01\n\x81\xff", "01 0a 81 ff"),
     ],
     ids=[
         "text",
@@ -254,6 +313,8 @@ def test_without_a_finding_the_verdict_is_pass() -> None:
         "what a terminal would obey",
         "a byte of another encoding",
         "much",
+        "a line of text above a binary body",
+        "a line feed in bytes",
     ],
 )
 def test_data_is_shown_as_text_with_escapes_or_in_hexadecimal(data: bytes, shown: str) -> None:
@@ -310,6 +371,30 @@ def test_a_binary_message_is_shown_as_its_fields_beside_their_bytes() -> None:
     assert "0002 81 <rest> = 0b0000001" in rows
     assert "0003 f0 <size> = 240 <- here" in rows
     assert "0004 00 01 ff <body> = 511" in rows
+
+
+BODY = """
+<start> ::= <Client:ask> <Server:answer>
+<ask> ::= "get\\r\\n"
+<answer> ::= "ok " <size> "\\r\\n" <body>
+<size> ::= r"[0-9]+"
+<body> ::= <byte>{3000}
+where int(<size>) == len(bytes(<body>))
+"""
+
+
+def test_of_a_long_body_only_the_beginning_is_shown() -> None:
+    driven = DrivenSession(BODY).open()
+    driven.talk()
+    driven.hear(b"ok 2999\r\n" + bytes(range(128, 158)) * 100)
+    (finding,) = driven.session.findings
+    assert finding.kind is FindingKind.CONSTRAINT
+    assert len(finding.show().splitlines()) < 20
+    assert "… 184 rows …" in finding.show()
+    shown = show_all(finding.got)
+    assert shown.startswith(r"'ok 2999\r\n' 80 81 82")
+    assert shown.endswith(" … (3009 bytes)")
+    assert show_all(b"\x80" * 3000) == " ".join(["80"] * 3000)
 
 
 def test_binary_data_that_is_no_message_is_shown_in_rows_with_a_caret() -> None:
@@ -385,6 +470,33 @@ where int(<number>) < 10
     assert fingerprint(b"bad 1\n") != fingerprint(b"good 11\n")
 
 
+def test_an_error_in_the_spec_is_one_problem_whatever_was_said_before() -> None:
+    text = """
+def check(answers, most):
+    if len(answers) > most:
+        return undefined
+    return absent
+<start> ::= <exchange>{COUNT}
+<exchange> ::= <Client:ask> <Server:answer>
+<ask> ::= "ASK\\n"
+<answer> ::= "SAY " r"[a-z]+" "\\n"
+where check(*<answer>, MOST)
+"""
+
+    def finding(count: int, most: int) -> Finding:
+        driven = DrivenSession(text.replace("COUNT", str(count)).replace("MOST", str(most))).open()
+        for _ in range(count):
+            driven.talk()
+            driven.hear(b"SAY yes\n")
+        found: Finding = driven.session.findings[0]
+        assert found.kind is FindingKind.SPEC_CRASH, found.show()
+        return found
+
+    assert normalised_text(finding(2, 0).message) != normalised_text(finding(4, 0).message)
+    assert finding(2, 0).fingerprint == finding(4, 0).fingerprint
+    assert finding(2, 0).fingerprint != finding(2, 9).fingerprint  # another line
+
+
 def test_a_field_of_text_in_a_binary_message_is_shown_as_text() -> None:
     text = '<start> ::= <Client:ask> <Server:answer>\n<ask> ::= "ASK\\n"\n<answer> ::= <id> <name> <body>\n'
     text += '<id> ::= <byte>{2}\n<name> ::= b"name:" <letters>\n<letters> ::= rb"[a-z]{4}"\n<body> ::= <byte>{12}\n'
@@ -410,3 +522,10 @@ def test_findings_after_requests_of_different_names_are_different() -> None:
 
     assert fingerprint(b"GET\n") == fingerprint(b"GET\n")
     assert fingerprint(b"GET\n") != fingerprint(b"PUT\n")
+
+
+@pytest.mark.parametrize("data", [b"a", b"'\\'", b"0", b"a0 ", b"\\'"])
+def test_a_line_without_end_has_a_fingerprint_at_once(data: bytes) -> None:
+    line = data * 1_000_000
+    assert len(normalised_data(line, request=line)) <= MAX_FINGERPRINT_BYTES
+    assert len(normalised_text(line.decode())) <= MAX_FINGERPRINT_SOURCE

@@ -157,6 +157,17 @@ def test_a_pause_ends_with_the_first_message() -> None:
     assert strategy.pauses == 0
 
 
+def test_a_pause_that_a_message_has_ended_is_forgotten() -> None:
+    text = "<start> ::= (<Client:ask> | <Server:note>) <Server:answer>\n"
+    text += '<ask> ::= "ASK\\n"\n<note> ::= "NOTE\\n"\n<answer> ::= "SAY\\n"\n'
+    driven = DrivenSession(text, quiet=1.0, timeout=5.0).open()
+    driven.session._strategy = Hesitant()
+    assert not driven.session.speak(0.0)
+    assert driven.session.deadline == 1.0
+    driven.hear(b"NOTE\n", after=0.25)
+    assert driven.session.deadline == 5.25
+
+
 CHUNKS = st.sampled_from([b"SAY a\n", b"SAY", b"BYE\n", b"?", b""])
 
 

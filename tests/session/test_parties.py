@@ -662,13 +662,26 @@ def test_the_sender_must_be_given_if_several_can_send() -> None:
     assert "unknown sender to A: name it in receive(); possible senders are: B, C" in finding.message
 
 
-def test_the_sender_may_be_given_by_the_party() -> None:
+@pytest.mark.parametrize(("data", "sender"), [(b"yes\n", "B"), (b"no\n", "C")])
+def test_the_sender_may_be_given_by_the_party(data: bytes, sender: str) -> None:
     told = "    def receive(self, m, s):\n        super().receive(m, 'B' if m == b'yes\\n' else 'C')\n"
     text = THREE.replace("        self.start()\n", f"        self.start()\n{told}")
     scene = Scene(text + "<start> ::= <A:hello> (<B:A:yes> | <C:A:no>)\n", NOBODY, link="A").open()
     scene.talk()
+    scene.hear(data)
+    assert scene.session.said[-1].sender == sender
+    assert scene.session.verdict is Verdict.PASS
+
+
+def test_a_sender_that_the_party_does_not_give_is_the_only_one_that_can_send_now() -> None:
+    told = "    def receive(self, m, s):\n        super().receive(m, None)\n"
+    text = THREE.replace("        self.start()\n", f"        self.start()\n{told}")
+    scene = Scene(text + "<start> ::= <A:hello> <B:A:yes> <A:hello> <C:A:no>\n", NOBODY, link="A").open()
+    scene.talk()
+    scene.hear(b"yes\n")
+    scene.talk()
     scene.hear(b"no\n")
-    assert scene.session.said[-1].sender == "C"
+    assert [each.sender for each in scene.session.said] == ["A", "B", "A", "C"]
     assert scene.session.verdict is Verdict.PASS
 
 

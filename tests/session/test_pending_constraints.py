@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from driven_session import DrivenSession
 
 import palaver
+from cost import lines_run
 from palaver.session.findings import FindingKind, Verdict
 from palaver.testing import SessionPair, run_pair
 
@@ -67,3 +69,28 @@ def test_an_answer_that_does_not_fit_is_found(count: str) -> None:
         kinds = [finding.kind for finding in pair.caller.findings]
         assert kinds == ([] if wanted == came else [FindingKind.CONSTRAINT])
     assert any(pair.caller.findings for pair in pairs)
+
+
+MANY = """
+<start> ::= <Client:ask>{20} <Server:bye>
+<ask> ::= "ASK " <word> "\\n"
+<word> ::= r"[a-z]{3}"
+<bye> ::= "BYE\\n"
+"""
+
+
+def test_what_fails_is_made_right_by_the_first_message_that_can() -> None:
+    for seed in range(4):
+        session = DrivenSession(f'{MANY}where any(str(word) == "eve" for word in *<word>)', seed=seed).open()
+        asked = session.talk().split(b"\n")
+        assert asked[0] == b"ASK eve"
+        assert len(set(asked)) > 10
+
+
+@pytest.mark.parametrize("text, count", [(MANY, "len(*<word>) >= 15"), (FIRST, COUNTS[0])])
+def test_what_later_messages_satisfy_costs_no_search(text: str, count: str) -> None:
+    free, pending = DrivenSession(text).open(), DrivenSession(f"{text}where {count}").open()
+    costs = lines_run(free.talk), lines_run(pending.talk)
+    assert free.session.said
+    assert len(free.session.said) == len(pending.session.said)
+    assert costs[1] < 2.2 * costs[0]

@@ -291,3 +291,66 @@ def test_what_cannot_be_said_is_told_with_all_that_was_said() -> None:
         driven.talk()
     assert driven.kinds == [FindingKind.UNSOLVED]
     assert "*<ask>.<word> = ['ab', 'cd', 'ef']" in driven.session.findings[0].show()
+
+
+REPEATS = r"""
+<start> ::= <exchange>{4}
+<exchange> ::= <Client:ask> <Client:more> <Server:answer>
+<ask> ::= "ASK " <name> " " <number> "\n"
+<more> ::= "MORE " <name> "\n"
+<answer> ::= "SAY " <word> " " <word> " " <number> "\n"
+<name> ::= r"[a-z]{8}"
+<word> ::= r"[a-z0-9]{1,20}"
+<number> ::= r"[0-9]{6}"
+import hashlib
+def digest(*values):
+    return hashlib.sha1(repr([str(value) for value in values]).encode()).digest()
+def fits(exchange):
+    asked, answered = exchange[0], exchange[2]
+    return CONDITION
+where all(fits(e) for e in *<exchange>)
+"""
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    "condition, wanted",
+    [
+        ("digest(asked[1]) == digest(answered[1])", rb"SAY question \w+ \d+"),
+        ("digest(asked[3]) == digest(answered[5])", rb"SAY \w+ \w+ 123456"),
+        ("digest(answered[1]) == digest(answered[3])", rb"SAY (\w+) \1 \d+"),
+        ("digest(asked[1], asked[3]) == digest(answered[1], answered[5])", rb"SAY question \w+ 123456"),
+    ],
+    ids=["another symbol", "the same symbol", "in one message", "two fields"],
+)
+def test_values_are_repeated_where_code_demands_it_and_tells_no_distance(
+    condition: str, wanted: bytes, seed: int
+) -> None:
+    driven = DrivenSession(REPEATS.replace("CONDITION", condition), SERVER, "Server", seed).open()
+    for _ in range(4):
+        driven.hear(b"ASK question 123456\nMORE whatever\n")
+        said = driven.talk()
+        assert re.fullmatch(wanted + rb"\n", said), (said, driven.session.findings)
+    assert driven.session.verdict is Verdict.PASS
+
+
+TWO_IN_THE_WAY = r"""
+<start> ::= <Client:ask> <Server:one>{2} <Server:two>{2}
+<ask> ::= "ASK\n"
+<one> ::= "ONE " <a> " " <b> "\n"
+<two> ::= "TWO " <a> " " <b> "\n"
+<a> ::= r"[0-9]"
+<b> ::= r"[0-9]"
+def even(*lists):
+    return all(len(each) % 2 == 0 for each in lists)
+where even(*<a>)
+where even(*<b>)
+"""
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_message_may_leave_several_constraints_to_later_ones(seed: int) -> None:
+    driven = DrivenSession(TWO_IN_THE_WAY, SERVER, "Server", seed).open()
+    driven.hear(b"ASK\n")
+    said = driven.talk()
+    assert (said.count(b"ONE"), said.count(b"TWO"), driven.session.findings) == (2, 2, [])

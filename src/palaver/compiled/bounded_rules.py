@@ -5,8 +5,8 @@ Mandelbaum and Walker 2010). The bound must be known when the rule begins, and m
 matcher keeps the last node that a path selected, so these are the conditions, for each alternative of the rule that
 holds both:
 
-- the field is a part of it, exactly once, and never empty; it stands before what is measured
-- nothing between the two can contain another such rule, with a field of its own
+- each field is a part of it, exactly once, and never empty; it stands before what is measured
+- nothing between these can contain another such rule, with fields of its own
 
 What is not sure gets no bound. Bounds are necessary conditions only: the constraint still decides. They are not for
 solving, where an equation need not hold yet.
@@ -65,14 +65,14 @@ class _BoundedRulesBuilder:
         if not all(self._is_in_units(measured) for measured in equation.measured):
             return
         if any(measured.reads_as == CHILDREN for measured in equation.measured):
-            if equation.holder is None or not self._can_be_read_first(equation.holder, equation.field):
+            if equation.holder is None or not self._can_all_be_read_first(equation.holder, equation.fields):
                 return
             if len(equation.measured) == 1:
                 self._bound_lengths(equation.holder, equation)
             return
         if equation.holder is None:
             self._bound_everywhere(equation)
-        elif not self._can_be_read_first(equation.holder, equation.field):
+        elif not self._can_all_be_read_first(equation.holder, equation.fields):
             return
         elif all(measured.is_count for measured in equation.measured):
             if len(equation.measured) == 1:
@@ -84,6 +84,9 @@ class _BoundedRulesBuilder:
         """Return True if a length counts what the matcher counts: bytes of a binary spec, characters of a text."""
         usual = "bytes" if self._analysis.is_binary else "str"
         return measured.is_count or measured.reads_as == usual or self._widths.is_ascii(last_symbol(measured.path))
+
+    def _can_all_be_read_first(self, holder: str, paths: Sequence[Selector]) -> bool:
+        return all(self._can_be_read_first(holder, path) for path in paths)
 
     def _can_be_read_first(self, holder: str, path: Selector) -> bool:
         """Return True if the way to a field is certain below the first of its steps."""
@@ -116,11 +119,9 @@ class _BoundedRulesBuilder:
     # --- one node of a quantifier -------------------------------------------------------------------------------------
 
     def _bound_lengths(self, holder: str, equation: LengthEquation) -> None:
-        first = equation.field.steps[0]
-        assert isinstance(first, Child)  # `_can_be_read_first`
         alternatives = self._alternatives(holder)
         for parts in alternatives:
-            at = _place_of(first.symbol, parts)
+            at = self._place_of_last(equation.fields, parts, holder)
             if at is None:
                 continue
             paths = [measured.path for measured in equation.measured]
@@ -132,6 +133,19 @@ class _BoundedRulesBuilder:
                 way = [step.symbol for step in paths[0].steps if isinstance(step, Child)]
                 self._bound_part(holder, equation, way, parts, at)
         self._put(holder, alternatives)
+
+    def _place_of_last(self, fields: Sequence[Selector], parts: Sequence[Expr], holder: str) -> int | None:
+        """The place of the last field, if all are there, and no other such rule can be between them."""
+        places: list[int] = []
+        for path in fields:
+            first = path.steps[0]
+            assert isinstance(first, Child), "`_can_be_read_first` has looked"
+            place = _place_of(first.symbol, parts)
+            if place is None:
+                return None
+            places.append(place)
+        between = parts[min(places) + 1 : max(places)]
+        return None if any(self._can_hold(part, holder) for part in between) else max(places)
 
     def _bound_part(self, holder: str, equation: LengthEquation, way: list[str], parts: list[Expr], at: int) -> None:
         """Bound all nodes that are reached by a way down, behind the field."""
@@ -210,15 +224,14 @@ class _BoundedRulesBuilder:
 
     def _bound_count(self, holder: str, equation: LengthEquation, path: Selector) -> None:
         """Bound the rounds of the only repetition of a symbol behind the field."""
-        first = equation.field.steps[0]
         way = [step.symbol for step in path.steps if isinstance(step, Child)]
-        if len(way) < len(path.steps) or not way or not isinstance(first, Child):
+        if len(way) < len(path.steps) or not way:
             return
         if self._widths.can_be_empty(way[-1]):
             return
         alternatives = self._alternatives(holder)
         for parts in alternatives:
-            at = _place_of(first.symbol, self._shown_parts(parts))
+            at = self._place_of_last(equation.fields, self._shown_parts(parts), holder)
             if at is not None:
                 self._bound_rounds(holder, equation, way, parts, at)
         self._put(holder, alternatives)
@@ -255,16 +268,15 @@ class _BoundedRulesBuilder:
         """Bound what is measured by the last field before it, wherever both stand: each pair of them must agree."""
         if len(equation.measured) != 1 or equation.measured[0].is_count:
             return
-        path, fields = equation.measured[0].path, equation.field
-        if self._widths.can_be_empty(last_symbol(fields)):
+        path = equation.measured[0].path
+        if any(self._widths.can_be_empty(last_symbol(each)) for each in equation.fields):
             return
         bound = _bound(equation, BoundMeasure.LENGTH)
         match path.steps:
             case ():
-                way = fields.steps if fields.base == path.base else (Child(fields.base), *fields.steps)
-                inner = Selector(path.base, way)
-                if self._is_in(inner) and self._can_be_read_first(path.base, inner):
-                    self._bound_lengths(path.base, replace(equation, holder=path.base, field=inner))
+                inner = tuple(_seen_from(path.base, each) for each in equation.fields)
+                if all(map(self._is_in, inner)) and self._can_all_be_read_first(path.base, inner):
+                    self._bound_lengths(path.base, replace(equation, holder=path.base, fields=inner))
                 else:
                     self._pending.append((path.base, None, bound))
             case (Child(symbol),) if path.base in self.rules.bodies:
@@ -343,6 +355,11 @@ class _BoundedRulesBuilder:
 def _bound(equation: LengthEquation, measure: BoundMeasure) -> LengthBound:
     is_local = equation.holder is not None and equation.holder == equation.value.mentions[0].path.base
     return LengthBound(measure, equation.value, equation.plus, equation.times, is_local)
+
+
+def _seen_from(holder: str, field: Selector) -> Selector:
+    """The path to a field that is a part of a node of `holder`."""
+    return field if field.base == holder else Selector(holder, (Child(field.base), *field.steps))
 
 
 def _options(body: Expr) -> list[Expr]:

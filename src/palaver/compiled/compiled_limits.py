@@ -15,3 +15,6 @@ MAX_CACHED_VALUES = 4096
 MAX_INLINED_CALLS = 20
 # Rules between a node and what a path with `..` selects below it.
 MAX_STEPS_DOWN = 6
+
+# Fields that a length is computed from, such as its high and its low byte.
+MAX_LENGTH_FIELDS = 4

@@ -2,7 +2,7 @@
 
 `forall <r> in <rec>: int(<r>.<len>) == len(bytes(<r>.<data>)) + 2` says how long each `<data>` is as soon as the
 `<len>` before it has been read. One side *measures*: lengths or counts, multiplied and added up, or an encoding of
-that. The other is any Python over one field: it is not analysed, only called. Small functions of the spec are looked
+that. The other is any Python over a few fields: it is not analysed, only called. Small functions of the spec are looked
 into, so the equation may be inside of them.
 """
 
@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+from palaver.compiled.compiled_limits import MAX_LENGTH_FIELDS
 from palaver.compiled.encoded_lengths import decoded
 from palaver.compiled.inlined_helpers import with_helpers_inlined
 from palaver.compiled.part_paths import PartMentions, by_children
@@ -35,14 +36,14 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class LengthEquation:
-    """`value(field) == times * (sum of the measured) + plus`.
+    """`value(fields) == times * (sum of the measured) + plus`.
 
     If both sides are about the same node of a quantifier, `holder` is its symbol, and paths begin there; otherwise
-    every field belongs to every measured node, and `holder` is None.
+    all fields belong to every measured node, and `holder` is None.
     """
 
     holder: str | None
-    field: Selector
+    fields: tuple[Selector, ...]
     value: Expression
     measured: tuple[Measured, ...]
     times: int
@@ -101,33 +102,34 @@ class _Condition:
             measuring, value = decoded(measuring, value)
         sum_ = _Linear.of(measuring, mentions, clause.names)
         fields = [mention for name, mention in mentions.items() if name in _names_in(value)]
-        if sum_ is None or len(fields) != 1 or fields[0].kind != "each" or not _is_plain(fields[0].path):
+        if sum_ is None or not 0 < len(fields) <= MAX_LENGTH_FIELDS:
             return
-        yield from _equation(clause, self._expression, sum_, fields[0], value)
+        if all(each.kind == "each" and _is_plain(each.path) for each in fields):
+            yield from _equation(clause, self._expression, sum_, fields, value)
 
 
 def _equation(
-    clause: Clause, expression: Expression, sum_: _Linear, of_field: Mention, value: ast.expr
+    clause: Clause, expression: Expression, sum_: _Linear, of_fields: Sequence[Mention], value: ast.expr
 ) -> Iterator[LengthEquation]:
-    bases = {of_field.path.base, *(each.path.base for each in sum_.measured)}
+    bases = {each.path.base for each in of_fields} | {each.path.base for each in sum_.measured}
     bound = {each.variable: each for each in clause.quantifiers}
-    if len(bases) == 1 and (quantifier := bound.get(of_field.path.base)) is not None:
+    if len(bases) == 1 and (quantifier := bound.get(of_fields[0].path.base)) is not None:
         if not clause.is_everywhere(quantifier.path):
             return
         (holder,) = clause.symbols_of(quantifier.path)
-        field = Selector(holder, of_field.path.steps)
+        fields = tuple(Selector(holder, each.path.steps) for each in of_fields)
         measured = tuple(Measured(Selector(holder, each.path.steps), *each[1:]) for each in sum_.measured)
     elif bases.isdisjoint(bound) and not bound:
-        holder, field = None, of_field.path
+        holder, fields = None, tuple(each.path for each in of_fields)
         measured = tuple(Measured(*each) for each in sum_.measured)
     else:
         return
-    mention = Mention(of_field.name, field)
+    mentions = tuple(Mention(each.name, path) for each, path in zip(of_fields, fields, strict=True))
     # A text of its own: compiled expressions are found again by their text.
     value = ast.fix_missing_locations(value)
-    known = Expression(f"{ast.unparse(value)} as a length", (mention,), value, expression.source, expression.span)
+    known = Expression(f"{ast.unparse(value)} as a length", mentions, value, expression.source, expression.span)
     if not sees_surroundings(known, clause.names):
-        yield LengthEquation(holder, field, known, measured, sum_.times, sum_.plus)
+        yield LengthEquation(holder, fields, known, measured, sum_.times, sum_.plus)
 
 
 def _names_in(python: ast.expr) -> set[str]:

@@ -27,7 +27,7 @@ from palaver.matching.forecaster import Forecaster
 from palaver.matching.matcher import NO_LENGTH_BOUNDS, CompiledMatcher, LengthBounds, Matcher, compile_matcher
 from palaver.namespace import Namespace
 from palaver.random_source import RandomSource
-from palaver.regular.language import packed
+from palaver.regular.language import Language, Unit, packed
 from palaver.solving.explanation import Explainer
 from palaver.solving.generator_sources import NoSource, Sources
 from palaver.solving.solver_factory import Solutions, SolverFactory
@@ -163,6 +163,7 @@ class Spec:
                 most=max_repetitions,
                 fields=fields,
                 values=frozenset(self.analysis.value_symbols),
+                is_shallow=self.analysis.is_shallow,
             )
         return self._programs[key]
 
@@ -364,6 +365,12 @@ class Spec:
         except Undecided:
             return
 
+    def read_word(self, symbol: str, language: Language, word: str) -> Node | None:
+        """A word of the language of a symbol, read as that symbol; None if it cannot be read so."""
+        if language.unit is Unit.BITS:
+            return self._read_bits(symbol, word)
+        return self.read_as(symbol, language.spell(word))
+
     def _read_bits(self, symbol: str, bits: str) -> Node | None:
         """A string of 0 and 1 parsed as `symbol`; they need not fill whole bytes."""
         data, zeros = packed(bits)
@@ -394,7 +401,9 @@ class Spec:
             return self._bound(expression, node)
         if node is None:
             raise TypeError("an equation is about a field")
-        value = self._bounds(expression)(indexed(Tree(node), expression.mentions[0].path))
+        nodes = node.children if len(expression.mentions) > 1 else (node,)
+        fields = zip(nodes, expression.mentions, strict=True)
+        value = self._bounds(expression)(*(indexed(Tree(each), mention.path) for each, mention in fields))
         if not isinstance(value, int):
             raise TypeError(f"{short_repr(value)} is no length")
         return value

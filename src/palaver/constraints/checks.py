@@ -60,7 +60,7 @@ class Failure:
     def describe(self) -> str:
         """One sentence for people."""
         shown = [f"{_text_of(self.leaf, mention)} = {_brief(value)}" for mention, value in self.values]
-        shown += [f"the state of {name} = {_shortened(repr(state))}" for name, state in self.states]
+        shown += [f"the state of {name} = {_both_ends(_line(state))}" for name, state in self.states]
         seen = ", ".join(dict.fromkeys(shown))
         if self.error is not None:
             what = f"{self.leaf.text} {describe_error(self.error)}"
@@ -73,8 +73,17 @@ class Failure:
         hint = "this is an error in the spec's Python code" if self.error is not None else ""
         return Diagnostic("error", self.describe(), self.leaf.source, self.leaf.span, hint)
 
+    @property
+    def cause(self) -> str:
+        """The exception and the line of the spec that raised it; "" if there was none."""
+        if self.error is None:
+            return ""
+        line, _ = self.leaf.source.place(self.leaf.span.start)
+        raised_at = raising_line_of(self.leaf.source.name, self.error) or f"{self.leaf.source.name}:{line}"
+        return f"{describe_error(self.error)}, at {raised_at}"
+
     def tell(self) -> str:
-        """The failure in one line, for a report about an input."""
+        """The failure in one line, for a report about an input; states that are long follow in lines of their own."""
         line, column = self.leaf.source.place(self.leaf.span.start)
         place = f"{self.leaf.source.name}:{line}:{column}"
         if self.error is not None:
@@ -82,7 +91,10 @@ class Failure:
             if raised_at and raised_at != f"{self.leaf.source.name}:{line}":
                 place = f"{raised_at}, called at {place}"
             return f"{self.describe()}, at {place}: this is an error in the spec, not in the input"
-        return f"{self.describe()}, required by {place}"
+        lines = [f"{self.describe()}, required by {place}"]
+        whole = [(name, _line(state)) for name, state in self.states]
+        lines += [f"  the state of {name} = {text}" for name, text in whole if len(text) > MAX_SHOWN_VALUE]
+        return "\n".join(lines)
 
 
 Evaluate: TypeAlias = Callable[[Tree, Bindings], Failure | None]
@@ -327,3 +339,14 @@ def _brief(value: Value) -> str:
 
 def _shortened(text: str) -> str:
     return text if len(text) <= MAX_SHOWN_VALUE else f"{text[: MAX_SHOWN_VALUE - 1]}…"
+
+
+def _both_ends(text: str) -> str:
+    """A text without its middle, if it is long: what is wrong with a state often stands at its end."""
+    half = (MAX_SHOWN_VALUE - 1) // 2
+    return text if len(text) <= MAX_SHOWN_VALUE else f"{text[:half]}…{text[-half:]}"
+
+
+def _line(state: object) -> str:
+    """The state of a fold in one line, as its code shows it."""
+    return " ".join(repr(state).splitlines())

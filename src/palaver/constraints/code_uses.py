@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Container, Iterable, Mapping
+import dis
+from collections.abc import Container, Iterable, Iterator, Mapping
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -11,29 +12,58 @@ from palaver.spec.ast import Expression, Mention
 
 # The attributes that lead from a node to its surroundings.
 _UPWARDS = frozenset(("parent", "get_root", "get_path"))
+# Those that tell where a node stands. Texts that are equal to them say nothing.
+_PLACES = frozenset(("path", "step", "get_index"))
 
 # The builtins by which code can assign to names that do not occur in it.
 _HIDDEN = frozenset(("globals", "exec", "eval", "vars"))
 
 
 def sees_surroundings(expression: Expression, names: dict[str, Any]) -> bool:
-    """True if a condition may see more than the nodes it mentions; `is` between nodes counts, as it compares views."""
-    used: list[object] = []
+    """True if a condition may see more than the nodes it mentions."""
     for node in ast.walk(expression.python):
         match node:
-            case ast.Attribute(attr=name) | ast.Constant(str(name)) if name in _UPWARDS:
+            case ast.Attribute(attr=name) if name in _UPWARDS or name in _PLACES:
                 return True
+            case ast.Constant(str(name)) if name in _UPWARDS:
+                return True
+    return any(
+        not _UPWARDS.isdisjoint(code.co_names)
+        or not _PLACES.isdisjoint(code.co_names)
+        or any(const in _UPWARDS for const in code.co_consts)
+        for code in _code_of(expression, names)
+    )
+
+
+def compares_nodes(expression: Expression, names: dict[str, Any]) -> bool:
+    """True if a condition may ask with `is`, or by `id`, if two nodes are the same: it compares views of them."""
+    for node in ast.walk(expression.python):
+        match node:
             case ast.Compare(left, operators, others) if any(
                 isinstance(each, ast.Is | ast.IsNot) for each in operators
             ):
                 if not any(isinstance(side, ast.Constant) for side in (left, *others)):
                     return True
-            case ast.Name(name):
-                used.append(names.get(name))
-    return _code_sees_surroundings(used, names)
+            case ast.Call(ast.Name("id")) if "id" not in names:
+                return True
+    return any(_code_compares_nodes(code, names) for code in _code_of(expression, names))
 
 
-def _code_sees_surroundings(used: list[object], names: dict[str, Any]) -> bool:
+def _code_compares_nodes(code: CodeType, names: dict[str, Any]) -> bool:
+    before = None
+    for instruction in dis.get_instructions(code):
+        # What is the same as a constant, or as something global, is no node.
+        if instruction.opname == "IS_OP" and before not in ("LOAD_CONST", "LOAD_GLOBAL"):
+            return True
+        if instruction.opname == "LOAD_GLOBAL" and instruction.argval == "id" and "id" not in names:
+            return True
+        before = instruction.opname
+    return False
+
+
+def _code_of(expression: Expression, names: dict[str, Any]) -> Iterator[CodeType]:
+    """The code of all functions and classes of a spec that a condition uses."""
+    used = [names.get(node.id) for node in ast.walk(expression.python) if isinstance(node, ast.Name)]
     seen: list[CodeType] = []
     while used:
         value = used.pop()
@@ -45,11 +75,9 @@ def _code_sees_surroundings(used: list[object], names: dict[str, Any]) -> bool:
         if not isinstance(code, CodeType) or code in seen:
             continue
         seen.append(code)
-        if not _UPWARDS.isdisjoint(code.co_names) or any(const in _UPWARDS for const in code.co_consts):
-            return True
+        yield code
         used.extend(names.get(name) for name in code.co_names)
         used.extend(code.co_consts)
-    return False
 
 
 def takes_only_length(mention: Mention, expression: Expression, names: dict[str, Any]) -> bool:

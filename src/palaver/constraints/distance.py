@@ -57,18 +57,24 @@ Combination: TypeAlias = Callable[[BoundParts, Tree, Bindings, list[Tree]], floa
 
 
 def compile_distance(
-    constraint: Constraint, analysis: Analysis, names: dict[str, Any], functions: Mapping[str, ast.FunctionDef] = {}
+    constraint: Constraint,
+    analysis: Analysis,
+    names: dict[str, Any],
+    functions: Mapping[str, ast.FunctionDef] = {},
+    *,
+    every: bool = False,
 ) -> Callable[[Tree], Fitness]:
     """A function that measures trees by `constraint`; compiled when it is first called.
 
-    `names` is the spec's Python namespace, `functions` the spec's own definitions in it (`functions_defined_in`).
+    `names` is the spec's Python namespace, `functions` the spec's own definitions in it (`functions_defined_in`). With
+    `every`, open nodes are selected as if they were complete.
     Once a tree satisfies the constraint, trees with the same nodes where it looks are not measured again.
     """
-    satisfying = _SatisfyingNodes(constraint.formula, analysis, names)
+    satisfying = _SatisfyingNodes(constraint.formula, analysis, names, every=every)
 
     @cache
     def compiled() -> FormulaDistance:
-        return _FormulaDistanceCompiler(analysis, names, functions).holding(constraint.formula, ())
+        return _FormulaDistanceCompiler(analysis, names, functions, every=every).holding(constraint.formula, ())
 
     def measure(tree: Tree) -> Fitness:
         if satisfying.has_nodes_of(tree):
@@ -89,12 +95,12 @@ class _SatisfyingNodes:
     The code of a spec may be slow. Trees never change, so a node that was not exchanged since is the very same object.
     """
 
-    def __init__(self, formula: Formula, analysis: Analysis, names: Mapping[str, Any]) -> None:
+    def __init__(self, formula: Formula, analysis: Analysis, names: Mapping[str, Any], *, every: bool) -> None:
         named = dict.fromkeys(path.base for path in selectors_of(formula))
         bases = [base for base in named if base in analysis.grammar.rules]
         # Every exchange makes a new root. And plain builtins are as fast as this comparison.
         self._is_of_use = analysis.grammar.start not in bases and _calls_code(formula, names)
-        self._selects = [compile_path(Selector(base), analysis, {}) for base in bases]
+        self._selects = [compile_path(Selector(base), analysis, {}, every=every) for base in bases]
         self._held: list[Part] | None = None
         self._seen: list[Part] = []
 
@@ -119,9 +125,12 @@ def _calls_code(formula: Formula, names: Mapping[str, Any]) -> bool:
 
 
 class _FormulaDistanceCompiler:
-    def __init__(self, analysis: Analysis, names: dict[str, Any], functions: Mapping[str, ast.FunctionDef]) -> None:
+    def __init__(
+        self, analysis: Analysis, names: dict[str, Any], functions: Mapping[str, ast.FunctionDef], *, every: bool
+    ) -> None:
         self._analysis = analysis
         self._names = names
+        self._every = every
         self._compiler = DistanceCompiler(names, functions)
 
     def holding(self, formula: Formula, variables: tuple[str, ...]) -> FormulaDistance:
@@ -164,7 +173,7 @@ class _FormulaDistanceCompiler:
         return _LeafDistance(expression, selects, variables, condition)
 
     def _select(self, path: Selector) -> Select:
-        return compile_path(path, self._analysis, self._names)
+        return compile_path(path, self._analysis, self._names, every=self._every)
 
 
 def _with(variables: tuple[str, ...], variable: str) -> tuple[str, ...]:

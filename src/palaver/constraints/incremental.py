@@ -14,7 +14,8 @@ Everything here is a value: two messages that may come next each extend it on th
 
 Some constraints do not come apart like this, and are evaluated on the whole tree for every message: those
 
-- whose Python code goes from a node to its surroundings (`code_uses`);
+- whose Python code goes from a node to its surroundings (`code_uses`), or asks if two nodes are the same that come from
+  different paths: there are several views of a node;
 - that index a node while it is still open, or look for the arguments of a generator above the messages;
 - with `..` from a node that may be open, if what it selects may also be elsewhere, or in several such nodes;
 - for which the order of nodes matters (a list; a negation), but is not the order in which they come.
@@ -28,7 +29,7 @@ from dataclasses import dataclass
 from typing import Any, assert_never
 
 from palaver.constraints.checks import Check, Failure, FormulaCompiler
-from palaver.constraints.code_uses import is_upper_bound, sees_surroundings, takes_only_length
+from palaver.constraints.code_uses import compares_nodes, is_upper_bound, sees_surroundings, takes_only_length
 from palaver.constraints.folds import Fold, FoldState, folds_of, published
 from palaver.constraints.incremental_formulas import (
     IncrementalConnective,
@@ -47,7 +48,7 @@ from palaver.constraints.path_growth import Selection, Selections, WatchedPath, 
 from palaver.grammar.analysis import Analysis
 from palaver.spec.ast import And, Constraint, Expression, Formula, Not, Or, PythonCondition, Quantified, Selector
 from palaver.spec.python_code import SPEC_CODE_RAISES, compile_expression
-from palaver.spec.traversal import expressions_of, first_expression
+from palaver.spec.traversal import expressions_of, first_expression, selectors_of, walk_formula
 from palaver.trees.node import Node
 from palaver.trees.tree import Tree
 
@@ -213,11 +214,20 @@ class _IncrementalCompiler:
     def constraint(self, constraint: Constraint) -> IncrementalFormula | None:
         """A constraint as an incremental formula; None if it needs the whole tree."""
         formula = constraint.formula
-        if any(sees_surroundings(expression, self._names) for expression in expressions_of(formula)):
+        expressions = tuple(expressions_of(formula))
+        if any(sees_surroundings(expression, self._names) for expression in expressions):
+            return None
+        if self._has_several_views(formula) and any(compares_nodes(each, self._names) for each in expressions):
             return None
         if not self._comes_apart(formula, frozenset(), order_matters=False):
             return None
         return self._formula(formula, (), frozenset())
+
+    def _has_several_views(self, formula: Formula) -> bool:
+        """True if a node may be found in several ways, each of which gives a view of its own."""
+        bound = {each.variable for each in walk_formula(formula) if isinstance(each, Quantified)}
+        paths = {path for path in selectors_of(formula) if path.base not in bound}
+        return len(paths) > 1 or any(self.paths.is_recursive(path.base) for path in paths)
 
     def _comes_apart(self, formula: Formula, bound: frozenset[str], *, order_matters: bool) -> bool:
         match formula:

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias, assert_never
 from palaver.grammar.analysis import Analysis
 from palaver.spec.ast import Child, Descendant, Expression, Index, Selector, SelectorStep
 from palaver.spec.python_code import compile_expression
-from palaver.trees.node import Node, OpenNode
+from palaver.trees.node import BegunNode, Node, OpenNode
 from palaver.trees.tree import FoundNodes, Tree
 
 # The nodes that quantifiers have bound, by the names they gave them.
@@ -66,7 +66,10 @@ def _compile_step(
     match step:
         case Child(symbol) if open_too:
             return lambda tree: [
-                child for child in tree.children if isinstance(child.node, Node) and child.node.symbol == symbol
+                child
+                for child in tree.children
+                if isinstance(child.node, Node) and child.node.symbol == symbol
+                if type(child.node) is not BegunNode
             ]
         case Child(symbol):
             # Most nodes are exactly of type Node, and to find that out is faster than isinstance.
@@ -159,7 +162,7 @@ def _found(root: Tree, leads: _Leads, *, sources: bool) -> dict[str, FoundNodes]
         if not isinstance(node, Node):
             continue
         name = node.symbol
-        if name in every:
+        if name in every and type(node) is not BegunNode:
             every[name].append(tree)
             is_partial = is_partial or isinstance(node, OpenNode)
         if leads[name]:

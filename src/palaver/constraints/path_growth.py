@@ -134,7 +134,7 @@ class WatchedPaths:
     def _is_always_inside(self, symbol: str, base: str) -> bool:
         """True if each node of a symbol has exactly one of the name `base` above it, or is one; arguments aside."""
         start, children = self._analysis.grammar.start, self._analysis.children
-        if self._is_recursive(base) or base in self._in_sources:
+        if self.is_recursive(base) or base in self._in_sources:
             return False
         elsewhere = {name: inner for name, inner in children.items() if name != base}
         return symbol == base or symbol not in reachable(start, elsewhere) or start == base
@@ -190,13 +190,13 @@ class WatchedPaths:
         if base not in self._may_be_open:
             return True
         if not path.steps:
-            return not self._is_recursive(base)
+            return not self.is_recursive(base)
         match path.steps[0]:
             case Child(symbol):
-                return not self._is_recursive(base) or not self._may_follow(symbol, base)
+                return not self.is_recursive(base) or not self._may_follow(symbol, base)
             case Descendant(symbol):
-                is_nested = symbol in self._may_be_open and self._is_recursive(symbol)
-                return not self._is_recursive(base) and not is_nested
+                is_nested = symbol in self._may_be_open and self.is_recursive(symbol)
+                return not self.is_recursive(base) and not is_nested
             case Index():
                 return False
             case _ as step:
@@ -216,7 +216,8 @@ class WatchedPaths:
             & reachable(start, unsent).keys()
         )
 
-    def _is_recursive(self, symbol: str) -> bool:
+    def is_recursive(self, symbol: str) -> bool:
+        """True if a node of a symbol may have others of it inside."""
         return symbol in self._analysis.below_including_sources(symbol)
 
     def _may_follow(self, child: str, base: str) -> bool:

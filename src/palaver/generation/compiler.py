@@ -52,6 +52,7 @@ class Task:
     most: int  # limits unbounded repetition
     fields: frozenset[str]  # symbols that may get makers of their own in a run
     values: frozenset[str]  # symbols whose known values may be used again
+    is_shallow: Callable[[str, int], bool]  # True if trees of the symbol have at most that depth
 
 
 class MakerCompiler:

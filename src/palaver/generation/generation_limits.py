@@ -11,6 +11,8 @@ MAX_COMPUTED_COUNT = Limit(2_000, "items in a computed repetition", "the tree is
 MAX_FRAMES = 1_000_000
 # Frames that the code of a spec may use beyond those around it.
 MAX_SPEC_FRAMES = 1_000
+# Makers of symbols that have no more parts than this need no more frames than Python allows anyway.
+MAX_SHALLOW_PARTS = 64
 # Pools of more nodes than this cost more to build than they save.
 MAX_POOL_SIZE = 256
 # Groups of pooled nodes that are kept ready: all bytes' worth of bits, or all single bytes.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
@@ -10,6 +10,7 @@ from types import MappingProxyType
 from palaver.generation import mutations
 from palaver.generation.compiler import MakerCompiler, Task, remember
 from palaver.generation.depth import deep_calls
+from palaver.generation.generation_limits import MAX_SHALLOW_PARTS
 from palaver.generation.makers import Derivation, Discarded, FieldMakers, One, SpecCode, Steering, ValueSource
 from palaver.generation.steered import SteeredCompiler
 from palaver.grammar.ir import Grammar, tracked_selectors
@@ -29,6 +30,7 @@ class TreeMaker:
     _task: Task = field(repr=False)
     _compiler: MakerCompiler = field(repr=False)
     _follows_the_grammar: bool  # or breaks it now and then, as settings say
+    _shallow: dict[str, bool] = field(default_factory=dict, init=False, repr=False)  # by symbol, when first made
 
     def make_tree(
         self,
@@ -88,9 +90,15 @@ class TreeMaker:
             makers = self._steered_makers
             steering.begin()
             run.steering, run.state = steering, steering.state
+        if symbol not in self._shallow:
+            is_shallow = self._follows_the_grammar and self._task.is_shallow(symbol, MAX_SHALLOW_PARTS)
+            self._shallow[symbol] = is_shallow
         try:
-            with deep_calls():
+            if self._shallow[symbol]:
                 node = makers[symbol](run)
+            else:
+                with deep_calls():
+                    node = makers[symbol](run)
         except NoSuchString:
             raise Discarded("a regular expression could not be instantiated") from None
         except RecursionError:
@@ -122,9 +130,10 @@ def compile_tree_maker(
     most: int,
     fields: frozenset[str] = frozenset(),
     values: frozenset[str] = frozenset(),
+    is_shallow: Callable[[str, int], bool] = lambda _symbol, _most: False,
 ) -> TreeMaker:
     """The makers for `grammar`; the arguments are those of `Task`."""
-    task = Task(grammar, sizes, code, binary, most, fields, values)
+    task = Task(grammar, sizes, code, binary, most, fields, values, is_shallow)
     compiler = MakerCompiler(task)
     with deep_calls():
         compiler.compile()

@@ -7,11 +7,11 @@ path has been followed by the ancestors of a place, and going down one level is 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple, TypeAlias, assert_never
 
 from palaver.spec.ast import Child, Descendant, Expression, Index, Selector
-from palaver.trees.node import Node
+from palaver.trees.node import Node, NonTerminal
 
 
 class UnsupportedBound(Exception):
@@ -58,13 +58,19 @@ class BoundPaths:
             return None
         if len(expression.mentions) > 1:
             raise UnsupportedBound(expression, "mentions more than one symbol")
-        mention = expression.mentions[0]
-        if mention.kind != "each":
-            raise UnsupportedBound(expression, "counts or lists symbols; only a single one can be looked up")
-        path = _tracked(mention.path, expression)
-        if path not in self.paths:
-            self.paths.append(path)
-        return self.paths.index(path)
+        return self.track_each(expression)[0]
+
+    def track_each(self, expression: Expression) -> tuple[int, ...]:
+        """The numbers of all paths in `expression`. :raises UnsupportedBound: one cannot be followed"""
+        numbers = []
+        for mention in expression.mentions:
+            if mention.kind != "each":
+                raise UnsupportedBound(expression, "counts or lists symbols; only a single one can be looked up")
+            path = _tracked(mention.path, expression)
+            if path not in self.paths:
+                self.paths.append(path)
+            numbers.append(self.paths.index(path))
+        return tuple(numbers)
 
     def descend(self, path_state: PathState, symbol: str) -> tuple[PathState, tuple[int, ...]]:
         """The path state below a node named `symbol` at `path_state`, and the paths that select this very node."""
@@ -100,6 +106,13 @@ class BoundPaths:
             below, selected = self.descend(path_state, here.symbol)
             stack.append((here, path_state, selected))
             stack.extend((child, below, None) for child in reversed(here.children) if isinstance(child, Node))
+
+
+def together(nodes: Sequence[Node]) -> Node | None:
+    """The nodes of a bound as one: several as the children of another, in the order of its mentions; None of none."""
+    if len(nodes) > 1:
+        return Node(NonTerminal("<fields>"), tuple(nodes))
+    return nodes[0] if nodes else None
 
 
 def _tracked(path: Selector, expression: Expression) -> TrackedPath:

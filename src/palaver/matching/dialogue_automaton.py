@@ -31,7 +31,7 @@ from palaver.matching.open_tree import AddAction, CloseAction, OpenAction, TreeA
 
 __all__ = [
     "AddAction", "AnyFields", "CloseAction", "DialogueAutomaton", "DialogueRules", "DialogueState", "DottedRule",
-    "LoopFields", "OpenAction", "TreeAction", "WrapAction",
+    "LoopFields", "OpenAction", "Route", "TreeAction", "WrapAction",
 ]  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
+from palaver.matching.bound_paths import together
 from palaver.matching.earley_items import Binding, CompletedGoal, EarleyItem, Environment
 from palaver.matching.grammar_slots import Computed, Nonterminal
 from palaver.matching.grammar_tables import BoundEvaluator, GrammarTables
@@ -38,7 +39,7 @@ class ComputedBounds:
         self._unit = tables.unit
         self._bound = bound
         self._first_tree = first_tree
-        self._bounds: dict[tuple[Computed, Binding | None], int | None] = {}
+        self._bounds: dict[tuple[Computed, tuple[Binding, ...]], int | None] = {}
         self._bindings: dict[tuple[int, int, int], Binding] = {}
 
     def select(self, paths: tuple[int, ...], start: int, end: int, env: Environment) -> Environment:
@@ -94,23 +95,21 @@ class ComputedBounds:
         """The value of a bound; None if it has none."""
         if isinstance(bound, int):
             return bound
-        binding = None
-        if bound.path is not None:
-            binding = env[bound.path]
-            if binding is None:
-                return None
-        key = bound, binding
+        bindings = tuple([binding for path in bound.paths if (binding := env[path]) is not None])
+        if len(bindings) < len(bound.paths):
+            return None
+        key = bound, bindings
         if key not in self._bounds:
-            self._bounds[key] = self._compute(bound, binding, parser)
+            self._bounds[key] = self._compute(bound, bindings, parser)
         return self._bounds[key]
 
-    def _compute(self, bound: Computed, binding: Binding | None, parser: EarleyParser) -> int | None:
-        text = self._short_text(binding, parser.buffer) if bound.is_pure and binding is not None else None
+    def _compute(self, bound: Computed, bindings: tuple[Binding, ...], parser: EarleyParser) -> int | None:
+        text = self._short_text(bindings[0], parser.buffer) if bound.is_pure and len(bindings) == 1 else None
         if text is not None and text in bound.known:
             return bound.known[text]
-        node = None if binding is None else self._node_of(binding, parser)
+        nodes = [self._node_of(binding, parser) for binding in bindings]
         try:
-            value = int(self._bound(bound.expression, node))
+            value = int(self._bound(bound.expression, together(nodes)))
         except SPEC_CODE_RAISES as error:
             if bound.advice is not None:
                 return None  # the constraint itself will tell

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Final
 
+from palaver.matching.bound_paths import together
 from palaver.matching.earley import EarleyParser
 from palaver.matching.fast_path_compiler import FastPathProgram
 from palaver.matching.fast_path_machine import FastPathMachine, token_node
@@ -178,19 +179,17 @@ class FastPath:
         except SPEC_CODE_RAISES:
             return FALL_BACK  # the Earley parser will report it, or read on without the bound
         if isinstance(least, Computed) and least.advice is not None:
+            if low is None:
+                return FALL_BACK
             return FAILED if (bounds := least.advice.bounds(low)) is None else bounds
         if low is None or (high is None and most is not None) or (high is not None and (high < 0 or low > high)):
             return FAILED
         return max(0, low), high
 
     def _count(self, computed: Computed, fields: Sequence[FieldValue | None]) -> int | None:
-        node = None
-        if computed.path is not None:
-            field = fields[computed.path]
-            if field is None:
-                return None
-            node = field[0]
-        return int(self.bound(computed.expression, node))
+        found = [fields[path] for path in computed.paths]
+        nodes = [field[0] for field in found if field is not None]
+        return None if len(nodes) < len(found) else int(self.bound(computed.expression, together(nodes)))
 
     def read_by_earley(self, nonterminal: Nonterminal, text: str) -> tuple[Part, ...]:
         """The children of a rule over a text on which a machine fell back."""

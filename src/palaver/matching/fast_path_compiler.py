@@ -242,7 +242,9 @@ class FastPathProgram:
     def _limit(self, op: ParseInstruction, repetition: Nonterminal) -> None:
         op.least, op.most = repetition.least, repetition.most
         computed = [bound for bound in (op.least, op.most) if isinstance(bound, Computed)]
-        op.path = computed[0].path if len({bound.path for bound in computed}) == 1 else None
+        # Limits that depend on one field only are kept by its text.
+        paths = {path for bound in computed for path in bound.paths}
+        op.path = next(iter(paths)) if len(paths) == 1 and all(bound.paths for bound in computed) else None
         op.is_pure = all(bound.is_pure for bound in computed)
         op.limits = {}
 

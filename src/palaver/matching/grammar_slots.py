@@ -131,10 +131,10 @@ def chain(start: GrammarSlot) -> Iterator[GrammarSlot]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Computed:
-    """A bound to be computed from the node that the path of this number selects (None: from nothing)."""
+    """A bound to be computed from the nodes that the paths of these numbers select."""
 
     expression: Expression
-    path: int | None
+    paths: tuple[int, ...]
     is_pure: bool  # True if it depends on the text of that node only
     known: dict[str, int] = field(default_factory=dict)  # if so, its values for short texts
     advice: Advice | None = None  # for a bound of a constraint

@@ -31,7 +31,7 @@ from palaver.spec.ast import Bit, Choice, Expr, Expression, Literal, Pattern, Pe
 from palaver.spec.traversal import computed_bounds, last_symbol
 from palaver.trees.node import Node, NonTerminal
 
-# Computes a bound from the node that the path in it selects, its trailing indices not yet applied.
+# Computes a bound from the node that the path in it selects, its trailing indices not yet applied (see `together`).
 BoundEvaluator: TypeAlias = Callable[[Expression, Node | None], int]
 
 
@@ -70,7 +70,7 @@ class GrammarTables:
         for name, body in reachable.items():
             self._fill(self._named[name], body)
             bound = lengths.bounds.get(name)
-            if bound is not None and last_symbol(bound.expression.mentions[0].path) in reachable:
+            if bound is not None and all(last_symbol(each.path) in reachable for each in bound.expression.mentions):
                 self._limit(self._named[name], bound)
                 if bound.is_local:
                     self._keep_inside(bound.expression, stated_paths)
@@ -98,18 +98,18 @@ class GrammarTables:
 
     def _keep_inside(self, expression: Expression, stated_paths: int) -> None:
         """Let a path be forgotten at the end of the node that it begins at, if no bound of the grammar follows it."""
-        path = self.bound_paths.track(expression)
+        paths = [path for path in self.bound_paths.track_each(expression) if path >= stated_paths]
         for rule in self._named.values():
-            if path is not None and path >= stated_paths and rule.symbol == expression.mentions[0].path.base:
-                rule.own_paths = tuple(dict.fromkeys((*rule.own_paths, path)))
+            if rule.symbol == expression.mentions[0].path.base:
+                rule.own_paths = tuple(dict.fromkeys((*rule.own_paths, *paths)))
 
     def _limit(self, rule: Nonterminal, bound: LengthBound) -> None:
         """Give a rule the bound that a constraint puts on its length, or on the rounds of its repetition."""
         expression = bound.expression
-        path, is_pure = self.bound_paths.track(expression), self._is_pure(expression)
+        paths, is_pure = self.bound_paths.track_each(expression), self._is_pure(expression)
         if bound.measure is not BoundMeasure.ROUNDS:
             advice = Advice(bound.minus, bound.divisor, (0, None))
-            rule.length = Computed(expression, path, is_pure, advice=advice)
+            rule.length = Computed(expression, paths, is_pure, advice=advice)
             rule.is_total = bound.measure is BoundMeasure.TOTAL
             self.has_limits = True
             return
@@ -118,7 +118,7 @@ class GrammarTables:
         assert repetition is not None  # only rules that are a repetition have this bound
         assert repetition.bounds is not None
         advice = Advice(bound.minus, bound.divisor, repetition.bounds)
-        repetition.least = repetition.most = Computed(expression, path, is_pure, advice=advice)
+        repetition.least = repetition.most = Computed(expression, paths, is_pure, advice=advice)
         repetition.bounds = None
 
     def _slot(self, part: Expr, owner: Nonterminal) -> GrammarSlot:
@@ -181,7 +181,10 @@ class GrammarTables:
         return repetition
 
     def _bound(self, bound: int | Expression) -> int | Computed:
-        return bound if isinstance(bound, int) else Computed(bound, self.bound_paths.track(bound), self._is_pure(bound))
+        if isinstance(bound, int):
+            return bound
+        path = self.bound_paths.track(bound)
+        return Computed(bound, () if path is None else (path,), self._is_pure(bound))
 
     def _permutation(self, parts: tuple[Expr, ...]) -> Nonterminal:
         permutation = self._nonterminal()
@@ -223,7 +226,7 @@ def _node_symbol(name: str, lengths: LengthBounds) -> NonTerminal | None:
 def _looks_back(nonterminal: Nonterminal) -> bool:
     """Return True for a rule or repetition whose bounds are computed from the input."""
     bounds = (nonterminal.least, nonterminal.most, nonterminal.length)
-    return any(isinstance(bound, Computed) and bound.path is not None for bound in bounds)
+    return any(isinstance(bound, Computed) and bound.paths for bound in bounds)
 
 
 def _is_short(start: GrammarSlot) -> bool:

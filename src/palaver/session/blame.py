@@ -6,7 +6,8 @@ it came.
 
 Clauses about nodes that hold messages (`distinct(*<exchange>)`) speak of nodes that are complete, and what completes a
 node need not be what is wrong in it. They have an *early value*, too: that of the tree with the open nodes selected as
-if they were complete. It is a presumption, and decides nothing alone.
+if they were complete. It is a presumption, and decides nothing alone; but nobody is blamed for a clause that will hold
+once the open nodes are complete.
 """
 
 from __future__ import annotations
@@ -56,8 +57,9 @@ class MonitorState:
     breaches: tuple[Breach | None, ...]
 
     def fails(self, clause: int) -> bool:
-        """True if a clause fails, or its early value does."""
-        return self.checks.outcomes[clause] is not None or self.early[clause] is False
+        """True if a clause fails as far as can be seen: by its early value, or by its value if it has no early one."""
+        early = self.early[clause]
+        return self.checks.outcomes[clause] is not None if early is None else not early
 
     def after(
         self,
@@ -76,10 +78,11 @@ class MonitorState:
         earlier = self.checks.outcomes
         breaches = list(self.breaches)
         for clause, failure in enumerate(outcomes):
-            if failure is None and early[clause] is not False:
+            # What holds once the open nodes are complete is not broken.
+            if early[clause] or (failure is None and early[clause] is None):
                 breaches[clause] = None
                 continue
-            is_new = earlier[clause] is None and self.early[clause] is not False
+            is_new = not self.fails(clause)
             # What a message of ours completes is ours, whoever has begun it.
             is_ours = latest.is_ours and earlier[clause] is None and failure is not None
             if (is_new or is_ours) and clause not in undecided:
@@ -98,20 +101,24 @@ class Recoveries:
     def __init__(self) -> None:
         self._recovered: set[int] = set()
         self._held: set[tuple[int, str]] = set()
-        self._waiting: set[tuple[int, str]] = set()
+        self._passing: set[tuple[int, str]] = set()
+        self._open: set[int] = set()
         self._futile: set[tuple[str, frozenset[int]]] = set()
         self._in_vain: dict[int, int] = {}  # questions
 
     @property
     def count(self) -> tuple[int, ...]:
         """The numbers of observations; they are equal only if nothing was added."""
-        return len(self._recovered), len(self._held), len(self._futile), len(self._in_vain), sum(self._in_vain.values())
+        seen = len(self._recovered), len(self._held), len(self._passing), len(self._open), len(self._futile)
+        return *seen, len(self._in_vain), sum(self._in_vain.values())
 
     def as_data(self) -> dict[str, list[Any]]:
         """All of it, as JSON can hold it; equal for equal observations."""
         return {
             "recovered": sorted(self._recovered),
             "held": sorted(self._held),
+            "passing": sorted(self._passing),
+            "open": sorted(self._open),
             "futile": sorted((symbol, sorted(clauses)) for symbol, clauses in self._futile),
             "asked_in_vain": sorted(self._in_vain.items()),
         }
@@ -120,6 +127,8 @@ class Recoveries:
         """Add the observations of other sessions of the same spec."""
         self._recovered.update(data["recovered"])
         self._held.update((clause, symbol) for clause, symbol in data["held"])
+        self._passing.update((clause, symbol) for clause, symbol in data.get("passing", ()))
+        self._open.update(data.get("open", ()))
         self._futile.update((symbol, frozenset(clauses)) for symbol, clauses in data["futile"])
         self._in_vain.update((clause, count) for clause, count in data["asked_in_vain"])
 
@@ -143,6 +152,22 @@ class Recoveries:
     def waits_for_others(self, clause: int, symbol: str) -> bool:
         """True if a clause always fails after such a message of ours, and holds again later."""
         return clause in self._recovered and (clause, symbol) not in self._held
+
+    def note_passing(self, clause: int, symbol: str) -> None:
+        """Note that a clause that fails after a message of this symbol holds again in a continuation."""
+        self._passing.add((clause, symbol))
+
+    def is_passing(self, clause: int, symbol: str) -> bool:
+        """True if that was noted before."""
+        return (clause, symbol) in self._passing
+
+    def note_open(self, clause: int) -> None:
+        """Note that a clause that fails after a message of a peer holds in a continuation, or is nearer to it."""
+        self._open.add(clause)
+
+    def may_hold_later(self, clause: int) -> bool:
+        """True if a clause that fails has been seen to hold again, or to be nearer to it, if only in continuations."""
+        return clause in self._recovered or clause in self._open or any(clause == each for each, _ in self._passing)
 
     def note_futile(self, symbol: str, constraints: frozenset[int]) -> None:
         """Note that no message of this symbol was found that makes failing constraints hold."""

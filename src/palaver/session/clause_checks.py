@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import assert_never
@@ -132,3 +133,19 @@ def _only_measures(clause: Clause) -> bool:
         mention.kind == "count" or takes_only_length(mention, expression, clause.names)
         for mention in expression.mentions
     )
+
+
+def compares_numbers(clause: Clause) -> bool:
+    """Return True if a clause compares two values that are no texts, as far as can be seen."""
+    expression = clause.expression
+    if expression is None or clause.quantifiers:
+        return False
+    match expression.python:
+        case ast.Compare(left, [ast.Eq() | ast.LtE() | ast.GtE() | ast.Lt() | ast.Gt()], [right]):
+            sides = (left, right)
+            return not any(isinstance(side, ast.Constant) and not _is_number(side.value) for side in sides)
+    return False
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -65,7 +65,7 @@ class Endings:
             link = self._link_of(move)
             if link is None or move.symbol not in _PEER_ENDINGS[self.came[link]]:
                 continue
-            matcher = self._setup.shape(move.symbol).matcher(binary=self._setup.is_binary, whole=True)
+            matcher = self._setup.shape(move.symbol).matcher(binary=self._setup.is_binary)
             matcher.finish(b"" if self._setup.is_binary else "")
             extension = self._history.extended_by(move, next(matcher.trees()))
             if not isinstance(extension, Refusal):

@@ -4,16 +4,11 @@ How it works
 ============
 
 `handle` takes every event: bytes, connections that open and close, time. It never blocks and knows no clock but the
-times of its events. What came in is read (`receiver`) before anything is sent.
-
-When nothing is left to read and we can send, `wants_to_send` is true. Then `speak` makes a message that satisfies the
-constraints (`history`), and `commit` sends it, unless something has come in between: then `discard` drops it
-(listen-before-talk, Algorithm 1 of the paper). So a race has only two outcomes, and both are tested in memory.
-
-When it is not our turn, the peer is waited for (`quiescence`). The driver calls `handle(Passed(…))` at `deadline`.
-
-The session's state follows the table in `lifecycle`: every event, and every step of its own, is looked up there.
-
+times of its events. What came in is read (`receiver`) before anything is sent. When nothing is left to read and we can
+send, `wants_to_send` is true. Then `speak` makes a message that satisfies the constraints (`history`), and `commit`
+sends it, unless something has come in between: then `discard` drops it (listen-before-talk, Algorithm 1 of the paper).
+When it is not our turn, the peer is waited for (`quiescence`). The driver calls `handle(Passed(…))` at `deadline`. The
+session's state follows the table in `lifecycle`: every event, and every step of its own, is looked up there.
 Code of the spec comes in by a second door: the session is the host of the parties. They open and close connections
 (`roles`), send our messages, and forward what they receive. The first finding ends the session.
 """
@@ -40,6 +35,7 @@ from palaver.session.findings import Finding, FindingKind, SessionMessage, Verdi
 from palaver.session.history import SessionHistory
 from palaver.session.leaving import EndWatch, Leaving
 from palaver.session.lifecycle import TRANSITIONS, LifecycleError, LifecycleInput, OwnStep, SessionState
+from palaver.session.own_way import OwnWay
 from palaver.session.quiescence import PeerWait, SessionClock, Timeouts, Timers
 from palaver.session.receiver import AcceptedMessage, Receiver
 from palaver.session.roles import SELF_STARTING, Connections
@@ -50,9 +46,6 @@ from palaver.trees.node import Node
 from palaver.trees.tree import Tree
 
 __all__ = ["CutOff", "EndWatch", "LifecycleError", "Session", "Timeouts"]
-
-_OUR_TURN = (SessionState.OUR_TURN, SessionState.UNANSWERED)
-_NOTHING_MORE = (SessionState.LEAVING, SessionState.OVER)
 
 
 class Session:
@@ -89,6 +82,7 @@ class Session:
             *(self._roles, self._history, self._receiver, self._connections, self._clock, self._timers),
             setup.deadlines or None,
         )
+        self.own_way = OwnWay()
         self.leaving = Leaving(setup, self._connections, self._clock, end_watch or EndWatch(self._timeouts.grace))
         self._endings = Endings(setup, self._roles, self._history, self._connections)
         self._received_in_a_row = 0  # messages since our last one
@@ -155,7 +149,7 @@ class Session:
                 self._close(Closed(event.at, link, "reset"))
             case Failed(_, link):
                 self._connections.failed(link)
-                self._find(finding_drafts.failed(event))
+                self._find(self._wait.failed(event))
             case Secured() | TimePassed():
                 pass
             case _:
@@ -217,9 +211,9 @@ class Session:
         if event.cause == "reset" or (code > 0 and not self._history.can_end):
             self._read_messages()
             if not (self.is_over or self._history.can_end or self._endings.is_told(event.link)):
-                self._find(finding_drafts.broken_off(event, self._forecast.moves))
+                self._find(self._wait.broken_off(event))
         elif code < 0:
-            self._find(finding_drafts.broken_off(event, self._forecast.moves))
+            self._find(self._wait.broken_off(event))
 
     def _watch_end(self, event: Input) -> None:
         """Report what comes although the dialogue is complete, and end the session when it was watched long enough."""
@@ -248,7 +242,7 @@ class Session:
             self._receiver.inbox("TimerEvent").put(text.encode(), is_whole=True)
             self._clock.mark_activity()
             self._read_messages()
-        if self._state in _NOTHING_MORE:
+        if self._state in (SessionState.LEAVING, SessionState.OVER):
             return
         most, is_late = self._timeouts.max_messages, self._clock.has_reached(self.ends_at)
         if not self._forecast.moves or ((is_late or len(self.said) >= most) and self._history.may_stop):
@@ -257,16 +251,10 @@ class Session:
             self._cut(self._allowance.out_of_time())
         elif self._received_in_a_row > most:
             self._find(finding_drafts.too_many(self.said[-1].sender, self._forecast.moves, most))
-        elif self._is_used_up:
+        elif len(self.said) >= most and self._allowance.is_used_up(len(self.said), self._received_in_a_row):
             self._cut(CutOff(f"--max-messages {most}"))
         elif not self._is_yielding:
             self._decide_turn()
-
-    @property
-    def _is_used_up(self) -> bool:
-        """True if the session may have no more messages."""
-        count = len(self.said)
-        return count >= self._allowance.most and self._allowance.is_used_up(count, self._received_in_a_row)
 
     def _decide_turn(self) -> None:
         """Take our turn if we can; otherwise end if the peer has had its time."""
@@ -274,11 +262,7 @@ class Session:
             self._moves = moves
             self._take(OwnStep.TAKE_TURN)
         elif self._wait.timed_out():
-            draft = self._wait.finding()
-            if draft is None:
-                self._finish()
-            else:
-                self._find(draft)
+            self._finish() if (draft := self._wait.finding()) is None else self._find(draft)
 
     def _our_moves(self) -> list[MessageType]:
         """The messages that we can send now."""
@@ -287,7 +271,10 @@ class Session:
 
     def _read_messages(self) -> None:
         # A peer that sends without end is not read to the end.
-        while not self.is_over and not self._is_used_up:
+        most = self._allowance.most
+        while not self.is_over:
+            if len(self.said) >= most and self._allowance.is_used_up(len(self.said), self._received_in_a_row):
+                return
             found = self._receiver.next_message(
                 is_quiet=self._clock.is_quiet, is_reset=self._connections.is_any_reset()
             )
@@ -296,6 +283,8 @@ class Session:
                 found = None if move is None else AcceptedMessage(move, b"")
             if isinstance(found, AcceptedMessage):
                 self._add(found.move, found.data)
+                if found.is_alone and (breach := self._history.broken_now()) is not None:
+                    self._find(finding_drafts.accused(breach))
                 continue
             if found is not None:
                 self._find(self.leaving.judged(found) if self._state is SessionState.LEAVING else found)
@@ -308,7 +297,7 @@ class Session:
         self._take(OwnStep.ADD_MESSAGE)
         is_ours = self._roles.is_ours(move.sender)
         if not is_ours and (late := self._wait.lateness(move)):
-            self.findings.append(late.finding(self._clock.now, self.said, self.spec.grammar.constraints))
+            self._note(late)
         self._clock.mark_message()
         message = SessionMessage(self._clock.now, move.sender, move.recipient, move.symbol, data, node, is_ours=is_ours)
         self.said.append(message)
@@ -322,7 +311,7 @@ class Session:
     @property
     def wants_to_send(self) -> bool:
         """True if it is our turn, as far as we know; what has come in may change that."""
-        return self._state in _OUR_TURN
+        return self._state in (SessionState.OUR_TURN, SessionState.UNANSWERED)
 
     @property
     def _is_yielding(self) -> bool:
@@ -398,23 +387,30 @@ class Session:
         if move.symbol in self._endings.symbols:
             self._connections.end(party.party_name, move.symbol)
         else:
-            self._guarded(f"{move.sender}.send", party.send, tree, move.recipient)
+            send = self.own_way.sending(party, self._roles, self._connections, self.hear)
+            self._guarded(f"{move.sender}.send", send, tree, move.recipient)
 
     def _find(self, draft: FindingDraft) -> None:
         if draft.may_follow_breach and (breach := self._history.unrepaired_breach()) is not None:
             draft = finding_drafts.accused(breach)
-        self.findings.append(draft.finding(self._clock.now, self.said, self.spec.grammar.constraints))
+        elif draft.kind is FindingKind.CRASH and (breach := self._history.breach_when_cut(len(self.said))) is not None:
+            self._note(finding_drafts.accused(breach))
+        self._note(draft)
         self._end(OwnStep.FIND)
+
+    def _note(self, draft: FindingDraft) -> None:
+        self.findings.append(draft.finding(self._clock.now, self.said, self.spec.grammar.constraints))
 
     def cut(self, error: Interrupted) -> list[Action]:
         """End the session because its time was over in the middle of some work; return what is to be done."""
-        place = raising_line(self.spec.namespace.names, error)
-        self._cut(self._allowance.out_of_time(place))
+        self._cut(self._allowance.out_of_time(raising_line(self.spec.namespace.names, error)))
         return self._connections.take_actions()
 
     def _cut(self, reason: CutOff) -> None:
         """End the session because a limit is reached. That says nothing about the peer, nor about the plan."""
         if not self.is_over:
+            if (breach := self._history.breach_when_cut(len(self.said))) is not None:
+                self._note(finding_drafts.accused(breach))
             self.cut_off = reason
             self._strategy.finish_soon()
             self._end(OwnStep.CUT)
@@ -431,6 +427,8 @@ class Session:
             self._find(FindingDraft(FindingKind.SPEC_CRASH, self._forecast.crashes[0]))
         elif missing:
             self._find(finding_drafts.incomplete(self._history.accusation_at_end, missing))
+        elif missing is not None and (breach := self._history.unrepaired_breach()) is not None:
+            self._find(finding_drafts.accused(breach))
         elif self.leaving.begin(self.said[-1].symbol if self.said else ""):
             self._take(OwnStep.LEAVE)
         else:
@@ -483,10 +481,12 @@ class Session:
         if not self._roles.is_known(name):
             raise PalaverError(f"receive() of {party.party_name} names the sender {name}, but there is no such party")
         inbox = self._receiver.inbox(name, party.party_name)
-        if message is None:
+        data = message if message is None or isinstance(message, bytes) else message_bytes(message)
+        if self.own_way.heard is not None:
+            self.own_way.note(party, data, name)
+        if data is None:
             inbox.end()
             return
-        data = message if isinstance(message, bytes) else message_bytes(message)
         # An answer that a party, or another one, gives itself is whole, like a datagram.
         is_whole = self._arriving is None or self._arriving != (party.party_name, False)
         self._clock.note_forwarded(is_more=inbox.has_data and not is_whole)

@@ -27,6 +27,7 @@ class Tls:
     key: str = ""
     authority: str = ""  # path of a PEM file to trust; nothing is checked without one
     server_name: str = ""
+    role: str = ""  # "client" or "server" of the handshake; else who connects is the client
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,9 +138,24 @@ Action: TypeAlias = Open | Send | Secure | Finish | Close
 
 
 @dataclass(frozen=True, slots=True)
+class Heard:
+    """What the code of a party has heard in its own way while it sent a message, or the error that it raised."""
+
+    party: str
+    data: bytes | None  # None: the sender sends no more
+    sender: str | None
+    fault: str = ""  # the name of the kind of finding that the error is; "" if there was none
+    told: str = ""  # of the error
+
+
+@dataclass(frozen=True, slots=True)
 class Turn:
-    """A turn of ours: a message was made, and then sent or dropped; or we let the peer send first."""
+    """A turn of ours: a message was made, and then sent or dropped; or we let the peer send first.
+
+    A message that a party has sent in its own way is answered when the turn is over: that is told by a second one.
+    """
 
     made_at: float
     at: float  # when it was sent, or dropped
-    outcome: Literal["taken", "dropped", "yielded"]
+    outcome: Literal["taken", "dropped", "yielded", "answered"]
+    heard: tuple[Heard, ...] = ()  # what has answered

@@ -19,6 +19,7 @@ class Refusal(NamedTuple):
     is_crash: bool = False  # True if code of the spec raised
     blamed: int | None = None  # the earlier message that broke the constraint, by its number; None: it was this one
     violation: Violation | None = None
+    cause: str = ""  # the exception that code of the spec raised, and where
 
     @staticmethod
     def by(violation: Violation) -> Refusal:
@@ -26,9 +27,9 @@ class Refusal(NamedTuple):
         failure, breach = violation.failure, violation.breach
         is_crash = failure.error is not None
         if breach is None or is_crash:
-            return Refusal(failure.tell(), failure.leaf, is_crash, None, violation)
+            return Refusal(failure.tell(), failure.leaf, is_crash, None, violation, failure.cause)
         broken = breach.failure
-        return Refusal(broken.tell(), broken.leaf, broken.error is not None, breach.number, violation)
+        return Refusal(broken.tell(), broken.leaf, broken.error is not None, breach.number, violation, broken.cause)
 
 
 class Extension(NamedTuple):

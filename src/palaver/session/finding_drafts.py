@@ -35,6 +35,7 @@ _KINDS: dict[FailureCause, FindingKind] = {
 
 
 _AFTER_A_BREACH = (
+    FindingKind.CONSTRAINT,
     FindingKind.UNPARSEABLE,
     FindingKind.UNEXPECTED,
     FindingKind.SILENCE,
@@ -55,7 +56,7 @@ class FindingDraft:
     got: bytes = b""
     broken: Expression | None = None  # the condition of a constraint that does not hold
     offset: int | None = None  # the byte of `got` where it is wrong
-    cause: str = ""  # of a crash
+    cause: str = ""  # of a crash, also of the spec's code, or of a failure to connect or to encrypt
     symbols: tuple[str, ...] = ()  # the names of the messages that `got` was read as
     node: Node | None = None  # the tree of `got`
     blamed: int | None = None  # the earlier message that is to blame, by its number in the session
@@ -64,7 +65,7 @@ class FindingDraft:
     @property
     def may_follow_breach(self) -> bool:
         """True if this came only of what the peer has broken before, if there is such a thing."""
-        return self.kind in _AFTER_A_BREACH
+        return self.kind in _AFTER_A_BREACH and self.blamed is None
 
     def finding(self, at: float, said: Sequence[SessionMessage], constraints: Iterable[Constraint]) -> Finding:
         """The finding in a session with these messages, of a spec with these constraints."""
@@ -145,7 +146,14 @@ def refused(
         return FindingDraft(FindingKind.UNSOLVED, f"{what}: {refusal.reason}", broken=refusal.leaf)
     kind = FindingKind.SPEC_CRASH if refusal.is_crash else FindingKind.CONSTRAINT
     what = f"{symbol} from {source}: {refusal.reason}"
-    return FindingDraft(kind, what, source.sender, got=got, broken=refusal.leaf, symbols=(symbol,), node=node)
+    return FindingDraft(
+        *(kind, what, source.sender),
+        got=got,
+        broken=refusal.leaf,
+        cause=refusal.cause,
+        symbols=(symbol,),
+        node=node,
+    )
 
 
 def not_made(history: SessionHistory) -> FindingDraft:
@@ -154,7 +162,7 @@ def not_made(history: SessionHistory) -> FindingDraft:
     if maker.accusation is not None:
         return accused(maker.accusation)
     if maker.has_crashed:
-        return FindingDraft(FindingKind.SPEC_CRASH, maker.reason)
+        return FindingDraft(FindingKind.SPEC_CRASH, maker.reason, cause=maker.cause)
     missing = history.missing_message()
     if missing is None:
         return FindingDraft(FindingKind.UNSOLVED, maker.reason)
@@ -173,7 +181,7 @@ def incomplete(accusation: Refusal | None, missing: str) -> FindingDraft:
 def accused(refusal: Refusal) -> FindingDraft:
     """An earlier message broke a constraint that cannot hold any more."""
     if refusal.is_crash:
-        return FindingDraft(FindingKind.SPEC_CRASH, refusal.reason, broken=refusal.leaf)
+        return FindingDraft(FindingKind.SPEC_CRASH, refusal.reason, broken=refusal.leaf, cause=refusal.cause)
     return FindingDraft(FindingKind.CONSTRAINT, refusal.reason, broken=refusal.leaf, blamed=refusal.blamed)
 
 
@@ -209,13 +217,19 @@ def stopped_short(source: DataSource, inbox: Inbox, seconds: float) -> FindingDr
     )
 
 
-def cut_off(moves: Sequence[MessageType], others: Sequence[MessageType]) -> FindingDraft:
-    """No party can send the next message any more. `others` are the messages that are not ours."""
+def cut_off(source: DataSource | None, moves: Sequence[MessageType], others: Sequence[MessageType]) -> FindingDraft:
+    """No party can send the next message any more. `others` are the messages that are not ours.
+
+    The connection of the `source` was closed at its other end; None: we have closed it, or there was none.
+    """
     names = _names(others or moves)
     if names == "TimerEvent":
         return FindingDraft(FindingKind.SPEC_CRASH, "the spec expects a TimerEvent, but no timer is running", names)
-    what = "connection closed before the session was complete"
-    return FindingDraft(FindingKind.CLOSED, what, names, _symbols(moves))
+    if source is None:
+        what = f"no connection is left for {_short(_symbols(others or moves))} from {names}"
+        return FindingDraft(FindingKind.CLOSED, what, names, _symbols(moves))
+    what = f"{source.sender} closed the connection{_of(source)} {_before(source, moves, others)}"
+    return FindingDraft(FindingKind.CLOSED, what, source.sender, _symbols(moves))
 
 
 def silent(moves: Sequence[MessageType], others: Sequence[MessageType], seconds: float, option: str) -> FindingDraft:
@@ -234,19 +248,41 @@ def late(move: MessageType, seconds: float, deadline: float) -> FindingDraft:
     return FindingDraft(FindingKind.LATE, what, move.sender)
 
 
-def failed(event: Failed) -> FindingDraft:
-    """A connection could not be opened or used."""
-    return FindingDraft(_KINDS[event.cause], event.reason, event.link)
+def failed(
+    event: Failed, source: DataSource, moves: Sequence[MessageType], others: Sequence[MessageType]
+) -> FindingDraft:
+    """A connection could not be opened or used. `others` are the messages that are not ours."""
+    kind, link, sender = _KINDS[event.cause], event.link, source.sender
+    if kind is FindingKind.IN_USE:
+        return FindingDraft(kind, f"{link} cannot listen: {event.reason}", link)
+    if kind is FindingKind.TLS:
+        what = f"{link} and {sender} could not encrypt their connection {_before(None, moves, others)}"
+    elif kind is FindingKind.RESET:
+        what = f"{sender} reset the connection{_of(source)} {_before(source, moves, others)}"
+    else:
+        cause = "" if kind is FindingKind.REFUSED else event.reason
+        return FindingDraft(kind, f"{link} has no connection to {sender}: {event.reason}", sender, cause=cause)
+    cause = event.reason if kind is FindingKind.TLS else ""
+    return FindingDraft(kind, f"{what}: {event.reason}", sender, _symbols(moves), cause=cause)
 
 
-def broken_off(event: Closed, moves: Sequence[MessageType]) -> FindingDraft:
-    """A connection was reset, or a program has failed."""
+def broken_off(
+    event: Closed, source: DataSource, moves: Sequence[MessageType], others: Sequence[MessageType]
+) -> FindingDraft:
+    """A connection was reset, or a program has failed. `others` are the messages that are not ours."""
     if event.cause == "reset":
-        return FindingDraft(
-            FindingKind.RESET, "connection reset before the session was complete", event.link, _symbols(moves)
-        )
+        what = f"{source.sender} reset the connection{_of(source)} {_before(source, moves, others)}"
+        return FindingDraft(FindingKind.RESET, what, source.sender, _symbols(moves))
     how = exit_text(event.exit_code or 0)
     return FindingDraft(FindingKind.CRASH, f"the program {how}", "Out", _symbols(moves), cause=how)
+
+
+class RecalledFault(Exception):
+    """An error that code of the spec has raised in a session that is repeated: the kind of finding, and its text."""
+
+    def __init__(self, kind: FindingKind, told: str) -> None:
+        super().__init__(told)
+        self.kind = kind
 
 
 def raised(error: BaseException, told: str) -> FindingDraft:
@@ -257,6 +293,8 @@ def raised(error: BaseException, told: str) -> FindingDraft:
     cause: BaseException | None = error
     for _ in range(MAX_CAUSES):
         match cause:
+            case RecalledFault():
+                return FindingDraft(cause.kind, str(cause))
             case ConnectionRefusedError():
                 return FindingDraft(FindingKind.REFUSED, told)
             case ConnectionError():
@@ -268,6 +306,20 @@ def raised(error: BaseException, told: str) -> FindingDraft:
     if cause is not None:
         MAX_CAUSES.reached()
     return FindingDraft(FindingKind.SPEC_CRASH, told)
+
+
+def _before(source: DataSource | None, moves: Sequence[MessageType], others: Sequence[MessageType]) -> str:
+    """The message that was awaited when something happened to the connection of a source, the subject of the sentence.
+
+    `others` are the messages that are not ours.
+    """
+    if not moves:
+        return "after the last message"
+    symbols = _short(_symbols(others or moves))
+    if not others:
+        return f"before {_names(moves)} could send {symbols}"
+    is_subject = source is not None and _names(others) == source.sender
+    return f"before {'it' if is_subject else _names(others)} sent {symbols}"
 
 
 def _of(source: DataSource) -> str:

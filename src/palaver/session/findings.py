@@ -96,13 +96,15 @@ class Finding:
     party: str = ""  # the party that caused it
     expected: tuple[str, ...] = ()
     got: bytes = b""  # what came and was not understood, or not accepted
-    constraint: str = ""  # the text of the violated constraint, as in the spec
+    constraint: str = ""  # the text of the violated constraint, as in the spec; or the oracle and its rule
     messages: tuple[SessionMessage, ...] = field(default=(), repr=False)
     severity: Severity = Severity.VIOLATION
     number: int = 0  # of the finding in its campaign, from 1
     session: int = 0  # of the session in its campaign, from 1
     offset: int | None = None  # the byte of `got` where it is wrong, if that is known
-    cause: str = ""  # of a crash: the signal or exit code, and the top stack frame if it is known
+    # Of a crash, the signal or exit code, and the top stack frame if it is known; or why there is no connection or TLS.
+    # Of an error in the spec, the exception and its line.
+    cause: str = ""
     symbols: tuple[str, ...] = ()  # the names of the messages that `got` was read as
     node: Node | None = field(default=None, repr=False)  # the tree of `got`, if it has one
     before: tuple[SessionMessage, ...] = field(default=(), repr=False)  # the session before, if that may be the cause
@@ -117,13 +119,18 @@ class Finding:
     def fingerprint(self) -> Fingerprint:
         """The part that is equal for findings of the same problem."""
         requests = [said.data for said in self.messages if said.is_ours]
+        if self.kind is FindingKind.SPEC_CRASH and self.cause:
+            # The exception and its line are the problem, whatever was said before.
+            return Fingerprint(self.label, "", "", "", "", (), normalised_text(self.cause))
         has_cause = self.kind in _TOLD_APART_BY_REASON
         has_data = self.kind in _TOLD_APART_BY_DATA
+        # Memory grows in many sessions, of which one is an example: its last messages say nothing.
+        said = () if self.kind is FindingKind.MEMORY else self.messages
         return Fingerprint(
             self.label,
             self.party,
-            self.messages[-1].symbol if self.messages else "",
-            request_names(self.messages),
+            said[-1].symbol if said else "",
+            request_names(said),
             self.constraint,
             self.expected,
             normalised_text(self.cause or (self.message if has_cause else "")),
@@ -146,8 +153,8 @@ class Finding:
         """The finding with the messages of its session, for people."""
         lines = [self.headline, *self.message.splitlines()[1:]]
         if self.before:
-            lines += ["  the session before:", *_message_lines(self.before, "    "), "  this session:"]
-        lines += _message_lines(self.messages, "    " if self.before else "  ")
+            lines += ["  the session before:", *said_lines(self.before, "    "), "  this session:"]
+        lines += said_lines(self.messages, "    " if self.before else "  ")
         lines += self.explanation
         return printable("\n".join(lines))
 
@@ -178,9 +185,9 @@ class Finding:
         return f" of {names}{f' or {more} more' if more > 0 else ''}" if names else ""
 
 
-def _message_lines(messages: Sequence[SessionMessage], indent: str) -> list[str]:
+def said_lines(messages: Sequence[SessionMessage], indent: str = "  ") -> list[str]:
     """Messages, without the middle of a long session."""
-    lines = [f"{indent}{show_message(each)}" for each in messages]
+    lines = [printable(f"{indent}{show_message(each)}") for each in messages]
     if len(lines) > 2 * MAX_SHOWN_MESSAGES:
         left_out = len(lines) - 2 * MAX_SHOWN_MESSAGES
         lines[MAX_SHOWN_MESSAGES:-MAX_SHOWN_MESSAGES] = [f"{indent}… {left_out} messages …"]

@@ -12,7 +12,7 @@ from dataclasses import astuple, dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from palaver.session.session_limits import MAX_FINGERPRINT_BINARY, MAX_FINGERPRINT_BYTES
+from palaver.session.session_limits import MAX_FINGERPRINT_BINARY, MAX_FINGERPRINT_BYTES, MAX_FINGERPRINT_SOURCE
 from palaver.trees.node import Node
 
 if TYPE_CHECKING:
@@ -54,14 +54,14 @@ _ADDRESS = re.compile(r"0x[0-9a-fA-F]+")
 _NUMBER = re.compile(r"(?<![\w:.])(?<!code )\d+(?:\.\d+)*")
 
 _WORD = re.compile(rb"[A-Za-z0-9_]{3,}")
-# A digest or a random identifier: digits and letters mixed.
-_MIXED = re.compile(rb"(?=[0-9a-zA-Z]*[0-9])(?=[0-9a-zA-Z]*[a-zA-Z])[0-9a-zA-Z]{8,}")
+# A digest or a random identifier, if digits and letters are mixed.
+_LONG_WORD = re.compile(rb"[0-9a-zA-Z]{8,}")
 _DIGITS = re.compile(rb"[0-9]+")
 
 
 def normalised_text(text: str) -> str:
     """A sentence without the values in it."""
-    return _NUMBER.sub("0", _ADDRESS.sub("0x0", _QUOTED.sub("''", text)))
+    return _NUMBER.sub("0", _ADDRESS.sub("0x0", _QUOTED.sub("''", text[:MAX_FINGERPRINT_SOURCE])))
 
 
 def normalised_data(data: bytes, request: bytes = b"") -> str:
@@ -71,9 +71,14 @@ def normalised_data(data: bytes, request: bytes = b"") -> str:
     except UnicodeDecodeError:
         return data[:MAX_FINGERPRINT_BINARY].hex(" ")
     line = data.lstrip(b"\r\n").partition(b"\n")[0].rstrip(b"\r") or data[:1]
-    line = _WORD.sub(lambda word: b"..." if word[0] in request else word[0], line)
-    line = _DIGITS.sub(b"0", _MIXED.sub(b"0", line))
+    line = _WORD.sub(lambda word: b"..." if word[0] in request else word[0], line[:MAX_FINGERPRINT_SOURCE])
+    line = _DIGITS.sub(b"0", _LONG_WORD.sub(_without_digest, line))
     return line[:MAX_FINGERPRINT_BYTES].decode(errors="replace")
+
+
+def _without_digest(word: re.Match[bytes]) -> bytes:
+    is_mixed = not word[0].isalpha() and not word[0].isdigit()
+    return b"0" if is_mixed else word[0]
 
 
 def request_names(messages: Sequence[SessionMessage]) -> str:

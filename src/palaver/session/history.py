@@ -8,18 +8,20 @@ messages as they are.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from palaver.constraints.checks import Failure
 from palaver.generation.makers import Steering, ValueSource
+from palaver.interruption import Interrupted
 from palaver.matching.forecaster import Forecast, Hypothesis, MessageType
 from palaver.random_source import RandomSource
 from palaver.session.blame import Breach, LatestMessage, MonitorState, Violation
 from palaver.session.extension import Extension, Refusal
 from palaver.session.message_maker import MessageMaker
 from palaver.session.references import NO_MESSAGES
-from palaver.session.session_limits import MAX_READINGS, MESSAGES_BEFORE_ACCUSING
+from palaver.session.session_limits import MAX_READINGS, MESSAGES_BEFORE_ACCUSING, SEARCH_STEPS
 from palaver.solving.generator_sources import NoSource
 from palaver.trees.node import Node, NonTerminal
 from palaver.trees.tree import Tree
@@ -49,6 +51,7 @@ class SessionHistory:
         self.watches = [monitor.initial]  # one for each hypothesis
         self._made: Extension | None = None  # the last message that was made
         self._missing: str | None = _UNKNOWN
+        self._suspected: list[int] = []  # the clauses that the latest message has broken, and need not have
         self.number = 0  # of messages
         self.maker = MessageMaker(setup, self, chance, steering, values)
 
@@ -112,9 +115,92 @@ class SessionHistory:
             if failure is None and not is_presumed:
                 continue
             now = Extension(self.newest, self.forecast, self.watches, self.referenced)
-            if not self.maker.recovers_after(clause, now):
+            if self.maker.continuations.repair(clause, now):
+                continue
+            # If the next message could have repaired it, it says less than what is certain.
+            if not self.maker.has_alternative(self.forecast.moves, clause, must_hold=True):
                 return Refusal.by(Violation(clause, failure or breach.failure, breach))
         return None
+
+    def broken_now(self) -> Refusal | None:
+        """The clause that the latest message has broken, if it was another party's, and if nothing seems to repair it.
+
+        It held before, it fails after it, it has held or would hold after another such message, and no short
+        continuation makes it hold, nor brings it nearer to that.
+        """
+        watch = self.watches[0]
+        for clause in self._suspected:
+            failure, breach = watch.checks.outcomes[clause], watch.breaches[clause]
+            if failure is not None and breach is not None and self._is_hopeless(clause):
+                return Refusal.by(Violation(clause, failure, breach))
+        return None
+
+    def breach_when_cut(self, number: int) -> Refusal | None:
+        """The first of so many messages that broke a clause for good, as far as can be seen in the middle.
+
+        None also if there is no time left to look.
+        """
+        if number != self.number:
+            return None  # the session was cut while a message was taken in
+        with suppress(Interrupted):
+            return self._lasting_breach()
+        return None
+
+    def _lasting_breach(self) -> Refusal | None:
+        watch, recoveries = self.watches[0], self._setup.recoveries
+        is_patient = not self._is_patience_over()
+        breaches = [(breach.number, at, breach) for at, breach in enumerate(watch.breaches) if breach is not None]
+        for _, clause, breach in sorted(breaches, key=lambda each: each[:2]):
+            failure = watch.checks.outcomes[clause]
+            if failure is None or failure.error is not None or breach.is_ours or self._monitor.only_counts(clause):
+                continue
+            if (recoveries.has_held(clause, breach.symbol) or not is_patient) and self._is_hopeless(clause):
+                return Refusal.by(Violation(clause, failure, breach))
+        return None
+
+    def _suspects(self, extension: Extension) -> list[int]:
+        """The clauses that a message of another party breaks at once, although they hold after other such messages."""
+        symbol, recoveries = extension.node.symbol, self._setup.recoveries
+        first = extension.watches[0]
+        found: list[int] = []
+        for clause, breach in enumerate(first.breaches):
+            if breach is None or breach.is_ours or breach.number != self.number:
+                continue
+            failure = first.checks.outcomes[clause]
+            # Counts have limits of their own, and one that code of the spec may raise is asked for at the end.
+            if failure is None or self._monitor.only_counts(clause):
+                continue
+            if failure.error is not None or recoveries.may_hold_later(clause):
+                continue
+            if not all(watch.fails(clause) for watch in extension.watches):
+                continue
+            if recoveries.has_held(clause, symbol) or self._holds_with_others(clause, symbol):
+                found.append(clause)
+        return found
+
+    def _holds_with_others(self, clause: int, symbol: str) -> bool:
+        """Return True if a clause holds after some random message of this symbol."""
+        recoveries = self._setup.recoveries
+        if not recoveries.is_worth_asking(clause):
+            return False
+        moves = [move for move in self.forecast.moves if move.symbol == symbol]
+        if self.maker.has_alternative(moves, clause, must_hold=True, steps=0):
+            return True
+        recoveries.asked_in_vain(clause)
+        return False
+
+    def _is_hopeless(self, clause: int) -> bool:
+        """Return True if nothing is found that makes a clause hold, or brings it nearer to that."""
+        recoveries = self._setup.recoveries
+        if recoveries.may_hold_later(clause):
+            return False
+        now = Extension(self.newest, self.forecast, self.watches, self.referenced)
+        may_hold = self.maker.continuations.bring_nearer(clause, now)
+        if not may_hold and not self._monitor.is_folded(clause):
+            may_hold = self.maker.has_alternative(self.forecast.moves, clause, must_hold=True, steps=SEARCH_STEPS)
+        if may_hold:
+            recoveries.note_open(clause)
+        return not may_hold
 
     def extended_by(self, move: MessageType, node: Node) -> Extension | Refusal:
         """The extension by a message of another party, or why it cannot be accepted."""
@@ -129,7 +215,9 @@ class SessionHistory:
     def add(self, extension: Extension) -> None:
         """Add a message to the history."""
         self._learn(extension)
+        self._suspected = []
         if extension is not self._made:
+            self._suspected = self._suspects(extension)
             extension = self._without_doubt(extension)
         self.newest, self.forecast, self.watches, self.referenced = extension
         self._missing = _UNKNOWN
@@ -146,8 +234,8 @@ class SessionHistory:
                     self._setup.recoveries.recovered(clause)
         after = extension.watches[0]
         if after is not self.watches[0]:
-            for clause, (failure, early) in enumerate(zip(after.checks.outcomes, after.early, strict=True)):
-                if failure is None and early is not False:
+            for clause in range(len(after.breaches)):
+                if not after.fails(clause):
                     self._setup.recoveries.held(clause, extension.node.symbol)
 
     def _without_doubt(self, extension: Extension) -> Extension:
@@ -232,7 +320,7 @@ class SessionHistory:
         if breach is not None and self._setup.recoveries.waits_for_others(violation.clause, breach.symbol):
             return True  # it always failed after such a message of ours, and the peer made it hold
         moves = [move for move in self.forecast.moves if move.sender == sender]
-        return self.maker.has_alternative(moves, violation.clause, must_hold=False)
+        return self.maker.could_satisfy(moves, violation.clause)
 
     def checked(
         self, move: MessageType, node: Node, *, is_ours: bool, after: Extension | None = None
@@ -285,7 +373,10 @@ class SessionHistory:
 
     def _scripted(self, move: MessageType, script: ScriptedMessage) -> Extension | None:
         readings = [script.node] if script.node is not None else list(self._readings(move.symbol, script.data))
-        for node in readings:
+        if not script.is_exact and move.symbol in self._setup.generated:
+            readings = [self._setup.spec.sources.made_again(node) for node in readings[:1]]
+        # A message that was put together must obey as a fresh one does, also where a constraint may recover later.
+        for node in readings if script.kept is None else ():
             extension = self.checked(move, node, is_ours=True)
             if isinstance(extension, Extension):
                 return extension

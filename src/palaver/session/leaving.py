@@ -77,7 +77,8 @@ class Leaving:
     def judged(self, draft: FindingDraft) -> FindingDraft:
         """The finding about something that came after the end.
 
-        Some programs write a prompt, or a line end, when their input is closed: a note, unless it is a message.
+        Some programs write a prompt, or a line end, when their input is closed: a note, unless it is a message, or the
+        beginning of one, whose rest may come a moment later.
         """
         setup = self._setup
         if draft.kind is not FindingKind.UNEXPECTED or not self.is_input_closed:
@@ -85,7 +86,8 @@ class Leaving:
         messages = [message for message in setup.spec.analysis.messages if message.sender == draft.party]
         symbols = [message.symbol for message in messages if message.symbol not in setup.closing]
         matchers = [setup.shape(symbol).matcher(binary=setup.is_binary) for symbol in dict.fromkeys(symbols)]
-        is_message = any(matcher.feed(draft.got).longest is not None for matcher in matchers)
+        progress = [matcher.feed(draft.got) for matcher in matchers]
+        is_message = any(each.may_go_on or each.longest is not None for each in progress)
         return draft if is_message else replace(draft, severity=Severity.NOTE)
 
     def _close_input(self) -> bool:

@@ -5,16 +5,16 @@ How it works
 
 A random message is taken if nothing that held fails with it. Otherwise the solver searches: first among messages with
 which everything holds, then among those that leave failing what failed before. A message of ours breaks a constraint
-only if none was found that does not, and if the constraint is one that recovers: it never held after such a message, or
-holds again in a continuation. What cannot be met is never the fault of a peer.
+only if none was found that does not, and if the constraint is seen to recover: in a session, or in a continuation. What
+cannot be met is never the fault of a peer.
 
 The same search answers whether a peer could have sent another message, before it is accused in doubt.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -24,19 +24,21 @@ from palaver.generation.makers import Discarded, Steering, ValueSource
 from palaver.matching.forecaster import MessageType
 from palaver.random_source import RandomSource
 from palaver.session.blame import Violation
+from palaver.session.continuations import Continuations
 from palaver.session.extension import Extension, Refusal
+from palaver.session.next_message import NextMessage
 from palaver.session.session_limits import (
-    CONTINUATIONS,
     MAX_ALTERNATIVES,
-    MESSAGES_OF_CONTINUATION,
+    MAX_REPAIRS,
+    MESSAGES_OF_REPAIR,
     SEARCH_STEPS,
 )
-from palaver.trees.node import Node, NonTerminal, TreePath
-from palaver.trees.tree import Tree
+from palaver.trees.node import Node, TreePath
 
 if TYPE_CHECKING:
     from palaver.session.history import SessionHistory
     from palaver.session.setup import SessionSetup
+    from palaver.solving.solver_factory import Solver
 
 
 class MessageMaker:
@@ -57,13 +59,18 @@ class MessageMaker:
         self.accusation: Refusal | None = None  # if that is because of a message of another party
         self.violation: Violation | None = None  # of the last message that could not be made
         self.has_crashed = False  # True if code of the spec raised for every message that was tried
+        self.cause = ""  # then the exception, and where
         self._failure: Failure | None = None  # in the latest tree that was given up, of those that show the most
-        self._chance = chance / "continuations"
-        self._context = _NextMessage(history)
+        self._context = NextMessage(history)
         spec = setup.spec
         self._solver = spec.solver_factory.solver(
             spec.grammar.constraints, chance, chance / "fuzz", setup.limits, self._context, steering, values
         )
+        self.continuations = Continuations(setup, history, chance / "continuations", self._context.make)
+        self._presuming: Solver | None = None  # the same, for messages that early values are to hold with
+        self._solver_chance = chance / "presumed"
+        # The clauses of which only an early value speaks against a message that was tried.
+        self._presumed_broken: frozenset[int] = frozenset()
 
     def _aim_at(self, move: MessageType) -> None:
         """Let the solver complete a message of this type."""
@@ -71,6 +78,7 @@ class MessageMaker:
         context.move, context.first, context.kept = move, None, None
         context.sees_all = context.needs_all = False
         context.history = self._setup.references.seen_by(move.symbol, self._history.referenced)
+        self._failure, self._presumed_broken = None, frozenset()
         self._solver.forget()
 
     def _random_nodes(self, move: MessageType, number: int) -> Iterator[Node]:
@@ -81,8 +89,7 @@ class MessageMaker:
     def _solutions(self, left_out: frozenset[int], steps: int) -> Iterator[Node]:
         """Messages that satisfy the constraints, but for those that are left out, as far as the solver sees them."""
         solver, context = self._solver, self._context
-        left_out |= self._monitor.folded
-        held = self._held_by_the_past()
+        held = self._held_by_the_past() | self._monitor.folded
         has_seen_all = False
         for sees_all, limit in self._phases(steps):
             solver.begin()
@@ -160,6 +167,8 @@ class MessageMaker:
         failing_now = self._monitor.constraints_of(failing)
         left_out |= self._monitor.only_counted_in(move.symbol) & (failing_now | shared)
         left_out |= self._monitor.cannot_see(move.symbol) & failing_now
+        if self._presumed_broken and (made := self._presumed(_MakingAttempt(move), left_out, steps)) is not None:
+            return made
         owed = (failing_now | shared) - left_out
         attempt = _MakingAttempt(move, violation=refused)
         if not owed:
@@ -176,9 +185,41 @@ class MessageMaker:
         left_out |= owed
         return self._searched(attempt, left_out, steps) or self._said_nevertheless(attempt, left_out)
 
+    def _presumed(self, attempt: _MakingAttempt, left_out: frozenset[int], steps: int) -> Extension | None:
+        """A message with which the constraints would hold if the open nodes were complete; None if none was found."""
+        has_held = self._setup.recoveries.has_held
+        is_hopeful = any(has_held(clause, attempt.move.symbol) for clause in self._presumed_broken)
+        with self._presuming_solver():
+            return self._searched(attempt, left_out, steps if is_hopeful else max(SEARCH_STEPS, steps // 3))
+
+    @contextmanager
+    def _presuming_solver(self) -> Iterator[None]:
+        """Let open nodes count as complete where messages are searched for."""
+        usual = self._solver
+        if self._presuming is None:
+            spec, make = self._setup.spec, self._context.make
+            self._presuming = spec.solver_factory.solver(
+                spec.grammar.constraints,
+                self._solver_chance,
+                self._solver_chance / "fuzz",
+                self._setup.limits,
+                self._context,
+                presumed=self._monitor.presumed,
+            )
+            self._context.make = make
+        self._presuming.forget()
+        self._solver = self._presuming
+        try:
+            yield
+        finally:
+            self._solver = usual
+            self._context.needs_all = self._context.sees_all = False
+            usual.forget()
+
     def _failing_clauses(self) -> list[int]:
-        """The clauses that fail now, under the preferred hypothesis."""
-        return [at for at, failure in enumerate(self._history.watches[0].checks.outcomes) if failure is not None]
+        """The clauses that fail now, under the preferred hypothesis, and also if the open nodes were complete."""
+        watch = self._history.watches[0]
+        return [at for at, failure in enumerate(watch.checks.outcomes) if failure is not None and not watch.early[at]]
 
     def _peer_broke(self, clauses: Sequence[int]) -> bool:
         breaches = self._history.watches[0].breaches
@@ -207,7 +248,8 @@ class MessageMaker:
                     return extension
                 attempt.broken |= broken
                 attempt.refused += 1
-                if attempt.refused == MAX_ALTERNATIVES and self._never_held(attempt.broken, attempt.move.symbol):
+                attempt.latest = extension.watches[0].checks.outcomes[min(broken)]
+                if attempt.refused == MAX_ALTERNATIVES and self._may_break_all(broken, attempt.move.symbol, extension):
                     break
             else:
                 attempt.violation = extension
@@ -219,61 +261,67 @@ class MessageMaker:
             attempt.failure = self._failure
         return None
 
-    def _never_held(self, clauses: frozenset[int], symbol: str) -> bool:
-        return not any(self._setup.recoveries.has_held(clause, symbol) for clause in clauses)
-
     def _said_nevertheless(self, attempt: _MakingAttempt, left_out: frozenset[int]) -> Extension | None:
         """A message that breaks a clause which can hold again later; None if there is none.
 
-        That is so if the clause never held after such a message, like one that waits for the answer; or if it is seen
-        to recover in a continuation of the session.
+        That is so if the clause is seen to recover, like one that waits for the answer: in a session, or in a
+        continuation of this one.
         """
-        move, symbol = attempt.move, attempt.move.symbol
         broken = set(attempt.broken)
-        if attempt.failure is not None:
-            clause = self._monitor.clause_of(attempt.failure)
-            if clause is not None and not self._monitor.is_lasting(clause):
-                broken.add(clause)
-        if broken:
-            left_out |= self._monitor.constraints_of(broken)
-            for node in self._solutions(left_out, SEARCH_STEPS):
-                extension = self._history.checked(move, node, is_ours=True)
-                if isinstance(extension, Violation):
-                    attempt.violation = extension
-                    continue
-                breaks = self._broken_by(extension, symbol)
-                if all(self._may_break(clause, symbol, extension) for clause in sorted(breaks)):
-                    return extension
-                break
+        self._adds_failing(broken, attempt.failure)
+        is_worth_trying = bool(broken)
+        while is_worth_trying:
+            extension = self._breaking(attempt, left_out | self._monitor.constraints_of(broken))
+            if extension is not None:
+                return extension
+            # Another such clause may have stood in the way as well.
+            is_worth_trying = self._adds_failing(broken, self._failure)
         violation = attempt.violation
-        self._note_reason(move, attempt.failure or (violation.failure if violation is not None else None), violation)
+        failure = attempt.failure or (violation.failure if violation is not None else attempt.latest)
+        if attempt.latest is not None and attempt.latest.states:
+            failure = attempt.latest  # the state of a model tells more
+        self._note_reason(attempt.move, failure, violation)
         return None
 
-    def _may_break(self, clause: int, symbol: str, extension: Extension) -> bool:
-        if not self._setup.recoveries.has_held(clause, symbol) or self._setup.recoveries.can_recover(clause):
-            return True
-        return self.recovers_after(clause, extension)
+    def _adds_failing(self, clauses: set[int], failure: Failure | None) -> bool:
+        """Add the clause that a failure is from, if it is another one and may hold again; True if that was done."""
+        clause = None if failure is None else self._monitor.clause_of(failure)
+        if clause is None or clause in clauses or self._monitor.is_lasting(clause):
+            return False
+        clauses.add(clause)
+        return True
 
-    def recovers_after(self, clause: int, extension: Extension) -> bool:
-        """Return True if a clause holds again in one of some random continuations."""
-        for _ in range(CONTINUATIONS):
-            now = extension
-            for _ in range(MESSAGES_OF_CONTINUATION):
-                if not now.forecast.moves:
-                    break
-                move = self._chance.pick(now.forecast.moves)
-                history = self._setup.references.seen_by(move.symbol, now.referenced)
-                try:
-                    node = self._context.make(move.symbol, history)
-                except Discarded:
-                    break
-                following = self._history.checked(move, node, is_ours=True, after=now)
-                if isinstance(following, Violation):
-                    break
-                now = following
-                if any(not watch.fails(clause) for watch in now.watches):
-                    return True
-        return False
+    def _breaking(self, attempt: _MakingAttempt, left_out: frozenset[int]) -> Extension | None:
+        """A message with which only clauses fail that can hold again later; None if there is none."""
+        move, symbol = attempt.move, attempt.move.symbol
+        self._failure = None
+        for node in self._solutions(left_out, SEARCH_STEPS):
+            extension = self._history.checked(move, node, is_ours=True)
+            if isinstance(extension, Violation):
+                attempt.violation = extension
+                continue
+            self._failure = None  # what failed before it was found did not stand in its way
+            breaks = self._broken_by(extension, symbol)
+            if self._may_break_all(breaks, symbol, extension):
+                return extension
+            break
+        return None
+
+    def _may_break_all(self, clauses: frozenset[int], symbol: str, extension: Extension) -> bool:
+        return all(self._may_break(clause, symbol, extension) for clause in sorted(clauses))
+
+    def _may_break(self, clause: int, symbol: str, extension: Extension) -> bool:
+        """Return True if a clause that fails after a message of this symbol is seen to hold again."""
+        recoveries = self._setup.recoveries
+        is_presumed = extension.watches[0].checks.outcomes[clause] is None
+        if is_presumed and not extension.forecast.hypotheses[0].closed and not recoveries.has_held(clause, symbol):
+            return True  # the exchange that the message is part of goes on
+        if recoveries.can_recover(clause) or recoveries.is_passing(clause, symbol):
+            return True
+        if not self.continuations.repair(clause, extension):
+            return False
+        recoveries.note_passing(clause, symbol)
+        return True
 
     def _note_reason(self, move: MessageType, failure: Failure | None, violation: Violation | None) -> None:
         """Note why there is no message."""
@@ -283,7 +331,7 @@ class MessageMaker:
         elif self._solver.discarded:
             self.reason += f": {self._solver.discarded}"
         if failure is not None and failure.error is not None:
-            self.reason, self.has_crashed = failure.tell(), True
+            self.reason, self.has_crashed, self.cause = failure.tell(), True, failure.cause
         self.violation = violation
         if violation is not None and violation.breach is not None:
             self.accusation = Refusal.by(violation)
@@ -302,6 +350,8 @@ class MessageMaker:
         if isinstance(extension, Violation):
             return extension
         broken = self._broken_by(extension, move.symbol)
+        early = extension.watches[0].early
+        self._presumed_broken = frozenset(clause for clause in broken if early[clause] is False)
         if any(self._monitor.is_only_counted(clause, move.symbol) for clause in broken):
             return _MakingAttempt(move, broken=broken)
         if broken or not (self._changes_nothing(extension) or self._is_satisfied(extension, move.symbol)):
@@ -338,14 +388,50 @@ class MessageMaker:
         waits = self._setup.recoveries.waits_for_others
         return frozenset(clause for clause in found or () if not waits(clause, symbol))
 
-    def has_alternative(self, moves: Sequence[MessageType], clause: int, *, must_hold: bool) -> bool:
-        """Return True if one of these messages is found that does not violate a clause; or with which it holds."""
-        return any(self._complies(move, clause, must_hold) for move in moves)
+    def has_alternative(
+        self, moves: Sequence[MessageType], clause: int, *, must_hold: bool, steps: int | None = None
+    ) -> bool:
+        """Return True if one of these messages is found that does not violate a clause; or with which it holds.
 
-    def _complies(self, move: MessageType, clause: int, must_hold: bool) -> bool:
+        Beside random ones, those are tried that a search of so many `steps` finds.
+        """
+        steps = self._setup.limits.budget if steps is None else steps
+        return any(self._complies(move, clause, must_hold, steps) for move in moves)
+
+    def could_satisfy(self, moves: Sequence[MessageType], clause: int) -> bool:
+        """Return True if a clause holds with one of these messages, or if one is found after which it can hold.
+
+        That it only fails later is not enough: it may be that nothing which others say can make it hold.
+        """
+        if self._monitor.only_counts(clause):
+            return self.has_alternative(moves, clause, must_hold=False)
+        for move in moves:
+            self._aim_at(move)
+            extensions = [
+                extension
+                for node in self._random_nodes(move, MAX_ALTERNATIVES)
+                if isinstance(extension := self._history.checked(move, node, is_ours=False), Extension)
+            ]
+            if any(not watch.fails(clause) for extension in extensions for watch in extension.watches):
+                return True
+            if any(self.continuations.repair(clause, each, MESSAGES_OF_REPAIR) for each in extensions[:MAX_REPAIRS]):
+                return True
+        return self.has_alternative(moves, clause, must_hold=True)
+
+    def _complies(self, move: MessageType, clause: int, must_hold: bool, steps: int) -> bool:
         self._aim_at(move)
-        steps = self._setup.limits.budget
-        for node in chain(self._random_nodes(move, MAX_ALTERNATIVES), self._solutions(frozenset(), steps)):
+        solutions = self._solutions(frozenset(), steps) if steps else ()
+        if self._is_among(chain(self._random_nodes(move, MAX_ALTERNATIVES), solutions), move, clause, must_hold):
+            return True
+        is_presumed = not self._monitor.presumed.isdisjoint(self._monitor.constraints_of([clause]))
+        if not (must_hold and steps and is_presumed):
+            return False
+        with self._presuming_solver():
+            return self._is_among(self._solutions(frozenset(), SEARCH_STEPS), move, clause, must_hold)
+
+    def _is_among(self, nodes: Iterable[Node], move: MessageType, clause: int, must_hold: bool) -> bool:
+        """Return True if one of these messages does not violate a clause; or if it holds with one of them."""
+        for node in nodes:
             extension = self._history.checked(move, node, is_ours=False)
             if isinstance(extension, Violation):
                 if extension.clause != clause and not must_hold:
@@ -364,44 +450,4 @@ class _MakingAttempt:
     failure: Failure | None = None
     broken: frozenset[int] = frozenset()  # clauses that may recover
     refused: int = 0  # messages that were refused because they break such clauses
-
-
-class _NextMessage:
-    """The session, or the latest part of it, with our next message missing: the context that the solver completes."""
-
-    def __init__(self, history: SessionHistory) -> None:
-        self._history = history
-        self.move: MessageType
-        self.first: Node | None = None  # a message that was made already, to begin with
-        self.kept: TreePath | None = None  # the part of the message that stays as it is
-        self.hook: TreePath = ()
-        self.history: tuple[Node, ...] = ()
-        self.sees_all = False  # otherwise only the latest part of the session is there
-        self.needs_all = False  # True if that is known to be too little
-        self.make: Callable[[str, tuple[Node, ...]], Node]
-
-    def completed(self) -> Tree:
-        """The tree with a fresh message."""
-        node, self.first = self.first or self.make(self.move.symbol, self.history), None
-        hypothesis = self._history.forecast.after(self.move, node).hypotheses[0]
-        if self.sees_all:
-            tree, self.hook = hypothesis.tree(), hypothesis.latest
-        else:
-            tree, self.hook = hypothesis.recent_tree()
-        return Tree(tree)
-
-    def before_message(self) -> tuple[int, Tree]:
-        """The latest part of the session as `completed` shows it, without the message, and the hypothesis it follows.
-
-        It begins later than the part around the message before: that may have what this one has not.
-        """
-        node = Node(NonTerminal(self.move.symbol), ())
-        hypothesis = self._history.forecast.after(self.move, node).hypotheses[0]
-        return hypothesis.origin, Tree(hypothesis.recent_tree_without_latest())
-
-    def is_frozen(self, path: TreePath) -> bool:
-        """Return True for everything outside of the message, and for what is to stay in it and around that."""
-        if path[: len(self.hook)] != self.hook:
-            return True
-        inside = path[len(self.hook) :]
-        return self.kept is not None and all(one == two for one, two in zip(inside, self.kept, strict=False))
+    latest: Failure | None = None  # of such a clause with the latest of these messages

@@ -1,7 +1,8 @@
 """Messages as text, for people: in one line, around a place with a caret, or as the fields of a tree beside its bytes.
 
 Text is shown as Python writes it, with an escape for each byte that cannot be decoded or printed. If that would be
-escapes mostly, the bytes are shown in hexadecimal digits.
+escapes mostly, the bytes are shown in hexadecimal digits; but a first line of text, as before the body of a message, is
+shown as text.
 """
 
 from __future__ import annotations
@@ -9,7 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import accumulate
 
-from palaver.session.session_limits import BYTES_PER_ROW, MAX_FIELD_ROWS, MAX_SHARE_OF_ESCAPES, MAX_SHOWN_BYTES
+from palaver.session.session_limits import (
+    BYTES_PER_ROW,
+    MAX_FIELD_ROWS,
+    MAX_ROWS_OF_FIELD,
+    MAX_SHARE_OF_ESCAPES,
+    MAX_SHOWN_BYTES,
+    MIN_HEAD_BYTES,
+)
 from palaver.trees.node import Node
 from palaver.trees.values import leaf_bytes, leaves_of
 
@@ -20,13 +28,28 @@ def show_data(data: bytes) -> str:
     """Data in one line, its beginning if it is long."""
     shown, rest = data[:MAX_SHOWN_BYTES], f" … ({len(data)} bytes)" if len(data) > MAX_SHOWN_BYTES else ""
     chars = _characters(shown)
-    return (_quoted(chars) if _is_text(chars) else shown.hex(" ")) + rest
+    return (_quoted(chars) if _is_text(chars) else _head_and_body(shown)) + rest
 
 
 def show_all(data: bytes) -> str:
-    """All data in one line, however long it is."""
+    """All data in one line, however long it is; but of a binary body below a line of text only the beginning."""
     chars = _characters(data)
-    return _quoted(chars) if _is_text(chars) else data.hex(" ")
+    if _is_text(chars):
+        return _quoted(chars)
+    return show_data(data) if _head_size(data) else data.hex(" ")
+
+
+def _head_and_body(data: bytes) -> str:
+    """Binary data in hexadecimal digits, below its first line if that is text."""
+    size = _head_size(data)
+    return " ".join([_quoted(_characters(data[:size])), data[size:].hex(" ")]) if size else data.hex(" ")
+
+
+def _head_size(data: bytes) -> int:
+    """The length of the first line, if it is printable ASCII and at least a word; otherwise 0."""
+    end = data.find(b"\n", 0, MAX_SHOWN_BYTES) + 1
+    line = data[:end].rstrip(b"\r\n")
+    return end if len(line) >= MIN_HEAD_BYTES and line.isascii() and line.decode("ascii").isprintable() else 0
 
 
 def show_place(data: bytes, offset: int, label: str) -> list[str]:
@@ -48,16 +71,19 @@ def show_place(data: bytes, offset: int, label: str) -> list[str]:
 def show_fields(data: bytes, node: Node, marked: int | None = None, *, most: int | None = MAX_FIELD_ROWS) -> list[str]:
     """The fields of a message, each with its bytes; `marked` is the first byte of one that is pointed at.
 
-    There are `most` rows; None: all.
+    There are `most` rows, and not so many of one field; None: all.
     """
     rows: list[str] = []
+    most_of_field = None if most is None else MAX_ROWS_OF_FIELD
     for bit, size, field in _fields(node):
         first, last = bit // 8, (bit + size + 7) // 8
         pieces = [data[at : min(last, at + BYTES_PER_ROW)] for at in range(first, last, BYTES_PER_ROW)]
-        for number, piece in enumerate(pieces):
+        for number, piece in enumerate(pieces[:most_of_field]):
             name = field if number == 0 else ""
             mark = "  <- here" if number == 0 and first == marked else ""
             rows.append(f"{first + number * BYTES_PER_ROW:04x}  {piece.hex(' '):{3 * BYTES_PER_ROW}} {name}{mark}")
+        if most_of_field is not None and len(pieces) > most_of_field:
+            rows.append(f"      … {len(pieces) - most_of_field} rows …")
     if most is not None and len(rows) > most:
         rows[most:] = [f"… {len(rows) - most} rows …"]
     return rows

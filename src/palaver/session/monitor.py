@@ -21,6 +21,7 @@ from palaver.matching.forecaster import Forecast, Hypothesis, MessageType
 from palaver.session.blame import LatestMessage, MonitorState, Violation
 from palaver.session.clause_checks import (
     EarlyCheck,
+    compares_numbers,
     early_check,
     early_check_of,
     is_about_each,
@@ -32,8 +33,9 @@ from palaver.session.clause_checks import (
     only_counts,
 )
 from palaver.solving.clauses import Clause, clauses_of
+from palaver.spec.ast import Constraint
 from palaver.spec.traversal import expressions_of, last_symbol, selectors_of, step_symbols, symbols_of
-from palaver.trees.node import Node, OpenNode
+from palaver.trees.node import BegunNode, Node, OpenNode
 from palaver.trees.tree import Tree
 
 
@@ -89,6 +91,7 @@ class ConstraintMonitor:
         self._listed = [self._holders(clause, messages) for clause in clauses]
         self._has_listed = any(self._listed)
         self._expressions = [tuple(expressions_of(clause.as_constraint().formula)) for clause in clauses]
+        self._numeric = [compares_numbers(clause) for clause in clauses]
         self._about_each = [is_about_each(clause) for clause in clauses]
         # The messages that are always the same. With settings, nothing is certain of what is made.
         self._follows_the_grammar = not spec.grammar.settings
@@ -100,6 +103,15 @@ class ConstraintMonitor:
         """The constraints on states of folds, which need all of the session: the solver does not see that."""
         is_fold = self.initial.checks.is_fold
         return self.constraints_of([at for at, check in enumerate(self._checks) if is_fold(check.constraint)])
+
+    def is_folded(self, clause: int) -> bool:
+        """Return True if a clause is a condition on states of folds."""
+        return self.initial.checks.is_fold(self._checks[clause].constraint)
+
+    @cached_property
+    def presumed(self) -> frozenset[int]:
+        """The constraints, by their places in the spec, that have early values."""
+        return self.constraints_of([*(each.clause for each in self._early_of_nodes), *self._early_of_trees])
 
     def _add_early_value(self, at: int, clause: Clause, initial: IncrementalChecks) -> None:
         """Compile the early value of a clause, if it has one."""
@@ -190,7 +202,7 @@ class ConstraintMonitor:
     def _early_failures(self, message: Tree) -> dict[int, Failure]:
         """The failures of clauses about states if the nodes around a message were complete as they are."""
         root = message.get_root()
-        found = {at: check.failure(root) for at, check in self._early_of_trees.items()}
+        found = {at: self._early_failure_in_tree(check, message) for at, check in self._early_of_trees.items()}
         around = message.parent if self._early_of_nodes else None
         while around is not None:
             node = around.node
@@ -199,6 +211,19 @@ class ConstraintMonitor:
                     found[early.clause] = early.evaluate(root, {early.variable: around})
             around = around.parent
         return {at: failure for at, failure in found.items() if failure is not None}
+
+    @staticmethod
+    def _early_failure_in_tree(check: Check, message: Tree) -> Failure | None:
+        """The failure of a clause if the open nodes were complete; if it raises, without the innermost of them."""
+        root = message.get_root()
+        failure = check.failure(root)
+        around = message.parent
+        while failure is not None and failure.error is not None and around is not None:
+            if type(around.node) is OpenNode:
+                root = root.replaced(around.path, BegunNode(*around.node))
+                failure = check.failure(root)
+            around = around.parent
+        return failure
 
     def _violated(self, before: MonitorState, after: MonitorState) -> Violation | None:
         for at, (failure, is_lasting) in enumerate(zip(after.checks.outcomes, self._lasting, strict=True)):
@@ -260,6 +285,14 @@ class ConstraintMonitor:
         ]
         return min(found, key=lambda each: each.breach.number if each.breach else 0, default=None)
 
+    def constraint(self, clause: int) -> Constraint:
+        """The condition of a clause."""
+        return self._checks[clause].constraint
+
+    def compares_numbers(self, clause: int) -> bool:
+        """Return True if it says something how far a clause is from holding."""
+        return self._numeric[clause]
+
     def is_constant(self, symbol: str) -> bool:
         """Return True if all messages of a symbol that we can make are the same."""
         return symbol in self._constant
@@ -267,6 +300,10 @@ class ConstraintMonitor:
     def fails_always(self, violation: Violation, symbol: str) -> bool:
         """Return True if every message of this symbol fails like this: all are the same, or are only counted."""
         return symbol in self._constant or self.is_only_counted(violation.clause, symbol)
+
+    def only_counts(self, clause: int) -> bool:
+        """Return True if a clause sees only numbers of nodes."""
+        return bool(self._measured[clause])
 
     def only_counted_in(self, symbol: str) -> frozenset[int]:
         """The constraints, by their places in the spec, on which all messages of a symbol have the same effect."""
@@ -290,12 +327,14 @@ class ConstraintMonitor:
     def is_pending(self, before: MonitorState, after: MonitorState, hypothesis: Hypothesis, symbol: str) -> bool:
         """Return True if after a message of this symbol only clauses fail that later messages are to satisfy.
 
-        These are conditions on numbers of nodes that failed before; and conditions on all nodes of some name, such as
-        `len(*<answer>.<item>) == int(<question>.<n>)`, before the messages that contain them.
+        These are conditions on numbers of nodes that failed before; conditions that hold once the open nodes are
+        complete; and conditions on all nodes of some name, such as `len(*<answer>.<item>) == int(<question>.<n>)`,
+        before the messages that contain them.
         """
         for at, (then, now) in enumerate(zip(before.checks.outcomes, after.checks.outcomes, strict=True)):
             is_as_before = self._counting[at] and then is not None
-            if now is not None and not is_as_before and not self._is_undecided(at, symbol, hypothesis.ahead):
+            is_left = is_as_before or after.early[at] or self._is_undecided(at, symbol, hypothesis.ahead)
+            if now is not None and not is_left:
                 return False
         return True
 
@@ -344,7 +383,8 @@ class ConstraintMonitor:
         if not self._has_listed:
             return []
         outcomes = enumerate(zip(before.checks.outcomes, after.checks.outcomes, strict=True))
-        return [at for at, (then, now) in outcomes if then is None and now is not None and after.breaches[at] is None]
+        newly = [at for at, (then, now) in outcomes if then is None and now is not None]
+        return [at for at in newly if after.breaches[at] is None and not after.early[at]]
 
     def broken_by(
         self, before: MonitorState, after: MonitorState, hypothesis: Hypothesis, symbol: str
@@ -356,7 +396,7 @@ class ConstraintMonitor:
             at
             for at, failure in enumerate(after.checks.outcomes)
             if (
-                (failure is not None and before.checks.outcomes[at] is None)
+                (failure is not None and before.checks.outcomes[at] is None and not after.early[at])
                 or (after.early[at] is False and not before.fails(at))
             )
             and not (failure is not None and self._is_left_to_others(at, symbol, hypothesis.ahead))

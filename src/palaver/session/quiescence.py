@@ -7,13 +7,15 @@ times the longest pause seen inside a message.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from palaver.matching.forecaster import MessageType
 from palaver.session.deadlines import Deadlines
-from palaver.session.finding_drafts import FindingDraft, cut_off, late, silent
+from palaver.session.events import Closed, Failed
+from palaver.session.finding_drafts import FindingDraft, broken_off, cut_off, failed, late, silent
 from palaver.session.history import SessionHistory
-from palaver.session.receiver import Receiver
+from palaver.session.receiver import DataSource, Receiver
 from palaver.session.roles import Connections, Roles
 from palaver.session.session_limits import (
     FIRST_QUIET_SECONDS,
@@ -226,12 +228,30 @@ class PeerWait:
         moves = self.history.forecast.moves
         others = self._expected()
         if self._is_cut_off():
-            return cut_off(moves, others)
+            return cut_off(self._ended_source(others or moves), moves, others)
         option = "--patience" if self.clock.is_buffering else "--timeout"
         timeout = self.clock.timeouts.timeout
         if self.deadlines and any((self.deadlines.of(move.symbol) or 0.0) > timeout for move in others):
             option = "--deadline"
         return silent(moves, others, self.clock.idle_seconds, option)
+
+    def failed(self, event: Failed) -> FindingDraft:
+        """The finding if a connection could not be opened or used."""
+        return failed(event, self.receiver.source_on(event.link), self.history.forecast.moves, self._expected())
+
+    def broken_off(self, event: Closed) -> FindingDraft:
+        """The finding if a connection was reset, or a program has failed."""
+        return broken_off(event, self.receiver.source_on(event.link), self.history.forecast.moves, self._expected())
+
+    def _ended_source(self, moves: Sequence[MessageType]) -> DataSource | None:
+        """The other end of the first connection of these messages that was closed there; None if none was."""
+        for move in moves:
+            is_ours = self.roles.is_ours(move.sender)
+            link = self.roles.party(move.sender).party_name if is_ours else None
+            link = link or self.roles.connection_from(move.sender, move.recipient)
+            if link is not None and self.connections.is_known(link) and not self.connections.is_up(link):
+                return self.receiver.source_on(link, None if is_ours else move.sender)
+        return None
 
     def _is_cut_off(self) -> bool:
         """Return True if no party can send a message that may come next."""

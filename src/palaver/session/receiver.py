@@ -61,6 +61,7 @@ class AcceptedMessage(NamedTuple):
 
     move: MessageType
     data: bytes
+    is_alone: bool = False  # True if no message of another peer, or connection, may have come before it
 
 
 class Receiver:
@@ -109,6 +110,14 @@ class Receiver:
 
     def _source(self, sender: str, recipient: str | None) -> DataSource:
         return DataSource(sender, recipient if recipient in self._roles.links_from(sender) else None)
+
+    def source_on(self, link: str, sender: str | None = None) -> DataSource:
+        """The other end of a connection; `sender` is the party that is meant, if several may send on it."""
+        party = self._roles.party("Out" if link == "In" else link)
+        senders = [sender] if sender is not None else self._roles.senders_to(party)
+        if len(senders) == 1:
+            return self._source(senders[0], party.party_name)
+        return DataSource(" or ".join(senders) or "the peer")
 
     def _moves_of(self, source: DataSource, forecast: Forecast) -> list[MessageType]:
         """The messages that may come next from a source."""
@@ -185,7 +194,9 @@ class Receiver:
                 return self._first_postponed.get(source) or out_of_turn(source, inbox, forecast.moves)
             else:
                 continue
-            if not isinstance(found, FindingDraft) or self._is_alone(source, forecast, and_timers=True):
+            if isinstance(found, AcceptedMessage):
+                return found._replace(is_alone=self._is_alone(source, forecast, and_timers=True))
+            if found is None or self._is_alone(source, forecast, and_timers=True):
                 return found
             if found.kind is not FindingKind.CONSTRAINT and not self._is_ever_sent(source, inbox):
                 return found

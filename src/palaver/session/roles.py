@@ -269,6 +269,11 @@ class Connections:
         self._finished: set[str] = set()  # half-closed by us
         self._actions: list[Action] = []
 
+    @property
+    def planned(self) -> int:
+        """The number of actions since they were last taken."""
+        return len(self._actions)
+
     def take_actions(self) -> list[Action]:
         """The actions since the last call."""
         actions, self._actions = self._actions, []

@@ -41,9 +41,12 @@ NEARLY_ALL_MESSAGES = 0.95
 MAX_SHARE_OF_ESCAPES = 0.3
 # Findings show at most so many bytes of a message, and so many messages at the session's beginning and at its end.
 MAX_SHOWN_BYTES = 200
+# A line above binary data is shown as text if it has so many bytes; fewer may look like text by chance.
+MIN_HEAD_BYTES = 4
 MAX_SHOWN_MESSAGES = 20
 # Of a binary message so many rows of fields are shown, of so many bytes.
 MAX_FIELD_ROWS = 64
+MAX_ROWS_OF_FIELD = 4
 BYTES_PER_ROW = 16
 # The names of so many messages are told that something could have been.
 MAX_SHOWN_NAMES = 3
@@ -53,6 +56,8 @@ MAX_EXPECTED_IN_HEADLINE = 3
 # The fingerprint of a finding has so many bytes of a line that was received, and so many of binary data.
 MAX_FINGERPRINT_BYTES = 40
 MAX_FINGERPRINT_BINARY = 4
+# They are taken from so much of it; of a sentence, also.
+MAX_FINGERPRINT_SOURCE = 4_096
 # Before a party is accused in doubt, so many random messages that it could have sent instead are tried, of each type,
 # before they are searched for.
 MAX_ALTERNATIVES = 20
@@ -62,6 +67,14 @@ SEARCH_STEPS = 150
 # messages.
 CONTINUATIONS = 12
 MESSAGES_OF_CONTINUATION = 4
+# A peer is accused of a message when it comes only if the constraint holds in none of so many continuations.
+ACCUSING_CONTINUATIONS = 60
+# A session that is cut may be looked at so long, in seconds, for what its peer has broken before.
+LAST_WORD_SECONDS = 0.3
+# A party that could have gone on is accused of what fails at the end only if that holds in a longer continuation, after
+# one of so many messages that it could have sent.
+MESSAGES_OF_REPAIR = 12
+MAX_REPAIRS = 3
 # So many messages after a constraint was broken the session may end, although it is not repaired.
 MESSAGES_BEFORE_ACCUSING = 8
 # An early value that stays false is asked about so often in vain, until the constraint has recovered.

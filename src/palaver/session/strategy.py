@@ -139,15 +139,17 @@ class ScriptedStrategy:
     """Sends the messages of an earlier session again, and ends after the last of them.
 
     Where the peer spoke next in that session, it is let speak first. If `is_exact`, messages are sent as they were;
-    otherwise, what no longer fits the peer's answers is made anew. `stuck_at` is the step that was not possible.
+    otherwise, what no longer fits the peer's answers is made anew. If it `listens`, it does not leave at once where the
+    dialogue is not complete. `stuck_at` is the step that was not possible.
     """
 
     steering: Steering | None = None
     values: ValueSource | None = None
 
-    def __init__(self, script: Iterable[ScriptLine], *, is_exact: bool = True) -> None:
+    def __init__(self, script: Iterable[ScriptLine], *, is_exact: bool = True, listens: bool = False) -> None:
         self._script = deque(script)
         self._is_exact = is_exact
+        self._listens = listens
         self.stuck_at: ScriptLine | None = None
 
     def begin(self) -> None:
@@ -156,7 +158,8 @@ class ScriptedStrategy:
     def choose(self, moves: Sequence[MessageType], forecast: Forecast, can_end: bool) -> StrategyChoice:
         """The next message of the script, if it is possible."""
         if self.stuck_at is not None or not any(step.is_ours for step in self._script):
-            return None
+            listens, self._listens = self._listens and not can_end, False
+            return WAIT if listens else None
         wanted = self._script[0]
         if not wanted.is_ours:
             return WAIT

@@ -72,8 +72,11 @@ class Assigner:
 
     def draw(self, domain: Domain, chance: RandomSource) -> Node | None:
         """A node from a domain; None if there is none."""
-        nodes = (self.node(domain.symbol, word) for word in domain.draw(chance))
-        return next((node for node in nodes if node is not None), None)
+        for word in domain.draw(chance):
+            node = self.node(domain.symbol, word)
+            if node is not None:
+                return node
+        return None
 
     def domain(self, symbol: str) -> Domain | None:
         """The domain of a symbol; None if it is no regular language."""
@@ -96,11 +99,11 @@ class Assigner:
         if operator in _PARTS and isinstance(part := plain(value), str | bytes) and len(part) > MAX_AFFIX_LENGTH:
             return None
         if operator != "==" or type(value) not in (int, str, bytes):
-            return self._sought(tree, view, operator, value, chance)[0]
+            return self._sought(tree, symbol, view, operator, value, chance)[0]
         key = (symbol, id(view), value)
         known = self._assigned.get(key)
         if known is None:
-            node, is_only = self._sought(tree, view, operator, value, chance)
+            node, is_only = self._sought(tree, symbol, view, operator, value, chance)
             if not is_only:
                 return node
             if len(self._assigned) > MAX_CACHED_ASSIGNMENTS:
@@ -109,10 +112,9 @@ class Assigner:
         return known[1]
 
     def _sought(
-        self, tree: Tree, view: View, operator: str, value: Any, chance: RandomSource
+        self, tree: Tree, symbol: str, view: View, operator: str, value: Any, chance: RandomSource
     ) -> tuple[Node | None, bool]:
-        """The node, and True if it would be the same another time, with any tree."""
-        symbol = node_of(tree).symbol
+        """The node of a symbol, and True if it would be the same another time, with any tree."""
         if operator == "==" and view.kind is ViewKind.VALUE and symbol not in self.domains:
             node = self._read(symbol, plain(value))
             if node is not None:

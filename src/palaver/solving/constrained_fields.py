@@ -56,6 +56,7 @@ class ConstrainedField:
     search: MemeticSearch | None  # among nodes of this symbol alone; only if there are filters
     chance: RandomSource
     budget: StepBudget
+    is_shallow: bool = False  # then its makers call each other no deeper than a spec's own code may
     _record: _Record = field(default_factory=_Record, repr=False)
 
     def make(self, plain: Callable[[], Node]) -> Node:
@@ -63,7 +64,7 @@ class ConstrainedField:
         if self.search is None:
             return self._drawn(plain)
         # Conditions run the spec's own code, inside of makers that call each other as deep as the tree is.
-        return shallow(self._found)(self.search, deep(plain))
+        return shallow(self._found)(self.search, plain if self.is_shallow else deep(plain))
 
     def _found(self, search: MemeticSearch, plain: Callable[[], Node]) -> Node:
         record, searches, crashes = self._record, 0, 0

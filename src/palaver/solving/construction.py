@@ -398,22 +398,20 @@ def _ways_in(
 
 def _instances(equation: Equation, root: Tree) -> list[_Instance]:
     """The instances of an equation, in the order in which to solve them."""
-    found = list(islice(_all_instances(equation.clause, root), MAX_INSTANCES))
-    if len(found) == MAX_INSTANCES:
-        MAX_INSTANCES.reached()
-    if equation.is_self_dependent:
-        found.reverse()  # inner nodes come after those around them, and have to be right before
-    return found
-
-
-def _all_instances(clause: Clause, root: Tree) -> Iterator[_Instance]:
+    clause = equation.clause
+    found: list[_Instance] = []
     for bound in clause.bindings(root):
         try:
             combinations = clause.leaf.combinations(root, bound)
         except SPEC_CODE_RAISES:  # a computed index
             continue
-        for values in combinations:
-            yield bound, values
+        found += [(bound, values) for values in islice(combinations, MAX_INSTANCES - len(found))]
+        if len(found) == MAX_INSTANCES:
+            MAX_INSTANCES.reached()
+            break
+    if equation.is_self_dependent:
+        found.reverse()  # inner nodes come after those around them, and have to be right before
+    return found
 
 
 def _holds(direction: Direction, values: Sequence[Value], wanted: Any) -> bool:

@@ -61,6 +61,41 @@ class Sources:
         assert isinstance(result, Node), "a node was put in"
         return result
 
+    def made_again(self, node: Node) -> Node:
+        """`node` with everything in it that a generator makes from sources made once more, from the same sources.
+
+        That changes nothing, unless the generator depends on more than that, such as on a port that is free now.
+        """
+        done: list[Part] = []
+        frames: list[tuple[Node, list[Part]]] = [(node, [])]
+        while frames:
+            current, children = frames[-1]
+            if len(children) < len(current.children) and not current.sources:
+                child = current.children[len(children)]
+                if isinstance(child, Node) and self._concerned(child):
+                    frames.append((child, []))
+                else:
+                    children.append(child)
+                continue
+            frames.pop()
+            made = self._regenerated(current) if current.sources else current._replace(children=tuple(children))
+            (frames[-1][1] if frames else done).append(made)
+        (result,) = done
+        assert isinstance(result, Node), "a node was put in"
+        return result
+
+    def _regenerated(self, node: Node) -> Node:
+        generator = self._rules[node.symbol].generator
+        sources = {str(source.symbol): source for source in node.sources}
+        if generator is None or any(mention.path.base not in sources for mention in generator.mentions):
+            return node
+        try:
+            value = self._functions[node.symbol](*(Tree(sources[each.path.base]) for each in generator.mentions))
+            made = self._read(node.symbol, value)
+        except SPEC_CODE_RAISES:
+            return node  # as it was recorded
+        return node if made is None else made._replace(sources=node.sources)
+
     def _concerned(self, node: Node) -> bool:
         """True if a generator with arguments made this node or anything in it."""
         inside = self._below(node.symbol)

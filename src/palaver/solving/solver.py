@@ -8,7 +8,8 @@ these when they are made. A fresh tree then goes through some rounds of `constru
 alternatives made true. If a constraint still fails, `memetic_search` changes the tree step by step.
 
 Fresh trees and climbs are the two arms of a bandit: successes per step are counted, and the arm with the better rate is
-taken (greedy, with optimistic initial values). For a hash, say, no climb comes nearer.
+taken (greedy, with optimistic initial values). For a hash, say, no climb comes nearer. Messages that fail again and
+again get copies of what was said before (`copied_values`).
 
 Every result has passed the unmodified checks.
 """
@@ -24,8 +25,9 @@ from palaver.constraints.checks import Check, Failure
 from palaver.generation.makers import Discarded
 from palaver.solving.clauses import Clause
 from palaver.solving.construction import Constructor
+from palaver.solving.copied_values import ValueCopier
 from palaver.solving.memetic_search import MemeticSearch, NearMiss, StepBudget
-from palaver.solving.solving_limits import MAX_CONSTRUCTION_ROUNDS
+from palaver.solving.solving_limits import ATTEMPTS_BEFORE_COPIES, MAX_CONSTRUCTION_ROUNDS
 from palaver.solving.solving_plan import SolvingPlan
 from palaver.trees.tree import Tree
 
@@ -52,6 +54,11 @@ class _SuccessRate:
         return self.wins / self.steps
 
 
+def _new_rates() -> tuple[_SuccessRate, _SuccessRate]:
+    """The rates of fresh trees and of climbs before any was tried."""
+    return _SuccessRate(), _SuccessRate(1.0, 50.0)
+
+
 class Solver:
     """Makes trees that satisfy `checks`; `make` makes fresh ones."""
 
@@ -63,6 +70,7 @@ class Solver:
         constructor: Constructor,
         search: MemeticSearch,
         budget: StepBudget,
+        copier: ValueCopier | None = None,
     ) -> None:
         self.plan = plan
         self.budget = budget
@@ -73,8 +81,10 @@ class Solver:
         self._checks = checks
         self._constructor = constructor
         self._search = search
-        self._fresh, self._climbs = _SuccessRate(), _SuccessRate(1.0, 50.0)
+        self._copier = copier
+        self._fresh, self._climbs = _new_rates()
         self._generations = 0
+        self._failed = 0  # fresh trees in a row
 
     @property
     def failure(self) -> Failure | None:
@@ -94,10 +104,12 @@ class Solver:
         """Start on another tree, with a full budget."""
         self.budget.spent = 0
         self._generations = 0
+        self._failed = 0
 
     def forget(self) -> None:
-        """Drop the population, which is of no use for a tree in another context."""
+        """Drop what was learnt, which is of no use for a tree in another context."""
         self._search.population.clear()
+        self._fresh, self._climbs = _new_rates()
         self.nearest = None
 
     @property
@@ -115,15 +127,23 @@ class Solver:
             if self._climbs.rate > self._fresh.rate:
                 return self._climb()
             before = self.budget.spent
-            tree, is_solved = self._construct(self._make())
+            tree, is_solved = self._construct(self._fresh_tree())
             self._fresh.steps += self.budget.spent - before
         except Discarded as discarded:
             self.discarded = discarded.reason
             self._fresh.steps += 1
+            self._failed += 1
             return None
+        self._failed = 0 if is_solved else self._failed + 1
         self._fresh.steps += 1
         self._fresh.wins += is_solved
         return tree if is_solved else None
+
+    def _fresh_tree(self) -> Tree:
+        """A fresh tree, at times with copies in it. :raises Discarded: it could not be made this time"""
+        tree = self._make()
+        has_copies = self._copier is not None and self._failed >= ATTEMPTS_BEFORE_COPIES and self._failed % 2 == 0
+        return self._copier.with_copies(tree) if self._copier is not None and has_copies else tree
 
     def _construct(self, tree: Tree) -> tuple[Tree, bool]:
         """The tree after some rounds of construction, and True if it satisfies every check."""
@@ -142,9 +162,9 @@ class Solver:
 
     def _failing(self, tree: Tree) -> list[int]:
         """The checks that fail, by their positions."""
-        failing = []
+        failing, left_out = [], self.left_out
         for at, check in enumerate(self._checks):
-            if at in self.left_out:
+            if at in left_out:
                 continue
             failure = check.failure(tree)
             if failure is not None:

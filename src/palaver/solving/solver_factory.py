@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from palaver.constraints.checks import Check, CompiledObjective, compile_check
 from palaver.constraints.code_uses import functions_defined_in, reassigned_globals
 from palaver.constraints.distance import Fitness, compile_distance
+from palaver.generation.generation_limits import MAX_SHALLOW_PARTS
 from palaver.generation.makers import FieldMakers, MakeField, Steering, ValueSource, smaller
 from palaver.generation.measured_derivations import Measure, MeasuredDerivations
 from palaver.generation.tree_maker import TreeMaker
@@ -21,6 +22,7 @@ from palaver.random_source import RandomSource
 from palaver.solving.assignment import Assigner
 from palaver.solving.constrained_fields import ConstrainedField
 from palaver.solving.construction import Constructor
+from palaver.solving.copied_values import ValueCopier
 from palaver.solving.counting_fields import counting_domains
 from palaver.solving.domains import Domain
 from palaver.solving.invertible_views import ViewReader
@@ -76,8 +78,9 @@ class SolverFactory:
     read: Callable[[str, Any], Node | None]
     read_bits: Callable[[str, str], Node | None]
     _plans: dict[tuple[tuple[Constraint, ...], int], SolvingPlan] = field(default_factory=dict, repr=False)
-    _checks: dict[Constraint, Check] = field(default_factory=dict, repr=False)
-    _distances: dict[Constraint, Callable[[Tree], Fitness]] = field(default_factory=dict, repr=False)
+    # By constraint; the key's second part is True if open nodes count as complete.
+    _checks: dict[tuple[Constraint, bool], Check] = field(default_factory=dict, repr=False)
+    _distances: dict[tuple[Constraint, bool], Callable[[Tree], Fitness]] = field(default_factory=dict, repr=False)
 
     def plan(self, constraints: Iterable[Constraint], spread: int = MAX_REPETITIONS) -> SolvingPlan:
         """The plan for these constraints, made once; unbounded fields grow by up to `spread` beyond their minimum."""
@@ -96,11 +99,12 @@ class SolverFactory:
         incomplete: IncompleteTree | None = None,
         steering: Steering | None = None,
         values: ValueSource | None = None,
+        presumed: frozenset[int] = frozenset(),
     ) -> Solver:
         """A solver for these constraints. `turn` makes fresh trees, `random_source` decides all else.
 
         With an incomplete tree, it is the missing part that is made. Fresh trees follow the steering, and may have
-        known values in them.
+        known values in them. For the constraints that are `presumed`, by their places, open nodes count as complete.
         """
         plan = self.plan(constraints, limits.max_repetitions)
         budget = StepBudget(limits.budget)
@@ -125,7 +129,7 @@ class SolverFactory:
         for symbol in sorted(plan.filters):
             fields[symbol] = self._searched(symbol, plan, simple, assigner, chance / symbol, budget, limits.rates).make
         search = MemeticSearch(
-            [self._distance(constraint) for constraint in constraints],
+            [self.distance(constraint, every=at in presumed) for at, constraint in enumerate(constraints)],
             constructor.derive,
             placing,
             assigner,
@@ -150,8 +154,13 @@ class SolverFactory:
             incomplete.make = lambda symbol, history: program.make(
                 symbol, turn, nodes=size(), history=history, fields=fields, steering=steering, values=values
             )
-        checks = [self.check(constraint) for constraint in constraints]
-        return Solver(fresh if incomplete is None else incomplete.completed, checks, plan, constructor, search, budget)
+        checks = [self.check(constraint, every=at in presumed) for at, constraint in enumerate(constraints)]
+        copier = None
+        # Where fields count others, or are computed, a copy in one place would have to change the places around it.
+        if is_frozen is not None and placing.is_simple:
+            copier = ValueCopier(placing, assigner, chance / "copies", is_frozen)
+        make = fresh if incomplete is None else incomplete.completed
+        return Solver(make, checks, plan, constructor, search, budget, copier)
 
     def optimizer(
         self,
@@ -179,8 +188,8 @@ class SolverFactory:
         for key in [key for key in self._plans if not set(constraints).isdisjoint(key[0])]:
             del self._plans[key]
         for constraint in constraints:
-            self._checks.pop(constraint, None)
-            self._distances.pop(constraint, None)
+            self._checks.pop((constraint, False), None)
+            self._distances.pop((constraint, False), None)
 
     def prepare(self, constraints: Sequence[Constraint], limits: SolvingLimits) -> list[str]:
         """Compile in advance what the first solver and its steering need; the symbols that values will be read as."""
@@ -209,19 +218,23 @@ class SolverFactory:
 
         return drawn | counting_domains(self.analysis, self._reader, domain_of, limits.max_nodes)
 
-    def check(self, constraint: Constraint) -> Check:
+    def check(self, constraint: Constraint, *, every: bool = False) -> Check:
         """The check of a constraint, also for trees that are not finished; made once."""
-        if constraint not in self._checks:
-            self._checks[constraint] = compile_check(constraint, self.analysis, self.names, early=True)
-        return self._checks[constraint]
+        key = (constraint, every)
+        if key not in self._checks:
+            self._checks[key] = compile_check(constraint, self.analysis, self.names, early=not every, every=every)
+        return self._checks[key]
 
-    def _distance(self, constraint: Constraint) -> Callable[[Tree], Fitness]:
+    def distance(self, constraint: Constraint, *, every: bool = False) -> Callable[[Tree], Fitness]:
         """The distance of trees from satisfying a constraint; compiled when first called, which is often never."""
 
         def distance(tree: Tree) -> Fitness:
-            if constraint not in self._distances:
-                self._distances[constraint] = compile_distance(constraint, self.analysis, self.names, self._functions)
-            return self._distances[constraint](tree)
+            key = (constraint, every)
+            if key not in self._distances:
+                self._distances[key] = compile_distance(
+                    constraint, self.analysis, self.names, self._functions, every=every
+                )
+            return self._distances[key](tree)
 
         return distance
 
@@ -238,10 +251,11 @@ class SolverFactory:
         """A field with conditions that its domain does not express."""
         clauses = plan.filters[symbol]
         constraints = [clause.as_constraint() for clause in clauses]
-        distances, filters = list(map(self._distance, constraints)), list(map(self.check, constraints))
+        distances, filters = list(map(self.distance, constraints)), list(map(self.check, constraints))
         conditions = [clause.leaf.function for clause in clauses if clause.is_about_one_node]
         search = MemeticSearch(distances, lambda tree: tree, placing, assigner, chance / "search", budget, {}, rates)
-        return ConstrainedField(symbol, plan.domains.get(symbol), filters, conditions, assigner, search, chance, budget)
+        domain, is_shallow = plan.domains.get(symbol), self.analysis.is_shallow(symbol, MAX_SHALLOW_PARTS)
+        return ConstrainedField(symbol, domain, filters, conditions, assigner, search, chance, budget, is_shallow)
 
     def _placing(
         self,

@@ -66,6 +66,10 @@ MAX_FIELD_CLIMBS = 4  # for one field; beyond it, the tree is discarded
 MAX_FIELD_CRASHES = 3  # first draws that all made the spec's code raise; then the tree is discarded
 MAX_FIELD_SPELLINGS = 20  # words of one number, of which one is chosen
 MAX_MUTATION_TRIES = 6  # changes of a word until one is a word of the language; beyond it, the word is drawn anew
+# Fresh trees in a row that fail; from then on, every second one has copies of earlier values in it.
+ATTEMPTS_BEFORE_COPIES = 4
+MAX_COPIED_FIELDS = 200  # of a tree, the latest ones, whose values are copied
+MAX_COPY_TRIES = 8  # fields that are tried until one has a value that another field can have
 MAX_STEPS_WITHOUT_GAIN = 300  # beyond it, a climb ends
 MAX_STEPS_ON_PLATEAU = 20  # first steps of a climb that all give the same distance; beyond it, the climb ends
 MIN_RENEWED_NODES = 20  # nodes a renewed part may have even in a full tree; with fewer it would not vary

@@ -12,7 +12,7 @@
 #     disable_plaintext_auth = no
 #     mail_location = maildir:~/Maildir
 #     passdb { driver = static  args = password=the_password }
-#     userdb { driver = static  args = uid=nobody gid=nogroup home=/tmp/the_user }
+#     userdb { driver = static  args = uid=nobody gid=nogroup home=/srv/mail/the_user }
 #     service pop3-login { inet_listener pop3 { port = 8110 } }
 #
 # How to read the rules: <Client:stat> is the message <stat>, sent by the client. A rule with messages in it is a part of

@@ -56,6 +56,10 @@ class OpenNode(Node):
     """A node of a partial derivation whose end has not been seen yet."""
 
 
+class BegunNode(OpenNode):
+    """An open node that is not selected, not even where open nodes are."""
+
+
 Part: TypeAlias = Node | Leaf
 
 # `new(Node, (symbol, children, sources, parties))` is `Node(...)` without the cost of a Python-level constructor,
