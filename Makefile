@@ -13,7 +13,7 @@ INSTALLED := $(VENV)/.installed
 JOBS ?= auto
 PYTEST := $(BIN)/python -m pytest --numprocesses $(JOBS) --dist worksteal
 
-.PHONY: demo test test-all lint types tests servers protocols nightly nightly-solving nightly-lengths nightly-verdicts bench bench-matching bench-solving bench-talking bench-guiding bench-stateful clean
+.PHONY: demo test test-all lint types tests servers protocols nightly nightly-solving nightly-lengths nightly-verdicts catalogue bench bench-matching bench-solving bench-talking bench-guiding bench-stateful clean
 
 demo: $(USABLE)
 	@BIN=$(BIN) sh examples/demo.sh
@@ -59,6 +59,10 @@ nightly-lengths: $(INSTALLED)
 # The same for verdicts: palaver talks to palaver, and one message of one side is changed; half an hour or more.
 nightly-verdicts: $(INSTALLED)
 	$(BIN)/python tests/session/dialogue_worlds.py --specs 500 --sessions 20000 --seed $(SEED)
+
+# Every planted bug of the catalogue: found, replayed offline and live, and made small; a quarter of an hour.
+catalogue: $(INSTALLED)
+	PYTHONPATH=tests $(BIN)/python tests/quality/catalogue_survey.py
 
 # Measures palaver against the reference implementation, which goes into a venv of its own.
 bench: $(INSTALLED)

@@ -6,7 +6,7 @@ set -eu
 
 here=$(cd "$(dirname "$0")/.." && pwd)
 directory=${1:-$here/.servers}
-packages="opensmtpd vsftpd bind9 bind9-dnsutils dovecot-pop3d
+packages="opensmtpd vsftpd bind9 bind9-dnsutils dovecot-pop3d redis-server memcached
     curl swaks msmtp mpop lftp openssl util-linux tshark"
 
 lists_are_fresh=
