@@ -13,7 +13,7 @@ INSTALLED := $(VENV)/.installed
 JOBS ?= auto
 PYTEST := $(BIN)/python -m pytest --numprocesses $(JOBS) --dist worksteal
 
-.PHONY: demo test test-all lint types tests servers protocols nightly nightly-solving nightly-lengths nightly-verdicts catalogue bench bench-matching bench-solving bench-talking bench-guiding bench-stateful clean
+.PHONY: demo test test-all lint types tests servers protocols nightly nightly-solving nightly-lengths nightly-verdicts catalogue bench bench-matching bench-solving bench-talking bench-guiding bench-coverage bench-stateful clean
 
 demo: $(USABLE)
 	@BIN=$(BIN) sh examples/demo.sh
@@ -83,6 +83,10 @@ bench-talking: $(INSTALLED)
 # The same for guided sessions, also against random walks; the reference takes most of the twenty-five minutes.
 bench-guiding: $(INSTALLED)
 	$(BIN)/python benchmarks/guiding.py
+
+# How much of a server's code guided and unguided sessions run, and the reference; a quarter of an hour.
+bench-coverage: $(INSTALLED)
+	$(BIN)/python benchmarks/code_coverage.py
 
 # Guided sessions with peers that remember, in memory and with real servers, against random walks; a few minutes.
 bench-stateful: $(INSTALLED)

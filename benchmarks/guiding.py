@@ -34,7 +34,7 @@ from typing import Any, NamedTuple, Protocol
 
 import pytest
 from common import HERE, NoAnswer, Process, Row, command_line, compile_bytecode, print_table, reference_python
-from guiding_specs import BUNDLED
+from guiding_specs import BUNDLED, SMTP_PARTIES
 
 from palaver.compiled import load
 from palaver.navigation.coverage import Coverage, KPaths
@@ -108,18 +108,6 @@ def _in_folder(server: Callable[[Path], AbstractContextManager[Running]]) -> Ite
         with server(Path(folder)) as running:
             yield running
 
-
-SMTP_PARTIES = """
-class Client(NetworkParty):
-    def __init__(self):
-        super().__init__("tcp://127.0.0.1:{port}", connection_mode=ConnectionMode.CONNECT)
-        self.start()
-
-class Server(NetworkParty):
-    def __init__(self):
-        super().__init__("tcp://127.0.0.1:{port}", connection_mode=ConnectionMode.EXTERNAL)
-        self.start()
-"""
 
 smtp_subject = partial(
     Subject,

@@ -17,17 +17,19 @@ from fandango import Fandango
 from fandango.language.grammar import FuzzingMode
 
 
-def talk(spec, more, seed, seconds):
-    """Talk until all is covered or the time is over; what that took once the spec was loaded, and the trees."""
+def talk(spec, more, seed, seconds, most_messages=float("inf")):
+    """Talk until all is covered or a limit is reached; what that took once the spec was loaded, and the trees."""
     # If it hangs, whoever asks learns that there is no answer.
     threading.Timer(2 * seconds, os._exit, [1]).start()
     fandango = Fandango([Path(spec).read_text(), more], logging_level=logging.ERROR)
     cpu, wall = time.process_time(), time.perf_counter()
     fandango.init_population(mode=FuzzingMode.IO, random_seed=seed)
     trees = []
+    messages = 0
     for tree in fandango.generate_solutions(mode=FuzzingMode.IO):
         trees.append(tree)
-        if time.perf_counter() - wall > seconds:
+        messages += len(list(tree.protocol_msgs()))
+        if time.perf_counter() - wall > seconds or messages >= most_messages:
             break
     whole = time.process_time()
     return {
@@ -35,7 +37,7 @@ def talk(spec, more, seed, seconds):
         "whole_cpu": whole,
         "wall": time.perf_counter() - wall,
         "sessions": len(trees),
-        "messages": sum(len(list(tree.protocol_msgs())) for tree in trees),
+        "messages": messages,
         "trees": [flat(tree) for tree in trees],
     }
 

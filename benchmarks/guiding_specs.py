@@ -9,6 +9,19 @@ from typing import NamedTuple
 
 BUNDLED = Path(__file__).parent.parent / "src" / "palaver" / "specs"
 
+# What the reference must be told besides the SMTP spec: {port} is that of the server.
+SMTP_PARTIES = """
+class Client(NetworkParty):
+    def __init__(self):
+        super().__init__("tcp://127.0.0.1:{port}", connection_mode=ConnectionMode.CONNECT)
+        self.start()
+
+class Server(NetworkParty):
+    def __init__(self):
+        super().__init__("tcp://127.0.0.1:{port}", connection_mode=ConnectionMode.EXTERNAL)
+        self.start()
+"""
+
 
 def ladder(rungs: int) -> str:
     """A ladder: on each rung one of the messages leads up, one down to the ground, and one away.

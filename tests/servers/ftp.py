@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -45,14 +45,15 @@ def pyftpdlib(
     delay_s: float = 0,
     most_failures: int = NO_LIMIT,
     keeps_encrypting: bool = False,
+    python: Sequence[str] = (sys.executable,),
 ) -> Iterator[FtpServer]:
     """pyftpdlib, with everything it needs in `folder`. It speaks TLS if it gets a certificate with its key.
 
     A failed login takes `delay_s`, and after `most_failures` of them it hangs up. With `keeps_encrypting` it has a
-    defect: it acknowledges `PROT C` and goes on encrypting.
+    defect: it acknowledges `PROT C` and goes on encrypting. `python` is the command that runs it.
     """
     server = FtpServer(free_port(), furnished(folder / "home"))
-    command = [sys.executable, str(HERE / "ftp_pyftpdlib.py"), str(server.port), str(server.home)]
+    command = [*python, str(HERE / "ftp_pyftpdlib.py"), str(server.port), str(server.home)]
     command += ["--delay", str(delay_s), "--failures", str(most_failures)]
     command += ["--certificate", str(certificate)] if certificate else []
     command += ["--keeps-encrypting"] if keeps_encrypting else []

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,12 +40,12 @@ class MailServer:
 
 
 @contextmanager
-def aiosmtpd(certificate: Path | None = None) -> Iterator[MailServer]:
-    """aiosmtpd; with a certificate, one that asks for STARTTLS before it lets anybody log in."""
+def aiosmtpd(certificate: Path | None = None, *, python: Sequence[str] = (sys.executable,)) -> Iterator[MailServer]:
+    """aiosmtpd, run by a Python; with a certificate, one that asks for STARTTLS before it lets anybody log in."""
     with _folder() as folder:
         port = free_port()
         command = [
-            sys.executable,
+            *python,
             str(HERE / "aiosmtpd_server.py"),
             str(port),
             *([str(certificate)] if certificate else []),
