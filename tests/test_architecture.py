@@ -32,6 +32,7 @@ FLOORS = [
     ["campaign", "demo"],
     ["reporting", "recording"],
     ["exporting", "replaying"],
+    ["publishing"],
     ["cli", "testing"],
 ]
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
@@ -64,7 +65,7 @@ NO_ALGORITHMS = {
     "regular": "character_classes character_runs charset language_facts regex regex_parser",
     "solving": "assignment clauses constrained_fields copied_values generator_sources placement solutions "
     "solver_factory spelling view_values",
-    "navigation": "coverage_file coverage_views goals guidance state_diagram",
+    "navigation": "coverage_file coverage_views goals guidance recorded_views state_diagram",
     "constraints": "code_uses",
     "generation": "amount_planner depth makers measures mutations tree_maker",
 }

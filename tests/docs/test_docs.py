@@ -18,7 +18,7 @@ from palaver.spec.setting_statements import NODE_TYPES, SETTING_KEYS
 
 COMMANDS = ["check", "fuzz", "parse", "convert", "graph", "talk"]
 # Commands that read a run, which has its spec in it.
-COMMANDS_OF_RUNS = ["export", "known", "replay", "runs", "show", "shrink"]
+COMMANDS_OF_RUNS = ["export", "known", "replay", "report", "runs", "show", "shrink"]
 LANGUAGE = (ROOT / "docs" / "language.md").read_text(encoding="utf-8")
 
 

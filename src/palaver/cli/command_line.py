@@ -27,6 +27,7 @@ _COMMANDS = {
     "known": "List the findings that are known, or add one.",
     "parse": "Check whether inputs conform to a spec.",
     "replay": "Try a recorded finding again.",
+    "report": "Make a page of runs that were kept: findings, coverage, the peer.",
     "runs": "List the runs that were kept, or remove old ones.",
     "show": "Show a run that was kept, or a finding or session of it.",
     "shrink": "Make the conversation of a recorded finding small.",

@@ -81,6 +81,7 @@ class Guidance:
         self.guided_strategy = GuidedStrategy(
             self.planner, self.scheme, belief, steering, self.values, chance / "guide"
         )
+        self._reasons: tuple[tuple[int, ...], list[Reason]] | None = None
         self.random_walk = RandomWalk(belief, self.dialogue_map, self.peer, self.values, chance / "walker")
 
     def retry_given_up(self) -> None:
@@ -116,8 +117,11 @@ class Guidance:
         return has_more and self.goal_progress.reached >= self.goal_progress.total
 
     def reasons(self) -> list[Reason]:
-        """The reasons why paths are missing."""
-        return ReasonFinder(self.planner).all()
+        """The reasons why paths are missing, found once for the same observations."""
+        seen = (self.reached, self.peer.situations.total(), self.ours.situations.total())
+        if self._reasons is None or self._reasons[0] != seen:
+            self._reasons = (seen, ReasonFinder(self.planner).all())
+        return self._reasons[1]
 
     def missing_values(self) -> list[str]:
         """The value classes that were not covered, in words."""

@@ -64,6 +64,8 @@ MAX_NOTED_STEPS = 10_000
 MAX_HISTORIES = 10_000
 # So many names are listed in a reason before "and more".
 MAX_NAMES_IN_REASON = 4
+# So many paths are kept as examples of a reason.
+MAX_EXAMPLES_OF_REASON = 5
 # So many sweeps improve the order and the position of the boxes in a diagram.
 LAYOUT_SWEEPS = 12
 

@@ -11,7 +11,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from palaver.navigation.dialogue_map import HANG_UP, SILENCE, Edge, MapNode
-from palaver.navigation.navigation_limits import MAX_NAMES_IN_REASON, MAX_NODES_EXPLAINED, MAX_PATHS_EXPLAINED
+from palaver.navigation.navigation_limits import (
+    MAX_EXAMPLES_OF_REASON,
+    MAX_NAMES_IN_REASON,
+    MAX_NODES_EXPLAINED,
+    MAX_PATHS_EXPLAINED,
+)
 from palaver.navigation.plan_search import PlanningContext
 from palaver.navigation.route_planner import RoutePlanner
 
@@ -35,6 +40,7 @@ class Reason:
 
     paths: int
     need: Need
+    examples: tuple[tuple[str, ...], ...] = ()  # some of the paths
 
     def __str__(self) -> str:
         what, attempts, got, histories = self.need
@@ -64,6 +70,7 @@ class ReasonFinder:
         self._needs = {}
         self._search()
         counts: dict[Need, int] = {}
+        examples: dict[Need, list[tuple[str, ...]]] = {}
         missing = self._goal.total - self._goal.reached
         if missing > MAX_PATHS_EXPLAINED:
             MAX_PATHS_EXPLAINED.reached()
@@ -75,7 +82,9 @@ class ReasonFinder:
             for path in self._goal.missing():
                 need = self._needs.get(self._goal.coverage.state(path), _UNREACHABLE)
                 counts[need] = counts.get(need, 0) + 1
-        reasons = [Reason(count, need) for need, count in counts.items()]
+                if counts[need] <= MAX_EXAMPLES_OF_REASON:
+                    examples.setdefault(need, []).append(path)
+        reasons = [Reason(count, need, tuple(examples.get(need, ()))) for need, count in counts.items()]
         return sorted(reasons, key=lambda reason: (-reason.paths, reason.need.what))
 
     def _search(self) -> None:

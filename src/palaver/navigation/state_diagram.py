@@ -18,8 +18,19 @@ from palaver.matching.dialogue_grammar import MessageType
 from palaver.navigation.coverage_views import CoverageViews
 from palaver.navigation.dialogue_states import DiagramState, DialogueStateMachine, DialogueTransition
 from palaver.navigation.layout import PORT_GAP, Layout, LayoutItem, lay_out
+from palaver.navigation.recorded_views import state_machine_of as state_machine_of
+from palaver.navigation.recorded_views import views_of as views_of
 
-__all__ = ["CoverageViews", "DialogueStateMachine", "as_dot", "as_mermaid", "as_svg", "diagram"]
+__all__ = [
+    "CoverageViews",
+    "DialogueStateMachine",
+    "as_dot",
+    "as_mermaid",
+    "as_svg",
+    "diagram",
+    "state_machine_of",
+    "views_of",
+]
 
 
 class Ink(Enum):
@@ -42,6 +53,7 @@ class Box:
     state: DiagramState
     name: str  # without brackets
     ink: Ink
+    remark: str = ""  # shown when it is pointed at
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +64,7 @@ class Arrow:
     target: int
     label: tuple[str, ...]
     ink: Ink
+    remark: str = ""  # shown when it is pointed at
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +81,17 @@ def diagram(states: DialogueStateMachine, views: CoverageViews | None = None, *,
     between = set(_between(states)) if is_folded else set()
     shown = [state for state in states.states if state not in between]
     indexes = {state: index for index, state in enumerate(shown)}
-    boxes = tuple(Box(state, _without_brackets(state.name), _state_ink(state, views)) for state in shown)
+    boxes = tuple(
+        Box(state, _without_brackets(state.name), _state_ink(state, views), _state_remark(state, views))
+        for state in shown
+    )
     arrows = tuple(
         Arrow(
             indexes[chain[0].source],
             indexes[chain[-1].target],
             tuple(_show_move(transition.move) for transition in chain),
             _chain_ink(chain, views),
+            _chain_remark(chain, views),
         )
         for chain in _chains(states, between)
     )
@@ -113,6 +130,20 @@ def _chain_ink(chain: list[DialogueTransition], views: CoverageViews | None) -> 
         return Ink.PLAIN
     covered = [views.transition_counts[transition] > 0 for transition in chain]
     return Ink.COVERED if all(covered) else Ink.PARTLY if any(covered) else Ink.MISSED
+
+
+def _state_remark(state: DiagramState, views: CoverageViews | None) -> str:
+    if views is None:
+        return ""
+    count = views.state_counts[state]
+    return f"{state.name}: reached {count} times" if count else f"{state.name}: never reached"
+
+
+def _chain_remark(chain: list[DialogueTransition], views: CoverageViews | None) -> str:
+    if views is None:
+        return ""
+    counts = [(_show_move(each.move), views.transition_counts[each]) for each in chain]
+    return "\n".join(f"{name}: {count} times" if count else f"{name}: never" for name, count in counts)
 
 
 def _show_move(move: MessageType) -> str:
@@ -252,11 +283,19 @@ def _beginning(first: LayoutItem) -> Iterator[str]:
 def _box(box: Box, item: LayoutItem) -> Iterator[str]:
     look = f'rx="8" fill="{box.ink.area}" stroke="{box.ink.line}"'
     left, top = item.x - item.width / 2, item.y - item.height / 2
+    yield from _remarked(box.remark)
     yield f'<rect x="{left:.1f}" y="{top:.1f}" width="{item.width:.1f}" height="{item.height:.1f}" {look}/>'
     if box.state.can_end:
         width, height = item.width - 6, item.height - 6
         yield f'<rect x="{left + 3:.1f}" y="{top + 3:.1f}" width="{width:.1f}" height="{height:.1f}" {look}/>'
     yield _text(box.name, item.x, item.y + 4, "#000000")
+    yield from ["</g>"] * bool(box.remark)
+
+
+def _remarked(remark: str) -> Iterator[str]:
+    """The beginning of a group that tells something when it is pointed at; nothing without a remark."""
+    if remark:
+        yield f"<g><title>{escape(remark)}</title>"
 
 
 def _text(text: str, x: float, y: float, colour: str) -> str:
@@ -275,6 +314,7 @@ def _arrows(drawn: Diagram, layout: Layout) -> Iterator[str]:
     ports = _Ports(layout)
     for number, (arrow, route) in enumerate(zip(drawn.arrows, layout.routes, strict=True)):
         is_loop = route.items[0] is route.items[-1]
+        yield from _remarked(arrow.remark)
         for step, (one, other) in enumerate(pairwise(route.items)):
             start, end = ports.end(one, other, (number, step)), ports.end(other, one, (number, step))
             if is_loop and one is route.label:
@@ -286,6 +326,7 @@ def _arrows(drawn: Diagram, layout: Layout) -> Iterator[str]:
         top = route.label.y - _ROW * len(arrow.label) / 2
         for row, text in enumerate(arrow.label):
             yield _text(text, route.label.x, top + _ROW * row + 11, arrow.ink.line)
+        yield from ["</g>"] * bool(arrow.remark)
 
 
 class _Ports:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -90,6 +91,11 @@ class RecordedFinding:
     digest: str
     explanation: str = field(repr=False)  # what came where it is wrong, and what was expected there
     known: str = ""  # the reason, if it was known; then it was only counted
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict on the session that the finding gives."""
+        return Verdict.PASS if self.known or self.severity is Severity.NOTE else self.kind.verdict
 
     @property
     def headline(self) -> str:
@@ -229,6 +235,28 @@ class Run:
             )
             for row in rows
         ]
+
+    def traffic(self) -> Iterator[tuple[int, float, str, bool]]:
+        """Every message that was kept, without its data: session, seconds since the run began, symbol, is it ours."""
+        cursor = self._file.execute("SELECT session, at, symbol, is_ours FROM messages ORDER BY session, number")
+        try:
+            for session, at, symbol, is_ours in cursor:
+                yield session, at - self.began, symbol, bool(is_ours)
+        except sqlite3.Error as error:
+            raise RunError(f"the run {self.folder} is damaged: {error}") from error
+
+    def target_ends(self) -> list[tuple[int, int | None]]:
+        """How often the system under test was ended with each exit code, in the order of first ends; None: by us."""
+        counts: dict[int | None, int] = {}
+        for row in self._rows("SELECT detail FROM target WHERE kind = 'ended' ORDER BY session, number"):
+            code = json.loads(row["detail"] or "{}").get("exit_code")
+            counts[code] = counts.get(code, 0) + 1
+        return [(count, code) for code, count in counts.items()]
+
+    @property
+    def target_starts(self) -> int:
+        """How often the system under test was started."""
+        return int(self._rows("SELECT count(*) FROM target WHERE kind = 'started'")[0][0])
 
     def wire(self, session: int) -> list[WireEvent]:
         """Every input, action and turn of a session, in order, with the times of the clock of the run."""

@@ -45,6 +45,7 @@ from palaver.campaign.events import (
 )
 from palaver.campaign.run import Campaign
 from palaver.compiled import Spec
+from palaver.limits import recorded
 from palaver.recording.recording_limits import (
     BYTES_PER_ROW,
     MAX_RUN_BYTES,
@@ -201,7 +202,6 @@ class RunWriter:
             self._write([] if self._session is None else [self._session_row(self._session, None)])
         limit = f"; details of sessions without findings were dropped at {self._max_bytes} bytes" * self._is_full
         how = "interrupted" if event.reason == "interrupted" or event.reason.startswith("terminated ") else "ended"
-        figures = self._campaign.coverage
         self._write_snapshot()
         self._note(
             how=how,
@@ -209,9 +209,25 @@ class RunWriter:
             verdict=event.verdict.value,
             ended=_now(),
             seconds=repr(self._campaign.seconds),
-            coverage=json.dumps({"goals": figures.goals, "views": figures.views}),
+            coverage=json.dumps(self._coverage()),
         )
         self.close()
+
+    def _coverage(self) -> dict[str, Any]:
+        """The figures at the end, and why something is missing if there was time to find out."""
+        campaign = self._campaign
+        figures = campaign.coverage
+        found: dict[str, Any] = {"goals": figures.goals, "views": figures.views, "reasons": [], "missing_values": []}
+        if campaign.progress.goal_after:
+            if figures.covered < figures.total:
+                with recorded(campaign.limits):
+                    reasons = campaign.guidance.reasons()
+                found["reasons"] = [
+                    {"paths": each.paths, "what": each.need.what, "text": str(each), "examples": each.examples}
+                    for each in reasons
+                ]
+            found["missing_values"] = campaign.guidance.missing_values()
+        return found
 
     def close(self) -> None:
         """Write no more."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,14 +13,18 @@ from palaver.cli.output import write_text
 from palaver.compiled import Spec, load
 from palaver.compiled.bundled import spec_files
 from palaver.errors import PalaverError
-from palaver.grammar.analysis import Analysis
-from palaver.grammar.lowering import slice_messages
-from palaver.grammar.printing import show_expr
-from palaver.matching.forecaster import Forecaster
 from palaver.navigation.coverage_file import read as read_coverage
-from palaver.navigation.state_diagram import CoverageViews, DialogueStateMachine, as_dot, as_mermaid, as_svg, diagram
+from palaver.navigation.state_diagram import (
+    CoverageViews,
+    DialogueStateMachine,
+    as_dot,
+    as_mermaid,
+    as_svg,
+    diagram,
+    state_machine_of,
+    views_of,
+)
 from palaver.printable import printable
-from palaver.session.setup import ConstraintMonitor
 
 _FORMS = {"mermaid": as_mermaid, "dot": as_dot, "svg": as_svg}
 
@@ -73,22 +76,7 @@ def command(
 def _covered(spec: Spec, coverage_file: str | None) -> tuple[DialogueStateMachine, CoverageViews | None]:
     """The states, and what was covered of them if there is a file that tells."""
     if coverage_file is None:
-        return DialogueStateMachine(_forecaster(spec)), None
+        return state_machine_of(spec), None
     with read_coverage(Path(coverage_file)) as data:
-        spec = _with_messages(spec, data["views"]["messages"])
-        views = CoverageViews(spec.analysis, _forecaster(spec))
-        views.add_data(data["views"])
+        views = views_of(spec, data["views"])
     return views.states, views
-
-
-def _forecaster(spec: Spec) -> Forecaster:
-    # In sessions, what constraints speak of is told apart, so it is here: the states must be the same.
-    return spec.forecaster(ConstraintMonitor(spec).states)
-
-
-def _with_messages(spec: Spec, names: Collection[str]) -> Spec:
-    """The spec as it was when these messages were counted: without what other parties say to each other."""
-    if all(show_expr(message) in names for message in spec.analysis.messages):
-        return spec
-    grammar = slice_messages(spec.grammar, lambda message: show_expr(message) in names)
-    return replace(spec, grammar=grammar, analysis=Analysis(grammar))

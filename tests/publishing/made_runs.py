@@ -1,0 +1,60 @@
+"""Runs that reports are made of: real ones of small programs, and large ones by copies of their rows."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import palaver
+from palaver.recording.run_reader import Run, open_run
+from palaver.recording.run_writer import record
+
+SHOUT = r"""<start> ::= <exchange>{3}
+<exchange> ::= <In:ask> <Out:answer>
+<ask> ::= <word> "\n"
+<answer> ::= <word> "\n"
+<word> ::= r"[a-z]{1,8}"
+where forall <e> in <exchange>: <e>.<ask>.<word> == <e>.<answer>.<word>
+"""
+# A program that answers as the spec says, one that breaks the constraint, and one that is not understood.
+RIGHT = ("cat",)
+WRONG_WORD = ("sed", "-u", "s/[m-p]/q/")
+WRONG_BYTE = ("sed", "-u", "s/[m-p]/-/")
+# One whose answers would be markup, script and control characters if they were believed.
+HOSTILE_TEXT = r"<script>alert(1)</script>\x1b]0;x\x07</pre></style><img src=x onerror=alert(2)>{{7*7}}\xe2\x80\xae"
+HOSTILE = ("sed", "-u", f"s|^|{HOSTILE_TEXT}|")
+
+
+def run_of(folder: Path, program: tuple[str, ...], *, sessions: int = 8, spec: str = SHOUT, **options: Any) -> Run:
+    """A run that was made just now, in a folder of its own; the spec stands beside it."""
+    file = folder.parent / "shout.fan"
+    file.write_text(spec)
+    given: dict[str, Any] = {"program": program, "seed": 1, "sessions": sessions, **options}
+    campaign = palaver.talk(str(file), **given)
+    record(campaign, folder, given)
+    campaign.run()
+    return open_run(folder)
+
+
+def multiply(run: Run, times: int) -> Run:
+    """The run with its sessions, messages and findings so many times."""
+    with closing(sqlite3.connect(run.folder / "run.sqlite")) as file, file:
+        count = file.execute("SELECT max(number) FROM sessions").fetchone()[0]
+        most = file.execute("SELECT coalesce(max(number), 0) FROM findings").fetchone()[0]
+        for number in range(1, times):
+            for table, key in (("sessions", "number"), ("messages", "session")):
+                names = [row[1] for row in file.execute(f"PRAGMA table_info({table})")]
+                wanted = ", ".join(f"{key} + {number * count}" if name == key else f'"{name}"' for name in names)
+                file.execute(f"INSERT INTO {table} SELECT {wanted} FROM {table} WHERE {key} <= {count}")
+            names = [row[1] for row in file.execute("PRAGMA table_info(findings)")]
+            changed = {
+                "number": f"number + {number * most}",
+                "session": f"session + {number * count}",
+                "digest": f"digest || {number}",
+            }
+            wanted = ", ".join(changed.get(name, f'"{name}"') for name in names)
+            file.execute(f"INSERT INTO findings SELECT {wanted} FROM findings WHERE number <= {most}")
+    run.close()
+    return open_run(run.folder)
