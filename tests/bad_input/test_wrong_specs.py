@@ -76,6 +76,18 @@ def test_a_missing_file_is_reported(palaver: Any) -> None:
     assert palaver("fuzz", "-f", "no/folder/gone.fan").said.endswith("hint: there is no folder no/folder either\n")
 
 
+def test_a_text_in_the_place_of_a_file_is_told_in_short() -> None:
+    text = '<start> ::= "a"\n' + '<more> ::= "// b"\n' * 1000
+    with pytest.raises(library.SpecError) as raised:
+        library.load(text)
+    assert str(raised.value) == (
+        "<string>:1:1: error: this is the text of a spec, and no name of a file\n"
+        '  <start> ::= "a"\n'
+        "  ^\n"
+        "  hint: write it to a file; in Python, palaver.loads takes the text of a spec"
+    )
+
+
 def test_a_missing_include_is_the_only_error(palaver: Any) -> None:
     palaver.write(spec_fan="<start> ::= <from_there>\ninclude('there.fan')\n<unused> ::= 'x'\n")
     assert palaver("check", "spec.fan").text == (

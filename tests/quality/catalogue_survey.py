@@ -88,6 +88,19 @@ SHORTEST = {
     "rest MissingIsFine": 9,  # and looked for
     "rest RemovedIsKept": 9,
     "smtp client TwoBytes": 3,
+    # These clients say the same in every conversation: seven requests of 14 messages until a quote is added.
+    **{f"rest client {name}": 6 * 2 for name in ("Puts", "SingleQuotes", "NoEscapes", "Longer")},
+    "rest client TooMany": 2,
+    "rest client NoLength": 3 * 2 + 1,  # the body of the first POST is out of turn
+    "rest client AllAtOnce": 5 * 2 + 1,
+    "rest client NoSecondCount": 7 * 2,
+    "rest client AlwaysTheFirst": 8 * 2,
+    "rest client NumbersAreFloats": 8 * 2,
+    "rest client RemovesTwice": 9 * 2,
+    "rest client LeavesItThere": 9 * 2,
+    **{f"llm {bug.name}": 2 * 2 + 1 for bug in llm_bugs.BUGS},  # every third report breaks a rule
+    "llm client AnyNumber": 2 * 2,
+    "llm client SameSectionTwice": 3 * 2,
 }
 
 HERE = Path(__file__).parent
@@ -95,16 +108,23 @@ HERE = Path(__file__).parent
 # Some stop in the middle. They are waited for no longer than needed.
 HASTE: dict[str, Any] = {"timeout": 1.0, "patience": 1.0}
 TRIES = 3
+# Clients say what they have in mind, so there is little to leave out, and they are started for each session.
+SERVER_LIMITS, CLIENT_LIMITS = ShrinkLimits(runs=300, seconds=60), ShrinkLimits(runs=40, seconds=20)
 
 
 @dataclass(frozen=True)
 class PlantedBug:
-    """A bug of the catalogue: the spec, the options of `palaver.talk`, and the peer that has it."""
+    """A bug of the catalogue: what it is found as, by which spec and options of `palaver.talk`, and in which peer."""
 
     name: str
+    finding: str
     spec: str
     options: dict[str, Any]
     peer: Callable[[Path], AbstractContextManager[dict[str, Any]]] = lambda _: nullcontext({})  # gives more options
+
+    @property
+    def limits(self) -> ShrinkLimits:
+        return CLIENT_LIMITS if "server" in self.options else SERVER_LIMITS
 
 
 @dataclass(frozen=True)
@@ -113,6 +133,7 @@ class Survival:
 
     name: str
     findings: int
+    is_as_expected: bool  # one of them is of the kind that the catalogue tells
     offline: int  # so many of the findings were replayed offline
     live: int  # so many of the
     tries: int  # with the target
@@ -123,8 +144,9 @@ class Survival:
 
 
 def client_of(program: str, name: str) -> str:
-    """The command of a wrong client. It needs nothing that is installed, and so it starts faster."""
-    return f"{shlex.join([sys.executable, '-S', str(HERE / program), name])} {{port}}"
+    """The command of a wrong client. Most need nothing that is installed, and so they start faster."""
+    options = [] if program == "llm_client_bugs.py" else ["-S"]
+    return f"{shlex.join([sys.executable, *options, str(HERE / program), name])} {{port}}"
 
 
 def sender_of(sent: bytes, protocol: str) -> str:
@@ -157,31 +179,40 @@ def name_server(protocol: str, name: str) -> Callable[[Path], AbstractContextMan
     return running
 
 
+@contextmanager
+def key_to_the_model(_: Path) -> Iterator[dict[str, Any]]:
+    """The package `openai` wants one, from any model."""
+    os.environ["OPENAI_API_KEY"] = "the_password"
+    yield {}
+
+
 def catalogue() -> Iterator[PlantedBug]:
     """Every bug, by protocol."""
     for bug in smtp_bugs.BUGS:
-        yield PlantedBug(
-            f"smtp {bug.name}", "smtp", {"sessions": bug.sessions}, server_at_port("smtp_bugs.py", bug.name)
-        )
+        at = server_at_port("smtp_bugs.py", bug.name)
+        yield PlantedBug(f"smtp {bug.name}", bug.finding, "smtp", {"sessions": bug.sessions}, at)
     for bug in pop3_bugs.BUGS:
         options = {"sessions": bug.sessions, "guided": False}
-        yield PlantedBug(f"pop3 {bug.name}", "pop3", options, server_at_port("pop3_bugs.py", bug.name))
+        at = server_at_port("pop3_bugs.py", bug.name)
+        yield PlantedBug(f"pop3 {bug.name}", bug.finding, "pop3", options, at)
     for bug in ftp_bugs.SERVERS:
         at = server_at_port("ftp_wrong_servers.py", bug.name, "home")
-        yield PlantedBug(f"ftp {bug.name}", "ftp", {"sessions": bug.sessions, **HASTE}, at)
+        yield PlantedBug(f"ftp {bug.name}", bug.finding, "ftp", {"sessions": bug.sessions, **HASTE}, at)
     for protocol, bugs in dns_bugs.BUGS.items():
         spec = "dns" if protocol == "udp" else "dns_tcp"
         for bug in bugs:
             options = {"sessions": bug.sessions, **HASTE}
-            yield PlantedBug(f"dns {bug.name}", spec, options, name_server(protocol, bug.name))
+            yield PlantedBug(f"dns {bug.name}", bug.finding, spec, options, name_server(protocol, bug.name))
     for bug in rest_bugs.BUGS:
         words = [sys.executable, str(HERE / "rest_bugs.py"), bug.name]
         command = f"env PORT={{port}} PYTHONPATH={shlex.quote(str(HERE.parent))} {shlex.join(words)}"
-        yield PlantedBug(f"rest {bug.name}", "rest", {"sessions": bug.sessions, "target": command})
+        yield PlantedBug(f"rest {bug.name}", bug.finding, "rest", {"sessions": bug.sessions, "target": command})
     for weak in llm_bugs.BUGS:
         words = [sys.executable, str(HERE.parent / "servers" / "web_model.py"), *weak.rules]
         command = f"env PORT={{port}} PYTHONPATH={shlex.quote(str(HERE.parent))} {shlex.join(words)}"
-        yield PlantedBug(f"llm {weak.name}", "llm", {"sessions": weak.sessions, "target": command})
+        # The model counts its reports from session to session; a finding is that of one session if it begins anew.
+        anew: dict[str, Any] = {"sessions": weak.sessions, "target": command, "restart": "session"}
+        yield PlantedBug(f"llm {weak.name}", weak.finding, "llm", anew, key_to_the_model)
     yield from wrong_clients()
 
 
@@ -203,15 +234,15 @@ def wrong_clients() -> Iterator[PlantedBug]:
         how = {"server": "udp:{port}" if protocol == "udp" else "tcp:{port}", "sessions": 1, "max_messages": 2, **HASTE}
         for each in wrong:
             command = sender_of(each.sent, "udp" if protocol == "udp" else "tcp")
-            yield PlantedBug(f"{spec} client, {each.name}", spec, {"target": command, **how})
+            yield PlantedBug(f"{spec} client, {each.name}", each.finding, spec, {"target": command, **how})
 
 
 def _client(name: str, spec: str, program: str, bug: Any, **options: Any) -> PlantedBug:
     sides = {"server": "{port}", "target": client_of(program, bug.name), "sessions": bug.sessions}
-    return PlantedBug(name, spec, {**sides, **options})
+    return PlantedBug(name, bug.finding, spec, {**sides, **options})
 
 
-def survival_of(bug: PlantedBug, folder: Path, *, runs: int = 300) -> Survival:
+def survival_of(bug: PlantedBug, folder: Path) -> Survival:
     """Find a bug, replay what was found, and make the first finding small."""
     folder.mkdir(exist_ok=True)
     with bug.peer(folder) as given:
@@ -226,12 +257,19 @@ def survival_of(bug: PlantedBug, folder: Path, *, runs: int = 300) -> Survival:
             live = []
             for first in firsts:
                 live += replay_live(LiveTarget(run, first), recorded_script(run, first), TRIES)
-            made = shrink(run, firsts[0], ShrinkLimits(runs=runs, seconds=60)) if firsts else None
+            made = shrink(run, firsts[0], bug.limits) if firsts else None
     parting = next((each.parting or "no such finding" for each in results if not each.is_found), "")
     return Survival(
-        *(bug.name, len(findings), sum(each.is_found for each in results)),
-        *(sum(each.is_reproduced for each in live), len(live), firsts[0].messages if firsts else 0),
-        *(None if made is None else len(made.messages), SHORTEST.get(bug.name), parting),
+        name=bug.name,
+        findings=len(findings),
+        is_as_expected=any(each.kind.label == bug.finding for each in findings),
+        offline=sum(each.is_found for each in results),
+        live=sum(each.is_reproduced for each in live),
+        tries=len(live),
+        recorded=firsts[0].messages if firsts else 0,
+        shrunk=None if made is None else len(made.messages),
+        shortest=SHORTEST.get(bug.name),
+        parting=parting,
     )
 
 
@@ -248,6 +286,7 @@ def main(names: list[str]) -> None:
                     print(f"{bug.name}: {type(error).__name__}: {error}", flush=True)
     ratios = [each.shrunk / each.shortest for each in seen if each.shrunk and each.shortest]
     print(f"{len(seen)} bugs, {sum(each.findings for each in seen)} findings")
+    print(f"found as expected: {sum(each.is_as_expected for each in seen)} of {len(seen)}")
     print(f"offline: {sum(each.offline for each in seen)} of {sum(each.findings for each in seen)}")
     print(f"live: {sum(each.live for each in seen)} of {sum(each.tries for each in seen)}")
     print(f"made small: {len(ratios)}, {median(ratios) if ratios else 0:.2f} times the shortest (median)")

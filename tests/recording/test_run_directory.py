@@ -136,6 +136,43 @@ def test_only_findings_keep_their_messages_if_that_is_wanted(palaver: Any) -> No
         assert all(run.session(number).sent for number in range(1, 13))
 
 
+LEAKING = """
+import socket, sys
+kept = []
+with socket.create_server(("127.0.0.1", int(sys.argv[1]))) as server:
+    while True:
+        connection, _ = server.accept()
+        with connection:
+            for line in connection.makefile("rb"):
+                connection.sendall(b"well\\n")
+                kept += [bytearray(100_000)] if line == b"keep\\n" else []
+"""
+ASKING = """
+<start> ::= <exchange>{2}
+<exchange> ::= <Client:keep> <Server:answer> | <Client:ask> <Server:answer>
+<keep> ::= "keep\\n"
+<ask> ::= "ask\\n"
+<answer> ::= "well\\n"
+"""
+
+
+def test_the_example_of_a_leak_is_kept_also_if_only_findings_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("palaver.campaign.system_under_test.MEMORY_SHARE", 1000)  # it is looked at after every session
+    monkeypatch.setattr(run_writer, "SNAPSHOT_SHARE", 1e9)  # all that may go is dropped after every session
+    target = f"{shlex.join([sys.executable, '-SEc', LEAKING])} {{port}}"
+    campaign = palaver_.talk(palaver_.loads(ASKING), target=target, seed=1, sessions=50, guided=False)
+    record(campaign, tmp_path / "run", keep="findings")
+    campaign.run()
+    with palaver_.open_run(tmp_path / "run") as run:
+        (note,) = run.findings
+        assert note.label == "memory growth (note)"
+        assert note.session < 50
+        assert [said.symbol for said in run.messages(note.session) if said.is_ours].count("<keep>")
+        assert [session.number for session in run.sessions if session.has_details] == [note.session]
+
+
 def test_a_run_that_is_too_large_loses_old_messages_but_no_findings(tmp_path: Path) -> None:
     spec = palaver_.loads(ECHO.replace("{3}", "{30}"))
     campaign = palaver_.talk(spec, program=["sed", "-u", "s/^q[a-e]/-/"], seed=1, sessions=30, guided=False)

@@ -7,6 +7,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from palaver.replaying.live_replay import LiveTarget, recorded_script, replay_li
 from palaver.replaying.offline_replay import replay_offline
 from palaver.replaying.shrinking import ShrinkLimits, shrink
 from palaver.session.findings import FindingKind
+from servers.common import free_port, greets, started
 
 SERVERS = Path(__file__).parent / "small_servers.py"
 
@@ -61,7 +63,7 @@ where <quit>.<token> == <hello>.<token>
 class Story:
     """A server with a defect: found, kept, replayed offline and live, and made small."""
 
-    def __init__(self, folder: Path, spec: str, target: str, **options: Any) -> None:
+    def __init__(self, folder: Path, spec: str, target: str | None, **options: Any) -> None:
         (folder / "spec.fan").write_text(spec)
         given = {"target": target, "seed": 1, "sessions": 60, "timeout": 1.0, **options}
         with palaver_.talk(folder / "spec.fan", **given) as campaign:
@@ -87,6 +89,12 @@ class Story:
 
 def server(name: str) -> str:
     return shlex.join([sys.executable, "-S", str(SERVERS), name, "{port}"])
+
+
+def running(name: str, port: int, log: Path) -> AbstractContextManager[object]:
+    """A server that palaver does not start, and so does not start again."""
+    command = shlex.split(server(name).format(port=port))
+    return started(command, is_ready=lambda: greets(port, b"hello\n"), log=log)
 
 
 OVERFLOW = r"""
@@ -204,6 +212,32 @@ def test_a_finding_that_does_not_come_again_is_not_made_small(palaver: Any) -> N
     replayed = palaver("replay", "kept", "1", "-v", "--target", server("right"))
     assert "  Server: 'hello\\n'\n" in replayed.text
     assert replayed.text.endswith("not the same: no finding\nreproduced 0 of 1\n")
+
+
+def test_a_finding_is_not_called_gone_if_nobody_answers(palaver: Any) -> None:
+    palaver.write(spec_fan=SPEC)
+    at_once = ("--wait-for-server", "0")
+    palaver("talk", "spec.fan", "--seed", "1", "-n", "20", "--run", "kept", "--target", server("wrong"), *at_once)
+    nowhere = ("--client", str(free_port()))
+    replayed = palaver("replay", "kept", "1", "-n", "2", *nowhere)
+    assert replayed.code == 2
+    assert replayed.text.endswith("reproduced 0 of 2\nnot tried: 2 of 2, as nobody answered\n")
+    shrunk = palaver("shrink", "kept", "1", *nowhere)
+    assert (shrunk.code, shrunk.text.splitlines()[-1]) == (2, "not tried, as nobody answered")
+    again = palaver("talk", "spec.fan", "-n", "1", "--again", "kept", *nowhere, *at_once)
+    assert "not tried, as nobody answered: finding 1 " in again.text
+    assert "fixed: " not in again.text
+
+
+def test_shrinking_stops_when_the_server_is_gone(tmp_path: Path) -> None:
+    first, second = free_port(), free_port()
+    with running("raises", first, tmp_path / "log"):
+        story = Story(tmp_path, SPEC, None, client=[str(first)], sessions=20, wait_for_server=0.0)
+    with running("raises", second, tmp_path / "log"):
+        small = shrink(story.run, story.finding(FindingKind.CLOSED), client=[str(second)])
+    assert small is not None
+    assert (small.attempts, small.of) == (2, 0)  # the first ended the server
+    assert small.reason.startswith("nobody answered any more")
 
 
 def test_a_finding_made_small_is_shown_first_and_replayed(palaver: Any) -> None:

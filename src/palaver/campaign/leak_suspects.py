@@ -62,6 +62,12 @@ class LeakSuspects:
         for symbol in dict.fromkeys(said.symbol for said in session.messages if said.is_ours):
             now.by_symbol.setdefault(symbol, _Growth()).add(max(0, used - before), session)
 
+    @property
+    def sessions(self) -> list[int]:
+        """The numbers of the sessions that may still be blamed."""
+        grown = [each for now in self._generations for each in (now.all, *now.by_symbol.values())]
+        return sorted({each.worst.number for each in grown if each.worst is not None})
+
     def worst(self) -> LeakSuspect | None:
         """The message after which memory grows, with a session that has it; None if nothing has grown."""
         symbols = dict.fromkeys(symbol for each in self._generations for symbol in each.by_symbol)

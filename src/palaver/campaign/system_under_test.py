@@ -208,6 +208,11 @@ class SystemUnderTest:
         """Note the session that has just ended: it may be to blame if memory grows."""
         self._suspects.note(self._used, session)
 
+    @property
+    def suspected_sessions(self) -> list[int]:
+        """The numbers of the sessions that may be blamed at the end, if memory grows."""
+        return self._suspects.sessions
+
     def growth_finding(self, messages: Sequence[SessionMessage]) -> Finding | None:
         """The finding that its memory has grown without end since it was started, in sessions with these messages."""
         growth = self._trend.growth()

@@ -2,7 +2,7 @@
 
 0    all that was asked for was done, and nothing was wrong
 1    findings: an input was rejected, too few solutions were found, a program crashed
-2    wrong use, or a wrong spec
+2    wrong use, a wrong spec, or a finding that could not be tried again, as nobody answered
 3    palaver itself failed
 4    undecided: a limit was reached before it was known if an input conforms
 129  ended by SIGHUP, 130 by Ctrl-C, 143 by SIGTERM

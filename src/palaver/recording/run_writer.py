@@ -95,6 +95,7 @@ class RunWriter:
         self._recoveries: tuple[int, ...] = ()
         self._unmeasured = 0  # rows since the size was last looked at
         self._is_full = False
+        self._is_over = False
         self._lock = lock(folder)
         self._snapshot_at = 0.0  # when the next one may be made
         try:
@@ -202,6 +203,7 @@ class RunWriter:
             self._write([] if self._session is None else [self._session_row(self._session, None)])
         limit = f"; details of sessions without findings were dropped at {self._max_bytes} bytes" * self._is_full
         how = "interrupted" if event.reason == "interrupted" or event.reason.startswith("terminated ") else "ended"
+        self._is_over = True
         self._write_snapshot()
         self._note(
             how=how,
@@ -344,12 +346,20 @@ class RunWriter:
         except sqlite3.Error as error:
             self._fail(error)
 
+    def _blamable(self) -> list[int]:
+        """The sessions that may have a finding yet, by what the system under test does later."""
+        target = self._campaign.target
+        if target is None or self._is_over:
+            return []
+        return [self._campaign.progress.sessions, *target.suspected_sessions]
+
     def _drop_details(self) -> bool:
         """Drop the details of some sessions; False if there are none left."""
         found = self._file.execute(
             "SELECT number FROM sessions WHERE has_details AND number NOT IN (SELECT session FROM findings) "
-            "ORDER BY number LIMIT ?",
-            (SESSIONS_AT_A_TIME,),
+            "AND number NOT IN (SELECT session - 1 FROM findings WHERE has_before) "
+            "AND number NOT IN (SELECT value FROM json_each(?)) ORDER BY number LIMIT ?",
+            (json.dumps(self._blamable()), SESSIONS_AT_A_TIME),
         ).fetchall()
         self._file.execute("BEGIN")
         for table in ("messages", "wire", "target"):

@@ -10,7 +10,7 @@ from palaver.campaign.run import Campaign
 from palaver.recording.run_reader import RecordedFinding, Run
 from palaver.replaying.live_replay import Script, problem_of, script_from
 from palaver.replaying.replaying_limits import MAX_FINDINGS_TRIED_AGAIN
-from palaver.replaying.run_options import SHOWN_LATER
+from palaver.replaying.run_options import SHOWN_LATER, shows_nobody_there
 from palaver.session.findings import Severity
 from palaver.session.strategy import ScriptedStrategy
 
@@ -21,6 +21,7 @@ class AgainOutcome(Enum):
     STILL_THERE = "still there"
     FIXED = "fixed"
     NOT_TRIED = "not tried, as its messages are not possible any more"
+    NOBODY_THERE = "not tried, as nobody answered"
 
 
 class FindingsAgain:
@@ -41,6 +42,7 @@ class FindingsAgain:
         self._session = 0
         self._tried: list[tuple[int, ScriptedStrategy]] = []  # the session of each, and the script
         self._seen: set[tuple[int, tuple[object, ...]]] = set()  # the problems of each session
+        self._unanswered: set[int] = set()  # sessions in which nobody was there
 
     def __len__(self) -> int:
         return len(self._problems)
@@ -59,6 +61,8 @@ class FindingsAgain:
             finding = event.finding
             ours = [said.data for said in finding.messages if said.is_ours]
             self._seen.add((finding.session, problem_of(finding, ours)))
+            if shows_nobody_there(finding):
+                self._unanswered.add(finding.session)
 
     @property
     def outcomes(self) -> list[tuple[RecordedFinding, AgainOutcome]]:
@@ -67,6 +71,8 @@ class FindingsAgain:
         for (problem, (finding, _)), (session, strategy) in zip(self._problems, self._tried, strict=False):
             if (session, problem) in self._seen:
                 results.append((finding, AgainOutcome.STILL_THERE))
+            elif session in self._unanswered:
+                results.append((finding, AgainOutcome.NOBODY_THERE))
             else:
                 results.append((finding, AgainOutcome.FIXED if strategy.stuck_at is None else AgainOutcome.NOT_TRIED))
         return results

@@ -16,7 +16,7 @@ from palaver.campaign.run import Campaign, SystemUnderTest
 from palaver.compiled import Spec
 from palaver.recording.run_reader import RecordedFinding, RecordedMessage, Run, RunError
 from palaver.replaying.replaying_limits import LEAK_SESSIONS
-from palaver.replaying.run_options import NOT_CONNECTED, SHOWN_LATER, live_campaign
+from palaver.replaying.run_options import NOT_CONNECTED, SHOWN_LATER, live_campaign, shows_nobody_there
 from palaver.session.findings import Finding, FindingKind, SessionMessage
 from palaver.session.strategy import ScriptedStrategy, ScriptLine
 
@@ -34,6 +34,11 @@ class LiveAttempt:
     finding: Finding | None  # the one that was looked for, or else the first
     messages: tuple[SessionMessage, ...]
     stuck_at: ScriptLine | None  # the message of the script that could not be sent
+
+    @property
+    def is_tried(self) -> bool:
+        """False if nobody was at the address, so that nothing is known of the finding."""
+        return self.is_reproduced or self.finding is None or not shows_nobody_there(self.finding)
 
 
 # Yields scripts to be tried, and is sent what came of them.

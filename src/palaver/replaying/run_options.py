@@ -11,7 +11,7 @@ from palaver.compiled import Spec
 from palaver.recording.run_reader import RecordedFinding, Run
 from palaver.replaying.replaying_limits import END_WATCH
 from palaver.session.events import Open
-from palaver.session.findings import FindingKind
+from palaver.session.findings import Finding, FindingKind
 from palaver.solving.solving_limits import EvolutionRates, SolvingLimits
 
 # Kinds of findings that are not about what a session has read: others have seen them.
@@ -39,6 +39,11 @@ _OF_THE_TARGET = (
 
 # Those of them that mean nothing if it runs already.
 _OF_A_STARTED_TARGET = ("target", "restart", "ready", "start_timeout", "target_memory", "target_cpu")
+
+
+def shows_nobody_there(finding: Finding) -> bool:
+    """Return True if nothing was tried in the session of a finding, since nobody was at the address."""
+    return finding.kind in NOT_CONNECTED and all(said.is_ours for said in finding.messages)
 
 
 def _as_list(given: Any) -> Sequence[Any]:

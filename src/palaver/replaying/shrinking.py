@@ -39,6 +39,9 @@ from palaver.session.strategy import ScriptLine, script_of
 from palaver.trees.node import Node
 from palaver.trees.tree import Tree
 
+# Why it stops if a server that palaver has not started is gone, perhaps by the finding itself.
+NOBODY_ANSWERS = "nobody answered any more; with --target, palaver starts the server for each attempt"
+
 # Proposes simpler trees for a message.
 MessageChanges: TypeAlias = Callable[[Node], Iterator[SimplerMessage]]
 
@@ -96,7 +99,7 @@ class Shrinker:
                 break
             self._known.clear()
         if self.best is None:
-            self.reason = "the finding did not come again"
+            self.reason = self.reason or "the finding did not come again"
             return
         before = None
         while before != self.best and not self._is_over:
@@ -106,7 +109,8 @@ class Shrinker:
             for phase, changes in self._phases:
                 yield from self._simplify(phase, changes)
         self.reason = self.reason or "nothing smaller was found"
-        yield from self._confirm()
+        if self.reason != NOBODY_ANSWERS:
+            yield from self._confirm()
 
     @property
     def _phases(self) -> Sequence[tuple[str, MessageChanges]]:
@@ -136,6 +140,9 @@ class Shrinker:
             attempt = self.latest = yield script
             self.progress.runs += 1
             self.tell(self.progress)
+            if not attempt.is_tried:
+                self.reason = NOBODY_ANSWERS
+                break
             count += attempt.is_reproduced
             seen = attempt if attempt.is_reproduced else seen
             if count >= self.limits.needed or count + self.limits.tries - number - 1 < self.limits.needed:
@@ -240,6 +247,9 @@ class Shrinker:
         for _ in range(max(LAST_TRIES, self.limits.tries)):
             attempt = yield script
             self.progress.runs += 1
+            if not attempt.is_tried:
+                self.reason = NOBODY_ANSWERS
+                break
             self.of += 1
             self.reproduced += attempt.is_reproduced
             self.tell(self.progress)

@@ -40,12 +40,15 @@ def load_files(
     """The specs in `paths` with their includes, which may be bundled ones; unreadable files are reported."""
     loader = _Loader(report, include_dirs, environ, bundled)
     loaded = []
-    for path in map(Path, paths):
+    for given in paths:
+        path = Path(given)
         try:
             text = _read_text(path, bundled)
         except _Unreadable as unreadable:
             report.text_is_missing = True
-            report.error(Source(str(path), unreadable.text), unreadable.span, unreadable.message, unreadable.hint)
+            problem = _unless_it_is_text(str(given), unreadable)
+            source = Source(str(path) if problem is unreadable else "<string>", problem.text)
+            report.error(source, problem.span, problem.message, problem.hint)
         else:
             loaded += loader.load(Source(str(path), text), path)
     return loaded
@@ -85,6 +88,15 @@ class _FileMissing(_Unreadable):
 
 class _FileIsDirectory(_Unreadable):
     """A directory in the place of a file; the search may go on, and it is reported if nothing else is found."""
+
+
+def _unless_it_is_text(name: str, problem: _Unreadable) -> _Unreadable:
+    """The problem of a file, or another one if its name is rather the text of a spec."""
+    if "\n" not in name and "::=" not in name:
+        return problem
+    text = normalise_line_ends(name)
+    hint = "write it to a file; in Python, palaver.loads takes the text of a spec"
+    return _Unreadable("this is the text of a spec, and no name of a file", hint, text=text, span=Span(0, 1))
 
 
 class _Loader:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from palaver.cli.exit_codes import FINDINGS
+from palaver.cli.exit_codes import FINDINGS, WRONG_USE
 from palaver.cli.progress import ProgressLine
 from palaver.cli.signals import cause_of
 from palaver.printable import printable
@@ -48,7 +48,7 @@ def command(
     What depends on the answers, such as tokens and lengths, is made anew. With --offline, the recorded answers are read
     once more, which must give the same; with -f as well, that tells if it would still be a finding by another spec.
 
-    The exit code is 1 if it is still a finding, and 0 if it is not.
+    The exit code is 1 if it is still a finding, 0 if it is not, and 2 if it could not be tried.
     """
     from palaver.compiled import load
     from palaver.compiled.bundled import spec_files
@@ -122,7 +122,10 @@ def _live(target: LiveTarget, script: Script, times: int, verbose: bool) -> int:
     line.clear()
     count = sum(attempt.is_reproduced for attempt in attempts)
     click.echo(f"reproduced {count} of {len(attempts)}")
-    return FINDINGS if count else 0
+    untried = sum(not attempt.is_tried for attempt in attempts)
+    if untried:
+        click.echo(f"not tried: {untried} of {len(attempts)}, as nobody answered")
+    return FINDINGS if count else WRONG_USE if untried else 0
 
 
 def _tell(attempt: LiveAttempt, verbose: bool) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from palaver.cli.exit_codes import FINDINGS
+from palaver.cli.exit_codes import FINDINGS, WRONG_USE
 from palaver.cli.progress import ProgressLine, shrinking_progress
 from palaver.cli.signals import cause_of
 from palaver.recording.run_reader import RunError, open_run
@@ -69,7 +69,7 @@ def command(
     Everything that is tried follows the grammar and the constraints, and is tried live; a server under test is started
     anew for each. The result is kept in the run, beside what was recorded, and palaver show and palaver replay use it.
 
-    The exit code is 1 if the finding came again, and 0 if it did not.
+    The exit code is 1 if the finding came again, 0 if it did not, and 2 if it could not be tried.
     """
     from palaver.campaign.talk import SetupError
     from palaver.replaying.shrinking import ShrinkLimits, shrink
@@ -97,6 +97,9 @@ def command(
             for attempt in missed:
                 _tell(attempt)
             if result is None:
+                if not all(attempt.is_tried for attempt in missed):
+                    click.echo("not tried, as nobody answered")
+                    return WRONG_USE
                 click.echo("the finding did not come again, so there is nothing to make small")
                 return 0
             click.echo(f"{finding.messages} messages became {len(result.messages)} in {result.attempts} sessions")
