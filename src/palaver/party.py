@@ -222,6 +222,8 @@ class PartyIo:
         self._base.instance(sender).send(message, recipient)
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)  # Python itself asks whether there is such a method
         raise PalaverError(
             f"FandangoIO has no {name} in palaver: use instance() of a party, and its send() and receive()"
         )

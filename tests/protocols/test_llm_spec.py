@@ -39,6 +39,12 @@ def test_the_spec_is_without_objections(palaver: Any) -> None:
     assert "14 rules, 5 constraints, 2 parties, 2 messages" in checked.text
 
 
+@pytest.mark.parametrize("only", [(), ("--party", "Client"), ("--party", "Gpt")])
+def test_conversations_are_made_up_without_a_search(palaver: Any, only: tuple[str, ...]) -> None:
+    made = palaver("fuzz", "-f", str(SPEC), "-n", "3", "--seed", "1", "--budget", "1", "--max-repetitions", "3", *only)
+    assert (made.code, made.said) == (0, "")
+
+
 def test_a_model_is_talked_to_without_findings(
     palaver: Any, server: WebServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -34,6 +34,7 @@ where forall <e> in <exchange>: forall <s> in <e>.<request>.<prompt>.<section>: 
 where forall <e> in <exchange>: str(<e>.<request>.<prompt>.<avoid>) not in str(<e>.<response>).lower()
 
 
+import itertools
 import json
 import random
 import re
@@ -98,7 +99,15 @@ WORDS = ("sand", "wind", "caf\u00e9", "\u6c99\u6f20", '"quoted"', "back\\slash",
 def report():
     """What we answer if we are the model: what the report is to be about, and more words than were ever asked for."""
     prompt = Gpt.instance().asked.decode().partition("\n")[2]
-    return prompt.partition("Avoid")[0] + " ".join(random.choices(WORDS, k=80))
+    return (prompt.partition("Avoid")[0] or EVERYTHING) + " ".join(random.choices(WORDS, k=80))
+
+
+# If nobody has asked, because conversations are made up, the report is about every subject, and has all sections.
+SUBJECTS = itertools.product(
+    ["testing", "fixing"], ["sustainable", "innovative"], ["robots", "rockets"], ["on Mars", "at sea"]
+)
+SECTIONS = ["Background", "Method", "Findings", "Outlook"]
+EVERYTHING = ", ".join(list(map(" ".join, SUBJECTS)) + SECTIONS) + ": "
 
 
 def question_in(request):
