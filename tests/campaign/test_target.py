@@ -298,6 +298,13 @@ with socket.create_connection(("127.0.0.1", int(sys.argv[1]))) as connection:
     if what == b"stay":
         connection.close()
         signal.pause()
+    if what == b"complain":
+        try:
+            raise OSError("nobody has answered")
+        except OSError:
+            sys.excepthook(*sys.exc_info())
+        connection.close()
+        signal.pause()
 """
 
 
@@ -337,6 +344,18 @@ def test_a_client_that_crashes_is_found(loop: SelectorEventLoop) -> None:
     (death,) = target.after_session().exits
     assert death.exit_code == -signal.SIGSEGV
     assert death.last_output == "about to crash"
+
+
+@pytest.mark.parametrize(
+    "found, complaints",
+    [([], 1), ([Finding(FindingKind.CLOSED, 0.0, "gone")], 1), ([Finding(FindingKind.UNPARSEABLE, 0.0, "wrong")], 0)],
+)
+def test_what_a_client_complains_of_when_it_was_left_is_not_told(
+    loop: SelectorEventLoop, found: list[Finding], complaints: int
+) -> None:
+    target, port = client(loop, end_patience=0.1)
+    serve(target, port, "complain")
+    assert len(target.after_session(found).reports) == complaints
 
 
 def test_a_client_that_does_not_end_is_ended_and_that_is_no_finding(loop: SelectorEventLoop) -> None:

@@ -193,7 +193,9 @@ class SystemUnderTest:
             growth = self._trend.growth() or self._growth
             return replace(self._take_news(), growth=growth, suspect=self._suspects.worst())
         self._sample_memory()
-        return self._take_news(has_hung_up=any(finding.kind in HUNG_UP for finding in found))
+        has_hung_up = any(finding.kind in HUNG_UP for finding in found)
+        is_left = self._role == "client" and bool(found) and not has_hung_up
+        return self._take_news(has_hung_up=has_hung_up, is_left=is_left)
 
     def _sample_memory(self) -> None:
         now = self.clock.now()
@@ -239,14 +241,16 @@ class SystemUnderTest:
         """False if it is known to have ended."""
         return self._is_running or not self.is_started_by_us
 
-    def _take_news(self, *, has_hung_up: bool = False) -> TargetNews:
+    def _take_news(self, *, has_hung_up: bool = False, is_left: bool = False) -> TargetNews:
         # A client has nothing more to do after a session, and may say by its exit code that it was refused. Only if it
         # has hung up too soon, that explains why.
         is_told = self._role == "server" or has_hung_up
         exits = tuple(each for each in self._deaths if each.exit_code < 0 or (is_told and self._is_odd(each)))
         written = bytes(self._output[-self._written :] if self._written else b"")
         self._deaths, self._written = [], 0
-        return TargetNews(self.clock.now(), exits, tuple(self._reports.take()), written)
+        # A client that we have left may complain of that, and whether we hear it is a matter of time.
+        reports = tuple(each for each in self._reports.take() if each.is_sure or not is_left)
+        return TargetNews(self.clock.now(), exits, reports, written)
 
     def _is_odd(self, death: TargetExit) -> bool:
         """True if it should not have ended so: a server not at all, a client not with an error."""
