@@ -13,7 +13,7 @@ INSTALLED := $(VENV)/.installed
 JOBS ?= auto
 PYTEST := $(BIN)/python -m pytest --numprocesses $(JOBS) --dist worksteal
 
-.PHONY: demo test test-all lint types tests servers protocols nightly nightly-solving nightly-lengths nightly-verdicts catalogue bench bench-matching bench-solving bench-talking bench-guiding bench-coverage bench-stateful clean
+.PHONY: demo test test-all lint types tests servers protocols nightly nightly-solving nightly-lengths nightly-verdicts catalogue bench bench-matching bench-solving bench-talking bench-guiding bench-coverage bench-stateful bench-scale clean
 
 demo: $(USABLE)
 	@BIN=$(BIN) sh examples/demo.sh
@@ -92,6 +92,10 @@ bench-coverage: $(INSTALLED)
 bench-stateful: $(INSTALLED)
 	$(BIN)/python benchmarks/stateful.py
 	$(BIN)/python benchmarks/stateful_servers.py
+
+# How much work a message is, against plain sockets, and how it grows; some minutes.
+bench-scale: $(INSTALLED)
+	$(BIN)/python benchmarks/scale.py
 
 $(USABLE): pyproject.toml
 	$(PYTHON) -m venv $(VENV)

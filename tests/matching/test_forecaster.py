@@ -495,3 +495,10 @@ def test_a_long_dialogue_has_trees(shape: str) -> None:
 def test_to_leave_many_nodes_at_once_makes_none_of_them() -> None:
     *_, (forecast, _) = spoken("right recursion that may end", 2000)
     assert lines_run(lambda: say(forecast, "y")) < 300
+
+
+def test_the_first_message_of_a_repetition_costs_the_same_whatever_its_number() -> None:
+    few, many = (
+        lines_run(partial(after, f"<start> ::= (<A:x> <B:y>){{{number}}}", "xyxy")) for number in (100, 20_000)
+    )
+    assert many == few

@@ -1,5 +1,6 @@
 """Sockets that fail, and peers that behave badly."""
 
+import gc
 import os
 import resource
 import socket
@@ -11,6 +12,7 @@ import pytest
 from palaver.addresses import Address
 from palaver.session.events import Close, Closed, Failed, Open, Opened, Received, Role, Send, TimePassed
 from palaver.transport.clock import ManualClock
+from palaver.transport.connection import Connection
 from palaver.transport.event_loop import SelectorEventLoop
 from palaver.transport.unix import UNIX
 from transport.recorder import Recorder
@@ -215,6 +217,19 @@ def test_idle_listeners_are_closed(loop: SelectorEventLoop) -> None:
         loop.carry_out([Open(f"server {number}", Address("tcp"), "listen"), Close(f"server {number}")])
     after = len(os.listdir("/proc/self/fd")) if Path("/proc/self/fd").exists() else 0
     assert after - before <= 16
+
+
+def test_connections_that_are_closed_are_forgotten(loop: SelectorEventLoop, listening: socket.socket) -> None:
+    def connections() -> int:
+        return sum(isinstance(each, Connection) for each in gc.get_objects())
+
+    before = connections()
+    for _ in range(20):
+        _, peer = connected(loop, listening)
+        loop.carry_out([Close("peer")])
+        peer.close()
+        loop.wait(loop.clock.now())
+    assert connections() - before <= 1  # the latest: its link has a name
 
 
 def test_a_client_that_hung_up_before_a_session_began_is_left_out(loop: SelectorEventLoop) -> None:

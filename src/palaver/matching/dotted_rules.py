@@ -176,17 +176,17 @@ class PredictionClosure:
                 self._routes.setdefault((move, route.pushed, rest, way.marks, _opened(way.growth)), route)
             case StateTerm() as item:
                 yield from self._entered(way, item, rest, is_first=is_first)
-                yield from self._passed(way, (item,), rest)
+                yield from self._passed(way, item, rest)
             case EmptyTextTerm(part=leaf):
                 yield self._added(way, (leaf,), rest)
             case RoundEndTerm():
                 yield way._replace(position=rest)
             case ChoiceTerm(options=options):
                 yield from (way._replace(position=at(option, rest)) for option in options)
-            case LoopTerm(body=body, least=least) as loop:
+            case LoopTerm(body=body) as loop:
                 if body.can_send:
                     yield self._round(way, body, at(self._positions.fewer(loop), rest))
-                yield from self._passed(way, (body,) * least, rest)
+                yield from self._passed(way, loop, rest)
             case ComputedLoopTerm(body=body) as loop:
                 self._depends_on_fields = True
                 rounds = None if self._fields is None else self._fields.rounds(loop)
@@ -198,8 +198,8 @@ class PredictionClosure:
                         yield self._round(way, part, at(self._positions.without(every, number), rest))
                     # A part that is empty by the fields so far need not be when more messages have come.
                     if len(items) > 1 and self._positions.is_perhaps_empty(part):
-                        yield from self._passed(way, (part,), at(self._positions.without(every, number), rest))
-                yield from self._passed(way, items, rest)
+                        yield from self._passed(way, part, at(self._positions.without(every, number), rest))
+                yield from self._passed(way, every, rest)
             case SequenceTerm() | LeftCornerTerm() | RuleEndTerm():
                 raise AssertionError("dissolved by `at`, wrapped above, or without a rest")
             case _:
@@ -210,13 +210,13 @@ class PredictionClosure:
         mark = self._positions.at(_ROUND_END, then)
         return way._replace(position=self._positions.at(body, mark), blocked=(*way.blocked, mark))
 
-    def _passed(self, way: _ClosurePath, items: tuple[DialogueTerm, ...], rest: DottedRule) -> Iterator[_ClosurePath]:
-        """Pass terms without a message, if that is possible."""
-        parts = nothing(SequenceTerm(items), self._empty, self._rounds)
+    def _passed(self, way: _ClosurePath, item: DialogueTerm, rest: DottedRule) -> Iterator[_ClosurePath]:
+        """Pass a term without a message, if that is possible."""
+        parts = nothing(item, self._empty, self._rounds)
         if parts is not None:
             yield self._added(way, parts, rest)
         elif self._fields is None and not self._depends_on_fields:
-            self._depends_on_fields = self._positions.is_perhaps_empty(SequenceTerm(items))
+            self._depends_on_fields = self._positions.is_perhaps_empty(item)
 
     def _rounds(self, loop: ComputedLoopTerm) -> LoopBounds | None:
         return None if self._fields is None else self._fields.rounds(loop)

@@ -257,7 +257,8 @@ class SelectorEventLoop:
         before = self._watched.pop(connection, {})
         interests = connection.interests()
         if interests == before and not anew:
-            self._watched[connection] = before
+            if before:  # a connection that is closed would stay for ever
+                self._watched[connection] = before
             return
         for fd, events in before.items():
             if anew or interests.get(fd) != events:
