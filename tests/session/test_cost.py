@@ -6,10 +6,15 @@ from statistics import median_low
 
 import pytest
 from crossed_modules import PACKAGE, crossed_modules
-from driven_session import ECHO, SERVER, DrivenSession, answered
+from driven_session import CLIENT, ECHO, SERVER, DrivenSession, answered
 
 from cost import lines_run
+from palaver.compiled import loads
+from palaver.random_source import RandomSource
+from palaver.session.engine import Session
 from palaver.session.findings import Verdict
+from palaver.session.setup import SessionSetup
+from palaver.session.strategy import RandomStrategy
 
 LONG = ECHO.replace("<exchange>+", "<exchange>{510}")
 # By how many messages there were before.
@@ -205,3 +210,22 @@ where pleasant(*<word>)
     first = lines_run(driven.talk)
     driven.hear(b"SAY fun\n")
     assert first < 2 * lines_run(driven.talk)  # the second time it is known that no message of ours repairs it
+
+
+def test_a_session_after_the_first_does_not_find_out_again_what_fields_can_count() -> None:
+    setup = SessionSetup(
+        loads("""
+<start> ::= <Client:ask>
+<ask> ::= <n> " " <item>{int(<n>)}
+<n> ::= r"[1-9][0-9]{0,8}"
+<item> ::= "x"
+"""),
+        CLIENT,
+    )
+
+    def begin() -> None:
+        chance = RandomSource(1)
+        Session(setup, RandomStrategy(chance), chance)
+
+    first, second = lines_run(begin), lines_run(begin)
+    assert second < 0.1 * first

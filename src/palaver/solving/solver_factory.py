@@ -78,6 +78,10 @@ class SolverFactory:
     read: Callable[[str, Any], Node | None]
     read_bits: Callable[[str, str], Node | None]
     _plans: dict[tuple[tuple[Constraint, ...], int], SolvingPlan] = field(default_factory=dict, repr=False)
+    # By plan and number of nodes: the domains that fields are drawn from. With the plan, so that its identity lasts.
+    _domains: dict[tuple[int, int, int], tuple[SolvingPlan, dict[str, Domain]]] = field(
+        default_factory=dict, repr=False
+    )
     # By constraint; the key's second part is True if open nodes count as complete.
     _checks: dict[tuple[Constraint, bool], Check] = field(default_factory=dict, repr=False)
     _distances: dict[tuple[Constraint, bool], Callable[[Tree], Fitness]] = field(default_factory=dict, repr=False)
@@ -186,7 +190,9 @@ class SolverFactory:
     def _forget(self, constraints: Sequence[Constraint]) -> None:
         """Drop what is kept for constraints that do not come again."""
         for key in [key for key in self._plans if not set(constraints).isdisjoint(key[0])]:
-            del self._plans[key]
+            plan = self._plans.pop(key)
+            for known in [known for known in self._domains if known[0] == id(plan)]:
+                del self._domains[known]
         for constraint in constraints:
             self._checks.pop((constraint, False), None)
             self._distances.pop((constraint, False), None)
@@ -205,7 +211,13 @@ class SolverFactory:
         return self.program(limits.max_repetitions, frozenset(self._drawn(plan, limits)) | frozenset(plan.filters))
 
     def _drawn(self, plan: SolvingPlan, limits: SolvingLimits) -> dict[str, Domain]:
-        """The symbols whose fields are drawn, with the domains that they are drawn from."""
+        """The symbols whose fields are drawn, with the domains that they are drawn from; found out once."""
+        key = (id(plan), limits.max_repetitions, limits.max_nodes)
+        if key not in self._domains:
+            self._domains[key] = (plan, self._find_drawn(plan, limits))
+        return self._domains[key][1]
+
+    def _find_drawn(self, plan: SolvingPlan, limits: SolvingLimits) -> dict[str, Domain]:
         drawn = {symbol: plan.domains[symbol] for symbol in sorted(plan.domains) if symbol not in plan.computed}
         if not self._dependence.fields:
             return drawn
