@@ -200,12 +200,36 @@ def test_likely_answers_are_cheaper() -> None:
 def test_an_answer_is_given_up_only_after_many_others_came() -> None:
     peer = PeerModel(guidance(QUESTIONS).paths)
     names = ("<no>", "<yes>")
+    peer.note_answer("<other>", names, "<no>")
+    peer.note_answer("<other>", names, "<yes>")  # answers of this peer vary
     for count in range(PATIENCE * 11 // 20):
         assert peer.answer_likelihood("<q>", names, "<yes>") > 0, count
         peer.note_answer("<q>", names, "<no>")
     assert peer.answer_likelihood("<q>", names, "<yes>") == 0
     peer.note_answer("<q>", names, "<yes>")
     assert peer.answer_likelihood("<q>", names, "<yes>") > 0
+
+
+def test_an_answer_is_given_up_earlier_while_nothing_shows_that_answers_vary() -> None:
+    peer = PeerModel(guidance(QUESTIONS).paths)
+    names = ("<no>", "<yes>")
+    for count in range(PATIENCE * 8 // 20):
+        assert peer.answer_likelihood("<q>", names, "<yes>") > 0, count
+        peer.note_answer("<q>", names, "<no>")
+    assert peer.answer_likelihood("<q>", names, "<yes>") == 0
+    peer.note_answer("<other>", names, "<no>")
+    peer.note_answer("<other>", names, "<yes>")
+    assert peer.answer_likelihood("<q>", names, "<yes>") > 0, "the peer's answers vary: it is asked for some times more"
+
+
+def test_that_answers_vary_is_known_from_an_earlier_run() -> None:
+    paths = guidance(QUESTIONS).paths
+    peer, copy = PeerModel(paths), PeerModel(paths)
+    for answer in ("<no>", "<yes>"):
+        peer.note_answer("<q>", ("<no>", "<yes>"), answer)
+    copy.add_data(peer.as_data())
+    assert peer.varies
+    assert copy.varies
 
 
 def test_the_only_possible_answer_is_certain() -> None:
@@ -247,7 +271,7 @@ def test_an_answer_that_never_came_elsewhere_is_given_up_after_half_of_the_attem
         while peer.answer_likelihood("<q>", ("<no>", "<yes>"), "<yes>"):
             peer.note_answer("<q>", ("<no>", "<yes>"), "<no>")
             attempts[is_known_elsewhere] += 1
-    assert attempts == {False: 11, True: 6}
+    assert attempts == {False: 8, True: 4}
 
 
 def test_an_answer_that_came_elsewhere_has_all_its_attempts() -> None:

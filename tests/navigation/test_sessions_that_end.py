@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import palaver
+from palaver.campaign.campaign_limits import MAX_MESSAGES_OF_CHECK
 from palaver.campaign.events import SessionEnded, SessionStarted
 from palaver.campaign.run import Campaign
 
@@ -39,6 +40,17 @@ def test_no_session_asks_the_same_in_vain_for_long(seed: int) -> None:
     assert run.progress.messages < 1500
     assert longest < 150
     assert repeated < 50
+
+
+def test_sessions_at_random_before_the_end_are_short() -> None:
+    run = run_of("stock", 1)
+    is_guided, longest = True, 0
+    for event in run:
+        if isinstance(event, SessionStarted):
+            is_guided = event.is_guided
+        elif isinstance(event, SessionEnded) and not is_guided:
+            longest = max(longest, len(event.messages))
+    assert 0 < longest <= MAX_MESSAGES_OF_CHECK + 4, "the way to the end is short"
 
 
 def test_sessions_at_random_before_the_end_are_told_as_unguided() -> None:

@@ -6,10 +6,12 @@ MAX_SILENT_SESSIONS = 3
 MAX_MESSAGES_WITHOUT_GAIN = 2_000
 # Sessions at random, and messages in them, that must cover nothing new before the campaign is on a plateau: as many as
 # the least numbers of both, or one of the greatest.
-MIN_RANDOM_SESSIONS, MAX_RANDOM_SESSIONS = 8, 16
-MIN_RANDOM_MESSAGES, MAX_RANDOM_MESSAGES = 80, 120
+MIN_RANDOM_SESSIONS, MAX_RANDOM_SESSIONS = 6, 12
+MIN_RANDOM_MESSAGES, MAX_RANDOM_MESSAGES = 60, 90
+# So many of them are in one session: a random walk of a long dialogue would be the whole check.
+MAX_MESSAGES_OF_CHECK = 30
 # Messages by which guidance has covered nothing before that count as such, but at most so many.
-MAX_TRIED_THAT_COUNTS = 70
+MAX_TRIED_THAT_COUNTS = 50
 # With --until coverage: how often what was given up is tried again, each time with twice the attempts.
 MAX_RETRIES = 3
 # Unless --session-time is given, a session may take so many times the timeout, and so long for each allowed message.

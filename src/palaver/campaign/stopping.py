@@ -7,6 +7,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from palaver.campaign.campaign_limits import (
+    MAX_MESSAGES_OF_CHECK,
     MAX_MESSAGES_WITHOUT_GAIN,
     MAX_RANDOM_MESSAGES,
     MAX_RANDOM_SESSIONS,
@@ -87,7 +88,7 @@ class StopRule:
         budget = self._budget
         if self._guidance.reached > self._covered:
             self._covered = self._guidance.reached
-            self._covered_at = progress.messages
+            self._covered_at = max(self._covered_at, progress.messages - self._guidance.messages_in_vain)
         if budget.sessions is not None and progress.sessions >= budget.sessions:
             # Earlier findings that are tried first may be more than that.
             more = f" after {progress.sessions}" if progress.sessions > budget.sessions else ""
@@ -116,12 +117,14 @@ class StopRule:
             return "", "nothing more was seen; retrying the paths that were given up, with twice the attempts"
         if not self._is_complete and self._budget.until is not Until.FOREVER:
             progress.phase = Phase.CHECKING
+            self._guidance.random_walk.most_messages = MAX_MESSAGES_OF_CHECK
             self._checked_from = self._gained_at = (progress.messages, progress.sessions)
             return "", ""
         progress.goal_after = (progress.messages, progress.sessions)
         reason = self._goal_reached(progress) if self._is_complete else self._plateau(progress)
         if self._budget.until is Until.FOREVER:
             progress.phase = Phase.UNGUIDED
+            self._guidance.random_walk.most_messages = None
             return "", f"{reason}; continuing unguided"
         return reason, ""
 

@@ -66,6 +66,19 @@ class BeliefState:
         self.pairs: MessagePairs | None = None  # if they are a goal
         self.value_classes: ValueClasses | None = None  # if they are a goal
         self.history = b""  # a digest of the symbols of all messages so far
+        self._reached = 0  # before the latest message
+        self._in_vain = 0  # messages since something was reached, in all sessions, without the latest
+
+    @property
+    def messages_in_vain(self) -> int:
+        """The number of messages since something was reached that counts for a goal, in all sessions."""
+        return 0 if self.reached > self._reached else self._in_vain + 1
+
+    @property
+    def reached(self) -> int:
+        """The number of all paths, pairs and value classes that were covered."""
+        further = (goal.reached for goal in (self.pairs, self.value_classes) if goal is not None)
+        return len(self._coverage) + sum(further)
 
     def begin(self) -> None:
         """Begin a session."""
@@ -85,6 +98,7 @@ class BeliefState:
         self, move: MessageType, node: Node, before: Forecast, after: Forecast, planned: Edge | None
     ) -> tuple[Edge, ...]:
         """Note a message of any party. Return the edges that explain it, the preferred first."""
+        self._in_vain, self._reached = self.messages_in_vain, self.reached
         self.history = blake2b(self.history + move.symbol.encode(), digest_size=8).digest()
         self._views.note_message(move, node)
         if self.pairs is not None:

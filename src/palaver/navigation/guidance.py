@@ -103,7 +103,12 @@ class Guidance:
     @property
     def reached(self) -> int:
         """The number of all paths, pairs and value classes that were covered, whatever the goal."""
-        return len(self.coverage) + sum(reached for _, reached, _ in self.further_goals)
+        return self.guided_strategy.belief.reached
+
+    @property
+    def messages_in_vain(self) -> int:
+        """The number of messages since something was reached."""
+        return self.guided_strategy.belief.messages_in_vain
 
     @property
     def size(self) -> int:

@@ -160,7 +160,8 @@ class GuidedStrategy:
                 self._tell(f"{awaited}; perhaps in a new session")
                 self._ends_soon = True
                 return None
-            kind, is_focused = preparations.start(awaited, list(edges))
+            has_values = self.values is not None and awaited.message in self.values.holders
+            kind, is_focused = preparations.start(awaited, list(edges), has_values=has_values)
             if self.values is not None:
                 self.values.focus(is_focused)
             values = ", with the same values" if is_focused and self.values is not None else ""
@@ -446,6 +447,8 @@ class RandomWalk(RandomStrategy):
         self._last = ""
         self._chances = chance
         self.sessions = 0  # each has random numbers of its own
+        self.most_messages: int | None = None  # of a session, before it takes the shortest way to its end
+        self._messages = 0  # of this session
 
     def begin(self) -> None:
         super().begin()
@@ -453,6 +456,7 @@ class RandomWalk(RandomStrategy):
         if self.values is not None:
             self.values.begin_session()
         self._last = ""
+        self._messages = 0
         self._chance = self._chances / self.sessions
         self.sessions += 1
 
@@ -465,6 +469,9 @@ class RandomWalk(RandomStrategy):
         return choice
 
     def said(self, move: MessageType, node: Node, before: Forecast, after: Forecast, is_ours: bool) -> None:
+        self._messages += 1
+        if self.most_messages is not None and self._messages >= self.most_messages:
+            self.finish_soon()
         if is_ours:
             self._last = move.symbol
             if self.values is not None:

@@ -29,6 +29,9 @@ PATIENCE = 20
 # Each answer that may come adds this share of the patience before one that never came is given up. Of two that are
 # equally likely, one is given up wrongly once in two thousand cases; of three, once in a thousand.
 PATIENCE_SHARE_PER_ANSWER = 0.275
+# The same while the peer has given one and the same answer to each message of ours, in each situation: of two that are
+# equally likely, one is given up wrongly once in two hundred and fifty cases.
+UNVARIED_SHARE_PER_ANSWER = 0.2
 # Something with a known likelihood is given up after the patience divided by this and by the likelihood: 5 times for
 # something certain, 15 times for something that comes every third time; so one in a hundred is given up wrongly.
 CERTAIN_PATIENCE_DIVISOR = 4

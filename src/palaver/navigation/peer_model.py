@@ -3,6 +3,7 @@
 An answer is counted by our last message and the other possible answers; its content is counted by pairs of a symbol and
 a child, over all answers. Likelihoods are relative frequencies with Laplace's rule of succession. Something that never
 came in many attempts is *given up*: it is not planned for, unless it comes after all, or the patience is increased.
+Fewer attempts are many while nothing shows that answers vary.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from palaver.navigation.navigation_limits import (
     MAX_HISTORIES,
     PATIENCE,
     PATIENCE_SHARE_PER_ANSWER,
+    UNVARIED_SHARE_PER_ANSWER,
 )
 from palaver.trees.node import Node
 
@@ -39,6 +41,7 @@ class PeerModel:
     _chances: dict[tuple[str, str], float] = field(default_factory=lambda: defaultdict(float), compare=False)
     _histories: dict[AnswerContext, set[bytes]] = field(default_factory=dict, compare=False)  # digests, of this run
     _earlier_histories: Counter[AnswerContext] = field(default_factory=Counter, compare=False)
+    varies: bool = field(default=False, compare=False)  # some message of ours has had different answers
 
     def note_answer(self, last: str, possible: tuple[str, ...], symbol: str, history: bytes = b"") -> None:
         """Count one of the possible answers to our last message, after a history. They are sorted, each once."""
@@ -48,6 +51,7 @@ class PeerModel:
             histories.add(history)
         self.situations[situation] += 1
         self.answers[situation, symbol] += 1
+        self.varies = self.varies or self.answers[situation, symbol] < self.situations[situation]
         self._note_elsewhere(situation, symbol, 1)
 
     def _note_elsewhere(self, situation: AnswerContext, symbol: str, times: int) -> None:
@@ -77,9 +81,11 @@ class PeerModel:
     def _is_given_up(self, situation: AnswerContext, symbol: str, chances: float) -> bool:
         """Return True if an answer that never came in a situation has had its chances.
 
-        Half of them are enough if it never came after the same message in other situations, and had all of them there.
+        It is asked for less often while every message of ours, in each situation, has had one and the same answer:
+        then nothing shows that the peer remembers. Half of that is enough if it never came after the same message in
+        other situations, and had all of them there.
         """
-        enough = self.patience * PATIENCE_SHARE_PER_ANSWER
+        enough = self.patience * (PATIENCE_SHARE_PER_ANSWER if self.varies else UNVARIED_SHARE_PER_ANSWER)
         key = (situation[0], symbol)
         is_known = not self._come_after[key] and self._chances[key] - chances >= enough
         return chances >= (enough / 2 if is_known else enough)
@@ -129,6 +135,7 @@ class PeerModel:
             self.situations[last, tuple(names)] += count
         for last, names, name, count in data["answers"]:
             self.answers[(last, tuple(names)), name] += count
+            self.varies = self.varies or self.answers[(last, tuple(names)), name] < self.situations[last, tuple(names)]
             self._note_elsewhere((last, tuple(names)), name, count)
         for last, names, count in data.get("histories", ()):
             self._earlier_histories[last, tuple(names)] += count

@@ -182,8 +182,8 @@ class Preparations:
                     todo.append(edge.to)
         return False
 
-    def start(self, awaited: AwaitedAnswer, symbols: Sequence[str]) -> Preparation:
-        """Draw a sequence of these messages of ours, which are said next."""
+    def start(self, awaited: AwaitedAnswer, symbols: Sequence[str], *, has_values: bool) -> Preparation:
+        """Draw a sequence of these messages of ours, which are said next; `has_values` if our request has some."""
         goal = (awaited.message, awaited.answer)
         self._prepared[goal] += 1
         self._in_a_row[goal] += 1
@@ -198,7 +198,13 @@ class Preparations:
         if not deck:
             deck.extend(sorted(_ALL_PREPARATIONS, key=lambda _: chance.random()))
         preparation = deck.pop()
-        self._pending.extend(self._drawn(preparation.kind, awaited, list(symbols), chance))
+        drawn = self._drawn(preparation.kind, awaited, list(symbols), chance)
+        if not has_values and preparation.kind is not PreparationKind.REPEATED:
+            # Without values the request would be the same once more, so at the end it is no preparation for itself.
+            others = [symbol for symbol in symbols if symbol != awaited.message]
+            if others and drawn[-1] == awaited.message:
+                drawn[-1] = chance.pick(others)
+        self._pending.extend(drawn)
         return preparation
 
     def _drawn(
