@@ -63,7 +63,7 @@ NO_ALGORITHMS = {
     "matching": "candidates collector_pause dialogue_grammar fast_path fast_path_scanner forecaster grammar_tables "
     "instructions length_bounds matcher reading_budget token_rules",
     "regular": "character_classes character_runs charset language_facts regex regex_parser",
-    "solving": "assignment clauses constrained_fields copied_values generator_sources placement solutions "
+    "solving": "assignment clauses constrained_fields copied_values decoded_words generator_sources placement solutions "
     "solver_factory spelling view_values",
     "navigation": "coverage_file coverage_views goals guidance recorded_views state_diagram",
     "constraints": "code_uses",

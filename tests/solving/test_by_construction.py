@@ -50,6 +50,16 @@ FORMS = {
     "where struct.unpack('>H', bytes(<len>))[0] == len(bytes(<body>))",
     "unpack, least significant first and signed": "<start> ::= <a> <b>\n<a> ::= <octet>{2}\n<b> ::= <digit>{2}\n"
     "where struct.unpack('<h', bytes(<a>))[0] == 0 - int(<b>)",
+    "a length that a function of the spec decodes": "<start> ::= <len> <body>\n"
+    "<len> ::= rb'[\\x00-\\x7f]' | b'\\x81' <octet> | b'\\x82' <octet>{2}\n<body> ::= <octet>{0,300}\n"
+    "def length(field):\n    data = bytes(field)\n"
+    "    return data[0] if data[0] < 128 else int.from_bytes(data[1:], 'big')\n"
+    "where length(<len>) == len(bytes(<body>))",
+    "such lengths inside each other": "<start> ::= <len> <pair>\n<pair> ::= <item> <item>\n<item> ::= <len> <body>\n"
+    "<len> ::= rb'[\\x80-\\xff]{0,3}[\\x00-\\x7f]'\n<body> ::= <octet>{0,200}\n"
+    "def varint(data):\n    return sum((byte & 127) << 7 * at for at, byte in enumerate(data))\n"
+    "where varint(bytes(<start>.<len>)) == len(bytes(<pair>))\n"
+    "where forall <i> in <item>: varint(bytes(<i>.<len>)) + 2 == len(bytes(<i>.<body>)) + 2",
     # --- generators ---
     "a generator": "<start> ::= <u>\n<u> ::= r'[A-Z]+' := str(<l>).upper()\n<l> ::= <w> := str(<u>).lower()\n"
     "<w> ::= r'[a-z]{2,9}'\nwhere len(str(<l>)) >= 4",

@@ -11,11 +11,12 @@ from palaver.generation.measured_derivations import Count, Length, Measure, Meas
 from palaver.grammar.symbol_languages import Languages
 from palaver.random_source import RandomSource
 from palaver.regular.language import Unit
+from palaver.solving.decoded_words import DecodedWords
 from palaver.solving.domains import Domain
 from palaver.solving.invertible_views import View, ViewKind
 from palaver.solving.placement import node_of
 from palaver.solving.restrict import restricted
-from palaver.solving.solving_limits import MAX_AFFIX_LENGTH, MAX_AMOUNT, MAX_CACHED_ASSIGNMENTS
+from palaver.solving.solving_limits import MAX_AFFIX_LENGTH, MAX_AMOUNT, MAX_CACHED_ASSIGNMENTS, MAX_DECODED_WORDS
 from palaver.solving.spelling import Speller
 from palaver.solving.view_values import first_spelling, inverse, numbers_in, simple_base
 from palaver.trees.node import Node, NonTerminal
@@ -46,6 +47,7 @@ class Assigner:
     _bases: dict[tuple[str, int], tuple[View, int | None]] = field(default_factory=dict, repr=False)
     # Many equations require the same few numbers again and again.
     _assigned: dict[tuple[str, int, Any], tuple[View, Node | None]] = field(default_factory=dict, repr=False)
+    _decoded: dict[tuple[str, int], tuple[View, DecodedWords]] = field(default_factory=dict, repr=False)
 
     def node(self, symbol: str, word: str) -> Node | None:
         """The node of a word of the symbol's language."""
@@ -120,6 +122,8 @@ class Assigner:
             if node is not None:
                 return node, True
         domain = self.domain(symbol)
+        if domain is not None and view.kind is ViewKind.DECODED:
+            return self._encoded(tree, domain, view, value, chance), False
         if domain is not None and operator == "==" and isinstance(value, int):
             known = self._bases.get((symbol, id(view)))
             if known is None:
@@ -132,6 +136,18 @@ class Assigner:
         if limited is not None:
             return self.draw(limited, chance), limited.is_single
         return self._rewritten(tree, view, operator, value, chance), False
+
+    def _encoded(self, tree: Tree, domain: Domain, view: View, value: Any, chance: RandomSource) -> Node | None:
+        """A node that a function of the spec decodes to this number, of the length of `tree` if there is one."""
+        key = (domain.symbol, id(view))
+        if key not in self._decoded:
+            assert view.function is not None, "a function decodes"
+            nodes = (self.node(domain.symbol, word) for word in domain.each(MAX_DECODED_WORDS))
+            self._decoded[key] = (view, DecodedWords(nodes, view.function, view.reads_as))
+        number = inverse(view, value)
+        found = [] if number is None else self._decoded[key][1].of(number)
+        alike = [node for node in found if _size(Tree(node)) == _size(tree)]
+        return chance.pick(alike or found) if found else None
 
     def _rewritten(self, tree: Tree, view: View, operator: str, value: Any, chance: RandomSource) -> Node | None:
         """The node for a symbol that is no regular language, or a view that does not restrict one."""
@@ -166,11 +182,7 @@ class Assigner:
         number = inverse(view, value)
         if number is None:
             return None
-        try:
-            size = len(bytes(tree))
-        except ConversionError:
-            size = 0
-        nodes = (self._read(node_of(tree).symbol, spelling) for spelling in _spellings(number, view, size))
+        nodes = (self._read(node_of(tree).symbol, spelling) for spelling in _spellings(number, view, _size(tree)))
         return next((node for node in nodes if node is not None), None)
 
     def _with_part(self, tree: Tree, view: View, value: Any) -> Node | None:
@@ -191,6 +203,14 @@ class Assigner:
         stop = start + 1 if view.kind is ViewKind.ITEM else view.stop
         rest = whole[stop:] if stop is not None else whole[:0]
         return self._read(node_of(tree).symbol, whole[:start] + value + rest)
+
+
+def _size(tree: Tree) -> int:
+    """The number of bytes of a tree; 0 if its bits fill no whole bytes."""
+    try:
+        return len(bytes(tree))
+    except ConversionError:
+        return 0
 
 
 def _is_built(amount: int) -> bool:

@@ -164,6 +164,11 @@ class Domain:
             return (1, 0) if words.is_complete else (self.least, self.most)
         return words.lengths[0], words.lengths[-1] if words.is_complete else self.most
 
+    def each(self, most: int) -> Iterator[str]:
+        """The first words of the domain, by length and then in a fixed order; at most so many are looked at."""
+        words = self._words().each(most) if self.words is None else iter(self.words)
+        return (word for word in words if self.is_free or self.allows(word))
+
     def _words(self, *, usual: bool = False) -> Words:
         """The words; with `usual` only numbers that are no longer than their range requires, if there are any."""
         most = lower_of(self.most, self._usual_length if usual else None)

@@ -12,9 +12,10 @@ import ast
 import builtins
 import struct
 import sys
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum, auto
+from types import FunctionType
 from typing import Any
 
 from palaver.solving.solving_limits import MAX_POWER
@@ -33,6 +34,7 @@ class ViewKind(Enum):
     LIST = auto()  # the views of several nodes
     SUM = auto()  # the sum of these
     DIFFERENT = auto()  # the number of different ones among them
+    DECODED = auto()  # the number that a function of the spec returns for it
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,7 @@ class View:
     start: int | None = None  # of an item or a slice
     stop: int | None = None
     is_ordinal: bool = False  # an item as its character code
+    function: Callable[[Any], Any] | None = None  # of the spec, that decodes the node
     element: View | None = None  # the view of each node of a list
     times: int = 1
     power: int = 1
@@ -80,7 +83,7 @@ TURNED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _NEGATED = {"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<", "in": "not in", "not in": "in"}
 # The kinds that look at several nodes.
 OF_SEVERAL_NODES = (ViewKind.COUNT, ViewKind.LIST, ViewKind.SUM, ViewKind.DIFFERENT)
-_NUMBERS = (ViewKind.NUMBER, ViewKind.LENGTH, ViewKind.COUNT, ViewKind.SUM, ViewKind.DIFFERENT)
+_NUMBERS = (ViewKind.NUMBER, ViewKind.LENGTH, ViewKind.COUNT, ViewKind.SUM, ViewKind.DIFFERENT, ViewKind.DECODED)
 _NATIVE = sys.byteorder
 
 
@@ -107,7 +110,7 @@ class ViewReader:
                 yield from self._relations(operand, kinds, negated=not negated)
             case ast.Compare(left, [ast.In() | ast.NotIn() as operator], [right]):
                 word = "in" if isinstance(operator, ast.In) != negated else "not in"
-                if (view := self.view(left, kinds)) is not None:
+                if (view := self.view(left, kinds)) is not None and view.kind is not ViewKind.DECODED:
                     yield Relation(view, word, left, right)
                 if (view := self.view(right, kinds)) is not None and view.kind is ViewKind.VALUE and word == "in":
                     yield Relation(view, "contains", right, left)
@@ -115,12 +118,20 @@ class ViewReader:
                 word = _COMPARISONS[type(operator)]
                 word = _NEGATED[word] if negated else word
                 for side, turned, other in ((left, word, right), (right, TURNED[word], left)):
-                    if (view := self.view(side, kinds)) is not None and not _mentions(other, view.name):
+                    view = self.view(side, kinds)
+                    if view is None or _mentions(other, view.name):
+                        continue
+                    # Of what functions return, only lengths and counts are worth a table.
+                    if view.kind is not ViewKind.DECODED or (turned == "==" and self._measures(other)):
                         yield Relation(view, turned, side, other)
             case ast.Call(ast.Attribute(value, "startswith" | "endswith" as method), [other], []) if not negated:
                 view = self.view(value, kinds)
                 if view is not None and view.kind is ViewKind.VALUE:
                     yield Relation(view, method, value, other)
+
+    def _measures(self, side: ast.expr) -> bool:
+        """True if a length or a count is part of an expression."""
+        return any(isinstance(node, ast.Call) and self._resolve(node.func) is len for node in ast.walk(side))
 
     def view(self, side: ast.expr, kinds: Mapping[str, str]) -> View | None:
         """`side` as a view of a node; None if it is none that is known."""
@@ -204,6 +215,8 @@ class ViewReader:
             order = self.constant(arguments[1]) if len(arguments) == 2 else ("big",) if len(arguments) == 1 else None
             if order in (("big",), ("little",)):
                 return replace(inner, kind=ViewKind.NUMBER, base=256, layout=order[0])
+        if isinstance(function, FunctionType) and len(arguments) == 1:
+            return replace(inner, kind=ViewKind.DECODED, function=function)
         return None
 
     def _int(self, inner: View, arguments: list[ast.expr]) -> View | None:

@@ -61,7 +61,7 @@ def restricted(domain: Domain, view: View, operator: str, value: Any) -> Domain 
             return _by_item(domain, view, operator, value)
         case ViewKind.SLICE:
             return _by_slice(domain, view, operator, value)
-        case ViewKind.COUNT | ViewKind.LIST | ViewKind.SUM | ViewKind.DIFFERENT:
+        case ViewKind.COUNT | ViewKind.LIST | ViewKind.SUM | ViewKind.DIFFERENT | ViewKind.DECODED:
             return None
         case _:
             assert_never(view.kind)

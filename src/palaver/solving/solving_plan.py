@@ -44,7 +44,7 @@ from palaver.spec.python_code import SpecFunction, compile_expression
 # The cost of writing through a view: how much of a tree changes, and how often that fails.
 _COSTS = {
     ViewKind.VALUE: 1, ViewKind.NUMBER: 1, ViewKind.LIST: 2, ViewKind.ITEM: 2, ViewKind.SLICE: 2, ViewKind.LENGTH: 4,
-    ViewKind.COUNT: 5, ViewKind.SUM: 6, ViewKind.DIFFERENT: 3,
+    ViewKind.COUNT: 5, ViewKind.SUM: 6, ViewKind.DIFFERENT: 3, ViewKind.DECODED: 2,
 }  # fmt: skip
 _COST_OF_ARITHMETIC = 4
 
