@@ -1,12 +1,14 @@
 #!/bin/sh
 # Installs the servers and clients that tests talk to (Debian, as root; quick if all is there): tools/servers.sh [DIRECTORY]
 #
-# Exim is only unpacked, into DIRECTORY (.servers here unless given), because Debian installs one mail server at a time.
+# Debian installs one mail server at a time, and one FTP server. So some are put into DIRECTORY (.servers here unless
+# given) instead: Exim is only unpacked, and others get an overlay of / each, with the configuration that Debian ships.
 set -eu
 
 here=$(cd "$(dirname "$0")/.." && pwd)
 directory=${1:-$here/.servers}
-packages="opensmtpd vsftpd bind9 bind9-dnsutils dovecot-pop3d redis-server memcached
+packages="opensmtpd vsftpd bind9 bind9-dnsutils nsd knot knot-dnsutils ldnsutils pdns-server pdns-backend-bind
+    nginx-light lighttpd ncftp wget dovecot-pop3d redis-server memcached
     curl swaks msmtp mpop lftp openssl util-linux tshark"
 
 lists_are_fresh=
@@ -68,3 +70,48 @@ if [ ! -e "$directory/exim/complete" ]; then
     chmod u-s "$directory/exim/usr/sbin/exim4"
     touch "$directory/exim/complete"
 fi
+
+# Installs packages into an overlay of /, of which only the changes are kept: stock NAME PACKAGE...
+stock() {
+    base=$directory/$1
+    shift
+    [ ! -e "$base/complete" ] || return 0
+    refresh_lists
+    rm -rf "$base"
+    mkdir -p "$base/upper" "$base/work" "$base/root"
+    # shellcheck disable=SC2016  # for the inner shell
+    unshare --mount --propagation private sh -ec '
+        base=$1
+        shift
+        mount -t overlay overlay -o "lowerdir=/,upperdir=$base/upper,workdir=$base/work" "$base/root"
+        mount -t proc proc "$base/root/proc"
+        mount --rbind /dev "$base/root/dev"
+        printf "#!/bin/sh\nexit 101\n" >"$base/root/usr/sbin/policy-rc.d"
+        chmod +x "$base/root/usr/sbin/policy-rc.d"
+        DEBIAN_FRONTEND=noninteractive chroot "$base/root" \
+            apt-get install --yes --quiet=2 --no-install-recommends "$@"
+    ' sh "$base" "$@"
+    rm -rf "$base/work" "$base/root"
+    touch "$base/complete"
+}
+
+# The same for a package whose scripts need more than it does: its files alone.
+unpacked() {
+    base=$directory/$1
+    shift
+    [ ! -e "$base/complete" ] || return 0
+    refresh_lists
+    rm -rf "$base"
+    mkdir -p "$base/packages" "$base/upper"
+    (cd "$base/packages" && apt-get download --quiet=2 -o APT::Sandbox::User=root "$@")
+    for package in "$base"/packages/*.deb; do
+        dpkg --extract "$package" "$base/upper"
+    done
+    rm -r "$base/packages"
+    touch "$base/complete"
+}
+
+stock postfix postfix sasl2-bin libsasl2-modules
+stock exim4 exim4-daemon-light
+stock proftpd proftpd-core
+unpacked pure-ftpd pure-ftpd pure-ftpd-common

@@ -12,6 +12,7 @@ from palaver.addresses import Address, parse_party_address
 from palaver.campaign.campaign_limits import SESSION_SECONDS_PER_MESSAGE, SESSION_TIMEOUTS
 from palaver.campaign.oracles import Oracle
 from palaver.campaign.run import Budget, Campaign, Until
+from palaver.campaign.spec_notes import SpecNotes
 from palaver.campaign.system_under_test import SystemUnderTest
 from palaver.campaign.target_care import PORT, TargetCare, TargetError, TargetOptions, command_of
 from palaver.compiled import Spec, load
@@ -138,7 +139,7 @@ def talk(
         loop,
         is_guided=guided,
         target=system,
-        oracles=oracles,
+        oracles=(SpecNotes(loaded), *oracles) if loaded.grammar.noted else oracles,
         known=_known(known),
         plans=plans,
         trace=trace,

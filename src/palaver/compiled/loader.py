@@ -147,7 +147,7 @@ def _all_code(files: Sequence[SpecFile], grammar: Grammar) -> Iterator[ast.AST]:
         yield from (bound.python for bound in computed_bounds(rule.body))
         if rule.generator is not None:
             yield rule.generator.python
-    for constraint in grammar.constraints:
+    for constraint in grammar.all_constraints:
         yield from (expression.python for expression in expressions_of(constraint.formula))
     yield from (goal.expression.python for goal in grammar.objectives)
 

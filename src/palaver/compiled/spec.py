@@ -224,6 +224,12 @@ class Spec:
         return tuple(compile_check(constraint, self.analysis, names) for constraint in self.grammar.constraints)
 
     @cached_property
+    def remarks(self) -> tuple[Check, ...]:
+        """The compiled constraints that have a note."""
+        names = self.namespace.names
+        return tuple(compile_check(constraint, self.analysis, names) for constraint in self.grammar.remarks)
+
+    @cached_property
     def _objectives(self) -> tuple[CompiledObjective, ...]:
         return tuple(CompiledObjective(each, self.analysis, self.namespace.names) for each in self.grammar.objectives)
 

@@ -41,7 +41,7 @@ def _expressions(grammar: Grammar) -> Iterator[tuple[Expression, list[str]]]:
         yield from ((bound, []) for bound in computed_bounds(rule.body))
         if rule.generator is not None:
             yield rule.generator, []
-    for constraint in grammar.constraints:
+    for constraint in grammar.all_constraints:
         parts = walk_formula(constraint.formula)
         variables = [part.variable for part in parts if isinstance(part, Quantified)]
         yield from ((expression, variables) for expression in expressions_of(constraint.formula))

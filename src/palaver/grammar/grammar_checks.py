@@ -41,7 +41,7 @@ def check_grammar(
     _check_messages(analysis, report)
     if party_classes is not None:
         _check_parties(analysis, report, party_classes)
-    for constraint in analysis.grammar.constraints:
+    for constraint in analysis.grammar.all_constraints:
         check_constraint(constraint, analysis, report)
     for objective in analysis.grammar.objectives:
         check_expression(objective.expression, {}, analysis, report)

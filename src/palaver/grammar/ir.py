@@ -21,11 +21,22 @@ class Grammar:
     objectives: tuple[Objective, ...] = ()
     settings: tuple[Setting, ...] = ()
     own: frozenset[str] = field(default=frozenset(), compare=False)  # symbols not of the library
+    remarks: tuple[Constraint, ...] = ()  # constraints with a note: who breaks them is told of, and not accused
 
     @cached_property
     def bodies(self) -> dict[str, Expr]:
         """The right-hand sides alone."""
         return {symbol: rule.body for symbol, rule in self.rules.items()}
+
+    @property
+    def all_constraints(self) -> tuple[Constraint, ...]:
+        """Those that must hold, and those with a note."""
+        return (*self.constraints, *self.remarks)
+
+    @cached_property
+    def noted(self) -> dict[str, str]:
+        """The symbols whose rules have a note, and what it says."""
+        return {symbol: rule.note for symbol, rule in self.rules.items() if rule.note}
 
 
 def source_of(rule: Rule) -> Source:

@@ -74,7 +74,9 @@ def lower(
         if setting.selector.startswith("<"):
             resolver.require(setting.selector, setting.source, setting.span)
     resolver.resolve_rules()
-    return Grammar(MappingProxyType(rules), start, constraints, objectives, settings, own)
+    required = tuple(constraint for constraint in constraints if not constraint.note)
+    remarks = tuple(constraint for constraint in constraints if constraint.note)
+    return Grammar(MappingProxyType(rules), start, required, objectives, settings, own, remarks)
 
 
 def _collect_rules(files: Sequence[SpecFile], report: Reporter) -> dict[str, Rule]:

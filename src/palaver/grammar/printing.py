@@ -32,15 +32,20 @@ def show_grammar(grammar: Grammar) -> str:
     lines = [show_rule(rule) for rule in grammar.rules.values() if rule.symbol in grammar.own]
     lines += [show_setting(setting) for setting in grammar.settings]
     lines += [f"where {constraint.text}" for constraint in grammar.constraints]
+    lines += [f"{_show_note(constraint.note)}where {constraint.text}" for constraint in grammar.remarks]
     lines += [
         f"{'maximizing' if each.maximize else 'minimizing'} {each.expression.text}" for each in grammar.objectives
     ]
     return "".join(f"{line}\n" for line in lines)
 
 
+def _show_note(note: str) -> str:
+    return f"# [note] {note}\n" if note else ""
+
+
 def show_rule(rule: Rule) -> str:
     """One rule, on one line unless its generator needs more."""
-    text = f"{rule.symbol} ::= {show_expr(rule.body)}"
+    text = f"{_show_note(rule.note)}{rule.symbol} ::= {show_expr(rule.body)}"
     return text if rule.generator is None else f"{text} := {rule.generator.text}"
 
 

@@ -2,7 +2,8 @@
 
 A k-path is a walk of at most k symbols down the grammar: from a symbol to one in its rule, to one in that one's rule,
 and at last perhaps to a terminal. Groups and repetitions are transparent; an element that stands there zero times does
-not count. Terminals are named as the spec writes them: text, bytes, bits, patterns.
+not count. Terminals are named as the spec writes them: text, bytes, bits, patterns. Rules with a note are what a peer
+may do and nobody wants of it, so paths through them do not count either.
 
 Seen paths are noted by an automaton that is built on demand: a trie of paths with suffix links (Aho & Corasick 1975).
 Its states are the k-paths themselves: at a node of a tree, the state is the last k symbols on the way from the root.
@@ -41,12 +42,17 @@ class KPaths:
         self.k = k
         self._rules = grammar.rules
         self._start = grammar.start
+        self.noted = frozenset(name for name, rule in grammar.rules.items() if rule.note)
         self._labels: dict[str, _TerminalLabels] = {}
 
     @cached_property
     def below(self) -> Mapping[str, tuple[str, ...]]:
         """The names in the rule of each symbol that is reachable from the start, in the order of the spec."""
-        children = {name: tuple(dict.fromkeys(names_in(rule.body))) for name, rule in self._rules.items()}
+        noted = self.noted
+        children = {
+            name: tuple(child for child in dict.fromkeys(names_in(rule.body)) if child not in noted)
+            for name, rule in self._rules.items()
+        }
         symbols = {name: [child for child in found if child in self._rules] for name, found in children.items()}
         return {name: children[name] for name in reachable(self._start, symbols)}
 
@@ -54,6 +60,14 @@ class KPaths:
     def names(self) -> tuple[str, ...]:
         """All symbols and terminals that paths consist of."""
         return tuple(dict.fromkeys((*self.below, *(child for found in self.below.values() for child in found))))
+
+    def goes_on(self, path: KPath, name: str) -> bool:
+        """Return True if a path can go on with a name, or begin with it."""
+        return name in (self.below.get(path[-1], ()) if path else self._all_names)
+
+    @cached_property
+    def _all_names(self) -> frozenset[str]:
+        return frozenset(self.names)
 
     def count(self) -> int:
         """The number of paths, without making them."""
@@ -89,6 +103,7 @@ class Coverage:
         self._steps: list[dict[str, int]] = [{}]
         self._suffixes: list[int] = [NOTHING]  # by state, the state without its first symbol
         self._covered: list[int] = []
+        self._outside: set[int] = set()  # states of rules with a note: nothing is missing there
 
     def __len__(self) -> int:
         return len(self._covered)
@@ -100,7 +115,7 @@ class Coverage:
             if following is None:
                 return False
             state = following
-        return len(path) <= self.paths.k and bool(self.is_covered[state])
+        return len(path) <= self.paths.k and bool(self.is_covered[state]) and state not in self._outside
 
     @cached_property
     def total(self) -> int:
@@ -134,7 +149,10 @@ class Coverage:
                 suffixes.append(following)
                 following = len(walks)
                 walks.append((*walk, name))
-                self.is_covered.append(0)
+                is_outside = bool(self.paths.noted) and (state in self._outside or not self.paths.goes_on(walk, name))
+                if is_outside:
+                    self._outside.add(following)
+                self.is_covered.append(is_outside)
                 steps.append({})
             steps[state][name] = following
         return following
@@ -153,7 +171,10 @@ class Coverage:
     def cover(self, state: int) -> None:
         """Note that a node was met in a state."""
         # The suffixes of a covered path are covered, too.
-        while not self.is_covered[state]:
+        while not self.is_covered[state] or state in self._outside:
+            if state in self._outside:
+                state = self._suffixes[state]
+                continue
             self.is_covered[state] = 1
             self._covered.append(state)
             for watcher in self.watchers:
@@ -173,7 +194,7 @@ class Coverage:
                 following = step(state, self.paths.label(walks[state][-1], here))
             else:
                 continue
-            if not is_covered[following]:
+            if not is_covered[following] or following in self._outside:
                 self.cover(following)
 
     def add(self, part: Part, above: Sequence[str] = ()) -> int:

@@ -399,7 +399,7 @@ class Session:
         self._end(OwnStep.FIND)
 
     def _note(self, draft: FindingDraft) -> None:
-        self.findings.append(draft.finding(self._clock.now, self.said, self.spec.grammar.constraints))
+        self.findings.append(draft.finding(self._clock.now, self.said, self.spec.grammar.all_constraints))
 
     def cut(self, error: Interrupted) -> list[Action]:
         """End the session because its time was over in the middle of some work; return what is to be done."""
@@ -429,17 +429,18 @@ class Session:
             self._find(finding_drafts.incomplete(self._history.accusation_at_end, missing))
         elif missing is not None and (breach := self._history.unrepaired_breach()) is not None:
             self._find(finding_drafts.accused(breach))
-        elif self.leaving.begin(self.said[-1].symbol if self.said else ""):
-            self._take(OwnStep.LEAVE)
         else:
-            self._end(OwnStep.FINISH)
+            for remark in self._history.remarks():
+                self._note(remark)
+            is_watched = self.leaving.begin(self.said[-1].symbol if self.said else "")
+            self._take(OwnStep.LEAVE) if is_watched else self._end(OwnStep.FINISH)
 
     def _end(self, step: OwnStep) -> None:
         """Close everything; nothing more is sent or received."""
         if self.is_over:
             return
         self._take(step)
-        self._strategy.ended(not self.findings and not self.cut_off and self._history.can_end)
+        self._strategy.ended(self.verdict is Verdict.PASS and self._history.can_end)
         told = len(self._roles.faults)
         self._roles.stop()
         for fault in self._roles.faults[told:]:

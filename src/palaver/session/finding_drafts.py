@@ -17,6 +17,7 @@ from palaver.spec.traversal import expressions_of, last_symbol
 from palaver.trees.node import Node
 
 if TYPE_CHECKING:
+    from palaver.constraints.checks import Failure
     from palaver.session.extension import Refusal
     from palaver.session.history import SessionHistory
     from palaver.session.inbox import Inbox
@@ -183,6 +184,12 @@ def accused(refusal: Refusal) -> FindingDraft:
     if refusal.is_crash:
         return FindingDraft(FindingKind.SPEC_CRASH, refusal.reason, broken=refusal.leaf, cause=refusal.cause)
     return FindingDraft(FindingKind.CONSTRAINT, refusal.reason, broken=refusal.leaf, blamed=refusal.blamed)
+
+
+def remarked(note: str, failure: Failure) -> FindingDraft:
+    """A constraint with a note does not hold."""
+    what = f"{note}: {failure.describe()}"
+    return FindingDraft(FindingKind.CONSTRAINT, what, broken=failure.leaf, severity=Severity.NOTE)
 
 
 def out_of_turn(source: DataSource, inbox: Inbox, moves: Sequence[MessageType]) -> FindingDraft:

@@ -125,7 +125,9 @@ class Finding:
         has_cause = self.kind in _TOLD_APART_BY_REASON
         has_data = self.kind in _TOLD_APART_BY_DATA
         # Memory grows in many sessions, of which one is an example: its last messages say nothing.
-        said = () if self.kind is FindingKind.MEMORY else self.messages
+        # A note of the spec, or of an oracle, is told once, wherever it was noticed.
+        is_general = self.kind is FindingKind.MEMORY or (self.constraint and self.severity is Severity.NOTE)
+        said = () if is_general else self.messages
         return Fingerprint(
             self.label,
             self.party,
@@ -133,7 +135,7 @@ class Finding:
             request_names(said),
             self.constraint,
             self.expected,
-            normalised_text(self.cause or (self.message if has_cause else "")),
+            normalised_text(self.cause or (self.message if has_cause and not is_general else "")),
             normalised_data(self.got[self.offset or 0 :], requests[-1] if requests else b"") if has_data else "",
         )
 

@@ -19,6 +19,7 @@ from palaver.matching.forecaster import Forecast, Hypothesis, MessageType
 from palaver.random_source import RandomSource
 from palaver.session.blame import Breach, LatestMessage, MonitorState, Violation
 from palaver.session.extension import Extension, Refusal
+from palaver.session.finding_drafts import FindingDraft, remarked
 from palaver.session.message_maker import MessageMaker
 from palaver.session.references import NO_MESSAGES
 from palaver.session.session_limits import MAX_READINGS, MESSAGES_BEFORE_ACCUSING, SEARCH_STEPS
@@ -80,6 +81,16 @@ class SessionHistory:
                 return None
             reasons.append(failure.tell())
         return reasons[0]
+
+    def remarks(self) -> Iterator[FindingDraft]:
+        """A note for each constraint with a note that does not hold at the end, whichever hypothesis is right."""
+        checks = self._setup.spec.remarks
+        ends = [hypothesis for hypothesis in self.forecast.hypotheses if hypothesis.can_end] if checks else []
+        trees = [Tree(hypothesis.complete_tree()) for hypothesis in ends]
+        for check in checks:
+            failures = [failure for tree in trees if (failure := check.failure(tree)) is not None]
+            if trees and len(failures) == len(trees):
+                yield remarked(check.constraint.note, failures[0])
 
     @property
     def may_stop(self) -> bool:

@@ -196,6 +196,7 @@ class Rule:
     generator: Expression | None = None
     source: Source | None = field(default=None, compare=False, repr=False)
     span: Span = field(default=NOWHERE, compare=False, repr=False)  # of the symbol that is defined
+    note: str = field(default="", compare=False, repr=False)  # what a `[note]` above it says
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +207,7 @@ class Constraint:
     formula: Formula
     source: Source = field(compare=False, repr=False)
     span: Span = field(default=NOWHERE, compare=False, repr=False)
+    note: str = field(default="", compare=False, repr=False)  # what a `[note]` above it says
 
     def __hash__(self) -> int:
         return hash(self.text)  # hashing the whole formula would take longer than the lookups it serves

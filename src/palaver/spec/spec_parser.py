@@ -11,6 +11,8 @@ CPython parses the rest.
     setting     := 'setting' ( symbol | '*' | 'all_with_type' '(' NAME ')' ) { NAME '=' literal }
     include     := 'include' '(' string ')'
 
+The lines of comment right above a rule or a constraint are its *note*, if the first of them begins with `[note]`.
+
 A statement with an error is reported and skipped; reading goes on at the next one.
 """
 
@@ -47,6 +49,8 @@ _INCLUDE = re.compile(r"include[ \t]*(?=\()")
 _NAKED_HEAD = re.compile(rf"({NAME})[ \t]*::=")
 _ANGLES = re.compile(r"<[^<>\n]*>")
 _LINES_BETWEEN = re.compile(r"(?:[ \t\n]|#[^\n]*+)*+")
+_COMMENTS_ABOVE = re.compile(r"((?:^[ \t]*#[^\n]*\n)+)[ \t]*\Z", re.MULTILINE)
+_NOTE = re.compile(r"[ \t]*#[ \t]*\[note\]")
 _CONDITION = re.compile(r"[^=!<>:](==|!=|<=|>=|<|>)")
 # Statements that go on with what the Python statement before them began.
 _CLAUSES = frozenset(("else", "elif", "except", "finally"))
@@ -181,7 +185,7 @@ class _SpecReader:
         symbol = self._defined_symbol(head.group(1), span)
         parser = RuleParser(self.source, tokens, end, head.end(), self.report)
         body, generator = parser.parse(symbol)
-        return Rule(symbol, body, generator, self.source, span)
+        return Rule(symbol, body, generator, self.source, span, self._note_above(head.start()))
 
     def _defined_symbol(self, text: str, span: Span) -> str:
         *parties, name = names_in_symbol(text, span.start, self.text)
@@ -231,9 +235,19 @@ class _SpecReader:
                 formula = read_formula(self.source, tokens, self.report)
             except RecursionError:
                 raise ParseError(whole, "this condition is nested too deeply") from None
-            return Constraint(self.text[whole.start : whole.end], formula, self.source, whole), end
+            note = self._note_above(span.start)
+            return Constraint(self.text[whole.start : whole.end], formula, self.source, whole, note), end
         expression = read_expression(self.source, tokens, self.report)
         return Objective(keyword == "maximizing", expression, self.source, whole), end
+
+    def _note_above(self, at: int) -> str:
+        """What the comment right above a statement says, if it is a note."""
+        block = self.text.rfind("\n\n", 0, at) + 1
+        above = _COMMENTS_ABOVE.search(self.text, block, at)
+        lines = above[1].splitlines() if above else []
+        while lines and not _NOTE.match(lines[0]):
+            del lines[0]
+        return " ".join(line.strip().lstrip("#").strip() for line in lines).removeprefix("[note]").strip()
 
     def _condition_tokens(self, keyword: Span) -> tuple[list[Token], int]:
         """The tokens behind a keyword. Behind `forall …:` at the end of a line, indented lines go on."""

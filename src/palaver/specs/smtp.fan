@@ -13,11 +13,11 @@
 # --- The session ------------------------------------------------------------------------------------------------------
 
 <start>           ::= <Server:greeting> <too_early>? <hello>
-<too_early>       ::= <Client:mail> <Server:out_of_order>
+<too_early>       ::= <Client:mail> (<Server:out_of_order> | <Server:mail_before_hello>)
 
 # HELO is the hello of old. It knows no extensions, so there is no login.
 <hello>           ::= <Client:ehlo> <Server:features> <guest> | <Client:helo> <Server:welcome> <no_login>? <farewell>
-<no_login>        ::= <Client:auth> <Server:refused>
+<no_login>        ::= <Client:auth> (<Server:refused> | <login_after_helo>)
 
 # Nobody has logged in yet. An attempt to log in may turn out well or not: who has named the right user may still give
 # the wrong password. So after AUTH several rules are followed at once, and what is said next decides between them.
@@ -27,12 +27,12 @@
 <login_bad>       ::= <Client:auth> <Server:prompt> <wrong_account> <Server:login_failed>
 <wrong_account>   ::= (<Client:user> | <Client:wrong_user>) <Server:prompt> <Client:wrong_password>
 <login_ended>     ::= <Client:auth> <Server:prompt> <Client:cancel> <Server:cancelled>
-<not_allowed>     ::= <Client:mail> <Server:login_needed>
+<not_allowed>     ::= <Client:mail> (<Server:login_needed> | <refused_later>)
 
 # Somebody has logged in. Whatever is done then, the state is the same afterwards, so the rule ends with itself.
-<member>          ::= (<transaction> | <disorder> | <pause>) <member> | <farewell>
+<member>          ::= (<transaction> | <disorder> | <pause> | <put_off>) <member> | <farewell> | <shut_down>
 <disorder>        ::= (<Client:rcpt> | <Client:data> | <Client:auth>) <Server:out_of_order>
-<pause>           ::= <Client:noop> <Server:ok> | <Client:help> <Server:advice> | <Client:vrfy> <Server:cannot_tell>
+<pause>           ::= <Client:noop> <Server:ok> | <Client:help> <Server:advice> | <Client:vrfy> <Server:verified>
 
 # First the envelope, then the message. RSET drops the envelope.
 <transaction>     ::= <Client:mail> <Server:ok> <not_now>? (<Client:rcpt> <Server:ok> <addressed> | <reset>)
@@ -43,6 +43,33 @@
 <reset>           ::= <Client:rset> <Server:ok>
 
 <farewell>        ::= <Client:quit> <Server:bye>
+
+
+# --- What servers differ in -------------------------------------------------------------------------------------------
+
+# Who plays the client takes these as they come, and tells of each of them once.
+
+# [note] RFC 5321 (4.1.1.1): mail is taken from a client that has not said hello
+<mail_before_hello> ::= r"(250-[\t -~]*\r\n)*250( [\t -~]*)?" "\r\n"
+
+# [note] RFC 4954 (3): AUTH is accepted after HELO, which offers no extensions
+<login_after_helo> ::= <Server:prompt_after_helo> <Client:cancel> <Server:cancelled>
+<prompt_after_helo> ::= r"334 ([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?" "\r\n"
+
+# [note] RFC 4954 (6): who has not logged in may name a sender, and is refused when it comes to the recipient
+<refused_later>   ::= <Server:sender_of_guest> <Client:rcpt> <Server:no_relaying> <reset>
+<sender_of_guest> ::= r"(250-[\t -~]*\r\n)*250( [\t -~]*)?" "\r\n"
+<no_relaying>     ::= <rejection>
+
+# [note] RFC 5321 (4.2.1): the server wants to be asked again later
+<put_off>         ::= <Client:mail> (<Server:not_from_you_now> | <Server:ok> <Client:rcpt> <Server:not_to_them_now> <reset>)
+<not_from_you_now> ::= r"(4[03-9][0-9]-[\t -~]*\r\n)*4[03-9][0-9]( [\t -~]*)?" "\r\n"
+<not_to_them_now> ::= r"(4[03-9][0-9]-[\t -~]*\r\n)*4[03-9][0-9]( [\t -~]*)?" "\r\n"
+
+# [note] RFC 5321 (3.8): the server ends the session
+<shut_down>       ::= (<Client:mail> | <Client:noop>) <Server:closing> <Client:quit>? <Server:connection_ended>
+<closing>         ::= r"(421-[\t -~]*\r\n)*421( [\t -~]*)?" "\r\n"
+<connection_ended> ::= ""
 
 
 # --- What the client says ---------------------------------------------------------------------------------------------
@@ -80,30 +107,44 @@
 
 # --- What the server says ---------------------------------------------------------------------------------------------
 
-# Codes are for programs. What follows them is for people, and every server has its own words.
-<greeting>        ::= "220 " <host> r"( [ -~]*)?" "\r\n"
-<welcome>         ::= "250 " <host> r"( [ -~]*)?" "\r\n"
-<prompt>          ::= r"334 [A-Za-z0-9+/]+=*" "\r\n"
-<logged_in>       ::= r"235 [ -~]*" "\r\n"
-<login_failed>    ::= r"535 [ -~]*" "\r\n"
-<cancelled>       ::= r"501 [ -~]*" "\r\n"
-<login_needed>    ::= r"530 [ -~]*" "\r\n"
-<ok>              ::= r"250 [ -~]*" "\r\n"
-<go_ahead>        ::= r"354 [ -~]*" "\r\n"
-<cannot_tell>     ::= r"252 [ -~]*" "\r\n"
-<bye>             ::= r"221 [ -~]*" "\r\n"
+# Codes are for programs. What follows them is for people, and every server has its own words. A reply may have several
+# lines; all but the last have a hyphen behind the code (RFC 5321, 4.2).
+<greeting>        ::= "220 " <host> r"( [\t -~]*)?" "\r\n" | <long_greeting>
+<welcome>         ::= "250 " <host> r"( [\t -~]*)?" "\r\n" | <long_welcome>
+<prompt>          ::= r"334 ([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?" "\r\n"
+<logged_in>       ::= r"(235-[\t -~]*\r\n)*235( [\t -~]*)?" "\r\n"
+<cancelled>       ::= r"(501-[\t -~]*\r\n)*501( [\t -~]*)?" "\r\n"
+<ok>              ::= r"(250-[\t -~]*\r\n)*250( [\t -~]*)?" "\r\n"
+<go_ahead>        ::= r"(354-[\t -~]*\r\n)*354( [\t -~]*)?" "\r\n"
+<bye>             ::= r"(221-[\t -~]*\r\n)*221( [\t -~]*)?" "\r\n"
 
-# A reply may have several lines; all but the last have a hyphen behind the code. Servers differ in how many lines they
-# need, and when something is wrong, sometimes in the code.
-<out_of_order>    ::= r"(503-[ -~]*\r\n)*503 [ -~]*" "\r\n"
-<refused>         ::= r"5[0-9][0-9] [ -~]*" "\r\n"
-<advice>          ::= r"(214-[ -~]*\r\n)*214 [ -~]*|(250-[ -~]*\r\n)*250 [ -~]*" "\r\n"
+# When something is wrong, servers differ in the code. RFC 5321 (4.3.2) and 4954 (6) tell which there are.
+<out_of_order>    ::= r"(503-[\t -~]*\r\n)*503( [\t -~]*)?|(554-[\t -~]*\r\n)*554( [\t -~]*)?" "\r\n"
+<login_failed>    ::= r"(454-[\t -~]*\r\n)*454( [\t -~]*)?|(5[0-9]{2}-[\t -~]*\r\n)*5[0-9]{2}( [\t -~]*)?" "\r\n"
+<login_needed>    ::= r"(5(30|50|54)-[\t -~]*\r\n)*5(30|50|54)( [\t -~]*)?" "\r\n"
+<refused>         ::= r"(5[0-9]{2}-[\t -~]*\r\n)*5[0-9]{2}( [\t -~]*)?" "\r\n"
+<rejection>       ::= r"([45][0-9]{2}-[\t -~]*\r\n)*[45][0-9]{2}( [\t -~]*)?" "\r\n"
 
-# After EHLO each line tells of an extension. One of them must be the login that the rules above need.
-<features>        ::= "250-" <host> r"( [ -~]*)?" "\r\n" <extension>* <login_offer> <extension>* "250 HELP\r\n"
-<extension>       ::= r"250-[A-Z0-9]+( [0-9]+)?" "\r\n"
-<login_offer>     ::= r"250-AUTH LOGIN( [A-Z0-9-]+)*" "\r\n"
-<host>            ::= r"[a-z0-9.-]+"
+# No server has to give help, or to tell which names there are (RFC 5321, 3.5.3 and 4.5.1).
+<advice>          ::= (
+    r"(21[14]-[\t -~]*\r\n)*21[14]( [\t -~]*)?|(250-[\t -~]*\r\n)*250( [\t -~]*)?|50[024]( [\t -~]*)?" "\r\n"
+)
+<verified>        ::= r"(25[0-2]-[\t -~]*\r\n)*25[0-2]( [\t -~]*)?|5(0[0-4]|5[0-4])( [\t -~]*)?" "\r\n"
+
+# After EHLO each line tells of an extension, in any order. One of them must be the login that the rules above need.
+<features>        ::= (
+    "250-" <host> r"( [\t -~]*)?" "\r\n" <extension>* <login_offer> <extension>*
+    r"250 [A-Za-z0-9][A-Za-z0-9-]*([ =][!-~]+)*\r\n"
+)
+<extension>       ::= r"250-[A-Za-z0-9][A-Za-z0-9-]*([ =][!-~]+)*" "\r\n"
+<login_offer>     ::= r"250-AUTH( [A-Z0-9_-]+)* LOGIN( [A-Z0-9_-]+)*" "\r\n"
+<host>            ::= r"[A-Za-z0-9.-]+|\[[0-9A-Za-z.:]+\]"
+
+# [note] RFC 5321 (4.2): the greeting has several lines, which not every client reads
+<long_greeting>   ::= "220-" <host> r"( [\t -~]*)?\r\n(220-[\t -~]*\r\n)*220( [\t -~]*)?" "\r\n"
+
+# [note] RFC 5321 (4.2): the answer to HELO has several lines, which not every client reads
+<long_welcome>    ::= "250-" <host> r"( [\t -~]*)?\r\n(250-[\t -~]*\r\n)*250( [\t -~]*)?" "\r\n"
 
 
 # --- What is computed -------------------------------------------------------------------------------------------------
@@ -144,5 +185,15 @@ where forall <t> in <transaction>: <t>..<sent_by>.<address> == <t>.<mail>.<addre
 where forall <t> in <transaction>: <t>..<sent_to>.<address> == <t>.<rcpt>.<address>
 
 # A server has one name.
-where <greeting>.<host> == <features>.<host>
-where <greeting>.<host> == <welcome>.<host>
+where <greeting>..<host> == <features>.<host>
+where <greeting>..<host> == <welcome>..<host>
+
+# Some servers hang up on those who make many mistakes, or say much that is not about mail: Exim at the fourth and at the
+# eleventh time. RFC 5321 (3.8) forbids it, unless they say 421 before. Who knows that of his server sets limits here.
+MOST_MISTAKES = 1000
+MOST_PAUSES = 1000
+where (
+    len(*<disorder>.<rcpt>) + len(*<disorder>.<data>) + len(*<disorder>.<auth>)
+    + len(*<not_now>.<data>) + len(*<bad_rcpt>) <= MOST_MISTAKES
+)
+where len(*<noop>) + len(*<help>) + len(*<vrfy>) + len(*<rset>) + len(*<auth>) <= MOST_PAUSES

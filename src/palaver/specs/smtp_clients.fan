@@ -99,7 +99,17 @@ include('smtp.fan')
 
 # --- What the server says ---------------------------------------------------------------------------------------------
 
-<taken>           ::= r"250 [ -~]*" "\r\n"
+# In one line or in two, with a blank behind the code, as servers should have it (RFC 5321, 4.2).
+<greeting>        ::= "220 " <host> r"( [ -~]*)?" "\r\n"
+<welcome>         ::= "250 " <host> r"( [ -~]*)?" "\r\n"
+<logged_in>       ::= r"(235-[ -~]*\r\n)?235 [ -~]*" "\r\n"
+<ok>              ::= r"(250-[ -~]*\r\n)?250 [ -~]*" "\r\n"
+<go_ahead>        ::= r"(354-[ -~]*\r\n)?354 [ -~]*" "\r\n"
+<bye>             ::= r"(221-[ -~]*\r\n)?221 [ -~]*" "\r\n"
+<login_failed>    ::= r"(535-[ -~]*\r\n)?535 [ -~]*" "\r\n"
+<login_needed>    ::= r"(530-[ -~]*\r\n)?530 [ -~]*" "\r\n"
+<not_allowed>     ::= <Client:mail> <Server:login_needed>
+<taken>           ::= r"(250-[ -~]*\r\n)?250 [ -~]*" "\r\n"
 <no_service>      ::= r"554 [ -~]*" "\r\n"
 <unknown>         ::= r"50[024] [ -~]*" "\r\n"
 
@@ -142,3 +152,6 @@ include('smtp.fan')
 where forall <s> in <size>: "SIZE" in str(<features>)
 where forall <l> in <login>: "LOGIN" in str(<features>..<login_offer>)
 where forall <p> in <plain_login>: "PLAIN" in str(<features>..<login_offer>)
+
+# Clients may make as many mistakes as they like.
+MOST_MISTAKES = MOST_PAUSES = 1000000

@@ -8,8 +8,9 @@ include('smtp.fan')
 
 # Whoever has said hello is a member, so there are no guests.
 <hello>           ::= (<Client:ehlo> <Server:features> | <Client:helo> <Server:welcome>) <member>
-<features>        ::= "250-" <host> r"( [ -~]*)?" "\r\n" <extension>* "250 HELP\r\n"
+<features>        ::= (
+    "250-" <host> r"( [\t -~]*)?" "\r\n" <extension>* r"250 [A-Za-z0-9][A-Za-z0-9-]*([ =][!-~]+)*\r\n"
+)
 
-# Nobody is told which names there are.
-<pause>           ::= <Client:noop> <Server:ok> | <Client:help> <Server:advice> | <Client:vrfy> <Server:refused>
+# Who takes mail for everybody may complete an address, so a wrong one is not tried.
 <not_now>         ::= <Client:data> <Server:out_of_order>

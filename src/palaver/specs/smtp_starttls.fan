@@ -15,11 +15,14 @@ include('smtp.fan')
 <in_secret>       ::= <Client:ehlo> <Server:features> <guest>
 
 <starttls>        ::= "STARTTLS\r\n"
-<tls_ready>       ::= r"220 [ -~]*" "\r\n"
-<tls_features>    ::= "250-" <host> r"( [ -~]*)?" "\r\n" <extension>* <tls_offer> <extension>* "250 HELP\r\n"
+<tls_ready>       ::= r"(220-[\t -~]*\r\n)*220( [\t -~]*)?" "\r\n"
+<tls_features>    ::= (
+    "250-" <host> r"( [\t -~]*)?" "\r\n" <extension>* <tls_offer> <extension>*
+    r"250 [A-Za-z0-9][A-Za-z0-9-]*([ =][!-~]+)*\r\n"
+)
 <tls_offer>       ::= "250-STARTTLS\r\n"
 
-where <greeting>.<host> == <tls_features>.<host>
+where <greeting>..<host> == <tls_features>.<host>
 
 
 class Client(NetworkParty):

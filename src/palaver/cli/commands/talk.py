@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from functools import partial
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -83,7 +84,10 @@ class _Talk(GroupedCommand):
 
     def parse_args(self, context: click.Context, arguments: list[str]) -> list[str]:
         if arguments and not arguments[0].startswith("-"):
-            arguments = ["-f", *arguments]
+            # More specs may follow, which change or add to it.
+            others = takewhile(lambda each: each.endswith(".fan") and not each.startswith("-"), arguments[1:])
+            specs = [arguments[0], *others]
+            arguments = [*(part for spec in specs for part in ("-f", spec)), *arguments[len(specs) :]]
         given = list(arguments)  # which parsing takes from
         rest = super().parse_args(context, arguments)
         options = context.params
