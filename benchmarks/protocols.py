@@ -154,10 +154,10 @@ def right_client(module: str) -> str:
     return shlex.join([sys.executable, str(QUALITY / f"{module}_client_bugs.py"), "Client", "{port}"])
 
 
-POSTFIX = (str(stock.INSTALLED / "postfix/complete"),)
+POSTFIX = (stock.PROGRAMS["postfix"],)
 # It hangs up on the fourth mistake and on the eleventh command that is not about mail, without 421: RFC 5321 (3.8).
 EXIM_LIMITS = "MOST_MISTAKES = 3\nMOST_PAUSES = 10\n"
-STOCK_EXIM = (str(stock.INSTALLED / "exim4/complete"),)
+STOCK_EXIM = (stock.PROGRAMS["exim4"],)
 
 PAIRS = (
     Pair("smtp", "aiosmtpd", (), server(alone(mail.aiosmtpd))),

@@ -84,7 +84,7 @@ def test_a_real_server_shows_everything_that_is_in_the_spec(palaver: Any, pair: 
             RELAY, partial(stock.postfix, has_account=False), marks=stock.needs("postfix"), id="Postfix, open"
         ),
         pytest.param(RELAY, partial(stock.exim, has_account=False), marks=stock.needs("exim4"), id="Exim, open"),
-        pytest.param(RELAY, stock.opensmtpd, marks=pytest.mark.servers("smtpd", root=True), id="OpenSMTPD"),
+        pytest.param(RELAY, stock.opensmtpd, marks=stock.needs("smtpd"), id="OpenSMTPD"),
     ],
 )
 def test_a_server_as_its_distribution_ships_it_is_not_accused(

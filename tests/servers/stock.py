@@ -45,9 +45,18 @@ class StockServer:
     folder: Path
 
 
-def needs(name: str, *programs: str) -> pytest.MarkDecorator:
-    """The mark of tests that need a server which tools/servers.sh has put into a folder of its own."""
-    return pytest.mark.servers("unshare", str(INSTALLED / name / "complete"), *programs, root=True)
+# The programs of those that tools/servers.sh has put into folders of their own.
+PROGRAMS = {
+    "postfix": str(INSTALLED / "postfix/upper/usr/lib/postfix/sbin/master"),
+    "exim4": str(INSTALLED / "exim4/upper/usr/sbin/exim4"),
+    "proftpd": str(INSTALLED / "proftpd/upper/usr/sbin/proftpd"),
+    "pure-ftpd": str(INSTALLED / "pure-ftpd/upper/usr/sbin/pure-ftpd"),
+}
+
+
+def needs(name: str) -> pytest.MarkDecorator:
+    """The mark of tests that need a server of this name."""
+    return pytest.mark.servers("unshare", PROGRAMS.get(name, name), root=True)
 
 
 @contextmanager
