@@ -6,13 +6,11 @@ import ast
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import palaver.spec.ast as syntax
-from palaver.compiled.bounded_rules import BoundedRules, bounded_rules
 from palaver.compiled.compiled_limits import MAX_CACHED_VALUES
 from palaver.compiled.data import as_bytes, as_data
-from palaver.compiled.length_equations import length_equations
 from palaver.compiled.reading import Reading
 from palaver.constraints.checks import Check, CompiledObjective, compile_check
 from palaver.constraints.code_uses import functions_defined_in
@@ -23,12 +21,9 @@ from palaver.generation.tree_maker import TreeMaker, compile_tree_maker
 from palaver.grammar.analysis import Analysis
 from palaver.grammar.ir import Grammar
 from palaver.grammar.lowering import slice_messages, slice_parties
-from palaver.matching.forecaster import Forecaster
-from palaver.matching.matcher import NO_LENGTH_BOUNDS, CompiledMatcher, LengthBounds, Matcher, compile_matcher
 from palaver.namespace import Namespace
 from palaver.random_source import RandomSource
 from palaver.regular.language import Language, Unit, packed
-from palaver.solving.explanation import Explainer
 from palaver.solving.generator_sources import NoSource, Sources
 from palaver.solving.solver_factory import Solutions, SolverFactory
 from palaver.solving.solving_limits import (
@@ -52,6 +47,12 @@ from palaver.spec.python_code import (
 )
 from palaver.trees.node import Node, same_structure
 from palaver.trees.tree import Tree
+
+# Parsers are imported when something is read: a spec that only generates does without them.
+if TYPE_CHECKING:
+    from palaver.compiled.bounded_rules import BoundedRules
+    from palaver.matching.forecaster import Forecaster
+    from palaver.matching.matcher import CompiledMatcher, LengthBounds, Matcher
 
 
 def count(value: Any) -> int:
@@ -138,11 +139,16 @@ class Spec:
         first = (tree for data in initial if (tree := self._first_tree(data)) is not None)
         limits = SolvingLimits(max_nodes, max_repetitions, budget, rates)
         solver = self.solver_factory.solver(self.grammar.constraints, chance, chance / "fuzz", limits)
-        explainer = Explainer(self.solver_factory, self.grammar.constraints, limits)
         optimizer = self.solver_factory.optimizer(
             self._objectives, self.grammar.constraints, chance / "optimise", limits
         )
-        return Solutions(n, solver, optimizer, first, take_turn, explainer.explain)
+        return Solutions(n, solver, optimizer, first, take_turn, partial(self._explain, limits))
+
+    def _explain(self, limits: SolvingLimits, ended: Solutions) -> str:
+        """The reason why no more trees were found."""
+        from palaver.solving.explanation import Explainer
+
+        return Explainer(self.solver_factory, self.grammar.constraints, limits).explain(ended)
 
     @cached_property
     def solver_factory(self) -> SolverFactory:
@@ -304,25 +310,30 @@ class Spec:
         """
         key = symbol, bounded and bool(self.bounded_rules.bounds)
         if key not in self._shapes:
-            rules = self.bounded_rules if key[1] else BoundedRules(self.grammar.bodies)
-            self._shapes[key] = self._shape(symbol, rules.bodies, rules.lengths)
+            if key[1]:
+                self._shapes[key] = self._shape(symbol, self.bounded_rules.bodies, self.bounded_rules.lengths)
+            else:
+                self._shapes[key] = self._shape(symbol, self.grammar.bodies)
         return self._shapes[key]
 
-    def _shape(
-        self, symbol: str, bodies: Mapping[str, Expr], lengths: LengthBounds = NO_LENGTH_BOUNDS
-    ) -> CompiledMatcher:
+    def _shape(self, symbol: str, bodies: Mapping[str, Expr], lengths: LengthBounds | None = None) -> CompiledMatcher:
+        from palaver.matching.matcher import NO_LENGTH_BOUNDS, compile_matcher
+
         names = self.namespace.names
         return compile_matcher(
             bodies,
             symbol,
-            bound=self._length if lengths.bounds else self._bound,
+            bound=self._length if lengths is not None and lengths.bounds else self._bound,
             is_pure=lambda expression: is_pure(expression, names),
-            lengths=lengths,
+            lengths=NO_LENGTH_BOUNDS if lengths is None else lengths,
         )
 
     @cached_property
     def bounded_rules(self) -> BoundedRules:
         """The rules with the lengths that the constraints decide."""
+        from palaver.compiled.bounded_rules import BoundedRules, bounded_rules
+        from palaver.compiled.length_equations import length_equations
+
         functions = functions_defined_in(self.python)
         equations = list(length_equations(self.grammar.constraints, self.analysis, self.namespace.names, functions))
         return bounded_rules(equations, self.analysis) if equations else BoundedRules(self.grammar.bodies)
@@ -443,6 +454,8 @@ class Spec:
 
     def forecaster(self, distinguish: Collection[str] = ()) -> Forecaster:
         """The forecaster of the messages that may come next. Hypotheses that differ in `distinguish` are kept apart."""
+        from palaver.matching.forecaster import Forecaster
+
         return Forecaster(self.grammar.bodies, self.start, bound=self._bound, distinguish=distinguish)
 
 
