@@ -38,7 +38,7 @@ from palaver.solving.invertible_views import OF_SEVERAL_NODES, Relation, View, V
 from palaver.solving.restrict import restricted
 from palaver.solving.solving_limits import MAX_DIRECTION_COMBINATIONS, MAX_PROPAGATION_PASSES
 from palaver.solving.view_values import lengths_in, numbers_in
-from palaver.spec.ast import Constraint
+from palaver.spec.ast import Constraint, Selector
 from palaver.spec.python_code import SpecFunction, compile_expression
 
 # The cost of writing through a view: how much of a tree changes, and how often that fails.
@@ -69,6 +69,12 @@ class Direction:
         view = self.relation.view
         is_direct = view.times in (1, -1) and view.power == 1 and not view.modulus
         return _COSTS[view.kind] + (0 if is_direct else _COST_OF_ARITHMETIC)
+
+    @cached_property
+    def place(self) -> tuple[frozenset[str], tuple[object, ...]]:
+        """The nodes that are written, as a path: two equations may write the same symbol in different places."""
+        path = self.clause.path_of(self.relation.view.name)
+        return self.clause.symbols_of(Selector(path.base)), path.steps
 
     @cached_property
     def side(self) -> SpecFunction:
@@ -392,7 +398,8 @@ class _EquationOrder:
             order, cycles = self._in_order(chosen)
             written = [symbol for each in chosen for symbol in sorted(each.written)]
             cost = sum(each.cost for each in chosen) + sum(symbol in self.domains for symbol in written)
-            score = (cycles, len(written) - len(set(written)), cost)
+            places = [each.place for each in chosen]
+            score = (cycles, len(places) - len(set(places)), cost)
             if best is None or score < best[0]:
                 best = (score, order)
         return tuple(map(self._equation, best[1], ([*options[each.clause]] for each in best[1]))) if best else ()
