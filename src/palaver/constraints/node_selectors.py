@@ -79,10 +79,10 @@ def _compile_step(
                 if (child.node.symbol == symbol if type(child.node) is Node else _is(child, symbol))
             ]
         case Descendant(symbol):
-            leads = _Leads(frozenset((symbol,)), analysis.below)
+            find = _inner_finder(symbol, analysis)
             if open_too:
-                return lambda tree: _found(tree, leads, sources=False)[symbol].every
-            return lambda tree: _found(tree, leads, sources=False)[symbol].complete
+                return lambda tree: list(find(tree).every)
+            return lambda tree: list(find(tree).complete)
         case Index(index):
             return _compile_index(index, names)
         case _:
@@ -146,6 +146,22 @@ def _whole_finder(symbol: str, analysis: Analysis) -> Callable[[Tree], FoundNode
         found = root.found
         if found is None or symbol not in found:
             found = root.found = _found(root, leads, sources=True)
+        return found[symbol]
+
+    return find
+
+
+def _inner_finder(symbol: str, analysis: Analysis) -> Callable[[Tree], FoundNodes]:
+    """A search below a node. Whoever seeks a second symbol there finds those that any `..` seeks, and they are kept."""
+    alone = _Leads(frozenset((symbol,)), analysis.below)
+    together = _Leads(analysis.sought_inside | {symbol}, analysis.below)
+
+    def find(tree: Tree) -> FoundNodes:
+        found = tree.found_inside
+        if found is None:
+            found = tree.found_inside = _found(tree, alone, sources=False)
+        elif symbol not in found:
+            found = tree.found_inside = {**found, **_found(tree, together, sources=False)}
         return found[symbol]
 
     return find

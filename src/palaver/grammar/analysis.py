@@ -30,7 +30,19 @@ from palaver.grammar.fixpoints import (
 from palaver.grammar.ir import Grammar, uses_binary
 from palaver.grammar.local_bounds import LocalBounds
 from palaver.grammar.value_symbols import fields_of, tied_symbols, value_symbols
-from palaver.spec.ast import Bit, Choice, Expr, Literal, Pattern, Permutation, Ref, Repeat, Sequence
+from palaver.spec.ast import (
+    Bit,
+    Choice,
+    Descendant,
+    Expr,
+    Literal,
+    Pattern,
+    Permutation,
+    Ref,
+    Repeat,
+    Selector,
+    Sequence,
+)
 from palaver.spec.traversal import computed_bounds, last_symbol, refs, selectors_of, symbols_in, walk
 
 __all__ = [
@@ -125,10 +137,20 @@ class Analysis:
     @cached_property
     def sought(self) -> frozenset[str]:
         """The symbols that constraints and objectives look for in a whole tree."""
+        return frozenset(path.base for path in self._selectors if path.base in self.grammar.rules)
+
+    @cached_property
+    def sought_inside(self) -> frozenset[str]:
+        """The symbols that constraints and objectives look for anywhere below a node."""
+        steps = (step for path in self._selectors for step in path.steps)
+        return frozenset(step.symbol for step in steps if isinstance(step, Descendant))
+
+    @cached_property
+    def _selectors(self) -> tuple[Selector, ...]:
         paths = [mention.path for objective in self.grammar.objectives for mention in objective.expression.mentions]
         for constraint in self.grammar.constraints:
             paths += selectors_of(constraint.formula)
-        return frozenset(path.base for path in paths if path.base in self.grammar.rules)
+        return tuple(paths)
 
     @cached_property
     def messages(self) -> tuple[Ref, ...]:

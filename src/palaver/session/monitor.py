@@ -467,8 +467,10 @@ class ConstraintMonitor:
         root, around = message.get_root(), message.parent
         while around is not None:
             assert isinstance(around.node, Node), "what has children is a node"
+            is_open = isinstance(around.node, OpenNode)
             for early in self._early:
-                if early.symbol == around.node.symbol:
+                # Of a node that the message has completed, the value of a clause that lasts is known by now.
+                if early.symbol == around.node.symbol and (is_open or not self._lasting[early.clause]):
                     failure = early.evaluate(root, {early.variable: around})
                     if failure is not None:
                         return Violation(early.clause, failure)

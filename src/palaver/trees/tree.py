@@ -74,7 +74,7 @@ def _no_edit(name: str) -> Callable[..., NoReturn]:
 class Tree(Forwarding):
     """A node, or a leaf, in its place."""
 
-    __slots__ = ("_children", "_leaves", "_serialised", "_sources", "found", "node", "parent", "step")
+    __slots__ = ("_children", "_leaves", "_serialised", "_sources", "found", "found_inside", "node", "parent", "step")
 
     def __init__(self, part: Part, parent: Tree | None = None, index: int = 0) -> None:
         self.node = part
@@ -87,6 +87,7 @@ class Tree(Forwarding):
         self._leaves: Sequence[Leaf] | None = None
         # The nodes of each symbol that constraints have found; kept here, because each constraint looks for them.
         self.found: dict[str, FoundNodes] | None = None
+        self.found_inside: dict[str, FoundNodes] | None = None  # the same by `..`, which leaves out sources
 
     @classmethod
     def with_leaves(cls, part: Part, leaves: Sequence[Leaf]) -> Self:
