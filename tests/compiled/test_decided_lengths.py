@@ -11,6 +11,7 @@ from length_specs import Comparison, by_bounded_matcher, by_brute_force
 import palaver
 from cost import lines_run
 from palaver.errors import Rejected
+from palaver.trees.node import Node
 
 RECORDS = (Path(__file__).parent.parent / "cases" / "records.fan").read_text()
 NETSTRINGS = """
@@ -301,3 +302,39 @@ def test_brute_force_finds_the_same_trees() -> None:
 def test_brute_force_finds_the_same_trees_of_many_inputs(seed: int) -> None:
     comparison = Comparison(100 + seed).run(500)
     assert not comparison.wrong, comparison.wrong[0]
+
+
+OPTIONS = """
+<start> ::= <record>{1,40}
+<record> ::= <kind> <size> <options> b"."
+<kind> ::= rb"[a-z]{4}"
+<size> ::= <byte>
+<options> ::= (<key> b"=" <value> b";")*
+<key> ::= rb"[a-z]+"
+<value> ::= rb"[0-9]+"
+where forall <r> in <record>: ord(bytes(<r>.<size>)) == len(bytes(<r>.<options>))
+"""
+
+
+def test_bounds_cost_nothing_where_input_has_only_one_derivation() -> None:
+    spec = palaver.loads(OPTIONS)
+    data = b"abcd\x08a=1;b=2;." * 20
+
+    for bounded in (False, True):
+        read_whole(spec, data, bounded=bounded)  # compiled now
+    costs = {bounded: lines_run(partial(read_whole, spec, data, bounded=bounded)) for bounded in (False, True)}
+    assert costs[True] < 1.2 * costs[False], costs
+    assert read_whole(spec, data, bounded=True) == read_whole(spec, data, bounded=False)
+
+
+def test_input_with_one_derivation_is_judged_by_the_constraint() -> None:
+    spec = palaver.loads(OPTIONS)
+    spec.parse(b"abcd\x08a=1;b=2;.")
+    with pytest.raises(Rejected, match="ord"):
+        spec.parse(b"abcd\x07a=1;b=2;.")
+
+
+def read_whole(spec: palaver.Spec, data: bytes, *, bounded: bool) -> Node:
+    matcher = spec.matcher("<start>", binary=True, whole=True, bounded=bounded)
+    matcher.finish(data)
+    return next(matcher.trees())

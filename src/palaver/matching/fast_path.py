@@ -7,6 +7,7 @@ generated function. The children of lazy nodes are made here, too.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Final
 
@@ -30,7 +31,7 @@ from palaver.matching.instructions import (
     ReadFunction,
     Unsupported,
 )
-from palaver.matching.length_bounds import NO_LENGTH_BOUNDS, LengthBounds
+from palaver.matching.length_bounds import NO_LENGTH_BOUNDS, BoundMeasure, LengthBounds
 from palaver.matching.lookahead import Lookahead
 from palaver.matching.matching_limits import CALLS_BEFORE_GENERATING, MAX_FALLBACKS, MIN_CHARACTERS_TO_PAUSE_COLLECTOR
 from palaver.matching.parse_forest import first_tree
@@ -60,6 +61,7 @@ class FastPath:
         lengths: LengthBounds = NO_LENGTH_BOUNDS,
     ) -> None:
         self._lengths = lengths
+        self._is_pure = is_pure
         self.tables = tables = GrammarTables(rules, start, binary=binary, whole=whole, is_pure=is_pure, lengths=lengths)
         self.paths = len(tables.bound_paths.paths)
         self.bound = bound
@@ -90,6 +92,22 @@ class FastPath:
         self._fallbacks += 1
         if self._fallbacks >= MAX_FALLBACKS:
             self.is_tried = False
+
+    @cached_property
+    def without_limits(self) -> FastPath | None:
+        """The same where lengths are free, if limits are why machines would fall back; None if not.
+
+        A bound rules out derivations and adds none. So a whole input that has one derivation without bounds has no
+        other with them, and the constraint that they come from decides on that one.
+        """
+        if not self.tables.has_limits or self.tables.first_follow.is_left_recursive:
+            return None
+        counts = {name: each for name, each in self._lengths.bounds.items() if each.measure is BoundMeasure.ROUNDS}
+        start, free = self.tables.start.symbol, replace(self._lengths, bounds=counts)
+        assert start is not None, "a message has a name"
+        path = FastPath(self._rules, start, self.bound, self._is_pure, self.tables.binary, self.whole, free)
+        path._lengths = self._lengths  # where a part is read by the Earley parser, bounds help
+        return path
 
     @cached_property
     def tokens(self) -> TokenTable:

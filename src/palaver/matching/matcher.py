@@ -176,7 +176,9 @@ class Matcher:
     @property
     def crashes(self) -> list[str]:
         """The errors that computed bounds raised."""
-        if self._fast_path is not None or self._scanner is not None or not self._parser.crashes:
+        if self._fast_path is not None or self._scanner is not None or self._root is not None:
+            return []
+        if not self._parser.crashes:
             return []
         return self._reference_parser.crashes  # which has them in order
 
@@ -212,9 +214,10 @@ class Matcher:
         is_whole = self._whole and not source.length
         text = source.take(last, is_last=True) if last else source.finish()
         self._has_ended = True
-        if is_whole and fast_path is not None and not self._history:
-            self._root, self._text = fast_path.read_whole(text, self._is_lazy), text
-            if self._root is not None:
+        if is_whole and self._is_fast and not self._history:
+            root = self._read_without_limits(text) if fast_path is None else fast_path.read_whole(text, self._is_lazy)
+            self._root, self._text = root, text
+            if root is not None:
                 self._machine = None  # it has not read anything
                 return self._all_read()
         return self._read(text)
@@ -270,6 +273,20 @@ class Matcher:
                 return self._read_by_scanner(self._scanner, text)
             text, self._scanner = self._scanner.buffer + text, None  # regexes cannot tell it from the end
         return self._read_by_earley(text)
+
+    def _read_without_limits(self, text: str) -> Node | None:
+        """The tree of a whole input that has only one, whatever bounds say of lengths; None says nothing."""
+        free = self._compiled.without_limits
+        if free is None or not free.is_tried:
+            return None
+        node = free.read_whole(text, self._is_lazy)
+        if node is None:
+            machine = FastPathMachine(free, *free.starts[self._is_lazy])
+            status = machine.read(text, ended=True)
+            node = machine.root if status == DONE and machine.at == len(text) else None
+            if machine.status == FALL_BACK:
+                free.note_fallback()
+        return node
 
     def _new_scanner(self) -> RegularScanner | None:
         """A scanner of the message, if it is regular, and not known to be whole."""
@@ -372,7 +389,8 @@ class Matcher:
     @property
     def _reference_parser(self) -> EarleyParser:
         """A parser of all the input so far that knows open nodes and expected terminals."""
-        if self._fast_path is None and self._scanner is None and self._parser.tracks_expected:
+        is_read_at_once = self._fast_path is not None or self._root is not None
+        if not is_read_at_once and self._scanner is None and self._parser.tracks_expected:
             return self._parser
         parser = self._cached_reference
         if parser is None:
@@ -380,7 +398,7 @@ class Matcher:
         if self._scanner is not None:
             read = self._scanner.buffer
         else:
-            read = self._text if self._fast_path is not None else self._parser.buffer
+            read = self._text if is_read_at_once else self._parser.buffer
         if self._machine is not None:
             read = self._machine.buffer
         # Input after the failure changes nothing.
