@@ -40,7 +40,7 @@ def campaign(
     goal: CoverageGoal = CoverageGoal.ALL,
     is_guided: bool = True,
     follows_the_paper: bool = False,
-    covers_pairs: bool = False,
+    covers_pairs: bool | None = False,
     covers_values: bool = False,
     other: str | None = None,
     answering: Callable[[RandomSource], Strategy] = RandomStrategy,
@@ -51,8 +51,15 @@ def campaign(
     world = MemoryNetwork(wire=wire)
     ours, theirs = setup_of(spec), setup_of(other or spec, as_client=False)
     chance = RandomSource(seed)
-    wanted = {"covers_pairs": covers_pairs, "covers_values": covers_values}
-    guided = Guidance(ours, chance, k=k, goal=goal, follows_the_paper=follows_the_paper, **wanted)
+    guided = Guidance(
+        ours,
+        chance,
+        k=k,
+        goal=goal,
+        follows_the_paper=follows_the_paper,
+        covers_pairs=covers_pairs,
+        covers_values=covers_values,
+    )
     timeouts = Timeouts()
     limits = budget or Budget()
     run = Campaign(ours, guided, seed, timeouts, limits, world.loop(), is_guided=is_guided, plans=plans)

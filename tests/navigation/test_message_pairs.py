@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import json
+
 from guided import campaign, guidance
 from test_guided_strategy import LADDER, LOGIN, QUESTIONS
 
 from palaver.campaign.events import MessageReceived, MessageSent, SessionStarted
 from palaver.campaign.run import Campaign
 from palaver.navigation.message_pairs import MessagePairs
+from palaver.navigation.navigation_limits import MAX_MESSAGES_WITH_PAIRS
 
 
 def pairs_of(run: Campaign) -> MessagePairs:
     assert run.guidance.pairs is not None
     return run.guidance.pairs
+
+
+def exchanges(count: int) -> str:
+    """A dialogue of so many exchanges, in any order."""
+    rules = [f'<a{n}> ::= "a{n}\\n"\n<b{n}> ::= "b{n}\\n"\n' for n in range(count)]
+    return f"<start> ::= ({' | '.join(f'<Client:a{n}> <Server:b{n}>' for n in range(count))})*\n" + "".join(rules)
 
 
 def test_the_pairs_that_are_counted_are_those_of_the_sessions() -> None:
@@ -47,6 +56,39 @@ def test_all_feasible_pairs_are_covered() -> None:
             pairs_of(run).reached,
             pairs_of(run).total,
         )
+
+
+def test_affordable_pairs_come_after_paths_and_take_about_half_of_their_messages() -> None:
+    for spec in (LOGIN, QUESTIONS, LADDER):
+        alone = campaign(spec, 2, k=3).run()
+        both = campaign(spec, 2, covers_pairs=None, k=3).run()
+        assert both.progress.ended.startswith("goal reached after ")
+        assert both.guidance.goal_progress.reached == both.guidance.goal_progress.total
+        assert pairs_of(both).reached >= 0.5 * pairs_of(both).total
+        assert both.progress.messages <= 1.5 * alone.progress.messages + 10, "and the way to the end of the session"
+
+
+def test_pairs_that_are_not_affordable_are_told() -> None:
+    run = campaign(exchanges(10), 2, covers_pairs=None, k=3).run()
+    reached, total = pairs_of(run).reached, pairs_of(run).total
+    assert reached < total
+    assert run.progress.ended.endswith(f"paths are covered, and {reached} of {total} pairs")
+
+
+def test_pairs_of_many_messages_are_not_affordable() -> None:
+    few = exchanges(MAX_MESSAGES_WITH_PAIRS // 2)
+    many = few.replace("<start> ::= ", '<hello> ::= "hello\\n"\n<start> ::= <Client:hello> ')
+    assert guidance(few, covers_pairs=None).pairs is not None
+    assert guidance(many, covers_pairs=None).pairs is None
+
+
+def test_pairs_survive_as_data() -> None:
+    run = campaign(LOGIN, 1, covers_pairs=True).run()
+    copy = guidance(LOGIN, covers_pairs=True)
+    copy.resume_from(json.loads(json.dumps(run.guidance.as_data())))
+    assert copy.pairs is not None
+    assert list(copy.pairs.missing()) == list(pairs_of(run).missing()) == []
+    assert copy.pairs.reached == pairs_of(run).reached
 
 
 def test_pairs_that_never_come_are_given_up() -> None:

@@ -156,8 +156,10 @@ class StopRule:
 
     def _goal_reached(self, progress: Progress) -> str:
         aim = self._guidance.goal_progress
-        more = "".join(f" and {total} {name}" for name, _, total in self._guidance.further_goals)
-        return f"goal reached after {_so_far(progress)}: all {aim.total} paths{more} are covered"
+        goals = self._guidance.further_goals
+        more = "".join(f" and {total} {name}" for name, got, total in goals if got >= total)
+        rest = "".join(f", and {got} of {total} {name}" for name, got, total in goals if got < total)
+        return f"goal reached after {_so_far(progress)}: all {aim.total} paths{more} are covered{rest}"
 
     def _plateau(self, progress: Progress) -> str:
         aim = self._guidance.goal_progress

@@ -110,7 +110,9 @@ def talk(
         seed = RandomSource.fresh_seed()
     elif not isinstance(seed, int):
         raise SetupError(f"seed is a whole number, and not {seed!r}")
-    guidance = _guidance(setup, seed, k, goal, is_paper=schedule == "paper", learns=learn_values and guided)
+    is_open = guided and budget.until is not Until.FOREVER
+    is_paper = schedule == "paper"
+    guidance = _guidance(setup, seed, k, goal, is_open=is_open, is_paper=is_paper, learns=learn_values and guided)
     file = None if coverage_file is None else Path(coverage_file)
     if file is not None:
         _resume(guidance, file)
@@ -149,13 +151,15 @@ def talk(
 
 
 def _guidance(
-    setup: SessionSetup, seed: int, k: int, goal: CoverageGoal | str, *, is_paper: bool, learns: bool
+    setup: SessionSetup, seed: int, k: int, goal: CoverageGoal | str, *, is_open: bool, is_paper: bool, learns: bool
 ) -> Guidance:
-    """The guidance of a campaign.
+    """The guidance of a campaign, which `is_open` if it is guided and nobody has said when it stops.
 
-    The goal `history` is all paths, and all pairs of messages in time; `values` is all paths, and all value classes.
+    The goal `paths` is all paths; `history` is all paths, and all pairs of messages in time; `values` is all paths, and
+    all value classes. The goal `all` is all paths, and in an open campaign pairs as far as they are affordable.
     """
-    aim = _one_of(CoverageGoal, "goal", "all" if goal in ("history", "values") else goal)
+    aim = _one_of(CoverageGoal, "goal", "all" if goal in ("paths", "history", "values") else goal)
+    is_affordable = is_open and not is_paper and goal in ("all", CoverageGoal.ALL)
     return Guidance(
         setup,
         RandomSource(seed),
@@ -163,7 +167,7 @@ def _guidance(
         aim,
         follows_the_paper=is_paper,
         learns_values=learns,
-        covers_pairs=goal == "history",
+        covers_pairs=None if is_affordable else goal == "history",
         covers_values=goal == "values",
     )
 

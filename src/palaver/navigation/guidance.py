@@ -24,7 +24,10 @@ from palaver.session.setup import SessionSetup
 
 
 class Guidance:
-    """Everything that the sessions of one run share."""
+    """Everything that the sessions of one run share.
+
+    If `covers_pairs` is None, pairs of messages are a goal as far as they are affordable.
+    """
 
     def __init__(
         self,
@@ -35,7 +38,7 @@ class Guidance:
         *,
         follows_the_paper: bool = False,
         learns_values: bool = True,
-        covers_pairs: bool = False,
+        covers_pairs: bool | None = False,
         covers_values: bool = False,
     ) -> None:
         forecaster, grammar = setup.forecaster, setup.spec.grammar
@@ -71,7 +74,11 @@ class Guidance:
             )
         self.pairs: MessagePairs | None = None
         if covers_pairs:
-            self.pairs = belief.pairs = self.views.pairs = MessagePairs(self.dialogue_map, self.planner.possible_edges)
+            self.pairs = MessagePairs(self.dialogue_map, self.planner.possible_edges)
+        elif covers_pairs is None:
+            count = len(forecaster.messages)
+            self.pairs = MessagePairs.affordable(self.dialogue_map, self.planner.possible_edges, count)
+        belief.pairs = self.views.pairs = self.pairs
         self.value_classes: ValueClasses | None = None
         if covers_values:
             ours = [move for move in forecaster.messages if move.sender in setup.ours]
@@ -118,8 +125,9 @@ class Guidance:
     @property
     def is_complete(self) -> bool:
         """True if the goal is reached."""
-        has_more = all(reached >= total for _, reached, total in self.further_goals)
-        return has_more and self.goal_progress.reached >= self.goal_progress.total
+        has_pairs = self.pairs is None or self.pairs.is_over
+        has_values = self.value_classes is None or self.value_classes.reached >= self.value_classes.total
+        return has_pairs and has_values and self.goal_progress.reached >= self.goal_progress.total
 
     def reasons(self) -> list[Reason]:
         """The reasons why paths are missing, found once for the same observations."""
@@ -141,6 +149,7 @@ class Guidance:
             "tries": self.planner.as_data(),
             "draws": [] if self._selector is None else self._selector.as_data(),
             "views": self.views.as_data(),
+            "message pairs": None if self.pairs is None else self.pairs.as_data(),
             "missing values": None if self.value_classes is None else self.value_classes.as_data(),
         }
 
@@ -153,5 +162,7 @@ class Guidance:
         if self._selector is not None:
             self._selector.add_data(data["draws"])
         self.views.add_data(data["views"], of_any_version=True)
+        if self.pairs is not None and data.get("message pairs") is not None:
+            self.pairs.add_data(data["message pairs"])
         if self.value_classes is not None and data.get("missing values") is not None:
             self.value_classes.add_data(data["missing values"])

@@ -328,12 +328,14 @@ class GuidedStrategy:
         self._is_for_paths = self.plan is not None
         if self.plan is None and self.belief.pairs is not None:
             self.plan = self.belief.pairs.plan(nodes, context)
+        if self.belief.pairs is not None:
+            self.belief.pairs.is_pursued = self.plan is not None and not self._is_for_paths
         self._is_for_values = self.plan is None
         if self.plan is None and self.belief.value_classes is not None:
             self.plan = self.belief.value_classes.plan(nodes, context)
         if self.plan is None:
             if not self.is_done:
-                self._tell("no reachable target is left")
+                self._tell("no plan is left: all is covered, or was tried in vain")
             self.is_done = self.is_done or not (self._refused or self._planner.has_vain_plans)
             return False
         self._steps = list(self.plan.steps)
@@ -342,9 +344,13 @@ class GuidedStrategy:
         return True
 
     def _shown(self, plan: RoutePlan) -> str:
-        target = " > ".join(self._map.coverage.walks[plan.target])
+        target = f"target {' > '.join(self._map.coverage.walks[plan.target])}"
+        if self._is_for_values:
+            target = "value classes of our messages"
+        elif not self._is_for_paths:
+            target = "pairs of messages in time"
         steps = ", ".join(step.move.symbol if isinstance(step, Edge) else "end" for step in plan.steps)
-        return f"target {target}; plan: {steps} (gain {plan.gain:.1f}, cost {plan.cost:.1f})"
+        return f"{target}; plan: {steps} (gain {plan.gain:.1f}, cost {plan.cost:.1f})"
 
     def _is_here(self, edge: Edge) -> bool:
         return any(each.map_node is edge.source for each in self.belief.hypotheses)

@@ -7,18 +7,29 @@ nothing. Pairs are bits: for each message a mask of those that came before it, s
 Plans for pairs are made when k-paths have none left. A uniform-cost search carries the messages of the session along,
 and takes the way with the most new pairs for its cost. If none is near, the shortest way to one missing pair is taken,
 perhaps in another session; a pair that was tried in vain some times is given up.
+
+Pairs may also be a goal *as far as they are affordable*: of a dialogue with few messages and a small map, until plans
+for them have taken about half as many messages as everything else.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from heapq import heappop, heappush
+from typing import Any
 
 from palaver.matching.dialogue_grammar import MessageType
 from palaver.navigation.dialogue_map import DialogueMap, Edge, MapNode
-from palaver.navigation.navigation_limits import MAX_NODES_FOR_PAIRS, MAX_NODES_WITH_PAIRS, MAX_TRIES_OF_PAIR
+from palaver.navigation.navigation_limits import (
+    MAX_MESSAGES_WITH_PAIRS,
+    MAX_NODES_FOR_PAIRS,
+    MAX_NODES_OF_MAP,
+    MAX_NODES_WITH_PAIRS,
+    MAX_TRIES_OF_PAIR,
+    SHARE_OF_MESSAGES_FOR_PAIRS,
+)
 from palaver.navigation.plan_search import (
     SESSION_END,
     PlanningContext,
@@ -33,8 +44,13 @@ from palaver.navigation.plan_search import (
 class MessagePairs:
     """The ordered pairs of a dialogue, those that were covered, and plans for the others."""
 
-    def __init__(self, dialogue_map: DialogueMap, edges: PossibleEdges) -> None:
+    def __init__(self, dialogue_map: DialogueMap, edges: PossibleEdges, *, has_budget: bool = False) -> None:
         self.reached = 0
+        self.is_pursued = False  # the present plan is for pairs
+        self._has_budget = has_budget
+        self._messages = 0  # of all sessions
+        self._spent = 0  # of these, those of plans for pairs
+        self._has_no_plan = False  # all are covered or given up
         self._map = dialogue_map
         self._edges = edges
         self._numbers: dict[MessageType, int] = {}
@@ -74,12 +90,30 @@ class MessagePairs:
         """The number of feasible pairs."""
         return sum(mask.bit_count() for mask in self._feasible.values())
 
+    @classmethod
+    def affordable(cls, dialogue_map: DialogueMap, edges: PossibleEdges, messages: int) -> MessagePairs | None:
+        """The pairs of a dialogue with so many messages, with a budget; None if there are too many."""
+        if messages > MAX_MESSAGES_WITH_PAIRS or len(dialogue_map.nodes(MAX_NODES_OF_MAP)) >= MAX_NODES_OF_MAP:
+            return None
+        return cls(dialogue_map, edges, has_budget=True)
+
+    @property
+    def is_over(self) -> bool:
+        """True if all is covered, or if there is a budget, and it is used up or of no more use."""
+        return self.reached >= self.total or (self._has_budget and (self._has_no_plan or self._is_spent))
+
+    @property
+    def _is_spent(self) -> bool:
+        return self._spent >= SHARE_OF_MESSAGES_FOR_PAIRS * (self._messages - self._spent)
+
     def begin(self) -> None:
         """Begin a session."""
         self._before = 0
 
     def note(self, move: MessageType) -> None:
         """Note a message of any party."""
+        self._messages += 1
+        self._spent += self.is_pursued
         number = self._number(move)
         new = self._new(number, self._before)
         self._covered[number] |= new
@@ -103,12 +137,31 @@ class MessagePairs:
     def retry_given_up(self) -> None:
         """Try again what was given up."""
         self._tries.clear()
+        self._has_no_plan = False
+
+    def as_data(self) -> dict[str, Any]:
+        """The pairs that were covered and the numbers of messages, as JSON can hold them."""
+        moves = {number: list(move) for move, number in self._numbers.items()}
+        covered = [[*moves[first], *moves[second]] for second, mask in self._covered.items() for first in _bits(mask)]
+        return {"covered": covered, "messages": self._messages, "spent": self._spent}
+
+    def add_data(self, data: Mapping[str, Any]) -> None:
+        """Add the pairs of another run."""
+        for pair in data["covered"]:
+            first, second = (self._number(MessageType(*each)) for each in (pair[:3], pair[3:]))
+            new = self._new(second, 1 << first)
+            self._covered[second] |= new
+            self.reached += new.bit_count()
+        self._messages += data["messages"]
+        self._spent += data["spent"]
 
     def plan(self, starts: Sequence[MapNode], context: PlanningContext) -> RoutePlan | None:
         """A plan for some missing pairs; None if all are covered or given up."""
-        if self.reached >= self.total:
+        if self.is_over:
             return None
-        return self._best(starts, context) or self._shortest(starts, context)
+        plan = self._best(starts, context) or self._shortest(starts, context)
+        self._has_no_plan = plan is None
+        return plan
 
     def _best(self, starts: Sequence[MapNode], context: PlanningContext) -> RoutePlan | None:
         """The plan with the most new pairs for its cost among those that are near, in this session."""

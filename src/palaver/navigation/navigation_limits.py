@@ -91,6 +91,11 @@ MAX_NODES_WITH_PAIRS = 20_000
 MAX_NODES_FOR_PAIRS = 100
 # A pair of messages for which so many plans were made is given up.
 MAX_TRIES_OF_PAIR = 5
+# Pairs are affordable if the dialogue has at most so many messages, and its map fewer nodes than this; then plans for
+# them may take this share of the messages that everything else has taken: together at most one and a half times.
+MAX_MESSAGES_WITH_PAIRS = 50
+MAX_NODES_OF_MAP = 2_000
+SHARE_OF_MESSAGES_FOR_PAIRS = 0.45
 
 # Nodes of the dialogue map that are searched for a message with a value class to cover.
 MAX_NODES_FOR_VALUES = Limit(20_000, "nodes searched for a message of a value class", "the class is not planned for")

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from palaver.replaying.again import FindingsAgain
 
 # The values of `CoverageGoal`, which is not imported before a campaign is.
-_GOALS = ("inputs", "states", "all", "history", "values")
+_GOALS = ("inputs", "states", "paths", "all", "history", "values")
 
 # Options that are handed on to `palaver.talk` under the same name.
 _AS_THEY_ARE = (
@@ -162,8 +162,8 @@ def _read_deadlines(_: click.Context, option: click.Parameter, given: tuple[str,
     type=click.Choice(_GOALS),
     default="all",
     show_default=True,
-    help="Cover our own messages (inputs), states as well, the peer's answers, too (all), or also each message "
-    "after each other one (history), or the value classes of our fields (values).",
+    help="Cover our own messages (inputs), states as well, the peer's answers, too (paths), then each message after "
+    "each other one, all (history) or as far as affordable (all), or the value classes of our fields (values).",
 )
 @click.option(
     "--schedule",
