@@ -54,34 +54,45 @@ def told(findings: list[Finding]) -> list[tuple[FindingKind, Severity]]:
     ],
 )
 def test_what_the_program_did_explains_the_end_of_its_connection(news: TargetNews, kind: FindingKind) -> None:
-    (finding,) = explained([closed()], news, said("ASK"), None)
+    (finding,) = explained([closed()], news, said("ASK"))
     assert (finding.kind, finding.verdict) == (kind, Verdict.FAIL)
     assert finding.expected == ("<answer>",)
 
 
 def test_other_findings_stay() -> None:
     wrong = Finding(FindingKind.UNPARSEABLE, 1.0, "wrong")
-    found = explained([wrong], exited(-6), said("ASK"), None)
+    found = explained([wrong], exited(-6), said("ASK"))
     assert told(found) == [(FindingKind.CRASH, Severity.VIOLATION), (FindingKind.UNPARSEABLE, Severity.VIOLATION)]
 
 
 def test_an_exit_in_good_order_after_a_whole_session_is_a_note() -> None:
-    found = explained([], exited(0), said("ASK", "yes"), None)
+    found = explained([], exited(0), said("ASK", "yes"))
     assert told(found) == [(FindingKind.EXIT, Severity.NOTE)]
 
 
 def test_an_error_that_may_have_been_handled_is_a_note_and_explains_nothing() -> None:
-    found = explained([closed()], TargetNews(reports=(TRACEBACK, TRACEBACK)), said("ASK"), None)
+    found = explained([closed()], TargetNews(reports=(TRACEBACK, TRACEBACK)), said("ASK"))
     assert told(found) == [(FindingKind.REPORT, Severity.NOTE), (FindingKind.CLOSED, Severity.VIOLATION)]
 
 
 def test_the_session_before_is_shown_only_if_the_program_has_said_nothing_since() -> None:
     before = HeldSession(3, said("ASK", "yes"))
-    (uncertain,) = explained([closed()], exited(-6), said("ASK"), before)
+    (uncertain,) = explained([closed()], exited(-6), said("ASK"), [before])
     assert "session 3 may have caused it" in uncertain.headline
     assert uncertain.before == before.messages
-    (certain,) = explained([closed()], exited(-6), said("ASK", "yes", "ASK"), before)
+    (certain,) = explained([closed()], exited(-6), said("ASK", "yes", "ASK"), [before])
     assert certain.before == ()
+
+
+def test_a_crash_after_a_whole_session_may_be_the_doing_of_all_that_had_just_ended() -> None:
+    before = [
+        HeldSession(number, said("ASK", str(number)), ended) for number, ended in ((3, 0.5), (4, 0.92), (5, 0.95))
+    ]
+    (uncertain,) = explained([], exited(-6), said("ASK", "yes"), before)
+    assert "one of sessions 4 to 5 may have caused it, which had just ended" in uncertain.headline
+    assert uncertain.before == before[-1].messages
+    (certain,) = explained([], exited(-6), said("ASK", "yes"), before[:1])
+    assert "may have caused it" not in certain.headline
 
 
 # --- with programs ----------------------------------------------------------------------------------------------------
@@ -117,10 +128,11 @@ def test_a_late_crash_is_shown_with_both_sessions_that_may_have_caused_it() -> N
         assert finding.session == 3
 
 
-def test_a_crash_after_the_last_session_belongs_to_it() -> None:
+def test_a_crash_after_the_last_session_belongs_to_it_or_to_one_that_had_just_ended() -> None:
     (finding,) = campaign("ab.py", "0.01", sessions=3).findings
     assert (finding.kind, finding.session) == (FindingKind.CRASH, 3)
-    assert finding.before == ()
+    others = [f"session {number} may have caused it" for number in (1, 2)]
+    assert bool(finding.before) == any(text in finding.message for text in (*others, "one of sessions 1 to 2 may have"))
 
 
 def test_with_a_grace_a_late_crash_belongs_to_its_session() -> None:

@@ -28,6 +28,10 @@ MAX_OUTPUT_LINES_SHOWN = 12
 MAX_OUTPUT_LINE = 4096
 MAX_REPORT_LINES = 200
 MAX_REPORTS = 20
+# A program that crashes after a whole session may do so because of any session that had ended so shortly before; so
+# many of them are remembered.
+LATE_CRASH_SECONDS = 0.1
+MAX_LATE_SESSIONS = 256
 # A server may take so long until it listens, unless --start-timeout is given.
 START_TIMEOUT = 10.0
 # A command that prepares, resets or cleans up may take so long.

@@ -41,7 +41,7 @@ from palaver.campaign.run_facts import coverage_of, spec_kept, traced, versions
 from palaver.campaign.stopping import Budget, Phase, Progress, StopRule, Until
 from palaver.campaign.system_under_test import SystemUnderTest
 from palaver.campaign.target_care import TargetError
-from palaver.campaign.target_findings import HeldSession, TargetNews, explained, heard_of, not_alive
+from palaver.campaign.target_findings import HeldSession, ServedSessions, TargetNews, explained, heard_of, not_alive
 from palaver.compiled import Spec
 from palaver.interruption import Interrupted, interruptible
 from palaver.known_findings import KnownFindings
@@ -122,8 +122,7 @@ class Campaign:
         self._ports: dict[str, int] = {}
         self._events: Iterator[Event] | None = None
         self._end_watch = EndWatch(timeouts.grace)
-        self._before: HeldSession | None = None  # the last session with the system under test
-        self._served_by = 0  # which of its runs
+        self._served = ServedSessions()  # by the system under test
         self._silences: set[Fingerprint] = set()  # those that were confirmed
 
     def attach(self, *readers: Reader) -> Self:
@@ -464,19 +463,20 @@ class Campaign:
 
     def _watch_target(self, target: SystemUnderTest, session: Session, number: int) -> None:
         """See what the system under test did in the session; that explains why the connection has ended."""
+        ended = self._clock.now()
         watch_until = min(session.leaving.watch_until, inf if self._ends_at is None else self._ends_at)
         news = target.after_session(session.findings, watch_until=watch_until)
-        before = self._before if self._served_by == target.starts else None
-        found = explained(session.findings, news, session.said, before)
+        found = explained(session.findings, news, session.said, self._served.by(target.starts))
         session.findings[:] = [replace(finding, output=news.output) for finding in found]
-        self._before, self._served_by = HeldSession(number, tuple(session.said)), target.starts
-        target.suspect(self._before)
+        held = HeldSession(number, tuple(session.said), ended)
+        self._served.add(held, target.starts)
+        target.suspect(held)
 
     def _report_late(self, news: TargetNews) -> Iterator[Event]:
         """Report for the session before what the system under test did after it was over."""
-        before = self._before
-        if before is not None:
-            for finding in explained((), news, before.messages, None):
+        if self._served.last:
+            *earlier, before = self._served.last
+            for finding in explained((), news, before.messages, earlier):
                 self.progress.findings += 1
                 blamed = news.suspect.session if finding.kind is FindingKind.MEMORY and news.suspect else before
                 yield self._report(replace(finding, output=news.output), blamed.number)

@@ -1,15 +1,17 @@
 """Findings about the system under test: crashes, unrequested exits, and errors that it reports itself.
 
 A program that ends, or reports an error, explains why its connection has ended: that is one finding, not two. If it
-happens before the session has heard anything from it, the session before may have caused it; then both are shown.
+happens before the session has heard anything from it, the session before may have caused it; then both are shown. If
+it happens after a whole session, and others had ended a moment before, each of these may have caused it.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from palaver.campaign.campaign_limits import MAX_OUTPUT_LINES_SHOWN
+from palaver.campaign.campaign_limits import LATE_CRASH_SECONDS, MAX_LATE_SESSIONS, MAX_OUTPUT_LINES_SHOWN
 from palaver.campaign.crash_reports import CrashReport
 from palaver.campaign.memory_trend import MemoryGrowth
 from palaver.printable import without_colours
@@ -61,6 +63,25 @@ class HeldSession:
 
     number: int
     messages: tuple[SessionMessage, ...]
+    ended: float = 0.0
+
+
+class ServedSessions:
+    """The last sessions that one run of the program has served, the earliest first."""
+
+    def __init__(self) -> None:
+        self.last: deque[HeldSession] = deque(maxlen=MAX_LATE_SESSIONS)
+        self._start = 0  # which run of the program
+
+    def add(self, session: HeldSession, start: int) -> None:
+        if start != self._start:
+            self.last.clear()
+        self._start = start
+        self.last.append(session)
+
+    def by(self, start: int) -> Sequence[HeldSession]:
+        """Those that the run of the program with this number has served."""
+        return tuple(self.last) if start == self._start else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +105,11 @@ class TargetNews:
 
 
 def explained(
-    findings: Sequence[Finding], news: TargetNews, said: Sequence[SessionMessage], before: HeldSession | None
+    findings: Sequence[Finding], news: TargetNews, said: Sequence[SessionMessage], before: Sequence[HeldSession] = ()
 ) -> list[Finding]:
     """The findings of a session, with those about the system under test first.
 
-    `before` is the last session that the same run of the program has served.
+    `before` are the last sessions that the same run of the program has served.
     """
     own = [death.finding(said) for death in news.exits] + _reported(news, said) + _grown(news)
     cut = [finding for finding in findings if finding.kind in MAY_BE_A_CRASH]
@@ -99,7 +120,12 @@ def explained(
         rest = [finding for finding in findings if finding not in cut]
     # Who ends in good order after a whole session may be made for one; that is told, and fails nothing.
     own = [_as_note(each) if each.kind is FindingKind.EXIT and not cut else each for each in own]
-    if before is not None and not heard_of(said):
+    if not cut and heard_of(said):
+        # All was answered, so the cause lies back by some time, which may be that of earlier sessions.
+        before = [held for held in before if any(death.at - held.ended < LATE_CRASH_SECONDS for death in news.exits)]
+    else:
+        before = [] if heard_of(said) else before[-1:]
+    if before:
         own = [_uncertain(finding, before) for finding in own]
     return [*own, *rest]
 
@@ -164,8 +190,11 @@ def _as_note(finding: Finding) -> Finding:
     return replace(finding, severity=Severity.NOTE)
 
 
-def _uncertain(finding: Finding, before: HeldSession) -> Finding:
-    """The finding, with the session before as another possible cause."""
+def _uncertain(finding: Finding, before: Sequence[HeldSession]) -> Finding:
+    """The finding, with the sessions before as other possible causes."""
     first, newline, rest = finding.message.partition("\n")
-    text = f"{first}; session {before.number} may have caused it, which had just ended"
-    return replace(finding, message=text + newline + rest, before=before.messages)
+    who = f"session {before[-1].number}"
+    if len(before) > 1:
+        who = f"one of sessions {before[0].number} to {before[-1].number}"
+    text = f"{first}; {who} may have caused it, which had just ended"
+    return replace(finding, message=text + newline + rest, before=before[-1].messages)
