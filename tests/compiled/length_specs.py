@@ -18,6 +18,7 @@ from palaver.trees.node import Node
 from palaver.trees.tree import Tree
 
 CHARACTERS = "0112ab:"
+WIDE_CHARACTERS = "0112abé€:"
 MOST_TREES = 3000
 
 _BODIES = [
@@ -89,6 +90,45 @@ _COUNTED = [
     "<len> <data>* <rec>?",
     "<data>? <len> <data>*",
 ]
+# The length depends on what kind it is of.
+_KINDS = [
+    "<kind> <len> <data>",
+    "<len> <kind> <data>",
+    "<kind> <len> <data> <tail>",
+    "<kind>? <len> <data>",
+    "<kind> <len> <rec>? <data>",
+    "<len> <data> <kind>",
+    "<kind> <len> <data> | <len> <data>",
+    "<kind> <len> <sep> <data> | <len> <kind> <data>",
+    "<kind> <kind>? <len> <data>",
+]
+_CONDITIONAL = [
+    "forall <r> in <rec>: {kind} -> {one}",
+    "forall <r> in <rec>: not {kind} or {other}",
+    "forall <r> in <rec>: {kind} -> {one}\nwhere forall <r> in <rec>: not {kind} -> {other}",
+    "forall <r> in <rec>: ({kind} and {one}) or (not {kind} and {other})",
+    "forall <r> in <rec>: {one} or {other}",
+    "forall <r> in <rec>: {one} if {kind} else {other}",
+    "forall <r> in <rec>: {one} if {kind} else True",
+    "forall <r> in <rec>: {kind} -> {other} -> {one}",
+    "forall <r> in <rec>: {one} and ({kind} or {other})",
+    "all(by_kind(r) for r in *<rec>)",
+    "{kind} -> {one}",
+]
+_NESTED = [
+    "forall <g> in <group>: forall <r> in <g>.<rec>: {inner}",
+    "forall <g> in <group>: forall <r> in <g>..<rec>: {inner}",
+    "forall <g> in <group>: forall <r> in <rec>: {inner}",
+    "forall <g> in <group>: forall <r> in <g>.<rec>: int(<g>.<n>) == len({to}(<r>.<data>))",
+    "forall <g> in <group>: forall <r> in <g>.<rec>: int(<g>.<n>) == len({to}(<r>))",
+    "forall <g> in <group>: forall <r> in <g>.<rec>: int(<r>.<len>) == len({to}(<g>.<tail>))",
+    "forall <g> in <group>: exists <r> in <g>.<rec>: {inner}",
+    "forall <g> in <group>: exists <m> in <g>.<n>: int(<m>) == len({to}(<g>.<tail>))",
+    "exists <g> in <group>: forall <r> in <g>.<rec>: {inner}",
+    "forall <g> in <group>: exists <m> in <g>.<n>: forall <r> in <g>.<rec>: int(<m>) == len({to}(<r>.<data>))",
+    "forall <r> in <rec>: exists <h> in <r>.<head>: int(<h>.<len>) == len({to}(<r>.<data>))",
+    "forall <r> in <rec>: exists <h> in <r>..<len>: int(<h>) == len({to}(<r>.<data>))",
+]
 _ITEMS = ["<c>", "<c><c>", "<c>?", "<c>*", "<rec>", "<c> <rec>?"]
 
 
@@ -102,12 +142,22 @@ class LengthSpecs:
         pick = self._random.choice
         binary = self._random.random() < 0.5
         mark, conversion = ("b", "bytes") if binary else ("", "str")
+        if self._random.random() < 0.45:
+            return self._with_alternatives(mark, conversion)
         counted = self._random.random() < 0.2
         boxed = not counted and self._random.random() < 0.25
         split = not counted and not boxed and self._random.random() < 0.3
-        rules = {
+        rules = self._rules(pick(_COUNTED if counted else _BOXED if boxed else _SPLIT if split else _BODIES))
+        if counted:
+            rules["<data>"] = pick(_ITEMS)
+        return self._written(rules, mark) + _NUM + self._constraint(conversion, counted, rules["<rec>"])
+
+    def _rules(self, record: str) -> dict[str, str]:
+        pick = self._random.choice
+        return {
             "<start>": f"<rec>{pick(['+', '*', '{1,3}'])} {pick(['', '<tail>'])}",
-            "<rec>": pick(_COUNTED if counted else _BOXED if boxed else _SPLIT if split else _BODIES),
+            "<rec>": record,
+            "<kind>": "PATTERN[ab]",
             "<hi>": pick(["PATTERN[01]", "<digit>", "PATTERN[0-1]?"]),
             "<box>": pick(_BOXES),
             "<head>": pick(["<len> <sep>", "<sep> <len>", "<len>", "<len> | <sep> <len>", "<sep> <len>?"]),
@@ -115,13 +165,45 @@ class LengthSpecs:
                 ["PATTERN[0-3]", "PATTERN[0-9]+", "PATTERN[0-3]{1,2}", "<digit>", "<digit>+", "PATTERN[0-3]?"]
             ),
             "<digit>": "PATTERN[0-3]",
-            "<data>": pick(_ITEMS if counted else _DATA),
+            "<data>": pick(_DATA),
             "<more>": pick(["<c>*", "<c>{1,3}", "<rec>*"]),
             "<c>": pick(["PATTERN[a-b]", "PATTERN[a-b0-2]", "PATTERN[0-2]"]),
             "<sep>": "COLON",
             "<tail>": pick(["<c>?", "<sep>", "<c>*"]),
         }
-        return self._written(rules, mark) + _NUM + self._constraint(conversion, counted, rules["<rec>"])
+
+    def _with_alternatives(self, mark: str, conversion: str) -> str:
+        """A spec with alternatives, nested quantifiers, rounded lengths, or lengths in bytes of a text."""
+        pick = self._random.choice
+        nested = self._random.random() < 0.4
+        rules = self._rules(pick(_BODIES if nested else _KINDS))
+        to = conversion
+        if not mark and self._random.random() < 0.4:
+            to = pick(["bytes", "encoded"])
+            rules["<c>"] = pick(["PATTERN[a-bé]", "PATTERN[a-b0-2é€]"])
+        if nested:
+            rules["<start>"] = pick(["<group>+", "<group>", "<group>* <rec>?"])
+            rules["<group>"] = pick(["<n> <rec>+", "<n> <rec> <tail>", "<n> <sep> <rec>*", "<rec> <n> <tail>"])
+            rules["<n>"] = "PATTERN[0-3]"
+        one, other = self._length(to), self._length(to)
+        kind = pick(['<r>.<kind> == "a"', 'str(<r>.<kind>) == "a"', '"a" in str(<r>.<kind>)', "is_a(<r>.<kind>)"])
+        form = pick(_NESTED if nested else _CONDITIONAL).format(
+            kind=kind, one=one, other=other, inner=one, to="bytes" if to == "encoded" else to
+        )
+        if "forall" not in form:
+            form = form.replace("<r>.", "")
+        return self._written(rules, mark) + _NUM + f"where {form}\n"
+
+    def _length(self, to: str) -> str:
+        pick = self._random.choice
+        measured = f"len({to}(<r>.<data>))" if to != "encoded" else "len(str(<r>.<data>).encode())"
+        measured = pick([measured] * 3 + [measured.replace("<r>.<data>", "<r>")])
+        measured = pick(
+            [measured] * 4
+            + [f"{measured} // 2", f"({measured} + 1) // 2", f"{measured} >> 1", f"1 + {measured} // 3 - 1"]
+        )
+        value = pick(["int(<r>.<len>)", "num(<r>.<len>)", "int(<r>.<len>) + 1"])
+        return f"{value} == {measured}" if self._random.random() < 0.5 else f"{measured} == {value}"
 
     def _written(self, rules: dict[str, str], mark: str) -> str:
         lines = []
@@ -171,9 +253,9 @@ class LengthSpecs:
         forms += ["bytes({0}) == str({1}).encode()", "(48 + {1}).to_bytes(1, 'big') == bytes({0})"]
         return self._random.choice(forms).format(field, measured)
 
-    def inputs(self, number: int) -> Iterator[str]:
+    def inputs(self, number: int, characters: str = CHARACTERS) -> Iterator[str]:
         for _ in range(number):
-            yield "".join(self._random.choices(CHARACTERS, k=self._random.randint(0, 7)))
+            yield "".join(self._random.choices(characters, k=self._random.randint(0, 7)))
 
     def cut(self, data: str | bytes) -> int:
         return self._random.randint(0, len(data))
@@ -187,6 +269,10 @@ def size(x):
     return len(data)
 def fits(field, data):
     return int(field) == size(data)
+def is_a(x):
+    return str(x) == "a"
+def by_kind(r):
+    return len(str(r[2])) == int(r[1]) if str(r[0]) == "a" else len(str(r[2])) // 2 == int(r[1])
 def matches(r):
     return int(r.children[0]) == len(bytes(r[1])) and True
 """
@@ -237,7 +323,7 @@ class Comparison:
                 continue
             self.specs += 1
             self.bounded += bool(spec.bounded_rules.bounds)
-            for word in self._specs.inputs(per_spec):
+            for word in self._specs.inputs(per_spec, WIDE_CHARACTERS if "é" in text else CHARACTERS):
                 self._compare(spec, word.encode() if spec.is_binary else word, text)
         return self
 

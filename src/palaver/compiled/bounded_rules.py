@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
-from palaver.compiled.length_equations import CHILDREN, LengthEquation, Measured
+from palaver.compiled.length_equations import CHILDREN, ENCODED, LengthEquation, Measured
 from palaver.compiled.symbol_widths import SymbolWidths
 from palaver.grammar.analysis import Analysis
 from palaver.matching.matcher import BoundMeasure, LengthBound, LengthBounds
@@ -62,7 +62,9 @@ class _BoundedRulesBuilder:
         self._pending: list[tuple[str, str | None, LengthBound]] = []
 
     def add(self, equation: LengthEquation) -> None:
-        if not all(self._is_in_units(measured) for measured in equation.measured):
+        if not all(self._is_in_units(measured) or self._is_encoded(measured) for measured in equation.measured):
+            return
+        if len(equation.measured) > 1 and any(map(self._is_encoded, equation.measured)):
             return
         if any(measured.reads_as == CHILDREN for measured in equation.measured):
             if equation.holder is None or not self._can_all_be_read_first(equation.holder, equation.fields):
@@ -84,6 +86,11 @@ class _BoundedRulesBuilder:
         """Return True if a length counts what the matcher counts: bytes of a binary spec, characters of a text."""
         usual = "bytes" if self._analysis.is_binary else "str"
         return measured.is_count or measured.reads_as == usual or self._widths.is_ascii(last_symbol(measured.path))
+
+    def _is_encoded(self, measured: Measured) -> bool:
+        """Return True if a length counts the bytes of a text whose characters the matcher counts."""
+        is_of_bytes = measured.reads_as in ("bytes", ENCODED)
+        return is_of_bytes and not self._analysis.is_binary and not self._is_in_units(measured)
 
     def _can_all_be_read_first(self, holder: str, paths: Sequence[Selector]) -> bool:
         return all(self._can_be_read_first(holder, path) for path in paths)
@@ -151,7 +158,7 @@ class _BoundedRulesBuilder:
         """Bound all nodes that are reached by a way down, behind the field."""
         symbol, *deeper = way
         is_children = equation.measured[0].reads_as == CHILDREN
-        bound = _bound(equation, BoundMeasure.ROUNDS if is_children else BoundMeasure.LENGTH)
+        bound = self._bound(equation, BoundMeasure.ROUNDS if is_children else BoundMeasure.LENGTH)
         for place in range(at + 1, len(parts)):
             part = parts[place]
             if isinstance(part, Ref) and self._shown(part) == symbol:
@@ -159,12 +166,23 @@ class _BoundedRulesBuilder:
                     parts[place] = self._copied_ref(holder, equation, part, deeper)
                 else:
                     parts[place] = self._limited_ref(part, bound, f"in {holder}")
-            elif not deeper and any(self._shown(ref) == symbol for ref in refs(part)):
+            elif any(self._shown(ref) == symbol for ref in refs(part)):
                 if self._can_hold(part, holder):
                     return
-                parts[place] = self._with_limited_refs(part, symbol, bound, f"in {holder}")
+                if deeper:
+                    parts[place] = self._with_copied_refs(holder, equation, part, way)
+                else:
+                    parts[place] = self._with_limited_refs(part, symbol, bound, f"in {holder}")
             if self._can_hold(part, holder):
                 return
+
+    def _with_copied_refs(self, holder: str, equation: LengthEquation, part: Expr, way: list[str]) -> Expr:
+        symbol, *deeper = way
+
+        def copied(ref: Ref) -> Ref:
+            return self._copied_ref(holder, equation, ref, deeper) if self._shown(ref) == symbol else ref
+
+        return map_refs(part, copied)
 
     def _copied_ref(self, holder: str, equation: LengthEquation, ref: Ref, way: list[str]) -> Ref:
         """A reference to a copy of a rule in which the nodes that are reached by a way down are bounded."""
@@ -199,7 +217,7 @@ class _BoundedRulesBuilder:
     def _bound_total(self, holder: str, equation: LengthEquation, parts: list[Expr], at: int) -> None:
         """Bound all that comes behind the field by the length of the whole."""
         if at + 1 < len(parts):
-            parts[at + 1 :] = [self._group(holder, parts[at + 1 :], _bound(equation, BoundMeasure.TOTAL))]
+            parts[at + 1 :] = [self._group(holder, parts[at + 1 :], self._bound(equation, BoundMeasure.TOTAL))]
 
     def _bound_sum(self, holder: str, equation: LengthEquation, parts: list[Expr], at: int) -> None:
         """Bound several parts behind the field together, with what stands between them."""
@@ -213,7 +231,7 @@ class _BoundedRulesBuilder:
         fixed, added = self._widths.total(before), self._widths.total(between)
         if fixed is None or added is None or any(self._can_hold(part, holder) for part in parts[at + 1 : first]):
             return
-        bound = _bound(equation, BoundMeasure.LENGTH)
+        bound = self._bound(equation, BoundMeasure.LENGTH)
         bound = replace(bound, minus=bound.minus + (fixed - added) * bound.divisor)
         parts[first:last] = [self._group(holder, parts[first:last], bound)]
 
@@ -258,7 +276,7 @@ class _BoundedRulesBuilder:
         place = several[0]
         if any(self._can_hold(part, holder) for part in parts[at + 1 : place]):
             return
-        bound = _bound(equation, BoundMeasure.ROUNDS)
+        bound = self._bound(equation, BoundMeasure.ROUNDS)
         bound = replace(bound, minus=bound.minus + len(single) * bound.divisor)
         parts[place] = self._group(holder, [parts[place]], bound)
 
@@ -271,7 +289,7 @@ class _BoundedRulesBuilder:
         path = equation.measured[0].path
         if any(self._widths.can_be_empty(last_symbol(each)) for each in equation.fields):
             return
-        bound = _bound(equation, BoundMeasure.LENGTH)
+        bound = self._bound(equation, BoundMeasure.LENGTH)
         match path.steps:
             case ():
                 inner = tuple(_seen_from(path.base, each) for each in equation.fields)
@@ -306,6 +324,17 @@ class _BoundedRulesBuilder:
         self.rules.bounds[name] = bound
         return Ref(name)
 
+    def _bound(self, equation: LengthEquation, measure: BoundMeasure) -> LengthBound:
+        return LengthBound(
+            measure,
+            equation.value,
+            equation.plus,
+            equation.times,
+            equation.rounding,
+            is_local=equation.holder is not None and equation.holder == equation.value.mentions[0].path.base,
+            is_encoded=any(map(self._is_encoded, equation.measured)),
+        )
+
     def _limited_ref(self, ref: Ref, bound: LengthBound, place: str) -> Ref:
         """A reference to a bounded copy of a rule, unless it is one already."""
         if ref.symbol in self.rules.symbols or ref.symbol not in self.rules.bodies:
@@ -327,7 +356,7 @@ class _BoundedRulesBuilder:
                 return
             case Ref(_, None) as ref:
                 self.rules.bodies[name] = self._limited_ref(ref, bound, f"as {name}")
-            case Repeat(body, int(), int() | None) if self._widths.total([body]) == 1:
+            case Repeat(body, int(), int() | None) if self._widths.total([body]) == 1 and not bound.is_encoded:
                 self.rules.bounds[name] = replace(bound, measure=BoundMeasure.ROUNDS)
             case _:
                 self.rules.bounds[name] = bound
@@ -350,11 +379,6 @@ class _BoundedRulesBuilder:
         return any(symbol == holder or holder in self._analysis.below(symbol) for symbol in symbols) or any(
             self._can_hold(self.rules.bodies[name], holder) for name in groups
         )
-
-
-def _bound(equation: LengthEquation, measure: BoundMeasure) -> LengthBound:
-    is_local = equation.holder is not None and equation.holder == equation.value.mentions[0].path.base
-    return LengthBound(measure, equation.value, equation.plus, equation.times, is_local)
 
 
 def _seen_from(holder: str, field: Selector) -> Selector:

@@ -18,3 +18,7 @@ MAX_STEPS_DOWN = 6
 
 # Fields that a length is computed from, such as its high and its low byte.
 MAX_LENGTH_FIELDS = 4
+# Bits by which a length may be shifted, such as `len(bytes(<data>)) >> 2`.
+MAX_LENGTH_SHIFT = 16
+# Alternatives of a condition that are looked at for equations.
+MAX_ALTERNATIVES = 8

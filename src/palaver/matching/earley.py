@@ -34,7 +34,7 @@ from palaver import interruption
 from palaver.errors import Undecided
 from palaver.matching.bound_paths import NO_PATH_STATE, PathState
 from palaver.matching.collector_pause import CollectorPaused
-from palaver.matching.earley_bounds import NO_LENGTH, ComputedBounds
+from palaver.matching.earley_bounds import ComputedBounds
 from palaver.matching.earley_items import (
     NO_CHILD,
     Binding,
@@ -278,14 +278,13 @@ class EarleyParser(EarleyScanner):
     def _predict_limited(self, entry: EarleyItem, target: Nonterminal, state_set: StateSet) -> None:
         """Predictor for what must not go beyond a position: the limit of its goal, or one of its own."""
         pos, limit = state_set.pos, entry.goal.limit
-        length = None if target.length is None else self._bounds.length(target.length, entry.env, self)
-        if length is not None:
-            end = (entry.goal.pos if target.is_total else pos) + length * self._unit
-            if end < pos or length == NO_LENGTH or (limit is not None and end > limit):
+        ends = self._bounds.ends(target, entry.goal.pos if target.is_total else pos, entry.env, self)
+        if ends is not None:
+            limit = ends.greatest if limit is None else min(limit, ends.greatest)
+            if limit < pos or limit < ends.least:
                 return
-            limit = end
         env, path_state = (entry.env, entry.goal.path_state) if target.is_tracked else ((), NO_PATH_STATE)
-        key = target, env, path_state, limit, length is not None
+        key = target, env, path_state, limit, ends
         goal = state_set.goals.get(key)
         if goal is None:
             token = self.tokens[target] if self.tokens is not None and target.length is None else None
@@ -293,7 +292,8 @@ class EarleyParser(EarleyScanner):
                 return
             if target.is_static and not target.starts[state_set.key]:
                 return
-            goal = self._new_goal(state_set, target, env, path_state, key, limit)
+            goal = self._new_goal(state_set, target, env, path_state, key)
+            goal.limit, goal.ends = limit, ends
         goal.waiters.append(entry)
         for result in goal.empty_results:
             self._advance(entry, pos, result, result.env if target.is_tracked else entry.env, state_set)
@@ -349,17 +349,12 @@ class EarleyParser(EarleyScanner):
         env: Environment,
         path_state: PathState,
         key: tuple[object, ...] | None = None,
-        limit: int | None = None,
     ) -> ParseGoal:
-        """A new goal; `key` and `limit` are those of one that must not go beyond a position."""
+        """A new goal; `key` is that of one that must not go beyond a position."""
         pos = state_set.pos
         goal = ParseGoal(target, pos, env, path_state)
         self._goals.append(goal)
-        if key is None:
-            key_of_goal: object = (target, env, path_state) if target.is_tracked else target
-        else:
-            key_of_goal, goal.limit, goal.is_exact = key, limit, bool(key[-1])
-        state_set.goals[key_of_goal] = goal
+        state_set.goals[key or ((target, env, path_state) if target.is_tracked else target)] = goal
         if target.is_tracked and target.symbol is not None:
             goal.path_state, goal.selected = self.tables.bound_paths.descend(path_state, target.symbol)
         if target.is_repetition:
@@ -425,7 +420,7 @@ class EarleyParser(EarleyScanner):
     def _complete(self, item: EarleyItem, child: ItemChild, env: Environment, state_set: StateSet) -> None:
         """Complete the goal of `item`, by `item` and then `child`."""
         goal = item.goal
-        if goal.is_exact and state_set.pos != goal.limit:
+        if goal.ends is not None and not goal.ends.allow(state_set.pos, self.buffer):
             return
         if not goal.nonterminal.may_end[state_set.key]:
             state_set.skipped.append((True, item, child, env))

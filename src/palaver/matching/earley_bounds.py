@@ -7,9 +7,10 @@ left to right, and goals in which it matters are told apart by it. Without compu
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from palaver.matching.bound_paths import together
+from palaver.matching.bounded_ends import PossibleEnds, ends_of_encoded
 from palaver.matching.earley_items import Binding, CompletedGoal, EarleyItem, Environment
 from palaver.matching.grammar_slots import Computed, Nonterminal
 from palaver.matching.grammar_tables import BoundEvaluator, GrammarTables
@@ -20,10 +21,6 @@ from palaver.trees.node import Node
 
 if TYPE_CHECKING:
     from palaver.matching.earley import EarleyParser
-
-
-# In place of a length: a constraint cannot hold, however much is read.
-NO_LENGTH: Final = -1
 
 
 class ComputedBounds:
@@ -83,13 +80,17 @@ class ComputedBounds:
             return None
         return max(0, least), most
 
-    def length(self, bound: Computed, env: Environment, parser: EarleyParser) -> int | None:
-        """The length that a bounded rule reads; NO_LENGTH if nothing can, None if nothing is known."""
-        value = self._evaluate(bound, env, parser)
-        if value is None or bound.advice is None:
+    def ends(self, target: Nonterminal, start: int, env: Environment, parser: EarleyParser) -> PossibleEnds | None:
+        """The positions at which a bounded rule may end, if it is counted from `start`; None if nothing is known."""
+        if target.length is None or target.length.advice is None:
             return None
-        amount = bound.advice.amount(value)
-        return NO_LENGTH if amount is None else amount
+        value = self._evaluate(target.length, env, parser)
+        if value is None:
+            return None
+        lengths = target.length.advice.amounts(value)
+        if target.is_encoded:
+            return ends_of_encoded(parser.buffer, start, lengths)
+        return PossibleEnds(start + lengths[0] * self._unit, start + lengths[1] * self._unit)
 
     def _evaluate(self, bound: int | Computed, env: Environment, parser: EarleyParser) -> int | None:
         """The value of a bound; None if it has none."""

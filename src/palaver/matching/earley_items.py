@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final, TypeAlias
 
 from palaver.matching.bound_paths import PathState
+from palaver.matching.bounded_ends import PossibleEnds
 from palaver.matching.grammar_slots import GrammarSlot, NextInput, Nonterminal
 from palaver.matching.token_rules import RuleToken
 from palaver.trees.node import Node
@@ -36,7 +37,7 @@ class ParseGoal:
     """A nonterminal predicted at a position; all items that wait for it share it."""
 
     __slots__ = (
-        "bounds", "empty_results", "env", "is_exact", "limit", "nonterminal", "path_state", "pos", "selected",
+        "bounds", "empty_results", "ends", "env", "limit", "nonterminal", "path_state", "pos", "selected",
         "tail_goals", "tails", "waiters",
     )  # fmt: skip
 
@@ -45,7 +46,7 @@ class ParseGoal:
         self.pos = pos
         self.env = env
         self.limit: int | None = None  # the position that nothing in it goes beyond
-        self.is_exact = False  # True if it must end there
+        self.ends: PossibleEnds | None = None  # of one that a constraint bounds
         self.path_state = path_state  # below the node of this goal
         self.selected: tuple[int, ...] = ()  # the paths that select this node
         self.bounds: tuple[int, int | None] = (1, 1)  # of a repetition

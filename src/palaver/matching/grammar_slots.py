@@ -98,6 +98,7 @@ class Nonterminal:
     is_repetition: bool = False
     length: Computed | None = None  # how much it reads, if a constraint says so
     is_total: bool = False  # True if that is counted from where its caller begins
+    is_encoded: bool = False  # True if that is counted in bytes of UTF-8
     own_paths: tuple[int, ...] = ()  # the paths whose nodes are looked at only inside of it
     least: int | Computed = 1  # of a repetition; if it has to be computed once, `least` and `most` are one object
     most: int | Computed | None = 1
@@ -145,21 +146,21 @@ class Advice(NamedTuple):
 
     minus: int
     divisor: int
+    rounding: int
     stated: tuple[int, int | None]  # the bounds of a repetition in the grammar, which hold as well
 
     def bounds(self, value: int | None) -> tuple[int, int | None] | None:
         """The bounds of a repetition for a value, None if it has none; None if they cannot be met."""
         if value is None:
             return self.stated
-        amount = self.amount(value)
-        least, most = self.stated
-        is_met = amount is not None and amount >= least and (most is None or amount <= most)
-        return (amount, amount) if amount is not None and is_met else None
+        (least, most), (low, high) = self.amounts(value), self.stated
+        least, most = max(least, low), most if high is None else min(most, high)
+        return (least, most) if least <= most else None
 
-    def amount(self, value: int) -> int | None:
-        """The length or number that a value stands for; None if there is none."""
-        amount, rest = divmod(value - self.minus, self.divisor)
-        return amount if amount >= 0 and not rest else None
+    def amounts(self, value: int) -> tuple[int, int]:
+        """The least and the greatest length or number that a value stands for; there is none if they are crossed."""
+        low = self.rounding * value - self.minus
+        return max(0, -(-low // self.divisor)), (low + self.rounding - 1) // self.divisor
 
 
 def next_chars(slot: GrammarSlot, state: AutomatonState | int) -> CharSet:

@@ -108,16 +108,17 @@ class GrammarTables:
         expression = bound.expression
         paths, is_pure = self.bound_paths.track_each(expression), self._is_pure(expression)
         if bound.measure is not BoundMeasure.ROUNDS:
-            advice = Advice(bound.minus, bound.divisor, (0, None))
+            advice = Advice(bound.minus, bound.divisor, bound.rounding, (0, None))
             rule.length = Computed(expression, paths, is_pure, advice=advice)
             rule.is_total = bound.measure is BoundMeasure.TOTAL
+            rule.is_encoded = bound.is_encoded
             self.has_limits = True
             return
         (slot,) = rule.alternatives
         repetition = slot.target
         assert repetition is not None  # only rules that are a repetition have this bound
         assert repetition.bounds is not None
-        advice = Advice(bound.minus, bound.divisor, repetition.bounds)
+        advice = Advice(bound.minus, bound.divisor, bound.rounding, repetition.bounds)
         repetition.least = repetition.most = Computed(expression, paths, is_pure, advice=advice)
         repetition.bounds = None
 

@@ -26,9 +26,10 @@ class BoundMeasure(Enum):
 
 @dataclass(frozen=True, slots=True)
 class LengthBound:
-    """The measure is `(value - minus) / divisor`, where the expression computes the value from a field before.
+    """The expression computes from fields before: `(divisor * measure + minus) // rounding`.
 
-    If `is_local`, the field is one of the same node as what is measured, the one that the path of the field begins at:
+    So there is one measure for a value, or a range of them. If `is_encoded`, a length is that of the text in UTF-8. If
+    `is_local`, the field is one of the same node as what is measured, the one that the path of the field begins at:
     no other field is ever looked at.
     """
 
@@ -36,7 +37,9 @@ class LengthBound:
     expression: Expression
     minus: int = 0
     divisor: int = 1
+    rounding: int = 1
     is_local: bool = False
+    is_encoded: bool = False
 
 
 @dataclass(frozen=True, slots=True)

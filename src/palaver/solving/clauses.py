@@ -153,9 +153,25 @@ class Clause:
         else:
             symbol = path.base
         for step in path.steps:
-            if not isinstance(step, Child) or self._holders.get(step.symbol) != {symbol}:
+            match step:
+                case Child(child) if self._holders.get(child) == {symbol} and child != self.analysis.grammar.start:
+                    symbol = child
+                case Descendant(inner) if self._is_always_below(inner, symbol):
+                    symbol = inner
+                case _:
+                    return False
+        return True
+
+    def _is_always_below(self, inner: str, symbol: str) -> bool:
+        """True if each node of a symbol is below one of the other symbol, or is itself one."""
+        seen, todo = {symbol, inner}, [inner] if inner != symbol else []
+        while todo:
+            name = todo.pop()
+            holders = self._holders.get(name)
+            if not holders or name == self.analysis.grammar.start or "(source)" in holders:
                 return False
-            symbol = step.symbol
+            todo += holders - seen
+            seen |= holders
         return True
 
     @cached_property
