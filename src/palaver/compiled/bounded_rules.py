@@ -20,7 +20,7 @@ from itertools import pairwise
 
 from palaver.compiled.length_equations import CHILDREN, ENCODED, LengthEquation, Measured
 from palaver.compiled.symbol_widths import SymbolWidths
-from palaver.grammar.analysis import Analysis
+from palaver.grammar.analysis import Analysis, cyclic_symbols, nullable_symbols
 from palaver.matching.matcher import BoundMeasure, LengthBound, LengthBounds
 from palaver.spec.ast import Child, Choice, Expr, Index, Ref, Repeat, Selector
 from palaver.spec.ast import Sequence as Parts
@@ -57,6 +57,9 @@ class _BoundedRulesBuilder:
     def __init__(self, analysis: Analysis) -> None:
         self._analysis = analysis
         self._widths = SymbolWidths(analysis.grammar.bodies, binary=analysis.is_binary)
+        rules = analysis.grammar.rules
+        # A copy of what can contain itself and nothing else would have more derivations, without end.
+        self._cyclic = cyclic_symbols(rules, nullable_symbols(rules))
         self.rules = BoundedRules(dict(analysis.grammar.bodies))
         # Rules to be bounded, each with the rule that it is a copy of, when all other rules are as they stay.
         self._pending: list[tuple[str, str | None, LengthBound]] = []
@@ -186,7 +189,7 @@ class _BoundedRulesBuilder:
 
     def _copied_ref(self, holder: str, equation: LengthEquation, ref: Ref, way: list[str]) -> Ref:
         """A reference to a copy of a rule in which the nodes that are reached by a way down are bounded."""
-        if ref.symbol not in self.rules.bodies or self._can_hold(Ref(ref.symbol), holder):
+        if not self._can_be_copied(ref) or self._can_hold(Ref(ref.symbol), holder):
             return ref
         name = f"{ref.symbol} in {holder}"
         if name in self.rules.symbols:
@@ -337,13 +340,16 @@ class _BoundedRulesBuilder:
 
     def _limited_ref(self, ref: Ref, bound: LengthBound, place: str) -> Ref:
         """A reference to a bounded copy of a rule, unless it is one already."""
-        if ref.symbol in self.rules.symbols or ref.symbol not in self.rules.bodies:
+        if ref.symbol in self.rules.symbols or not self._can_be_copied(ref):
             return ref
         name = f"{ref.symbol} {place}"
         if name not in self.rules.symbols:
             self.rules.symbols[name] = ref.symbol
             self._pending.append((name, ref.symbol, bound))
         return replace(ref, symbol=name)
+
+    def _can_be_copied(self, ref: Ref) -> bool:
+        return ref.symbol in self.rules.bodies and ref.symbol not in self._cyclic
 
     def _limit(self, name: str, bound: LengthBound) -> None:
         """Bound a rule: by its rounds if each reads one character, else by its length."""

@@ -6,14 +6,17 @@ There are three outcomes: the input conforms, it is rejected, or it was too much
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from palaver.compiled.compiled_limits import MAX_REFUSED_CHARACTERS, MAX_REFUSED_DERIVATIONS, MIN_REFUSED_DERIVATIONS
 from palaver.compiled.data import as_data
 from palaver.constraints.checks import Failure
+from palaver.constraints.folds import first_breach
 from palaver.errors import Rejected, Undecided
 from palaver.solving.generator_sources import NoSource
+from palaver.spec.ast import Mention
 from palaver.trees.node import Node
 from palaver.trees.tree import SliceTree, Tree
 from palaver.trees.values import pieces
@@ -85,7 +88,7 @@ class Reading:
     def rejection(self) -> Rejected:
         """The error, once the iteration has ended without a tree."""
         if self._failure is not None:
-            return Rejected(self._failure.tell(), offset=self._offset_of(self._failure))
+            return self._violation(self._failure)
         if self._lost_source is not None:
             return Rejected(self._lost_source, offset=0)
         return self._misread() if not self._is_bounded else self._unbounded_rejection()
@@ -111,6 +114,17 @@ class Reading:
             f"unexpected {found} at offset {offset}: {expected}{crashed}", offset=offset, expected=progress.expected
         )
 
+    def _violation(self, failure: Failure) -> Rejected:
+        """The constraint that does not hold; of a model, its state, and the message that contradicts it."""
+        if failure.error is None and not failure.bound:
+            breach = first_breach(failure.leaf, self._spec.namespace.names, dict(_lists(failure)))
+            if breach is not None:
+                messages = breach.node.protocol_msgs()
+                place = messages[-1].msg if messages else breach.node
+                told = replace(failure, values=(), states=breach.states).tell()
+                return Rejected(told, offset=_start_of(place, in_bytes=isinstance(self._data, bytes)))
+        return Rejected(failure.tell(), offset=self._offset_of(failure))
+
     def _offset_of(self, failure: Failure) -> int:
         """The offset of the first node that a failing check looked at."""
         for _, value in failure.values:
@@ -120,6 +134,12 @@ class Reading:
             if isinstance(tree, Tree):
                 return _start_of(tree, in_bytes=isinstance(self._data, bytes))
         return 0
+
+
+def _lists(failure: Failure) -> Iterator[tuple[Mention, list[Tree]]]:
+    for mention, value in failure.values:
+        if isinstance(value, list):
+            yield mention, value
 
 
 def _found_at(data: str | bytes, offset: int) -> str:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import ast
 import copy
 import functools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -103,6 +103,37 @@ def folds_of(expression: Expression, names: dict[str, Any]) -> tuple[Expression,
         return expression, ()
     text = f"{expression.text} (of the states)"  # conditions are told apart by their texts
     return replace(expression, text=text, python=python), tuple(finder.found)
+
+
+class FirstBreach(NamedTuple):
+    """The node with which a condition on folds stopped holding for good, and the states after it."""
+
+    node: Tree
+    states: tuple[tuple[str, object], ...]  # with the names of the steps
+
+
+def first_breach(
+    expression: Expression, names: dict[str, Any], nodes: Mapping[Mention, Sequence[Tree]]
+) -> FirstBreach | None:
+    """The node after which a condition on folds no longer holds, up to the end; None if it is none on one list."""
+    condition, folds = folds_of(expression, names)
+    if not folds or len(folds) != len(expression.mentions) or len({fold.mention.path for fold in folds}) != 1:
+        return None
+    function = compile_expression(condition, names)
+    ordered = [next(fold for fold in folds if fold.mention == mention) for mention in expression.mentions]
+    states = [fold.initial for fold in ordered]
+    found: FirstBreach | None = None
+    try:
+        for node in nodes.get(ordered[0].mention, ()):
+            states = [fold.after(state, [node]) for fold, state in zip(ordered, states, strict=True)]
+            if function(*(state.value for state in states)):
+                found = None
+            elif found is None:
+                named = zip(ordered, states, strict=True)
+                found = FirstBreach(node, tuple((fold.name, state.value) for fold, state in named))
+    except SPEC_CODE_RAISES:  # the condition itself tells of it
+        return None
+    return found
 
 
 class _FoldFinder(ast.NodeTransformer):
