@@ -60,11 +60,11 @@ LONG_FUNCTIONS = {
 # The rooms of algorithms, and their modules that are none: they hold data, put others together or translate.
 ALGORITHM_ROOMS = {"matching", "regular", "solving", "navigation", "constraints", "generation"}
 NO_ALGORITHMS = {
-    "matching": "candidates collector_pause dialogue_grammar fast_path fast_path_scanner forecaster grammar_tables "
-    "instructions length_bounds matcher reading_budget token_rules",
+    "matching": "bounded_ends candidates collector_pause dialogue_grammar fast_path fast_path_scanner forecaster "
+    "grammar_tables instructions length_bounds matcher reading_budget token_rules",
     "regular": "character_classes character_runs charset language_facts regex regex_parser",
-    "solving": "assignment clauses constrained_fields copied_values decoded_words generator_sources placement solutions "
-    "solver_factory spelling view_values",
+    "solving": "assignment clauses constrained_fields copied_values decoded_words generator_sources placement "
+    "solutions solver_factory spelling view_values",
     "navigation": "coverage_file coverage_views goals guidance recorded_views state_diagram",
     "constraints": "code_uses",
     "generation": "amount_planner depth makers measures mutations tree_maker",

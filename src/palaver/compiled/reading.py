@@ -6,17 +6,14 @@ There are three outcomes: the input conforms, it is rejected, or it was too much
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from palaver.compiled.compiled_limits import MAX_REFUSED_CHARACTERS, MAX_REFUSED_DERIVATIONS, MIN_REFUSED_DERIVATIONS
 from palaver.compiled.data import as_data
 from palaver.constraints.checks import Failure
-from palaver.constraints.folds import first_breach
 from palaver.errors import Rejected, Undecided
 from palaver.solving.generator_sources import NoSource
-from palaver.spec.ast import Mention
 from palaver.trees.node import Node
 from palaver.trees.tree import SliceTree, Tree
 from palaver.trees.values import pieces
@@ -116,14 +113,13 @@ class Reading:
 
     def _violation(self, failure: Failure) -> Rejected:
         """The constraint that does not hold; of a model, its state, and the message that contradicts it."""
-        if failure.error is None and not failure.bound:
-            breach = first_breach(failure.leaf, self._spec.namespace.names, dict(_lists(failure)))
-            if breach is not None:
-                messages = breach.node.protocol_msgs()
-                place = messages[-1].msg if messages else breach.node
-                told = replace(failure, values=(), states=breach.states).tell()
-                return Rejected(told, offset=_start_of(place, in_bytes=isinstance(self._data, bytes)))
-        return Rejected(failure.tell(), offset=self._offset_of(failure))
+        breach = failure.breach(self._spec.namespace.names)
+        if breach is None:
+            return Rejected(failure.tell(), offset=self._offset_of(failure))
+        told, node = breach
+        messages = node.protocol_msgs()
+        place = messages[-1].msg if messages else node
+        return Rejected(told.tell(), offset=_start_of(place, in_bytes=isinstance(self._data, bytes)))
 
     def _offset_of(self, failure: Failure) -> int:
         """The offset of the first node that a failing check looked at."""
@@ -134,12 +130,6 @@ class Reading:
             if isinstance(tree, Tree):
                 return _start_of(tree, in_bytes=isinstance(self._data, bytes))
         return 0
-
-
-def _lists(failure: Failure) -> Iterator[tuple[Mention, list[Tree]]]:
-    for mention, value in failure.values:
-        if isinstance(value, list):
-            yield mention, value
 
 
 def _found_at(data: str | bytes, offset: int) -> str:

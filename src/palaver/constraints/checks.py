@@ -8,12 +8,13 @@ a failure with the exception.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from math import isnan
 from typing import Any, TypeAlias, assert_never
 
 from palaver.constraints.constraints_limits import MAX_SHOWN_VALUE
+from palaver.constraints.folds import first_breach
 from palaver.constraints.node_selectors import Bindings, Select, compile_path
 from palaver.errors import ConversionError, Diagnostic
 from palaver.grammar.analysis import Analysis
@@ -67,6 +68,14 @@ class Failure:
         else:
             what = f"{self.leaf.text} does not hold"
         return f"{what} ({seen})" if seen else what
+
+    def breach(self, names: dict[str, Any]) -> tuple[Failure, Tree] | None:
+        """Of a condition on folds, the failure as it was when it last held no more, and the node that brought it."""
+        if self.error is not None or self.bound:
+            return None
+        lists = {mention: value for mention, value in self.values if isinstance(value, list)}
+        found = first_breach(self.leaf, names, lists)
+        return None if found is None else (replace(self, values=(), states=found.states), found.node)
 
     def diagnose(self) -> Diagnostic:
         """The failure, shown at its place in the spec."""

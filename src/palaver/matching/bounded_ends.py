@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-MAX_UTF8_BYTES_PER_CHARACTER = 4
+_WIDEST_CHARACTER = 4  # bytes, in UTF-8
 
 
 class UncountedLength(NamedTuple):
@@ -20,7 +20,7 @@ class UncountedLength(NamedTuple):
 
     def fits(self, buffer: str, end: int) -> bool:
         characters = end - self.start
-        if characters > self.greatest or characters * MAX_UTF8_BYTES_PER_CHARACTER < self.least:
+        if characters > self.greatest or characters * _WIDEST_CHARACTER < self.least:
             return False
         return self.least <= len(_encoded(buffer[self.start : end])) <= self.greatest
 
