@@ -126,6 +126,29 @@ def test_a_resumed_run_knows_what_was_covered(tmp_path: Path) -> None:
     assert again.coverage.covered > covered
 
 
+def test_a_resumed_run_knows_refusals_plans_and_known_findings(tmp_path: Path) -> None:
+    (tmp_path / "known.toml").write_text('[[known]]\nreason = "ticket 7"\nkind = "unexpected response"\n')
+    (tmp_path / "echo.fan").write_text(ECHO)
+    wrong = ["sed", "-u", "s/[m-p]/-/"]
+    options: dict[str, Any] = {"program": wrong, "seed": 1, "sessions": 6, "known": str(tmp_path / "known.toml")}
+    with palaver_.talk(tmp_path / "echo.fan", **options) as first:
+        record(first, tmp_path / "run", options)
+        first.run()
+    assert first.known_findings
+    before = first.guidance.as_data()
+    with (
+        palaver_.open_run(tmp_path / "run") as run,
+        resumed_campaign(run, resumed_options(run, {"sessions": 16})) as again,
+    ):
+        assert again.guidance.as_data() == before
+        again.run()
+        assert [finding.number for finding in again.known_findings] == list(
+            range(len(first.known_findings) + 1, len(first.known_findings) + len(again.known_findings) + 1)
+        )
+        assert again.known_findings
+        assert not again.findings
+
+
 def test_a_run_that_keeps_only_findings_knows_what_was_covered_when_it_is_killed(tmp_path: Path) -> None:
     options: dict[str, Any] = {"target": SERVER, "seed": 1, "sessions": 6}
     with palaver_.talk("smtp", **options) as first:

@@ -240,6 +240,17 @@ def test_shrinking_stops_when_the_server_is_gone(tmp_path: Path) -> None:
     assert small.reason.startswith("nobody answered any more")
 
 
+def test_a_server_that_palaver_has_not_started_is_reset_for_each_attempt(tmp_path: Path) -> None:
+    port, resets = free_port(), tmp_path / "resets"
+    with running("wrong", port, tmp_path / "log"):
+        reset = f"echo >> {shlex.quote(str(resets))}"
+        story = Story(tmp_path, SPEC, None, client=[str(port)], sessions=10, reset=reset)
+        resets.unlink()
+        small = shrink(story.run, story.finding(FindingKind.UNPARSEABLE), ShrinkLimits(runs=5))
+    assert small is not None
+    assert len(resets.read_text()) == small.attempts - 1  # a session follows on the one before
+
+
 def test_a_finding_made_small_is_shown_first_and_replayed(palaver: Any) -> None:
     palaver.write(spec_fan=SPEC)
     palaver("talk", "spec.fan", "--seed", "1", "-n", "20", "--run", "kept", "--target", server("wrong"))

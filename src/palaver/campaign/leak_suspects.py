@@ -46,7 +46,7 @@ class LeakSuspects:
         self._last: int | None = None
 
     def restarted(self) -> None:
-        """What comes next is another process."""
+        """Note that another process has been started."""
         self._last = None
 
     def note(self, used: int | None, session: HeldSession) -> None:

@@ -56,7 +56,7 @@ class OutputProgram:
             self._failed += status > 0
 
     def _status(self, command: list[str], data: bytes | None) -> int | None:
-        """How a run ended; None if it was ended because its time was over."""
+        """The end of a run; None if it was ended because its time was over."""
         seconds = self._seconds
         if self._ends_at is not None:
             seconds = min(seconds, max(0.0, self._ends_at - time.monotonic()))

@@ -36,7 +36,7 @@ class ProgressLine:
 
 
 def shrinking_progress(phase: str, runs: int, messages: int, data: int) -> str:
-    """How far shrinking has come, in words."""
+    """The progress of shrinking, in words."""
     return f"{phase}: {runs} sessions, {messages} messages, {data} bytes of ours"
 
 

@@ -188,7 +188,7 @@ class Link:
         return data
 
     def _piece(self, seconds: float) -> bytes | None:
-        """What has come; None if nothing has in that time."""
+        """The data that has come; None if nothing has in that time."""
         if isinstance(self.socket, ssl.SSLSocket) and self.socket.pending():
             return self.socket.recv(65536)
         source = self.socket if self.program is None else self.program.stdout

@@ -88,7 +88,7 @@ def _open_detail(address: Address, role: str, tls: Tls | None) -> str:
 
 
 def _told(heard: Heard) -> dict[str, str | None]:
-    """What a party has heard, as JSON can hold it: each character is a byte."""
+    """The messages that a party has heard, as JSON can hold it: each character is a byte."""
     data = None if heard.data is None else heard.data.decode("latin-1")
     return {**asdict(heard), "data": data}
 
@@ -108,14 +108,14 @@ def made_at(turn: Turn) -> str | None:
 
 
 def events_of(row: WireRow) -> list[WireEvent]:
-    """What happened, in one row. :raises KeyError, TypeError, ValueError: no such row is written"""
+    """The row of an event. :raises KeyError, TypeError, ValueError: no such row is written"""
     if row.kind == "said":
         return [event_of(row._replace(kind="taken")), Send(row.link or "", row.data or b"")]
     return [event_of(row)]
 
 
 def event_of(row: WireRow) -> WireEvent:
-    """What happened. :raises KeyError, TypeError, ValueError: no such row is written"""
+    """The event of a row. :raises KeyError, TypeError, ValueError: no such row is written"""
     rest: dict[str, Any] = {} if row.detail is None else json.loads(row.detail)
     at, link, data = row.at, row.link or "", row.data or b""
     if "tls" in rest:

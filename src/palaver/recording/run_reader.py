@@ -171,7 +171,7 @@ class Run:
 
     @property
     def ending(self) -> str:
-        """How the run has ended, in words."""
+        """The end of the run, in words."""
         how = self.fact("how")
         if how in ("", "running"):
             return "still running" if is_written(self.folder) else "killed before it ended"
@@ -189,7 +189,7 @@ class Run:
 
     @property
     def origin(self) -> SpecOrigin:
-        """What the spec was made of."""
+        """The files and options that the spec was made of."""
         rows = self._rows("SELECT * FROM sources ORDER BY number")
         sources = tuple(Source(row["name"], row["text"], is_included=bool(row["is_included"])) for row in rows)
         constraints = tuple(json.loads(self.fact("constraints") or "[]"))
@@ -267,7 +267,7 @@ class Run:
             raise RunError(f"the run {self.folder} is damaged: {error}") from error
 
     def target(self, session: int) -> list[TargetRecord]:
-        """What the system under test did in a session."""
+        """The starts, outputs and exits of the system under test in a session."""
         found = []
         for row in self._rows("SELECT * FROM target WHERE session = ? ORDER BY number", session):
             detail: Any = json.loads(row["detail"] or "null")
@@ -322,12 +322,12 @@ class Run:
         return figures
 
     def snapshot(self) -> tuple[int, dict[str, Any]]:
-        """What a resumed run needs, and the number of sessions before it was written."""
+        """The state that a resumed run needs, and the number of sessions before it was written."""
         rows = self._rows("SELECT session, data FROM state WHERE name = 'campaign'")
         return (rows[0]["session"], json.loads(rows[0]["data"])) if rows else (0, {})
 
     def recoveries_before(self, session: int) -> dict[str, list[Any]] | None:
-        """What earlier sessions had shown about constraints when a session began; None if nothing."""
+        """The knowledge about constraints from earlier sessions when a session began; None if there was none."""
         rows = self._rows(
             "SELECT recoveries FROM sessions WHERE number < ? AND recoveries IS NOT NULL ORDER BY number DESC LIMIT 1",
             session,

@@ -461,7 +461,7 @@ def _now() -> str:
 
 
 def _as_json(value: object) -> object:
-    """What JSON has no form for: dataclasses, enumerations, paths."""
+    """Values that JSON has no form for: dataclasses, enumerations, paths."""
     if is_dataclass(value) and not isinstance(value, type):
         return asdict(value)
     return getattr(value, "value", str(value))

@@ -31,7 +31,7 @@ class Conversation:
 
 
 def conversations(run: Run, *, finding: int | None = None, session: int | None = None) -> list[Conversation]:
-    """What there is to see of a finding or of a session. Of a finding that was made small, that comes first.
+    """The conversations to show for a finding or a session. Of a finding that was made small, that comes first.
 
     :raises RunError: there is no such finding or session, or its messages were not kept
     """

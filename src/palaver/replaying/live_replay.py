@@ -51,7 +51,7 @@ def script_from(messages: Sequence[RecordedMessage]) -> Script:
 
 
 def recorded_script(run: Run, finding: RecordedFinding) -> Script:
-    """What was said until a finding. :raises RunError: it was not kept"""
+    """The messages of a session until a finding. :raises RunError: it was not kept"""
     if not run.session(finding.session).has_details:
         raise RunError(f"session {finding.session} was not kept: see --keep and --run-size")
     return script_from(run.messages(finding.session)[: finding.messages])
@@ -123,7 +123,7 @@ class LiveTarget:
 
 
 def problem_of(finding: Finding | RecordedFinding, ours: Sequence[bytes]) -> tuple[object, ...]:
-    """What must be equal for a finding to be the same again, however it was reached. A note may become a violation."""
+    """The facts that are equal if a finding comes again, however it was reached. A note may become a violation."""
     kind, party, *rest, received = finding.fingerprint.problem
     if finding.kind is FindingKind.MEMORY:
         return (kind,)

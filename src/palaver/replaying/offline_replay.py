@@ -34,7 +34,7 @@ from palaver.trees.node import Node
 
 @dataclass(frozen=True)
 class OfflineResult:
-    """What came of a recorded session this time."""
+    """The result of a recorded session this time."""
 
     parting: str  # where it went otherwise; "" if it did not
     finding: Finding | None  # that is found now
@@ -204,7 +204,7 @@ class _PrescribedStrategy:
             self._observer.begin()
 
     def choose(self, moves: Sequence[MessageType], forecast: Forecast, can_end: bool) -> StrategyChoice:
-        """What was prescribed, if it is possible."""
+        """The prescribed message, if it is possible."""
         if self._is_pause:
             return WAIT
         if self._is_free:

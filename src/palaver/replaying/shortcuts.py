@@ -19,7 +19,7 @@ class Shortcuts:
         self._chance = chance
 
     def ways_to(self, wanted: ScriptLine) -> Iterator[tuple[ScriptLine, ...]]:
-        """What may be said before a message, the shortest first."""
+        """Messages that may be sent before a message, the shortest sequence first."""
         start = self._map.beginning
         ways: dict[object, tuple[ScriptLine, ...]] = {start: ()}
         todo = [start]

@@ -48,7 +48,7 @@ MessageChanges: TypeAlias = Callable[[Node], Iterator[SimplerMessage]]
 
 @dataclass(frozen=True)
 class ShrinkLimits:
-    """How much may be tried, and how often a candidate must show the finding: `needed` of `tries` times."""
+    """Limits of what is tried, and how often a candidate must show the finding: `needed` of `tries` times."""
 
     runs: int = MAX_SHRINKING_RUNS
     seconds: float = MAX_SHRINKING_SECONDS
@@ -58,7 +58,7 @@ class ShrinkLimits:
 
 @dataclass
 class ShrinkProgress:
-    """How far shrinking has come."""
+    """The progress of shrinking."""
 
     runs: int = 0
     messages: int = 0  # of the smallest conversation so far
@@ -255,7 +255,7 @@ class Shrinker:
             self.tell(self.progress)
 
     def result(self, finding: int) -> Shrinking | None:
-        """What is left, to be kept; None if the finding did not come again."""
+        """The shrunk conversation, to be kept; None if the finding did not come again."""
         if self.best is None or self.finding is None:
             return None
         messages = tuple(
@@ -269,12 +269,12 @@ class Shrinker:
 
 
 def _tree_key(node: Node) -> tuple[object, ...]:
-    """What tells one tree from another, as far as trying it is concerned."""
+    """A key that is equal for trees that need not both be tried."""
     return (*size_of(node), Tree(node).serialised())
 
 
 def _cost(messages: Sequence[SessionMessage]) -> tuple[object, ...]:
-    """What is to be made small: the number of messages, then the length of ours, then their trees, then oddness."""
+    """The cost that is minimised: the number of messages, then the length of ours, then their trees, then oddness."""
     sizes = [size_of(said.node) for said in messages if said.is_ours]
     totals = [sum(part) for part in zip(*sizes, strict=True)] or [0, 0, 0]
     return (len(messages), *totals)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @click.command("replay")
 @click.argument("run")
 @click.argument("number", metavar="FINDING", type=click.IntRange(1))
-@click.option("--offline", is_flag=True, help="Ask nobody: let palaver read the recorded answers once more.")
+@click.option("--offline", is_flag=True, help="Contact nobody: check the recorded answers again.")
 @click.option("-n", "--times", type=click.IntRange(1), default=1, show_default=True, help="Try N times.", metavar="N")
 @click.option(
     "-f", "--spec", "files", multiple=True, metavar="SPEC", help="Use this spec, and not the copy in the run."
@@ -84,7 +84,7 @@ def _offline(run: Run, finding: RecordedFinding, spec: Spec | None) -> int:
 
 
 def _script(run: Run, finding: RecordedFinding, original: bool) -> Script:
-    """What is to be said: the finding as it was made small, or as it was recorded."""
+    """The messages to be sent: of the finding as it was made small, or as it was recorded."""
     from palaver.replaying.live_replay import recorded_script, script_from
 
     small = None if original else run.shrinking(finding.number)
