@@ -94,3 +94,53 @@ def test_what_later_messages_satisfy_costs_no_search(text: str, count: str) -> N
     assert free.session.said
     assert len(free.session.said) == len(pending.session.said)
     assert costs[1] < 2.2 * costs[0]
+
+
+# Only what the peer has inserted may be deleted; it chooses the numbers itself.
+SHELF = """
+<start> ::= <exchange>* <Client:Server:quit>
+<exchange> ::= <Client:Server:put> <Server:Client:inserted> | <Client:Server:delete> <Server:Client:deleted>
+<put> ::= "put\\n"
+<inserted> ::= "inserted " <id> "\\n"
+<delete> ::= "delete " <id> "\\n"
+<deleted> ::= "deleted\\n"
+<quit> ::= "quit\\n"
+<id> ::= r"[1-9][0-9]{0,3}"
+where forall <d> in <delete>: str(<d>.<id>) in [str(each) for each in *<inserted>.<id>]
+"""
+# The same constraint on an answer that comes at once.
+ECHO = (
+    SHELF.replace("<Server:Client:deleted>", "<Server:Client:inserted>")
+    .replace("<deleted>", "<unused>")
+    .replace("<Client:Server:put> <Server:Client:inserted> | ", "")
+)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_nothing_is_said_in_the_hope_that_the_peer_happens_to_make_it_right(seed: int) -> None:
+    driven = DrivenSession(SHELF, seed=seed).open()
+    inserted: list[bytes] = []
+    for number in range(1, 40):
+        said = driven.talk()
+        verb, *words = said.split()
+        if verb == b"quit":
+            break
+        assert verb == b"put" or words[0] in inserted
+        if verb == b"put":
+            inserted.append(b"%d" % (7 * number))
+        driven.hear(b"inserted " + inserted[-1] + b"\n" if verb == b"put" else b"deleted\n")
+    assert driven.session.verdict is Verdict.PASS
+
+
+def test_what_the_answer_is_to_make_right_is_said() -> None:
+    deleted = 0
+    for seed in range(6):
+        driven = DrivenSession(ECHO, seed=seed).open()
+        said = driven.talk()
+        while said.startswith(b"delete") and deleted < 100:
+            deleted += 1
+            driven.hear(said.replace(b"delete", b"inserted"))
+            said = driven.talk()
+        assert said == b"quit\n"
+        assert driven.session.verdict is Verdict.PASS
+    assert deleted > 3

@@ -7,11 +7,12 @@ in every second continuation fields are equal to the latest ones of their names.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from palaver import interruption
 from palaver.generation.makers import Discarded
-from palaver.matching.forecaster import Forecast
+from palaver.matching.forecaster import Forecast, MessageType
 from palaver.random_source import RandomSource
 from palaver.session.blame import Violation
 from palaver.session.extension import Extension
@@ -49,7 +50,20 @@ class Continuations:
 
     def repair(self, clause: int, after: Extension, messages: int = MESSAGES_OF_CONTINUATION) -> bool:
         """Return True if a clause holds again in one of some continuations, each of so many messages."""
-        return any(isinstance(now, Extension) and _holds(clause, now) for now in self._steps(after, messages))
+        return any(isinstance(now, Extension) and _holds(clause, now) for now, _ in self._steps(after, messages))
+
+    def repair_without_luck(self, clause: int, after: Extension) -> bool:
+        """Return True if a clause holds again by a message of ours, or by one of a peer before our next one.
+
+        That a peer says something else later that happens to fit can be hoped for, and may never happen.
+        """
+        for continuation in self._continuations(after, MESSAGES_OF_CONTINUATION):
+            for now, is_late_answer in continuation:
+                if isinstance(now, Extension) and _holds(clause, now):
+                    if not is_late_answer:
+                        return True
+                    break
+        return False
 
     def bring_nearer(self, clause: int, after: Extension) -> bool:
         """Return True if a clause that compares numbers is nearer to holding in a continuation, or holds there.
@@ -60,7 +74,7 @@ class Continuations:
         distance = self._setup.spec.solver_factory.distance(constraint)
         is_measured = self._setup.monitor.compares_numbers(clause)
         before = distance(_tree_of(after.forecast)).distance if is_measured else 0.0
-        for now in self._steps(after, MESSAGES_OF_CONTINUATION, ACCUSING_CONTINUATIONS):
+        for now, _ in self._steps(after, MESSAGES_OF_CONTINUATION, ACCUSING_CONTINUATIONS):
             if isinstance(now, Extension) and _holds(clause, now):
                 return True
             forecast = now.forecast if isinstance(now, Extension) else now
@@ -68,25 +82,42 @@ class Continuations:
                 return True
         return False
 
-    def _steps(self, after: Extension, messages: int, times: int = CONTINUATIONS) -> Iterator[Extension | Forecast]:
-        """What is known after each message of each continuation; only a forecast after one that may not come."""
-        for number in range(times):
-            now = after
-            for _ in range(messages):
-                interruption.check(LAST_WORD_SECONDS)
-                following = self._continued(now, copies=number % 2 == 1)
-                if following is None:
-                    break
-                yield following
-                if not isinstance(following, Extension):
-                    break
-                now = following
+    def _steps(
+        self, after: Extension, messages: int, times: int = CONTINUATIONS
+    ) -> Iterator[tuple[Extension | Forecast, bool]]:
+        return chain.from_iterable(self._continuations(after, messages, times))
 
-    def _continued(self, now: Extension, *, copies: bool) -> Extension | Forecast | None:
+    def _continuations(
+        self, after: Extension, messages: int, times: int = CONTINUATIONS
+    ) -> Iterator[Iterator[tuple[Extension | Forecast, bool]]]:
+        for number in range(times):
+            yield self._continuation(after, messages, copies=number % 2 == 1)
+
+    def _continuation(
+        self, after: Extension, messages: int, *, copies: bool
+    ) -> Iterator[tuple[Extension | Forecast, bool]]:
+        """What is known after each message of a continuation; only a forecast after one that may not come.
+
+        Each with True if the message is one of a peer, and one of ours has come before it.
+        """
+        now, have_we_spoken = after, False
+        for _ in range(messages):
+            interruption.check(LAST_WORD_SECONDS)
+            if not now.forecast.moves:
+                return
+            move = self._chance.pick(now.forecast.moves)
+            following = self._continued(now, move, copies=copies)
+            if following is None:
+                return
+            is_ours = move.sender in self._setup.ours
+            yield following, have_we_spoken and not is_ours
+            have_we_spoken |= is_ours
+            if not isinstance(following, Extension):
+                return
+            now = following
+
+    def _continued(self, now: Extension, move: MessageType, *, copies: bool) -> Extension | Forecast | None:
         """The session with one more message; only a forecast if that may not come, None if none can be made."""
-        if not now.forecast.moves:
-            return None
-        move = self._chance.pick(now.forecast.moves)
         history = self._setup.references.seen_by(move.symbol, now.referenced)
         try:
             with now.watches[0].checks.published_states():

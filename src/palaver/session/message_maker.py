@@ -5,8 +5,9 @@ How it works
 
 A random message is taken if nothing that held fails with it. Otherwise the solver searches: first among messages with
 which everything holds, then among those that leave failing what failed before. A message of ours breaks a constraint
-only if none was found that does not, and if the constraint is seen to recover: in a session, or in a continuation. What
-cannot be met is never the fault of a peer.
+only if none was found that does not, and if the constraint is seen to recover: in a session, or in a continuation. If
+something else can be said, it must recover by ourselves or by the answer, not by luck. What cannot be met is never the
+fault of a peer.
 
 The same search answers whether a peer could have sent another message, before it is accused in doubt.
 """
@@ -316,12 +317,23 @@ class MessageMaker:
         is_presumed = extension.watches[0].checks.outcomes[clause] is None
         if is_presumed and not extension.forecast.hypotheses[0].closed and not recoveries.has_held(clause, symbol):
             return True  # the exchange that the message is part of goes on
-        if recoveries.can_recover(clause) or recoveries.is_passing(clause, symbol):
+        if recoveries.is_passing(clause, symbol):
             return True
-        if not self.continuations.repair(clause, extension):
+        if self._could_say_else(symbol):
+            # Nothing is said in the hope that a peer happens to make it right, as long as something else can be said.
+            if recoveries.waits_for_others(clause, symbol):
+                return True
+            if not self.continuations.repair_without_luck(clause, extension):
+                return False
+        elif not recoveries.can_recover(clause) and not self.continuations.repair(clause, extension):
             return False
         recoveries.note_passing(clause, symbol)
         return True
+
+    def _could_say_else(self, symbol: str) -> bool:
+        """Return True if other messages of ours may come next as well."""
+        moves = self._history.forecast.moves
+        return any(move.symbol != symbol and move.sender in self._setup.ours for move in moves)
 
     def _note_reason(self, move: MessageType, failure: Failure | None, violation: Violation | None) -> None:
         """Note why there is no message."""
