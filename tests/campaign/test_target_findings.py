@@ -140,6 +140,21 @@ def test_with_a_grace_a_late_crash_belongs_to_its_session() -> None:
     assert (finding.kind, finding.session, finding.before) == (FindingKind.CRASH, 3, ())
 
 
+ASKING_CLIENT = """
+import socket, sys
+with socket.create_connection(("127.0.0.1", int(sys.argv[1]))) as connection:
+    connection.sendall(b"GET abc\\n")
+    connection.recv(100)
+"""
+
+
+@pytest.mark.parametrize("server", ["0", "127.0.0.1:0", "Server=tcp://127.0.0.1:0"])
+def test_a_client_is_told_the_free_port_at_which_we_listen(server: str) -> None:
+    command = shlex.join([sys.executable, "-SEc", ASKING_CLIENT, "{port}"])
+    ran = palaver.talk(CASES / "ask.fan", server=server, target=command, seed=1, sessions=1).run()
+    assert (ran.verdict, ran.progress.received) == (Verdict.PASS, 1)
+
+
 # --- silence ----------------------------------------------------------------------------------------------------------
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from enum import Enum
 from os import PathLike
@@ -216,6 +217,9 @@ def _with_port(clients: tuple[str, ...], servers: tuple[str, ...]) -> tuple[tupl
     """Choose the port of the system under test, and put it where it is wanted. Unless told otherwise be its client."""
     if not clients and not servers:
         clients = (PORT,)
+    if len(servers) == 1 and not any(PORT in uri for uri in clients):
+        # Any free port: then it is the one that the client is told.
+        servers = (re.sub(r"(^|[:=/])0$", rf"\1{PORT}", servers[0]),)
     uri = next((uri for uri in (*clients, *servers) if PORT in uri), PORT)
     port = free_port(parse_party_address(uri.replace(PORT, "0")).scheme.name)
     text = str(port)
