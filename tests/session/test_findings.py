@@ -529,3 +529,9 @@ def test_a_line_without_end_has_a_fingerprint_at_once(data: bytes) -> None:
     line = data * 1_000_000
     assert len(normalised_data(line, request=line)) <= MAX_FINGERPRINT_BYTES
     assert len(normalised_text(line.decode())) <= MAX_FINGERPRINT_SOURCE
+
+
+def test_what_is_repeated_of_our_request_is_no_difference_also_inside_of_a_word() -> None:
+    repeated = [normalised_data(f"R{word}".encode(), f"Q{word}".encode()) for word in ("8432t", "1203dd", "5550abcde")]
+    assert repeated == ["R..."] * 3
+    assert normalised_data(b"XBUSY", b"Q8432t") != normalised_data(b"XGONE", b"Q8432t")

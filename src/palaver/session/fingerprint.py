@@ -12,7 +12,13 @@ from dataclasses import astuple, dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from palaver.session.session_limits import MAX_FINGERPRINT_BINARY, MAX_FINGERPRINT_BYTES, MAX_FINGERPRINT_SOURCE
+from palaver.session.session_limits import (
+    MAX_FINGERPRINT_BINARY,
+    MAX_FINGERPRINT_BYTES,
+    MAX_FINGERPRINT_SOURCE,
+    MAX_FINGERPRINT_WORD,
+    MIN_REPEATED_PART,
+)
 from palaver.trees.node import Node
 
 if TYPE_CHECKING:
@@ -71,9 +77,21 @@ def normalised_data(data: bytes, request: bytes = b"") -> str:
     except UnicodeDecodeError:
         return data[:MAX_FINGERPRINT_BINARY].hex(" ")
     line = data.lstrip(b"\r\n").partition(b"\n")[0].rstrip(b"\r") or data[:1]
-    line = _WORD.sub(lambda word: b"..." if word[0] in request else word[0], line[:MAX_FINGERPRINT_SOURCE])
+    line = _WORD.sub(lambda word: _without_repeated(word[0], request), line[:MAX_FINGERPRINT_SOURCE])
     line = _DIGITS.sub(b"0", _LONG_WORD.sub(_without_digest, line))
     return line[:MAX_FINGERPRINT_BYTES].decode(errors="replace")
+
+
+def _without_repeated(word: bytes, request: bytes) -> bytes:
+    """A word without the longest beginning or end that is repeated from our request."""
+    if word in request:
+        return b"..."
+    for length in range(min(len(word) - 1, MAX_FINGERPRINT_WORD), MIN_REPEATED_PART - 1, -1):
+        if word[-length:] in request:
+            return word[:-length] + b"..."
+        if word[:length] in request:
+            return b"..." + word[length:]
+    return word
 
 
 def _without_digest(word: re.Match[bytes]) -> bytes:

@@ -58,6 +58,10 @@ MAX_FINGERPRINT_BYTES = 40
 MAX_FINGERPRINT_BINARY = 4
 # They are taken from so much of it; of a sentence, also.
 MAX_FINGERPRINT_SOURCE = 4_096
+# A part of a word counts as repeated from our message if it has so many characters; longer parts than this are not
+# looked for.
+MIN_REPEATED_PART = 4
+MAX_FINGERPRINT_WORD = 64
 # Before a party is accused in doubt, so many random messages that it could have sent instead are tried, of each type,
 # before they are searched for.
 MAX_ALTERNATIVES = 20
