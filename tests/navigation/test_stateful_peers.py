@@ -53,6 +53,18 @@ def test_a_shelf_is_covered_in_forty_messages(seed: int) -> None:
     assert run.progress.messages <= 40
 
 
+def test_two_users_meet_in_one_room() -> None:
+    met = 0
+    for seed in (5, 6, 7):
+        run = stateful_campaign("chat", seed)
+        for event in run:
+            if isinstance(event, SessionEnded) and run.progress.messages >= 1500:
+                break
+            met += isinstance(event, MessageReceived) and event.message.data == b"SAID\n"
+        run.close()
+    assert met
+
+
 def test_names_are_used_again_and_without_learnt_values_they_are_not() -> None:
     for name, seed in (("store", 1), ("lease", 2)):
         fresh = stateful_campaign(name, seed, until=Until.PLATEAU, learns_values=False).run()
@@ -176,9 +188,9 @@ def node(text: str, symbol: str = "<key>") -> Node:
     return found
 
 
-def learnt(tied: dict[str, tuple[str, ...]] | None = None) -> LearntValues:
+def learnt(tied: dict[str, tuple[str, ...]] | None = None, seed: int = 1) -> LearntValues:
     spec = setup_of(PEERS["store"].spec).spec
-    return LearntValues(["<key>"], tied or {}, spec.analysis.above, spec.read_as, RandomSource(1))
+    return LearntValues(["<key>"], tied or {}, spec.analysis.above, spec.read_as, RandomSource(seed))
 
 
 def drawn(values: LearntValues, times: int, wanted: str | None = None) -> list[Node | None]:
@@ -208,6 +220,21 @@ def test_the_class_of_values_that_brought_an_answer_is_preferred() -> None:
     values.said("<c_set>", good)
     values.heard("<c_set>", "<s_ok>", node("OK\n", "<s_ok>"), ("<s_ok>",))
     assert drawn(values, 30, "<s_value>").count(good) >= 20
+
+
+def test_a_value_that_is_kept_may_be_renewed_and_is_kept_then() -> None:
+    renewed = 0
+    for seed in range(8):
+        values = learnt(seed=seed)
+        values.focus(True)
+        values.said("<c_put>", node("abcd"))
+        assert drawn(values, 2) == [node("abcd")] * 2
+        values.refocus()
+        (again,) = drawn(values, 1)
+        renewed += again is None
+        values.said("<c_put>", node("efgh"))
+        assert drawn(values, 2) == [node("efgh")] * 2
+    assert 0 < renewed < 8
 
 
 def test_values_of_an_earlier_session_are_offered_as_such() -> None:

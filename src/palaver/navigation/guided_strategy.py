@@ -169,6 +169,8 @@ class GuidedStrategy:
         assert preparations.awaited is not None, "something is prepared"
         edges = self._edges_before(preparations.awaited, moves, preparations)
         symbol = preparations.next(list(edges))
+        if preparations.begins_round and self.values is not None:
+            self.values.refocus()
         return None if symbol is None else edges[symbol]
 
     def _first_uncertain(self, preparations: Preparations) -> AwaitedAnswer | None:

@@ -98,6 +98,7 @@ class LearntValues:
         self._is_walking = True
         self._attempts = 0
         self._focus: dict[str, _KnownValue] | None = None
+        self._renewed: dict[str, None] = {}  # symbols that are to be fresh next
         self._sent: Sequence[ChosenValue] = ()  # the fields of our last message that was sent
         self._sent_values: Sequence[tuple[Node, _Key]] = ()
         # By message, answer, symbol and class: how often that answer was possible, and how often it came.
@@ -131,6 +132,9 @@ class LearntValues:
         """A known value of a symbol; None if it is to be fresh."""
         if symbol not in self._symbols or self._attempts > MAX_RECALLING_ATTEMPTS:
             return None
+        if symbol in self._renewed:
+            self.choices.append(ChosenValue(symbol, FRESH, None))
+            return None
         focused = self._focused(symbol)
         if focused is not None:
             self.choices.append(ChosenValue(symbol, focused.last, focused.node))
@@ -149,6 +153,11 @@ class LearntValues:
     def focus(self, is_on: bool) -> None:
         """From now on each symbol keeps the value that it has next; or no longer."""
         self._focus = {} if is_on else None
+        self._renewed = {}
+
+    def refocus(self) -> None:
+        """From now on some of the symbols that keep their values have fresh ones, which they keep then."""
+        self._renewed = {symbol: None for symbol in self._focus or () if self._chance.random() < 0.5}
 
     def _focused(self, symbol: str) -> _KnownValue | None:
         """The value that a symbol keeps; None if it has none, or if the message has it already."""
@@ -231,6 +240,7 @@ class LearntValues:
         known[key] = _KnownValue(node, last)
         if self._focus is not None:
             self._focus[node.symbol] = known[key]
+            self._renewed.pop(node.symbol, None)
         _forget_oldest(known)
 
 

@@ -11,7 +11,9 @@ is drawn by one of four walks, because each of them is bad for some peers, and t
 
 Sequences get longer with the number of preparations for the same answer, and stay shorter until one has paid: until
 some answer has come that did not come at first. Once the answer has come, every second
-preparation repeats the last messages before it. Only messages are said after which the answer is still possible in this
+preparation repeats the last messages before it. If it is long in coming, every second preparation is what led to
+another answer that did not come at first, twice, the second time with some other values: so two users enter one room.
+Only messages are said after which the answer is still possible in this
 session. Now and then the session ends instead, because some answers need a peer that has heard nothing yet.
 """
 
@@ -31,8 +33,10 @@ from palaver.navigation.navigation_limits import (
     MAX_RESTART_SHARE,
     MAX_UNPAID_PREPARATIONS,
     MESSAGES_BEFORE_RESTART,
+    PREPARATIONS_BEFORE_ROUNDS,
     REPEATED_MESSAGES,
     RESTART_SHARE,
+    SHARE_OF_ROUNDS,
     UNPAID_SHARE_OF_LENGTH,
 )
 from palaver.random_source import RandomSource
@@ -46,6 +50,7 @@ class PreparationKind(Enum):
     SWARM = "some of the messages"
     RAREST = "what was seldom said here"
     AS_BEFORE = "what came before it the last time"
+    ROUNDS = "twice what led to another answer, with some other values"
 
 
 class Preparation(NamedTuple):
@@ -102,8 +107,10 @@ class Preparations:
         self._in_session: Counter[Exchange] = Counter()  # the number of preparations for each answer
         self._exchange: Exchange = ("", "")
         self._pending: deque[str | None] = deque()  # None: what was said least often
+        self._second = 0  # the number of messages that are left when a second round begins
         self.awaited: AwaitedAnswer | None = None  # the answer that is prepared
         self.is_ready = False  # something was said for the present attempt
+        self.begins_round = False  # with the next message a second round begins
 
     def begin_session(self) -> None:
         """Begin another session."""
@@ -117,6 +124,7 @@ class Preparations:
     def drop(self) -> None:
         """Say no more for the present attempt."""
         self._pending.clear()
+        self._second = 0
 
     def has_failed(self, message: str, answer: str) -> bool:
         """Return True if an answer to a message of ours was planned for in vain."""
@@ -190,10 +198,18 @@ class Preparations:
         self._in_session[goal] += 1
         self.awaited = awaited
         self.is_ready = True
+        self._second = 0
         chance = self._chance / awaited.message / awaited.answer / self._prepared[goal]
         if goal in self._before and chance.random() < 0.5:
             self._pending.extend(self._before[goal])
             return Preparation(PreparationKind.AS_BEFORE, chance.random() < 0.5)
+        is_hard = self._prepared[goal] > PREPARATIONS_BEFORE_ROUNDS
+        if is_hard and goal not in self._before and self._before and chance.random() < SHARE_OF_ROUNDS:
+            came = chance.pick(list(self._before))
+            one = [*self._before[came], came[0]]
+            self._pending.extend(one * 2)
+            self._second = len(one)
+            return Preparation(PreparationKind.ROUNDS, is_focused=True)
         deck = self._decks.setdefault(goal, [])
         if not deck:
             deck.extend(sorted(_ALL_PREPARATIONS, key=lambda _: chance.random()))
@@ -236,6 +252,7 @@ class Preparations:
     def next(self, symbols: Sequence[str]) -> str | None:
         """The next message of the preparation, one of these; None if it is over."""
         while self._pending:
+            self.begins_round = self._second == len(self._pending)
             symbol = self._pending.popleft()
             if symbol is None and symbols:
                 return min(symbols, key=lambda each: self._follow_ups[self._exchange, each] + self._chance.random())
