@@ -143,9 +143,10 @@ def _whole_finder(symbol: str, analysis: Analysis) -> Callable[[Tree], FoundNode
     def find(root: Tree) -> FoundNodes:
         if root.parent is not None:
             return _found(root, leads, sources=True)[symbol]
-        found = root.found
+        caches = root.caches
+        found = caches.found
         if found is None or symbol not in found:
-            found = root.found = _found(root, leads, sources=True)
+            found = caches.found = _found(root, leads, sources=True)
         return found[symbol]
 
     return find
@@ -157,11 +158,12 @@ def _inner_finder(symbol: str, analysis: Analysis) -> Callable[[Tree], FoundNode
     together = _Leads(analysis.sought_inside | {symbol}, analysis.below)
 
     def find(tree: Tree) -> FoundNodes:
-        found = tree.found_inside
+        caches = tree.caches
+        found = caches.found_inside
         if found is None:
-            found = tree.found_inside = _found(tree, alone, sources=False)
+            found = caches.found_inside = _found(tree, alone, sources=False)
         elif symbol not in found:
-            found = tree.found_inside = {**found, **_found(tree, together, sources=False)}
+            found = caches.found_inside = {**found, **_found(tree, together, sources=False)}
         return found[symbol]
 
     return find

@@ -17,6 +17,8 @@ from palaver.session.events import Input
 class SessionState(Enum):
     """A state of a session, with its meaning."""
 
+    __hash__ = object.__hash__  # several look-ups for each message; that of Enum is computed in Python
+
     IDLE = "nothing has happened yet"
     PEER_TURN = "input is read, and a message of the peer is waited for"
     OUR_TURN = "all input is read, and we can send a message"
@@ -29,6 +31,8 @@ class SessionState(Enum):
 
 class OwnStep(Enum):
     """A step that the session takes itself, with its meaning."""
+
+    __hash__ = object.__hash__
 
     BEGIN = "the first event begins the session"
     ADD_MESSAGE = "a message is added to the session"

@@ -36,6 +36,8 @@ from palaver.trees.terminal import CallableList, Flag
 from palaver.trees.terminal import Terminal as Terminal
 from palaver.trees.values import ANONYMOUS, PlainValue, TreeValue
 
+_TRUE, _FALSE = Flag(True), Flag(False)
+
 
 class ProtocolMessage(NamedTuple):
     """One message of a session: its sender, its recipient (None: not stated), and its tree."""
@@ -71,10 +73,24 @@ def _no_edit(name: str) -> Callable[..., NoReturn]:
     return refuse
 
 
+class TreeCaches:
+    """What is kept with a tree; apart from it, because most trees are only passed on the way to others."""
+
+    __slots__ = ("found", "found_inside", "leaves", "serialised", "sources")
+
+    def __init__(self) -> None:
+        self.sources: CallableList[Tree] | None = None
+        self.serialised: str | bytes | None = None
+        self.leaves: Sequence[Leaf] | None = None
+        # The nodes of each symbol that constraints have found; kept here, because each constraint looks for them.
+        self.found: dict[str, FoundNodes] | None = None
+        self.found_inside: dict[str, FoundNodes] | None = None  # the same by `..`, which leaves out sources
+
+
 class Tree(Forwarding):
     """A node, or a leaf, in its place."""
 
-    __slots__ = ("_children", "_leaves", "_serialised", "_sources", "found", "found_inside", "node", "parent", "step")
+    __slots__ = ("_caches", "_children", "node", "parent", "step")
 
     def __init__(self, part: Part, parent: Tree | None = None, index: int = 0) -> None:
         self.node = part
@@ -82,18 +98,19 @@ class Tree(Forwarding):
         # From the parent to here: the position among its children, or ~position among its sources.
         self.step = index
         self._children: CallableList[Tree] | None = None
-        self._sources: CallableList[Tree] | None = None
-        self._serialised: str | bytes | None = None
-        self._leaves: Sequence[Leaf] | None = None
-        # The nodes of each symbol that constraints have found; kept here, because each constraint looks for them.
-        self.found: dict[str, FoundNodes] | None = None
-        self.found_inside: dict[str, FoundNodes] | None = None  # the same by `..`, which leaves out sources
+        self._caches: TreeCaches | None = None
+
+    @property
+    def caches(self) -> TreeCaches:
+        if self._caches is None:
+            self._caches = TreeCaches()
+        return self._caches
 
     @classmethod
     def with_leaves(cls, part: Part, leaves: Sequence[Leaf]) -> Self:
         """A tree with its leaves, which then need not be gathered again to serialise it."""
         tree = cls(part)
-        tree._leaves = leaves
+        tree.caches.leaves = leaves
         return tree
 
     @classmethod
@@ -110,11 +127,11 @@ class Tree(Forwarding):
 
     @property
     def is_terminal(self) -> Flag:
-        return Flag(not isinstance(self.node, Node))
+        return _FALSE if isinstance(self.node, Node) else _TRUE
 
     @property
     def is_non_terminal(self) -> Flag:
-        return Flag(isinstance(self.node, Node))
+        return _TRUE if isinstance(self.node, Node) else _FALSE
 
     @property
     def nonterminal(self) -> NonTerminal:
@@ -145,7 +162,7 @@ class Tree(Forwarding):
     @property
     def read_only(self) -> Flag:
         """Always true: trees are values."""
-        return Flag(True)
+        return _TRUE
 
     # Structure
 
@@ -160,11 +177,12 @@ class Tree(Forwarding):
     @property
     def sources(self) -> CallableList[Tree]:
         """The arguments of the generator that made this node."""
-        if self._sources is None:
+        caches = self.caches
+        if caches.sources is None:
             node = self.node
             parts = node.sources if isinstance(node, Node) else ()
-            self._sources = CallableList([Tree(part, self, ~position) for position, part in enumerate(parts)])
-        return self._sources
+            caches.sources = CallableList([Tree(part, self, ~position) for position, part in enumerate(parts)])
+        return caches.sources
 
     @overload
     def __getitem__(self, where: int) -> Tree: ...
@@ -333,19 +351,20 @@ class Tree(Forwarding):
 
         :raises ConversionError: bits fill no whole bytes
         """
-        if self._serialised is None:
+        caches = self.caches
+        if caches.serialised is None:
             node = self.node
             if isinstance(node, LazyNode):
-                self._serialised = node.unexpanded[0]
+                caches.serialised = node.unexpanded[0]
             else:
-                known, self._leaves = self._leaves, None
-                self._serialised = values.serialise(node) if known is None else values.joined(node, known)
-        return self._serialised
+                known, caches.leaves = caches.leaves, None
+                caches.serialised = values.serialise(node) if known is None else values.joined(node, known)
+        return caches.serialised
 
     def share_serialised(self, other: Tree) -> None:
         """Copy the cached serialisation of the other tree if it has the same node."""
         if self.node is other.node:
-            self._serialised = other._serialised
+            self.caches.serialised = other.caches.serialised
 
     def to_int(self) -> int:
         """The value as a number. :raises ConversionError: it is none"""
