@@ -116,6 +116,8 @@ with smtplib.SMTP("127.0.0.1", int(sys.argv[1]), "client.example") as client:
     client.login("the_user", "the_password")
     client.sendmail("a@example.com", "b@example.com", open("letter").read())
 """
+NCFTP = "ncftpls -u the_user -p the_password -P {port} ftp://127.0.0.1/"
+WGET = "wget -q -O /dev/null --tries=1 --timeout=20 ftp://the_user:the_password@127.0.0.1:{port}/readme.txt"
 FTPLIB = """
 import ftplib, sys
 with ftplib.FTP(timeout=20) as ftp:
@@ -128,6 +130,10 @@ ACCOUNT = "-u the_user:the_password"
 SWAKS = (
     "swaks --server 127.0.0.1 --port {port} --ehlo client.example --from a@example.com --to b@example.com "
     "--auth LOGIN --auth-user the_user --auth-password the_password"
+)
+MSMTP = (
+    "sh -c 'msmtp -C /dev/null --host=127.0.0.1 --port={port} --timeout=20 --domain=client.example --auth=login "
+    '--user=the_user --passwordeval="echo the_password" --tls=off --from=a@example.com b@example.com <letter\''
 )
 CURL_MAIL = (
     f"curl -sS --url smtp://127.0.0.1:{{port}}/client.example {ACCOUNT} "
@@ -173,6 +179,9 @@ PAIRS = (
     Pair("smtp_starttls", "aiosmtpd", ("openssl",), secured(mail.aiosmtpd, in_folder=False)),
     Pair("ftp", "pyftpdlib", (), server(ftp.pyftpdlib)),
     Pair("ftp", "vsftpd", ("vsftpd",), server(ftp.vsftpd)),
+    Pair("ftp", "vsftpd, stock", ("vsftpd",), server(alone(stock.vsftpd))),
+    Pair("ftp", "ProFTPD, stock", (stock.PROGRAMS["proftpd"],), server(alone(stock.proftpd))),
+    Pair("ftp", "Pure-FTPd, stock", (stock.PROGRAMS["pure-ftpd"],), server(alone(stock.pure_ftpd))),
     Pair("ftp_tls", "pyftpdlib", ("openssl",), secured(ftp.pyftpdlib, in_folder=True)),
     Pair("ftp_tls", "vsftpd", ("vsftpd", "openssl"), secured(ftp.vsftpd, in_folder=True)),
     Pair("dns", "BIND", ("named", "dig"), server(alone(dns.bind), UDP)),
@@ -185,9 +194,12 @@ PAIRS = (
     *(Pair(spec, name, ("curl", "openssl"), client(command)) for spec, (name, command) in CLIENTS.items()),
     Pair("smtp_clients", "swaks", ("swaks",), client(SWAKS)),
     Pair("smtp_clients", "curl", ("curl",), client(CURL_MAIL)),
+    Pair("smtp_clients", "msmtp", ("msmtp",), client(MSMTP)),
     Pair("smtp_clients", "smtplib", (), client(python(SMTPLIB))),
     Pair("ftp_clients", "curl", ("curl",), client(f"curl -sS -m 20 {ACCOUNT} ftp://127.0.0.1:{{port}}/readme.txt")),
     Pair("ftp_clients", "lftp", ("lftp",), client(LFTP)),
+    Pair("ftp_clients", "ncftp", ("ncftpls",), client(NCFTP)),
+    Pair("ftp_clients", "wget", ("wget",), client(WGET)),
     Pair("ftp_clients", "ftplib", (), client(python(FTPLIB))),
     Pair("dns", "dig", ("dig",), client(DIG, UDP)),
     Pair("rest", "curl", ("curl",), client(CURL_QUOTES)),

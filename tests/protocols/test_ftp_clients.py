@@ -141,7 +141,7 @@ def test_nothing_can_be_said_against_the_spec(palaver: Any) -> None:
 @pytest.mark.parametrize("size", [1, 7, 1000])
 def test_both_sides_of_the_spec_understand_each_other(size: int) -> None:
     spec, said = palaver_.load(SPEC), set()
-    for seed in range(20):
+    for seed in range(30):
         wire = in_pieces(size, 0.001)
         client, server = run_pair(spec, pairs={"Client": "Server"}, world=MemoryNetwork(wire=wire), seed=seed)
         assert client.findings == server.findings == []

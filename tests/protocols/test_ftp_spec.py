@@ -19,6 +19,7 @@ from palaver.spec.traversal import refs
 from palaver.testing import MemoryNetwork, SocketNetwork, in_pieces, run_pair
 from palaver.testing.session_pair import SessionPair
 from palaver.transport.certificate import make_certificate
+from servers import stock
 from servers.common import needs_openssl
 from servers.ftp import FtpServer, needs_vsftpd, pyftpdlib, vsftpd
 
@@ -117,8 +118,22 @@ def test_nobody_fails_to_log_in_three_times(spec: Spec) -> None:
 def test_a_server_that_does_not_go_where_it_says_is_found_out(spec: Spec) -> None:
     lines = FTP.read_text().splitlines(keepends=True)
     careless = palaver_.loads("".join(line for line in lines if not line.startswith("where forall <v> in <visit>")))
-    pairs = [run_pair(spec, careless, pairs=SIDES, seed=seed) for seed in range(8)]
+    pairs = [run_pair(spec, careless, pairs=SIDES, seed=seed) for seed in range(16)]
     assert {finding.kind for pair in pairs for finding in pair.caller.findings} == {FindingKind.CONSTRAINT}
+
+
+@pytest.mark.parametrize(
+    "server",
+    [
+        pytest.param(stock.vsftpd, marks=stock.needs("vsftpd"), id="vsftpd"),
+        pytest.param(stock.proftpd, marks=stock.needs("proftpd"), id="ProFTPD"),
+        pytest.param(stock.pure_ftpd, marks=stock.needs("pure-ftpd"), id="Pure-FTPd"),
+    ],
+)
+def test_a_server_as_its_distribution_ships_it_is_not_accused(palaver: Any, server: Any) -> None:
+    with server() as running:
+        talked = palaver("talk", "ftp", "--client", str(running.port), "-n", "8", "--seed", "2")
+    assert talked.code == 0, talked.said
 
 
 # --- real servers -----------------------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 The root is an overlay: the machine's own files below, and above them, in memory, a copy of what `tools/servers.sh` has
 installed for this server alone.
 Nothing is changed in the configuration but what isolation needs: the port, the loopback interface, an account, and that
-no mail leaves. The steps are in the setup of each server. Needs root.
+no mail leaves. The steps are in the setup of each server. All needs root.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from pathlib import Path
 import pytest
 
 from servers.common import PLACES, free_port, greets, started
+from servers.ftp import furnished
 
 INSTALLED = Path(os.environ.get("PALAVER_SERVERS", Path(__file__).parent.parent.parent / ".servers"))
 
@@ -134,3 +135,51 @@ def exim(*, has_account: bool) -> AbstractContextManager[StockServer]:
 def opensmtpd() -> AbstractContextManager[StockServer]:
     """OpenSMTPD, which takes mail from this machine."""
     return running(_OPENSMTPD, is_ready=says_220)
+
+
+# --- files ------------------------------------------------------------------------------------------------------------
+
+# An account of the system, whose home is the root that it sees. It may write to one folder of it.
+_ACCOUNT = """
+useradd --no-create-home --home-dir /mnt/home --shell /bin/sh the_user
+echo the_user:the_password | chpasswd
+chown the_user /mnt/home/upload
+"""
+_VSFTPD = """
+printf 'listen=YES\nlisten_ipv6=NO\nlisten_address=127.0.0.1\nlisten_port=@PORT@\n' >>/etc/vsftpd.conf
+printf 'write_enable=YES\nchroot_local_user=YES\nbackground=NO\n' >>/etc/vsftpd.conf
+mkdir -p /var/run/vsftpd/empty
+vsftpd /etc/vsftpd.conf  # without exec: as the first process of a namespace it ends with one of its children
+"""
+_PROFTPD = """
+sed -i 's/^Port.*/Port @PORT@/' /etc/proftpd/proftpd.conf
+printf 'DefaultAddress 127.0.0.1\nUseReverseDNS off\nDefaultRoot ~\n' >/etc/proftpd/conf.d/here.conf
+mkdir -p /run/proftpd
+exec proftpd --nodaemon
+"""
+_PURE_FTPD = """
+echo 127.0.0.1,@PORT@ >/etc/pure-ftpd/conf/Bind
+echo yes >/etc/pure-ftpd/conf/ChrootEveryone
+echo yes >/etc/pure-ftpd/conf/DontResolve
+mkdir -p /var/log/pure-ftpd /run/pure-ftpd
+exec pure-ftpd-wrapper
+"""
+
+
+def _ftp(setup: str, name: str = "") -> AbstractContextManager[StockServer]:
+    return running(_ACCOUNT + setup, name, is_ready=says_220, furnish=lambda folder: furnished(folder / "home"))
+
+
+def vsftpd() -> AbstractContextManager[StockServer]:
+    """vsftpd, whose users may write, and see their home as the root."""
+    return _ftp(_VSFTPD)
+
+
+def proftpd() -> AbstractContextManager[StockServer]:
+    """ProFTPD, likewise."""
+    return _ftp(_PROFTPD, "proftpd")
+
+
+def pure_ftpd() -> AbstractContextManager[StockServer]:
+    """Pure-FTPd, likewise."""
+    return _ftp(_PURE_FTPD, "pure-ftpd")

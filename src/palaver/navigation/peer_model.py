@@ -76,7 +76,10 @@ class PeerModel:
         count, seen = self.situations[situation], self.answers[situation, symbol]
         if not seen and self._is_given_up(situation, symbol, count / len(possible)):
             return 0.0
-        return (seen + 1) / (count + len(possible))
+        # Nobody expects an answer with a note, unless it has come before.
+        noted = self.paths.noted
+        expected = sum(each not in noted for each in possible)
+        return (seen + (symbol not in noted)) / (count + expected) if expected else (seen + 1) / (count + len(possible))
 
     def _is_given_up(self, situation: AnswerContext, symbol: str, chances: float) -> bool:
         """Return True if an answer that never came in a situation has had its chances.

@@ -50,9 +50,12 @@
 <wrong_user>     ::= "USER " <word> "\r\n"
 <password>       ::= "PASS the_password\r\n"
 <wrong_password> ::= "PASS " <word> "\r\n"
-<send_password>  ::= "331 " <rest>
-<welcome>        ::= "230 " <rest>
-<denied>         ::= "530 " <rest>
+<send_password>  ::= r"(331-[\t -~]*\r\n((331-|[\t -/:-~])[\t -~]*\r\n)*)?331 " <rest>
+<welcome>        ::= r"(230-[\t -~]*\r\n((230-|[\t -/:-~])[\t -~]*\r\n)*)?230 " <rest>
+<denied>         ::= r"(530-[\t -~]*\r\n((530-|[\t -/:-~])[\t -~]*\r\n)*)?530 " <rest>
+
+# They think long about a wrong password, on purpose.
+MESSAGE_DEADLINES = {"<denied>": 40}
 
 # Servers hang up on those who fail too often, mostly at the third time. It never comes to that here.
 where len(*<wrong_user>) + len(*<wrong_password>) <= 2
@@ -67,25 +70,31 @@ where len(*<wrong_user>) + len(*<wrong_password>) <= 2
 
 <ask_system>     ::= <Client:Server:syst> <Server:Client:system>
 <syst>           ::= "SYST\r\n"
-<system>         ::= "215 " <rest>
+<system>         ::= r"(215-[\t -~]*\r\n((215-|[\t -/:-~])[\t -~]*\r\n)*)?215 " <rest>
 
 # Only the last line of a reply has a blank after the number.
-<ask_features>   ::= <Client:Server:feat> <Server:Client:features>
+<ask_features>   ::= <Client:Server:feat> (<Server:Client:features> | <Server:Client:no_features>)
 <feat>           ::= "FEAT\r\n"
 <features>       ::= "211-" <rest> (" " <rest>)+ "211 " <rest>
+
+# [note] RFC 2389 (3.2): the server has no features, or does not know the question
+<no_features>    ::= r"(211|50[02]) " <rest>
 
 # Whoever goes somewhere must be there afterwards.
 <visit>          ::= <Client:Server:cwd> <Server:Client:changed> <Client:Server:pwd> <Server:Client:here>
 <cwd>            ::= "CWD " <folder> "\r\n"
 <folder>         ::= "/" | "/docs" | "/empty"
-<changed>        ::= "250 " <rest>
+<changed>        ::= r"(250-[\t -~]*\r\n((250-|[\t -/:-~])[\t -~]*\r\n)*)?250 " <rest>
 <pwd>            ::= "PWD\r\n"
 <here>           ::= "257 \"" <folder> "\"" <rest>
 where forall <v> in <visit>: <v>.<cwd>.<folder> == <v>.<here>.<folder>
 
-<set_option>     ::= <Client:Server:opts> <Server:Client:done>
+<set_option>     ::= <Client:Server:opts> (<Server:Client:done> | <Server:Client:unknown_option>)
 <opts>           ::= "OPTS UTF8 ON\r\n"
-<done>           ::= "200 " <rest>
+<done>           ::= r"(200-[\t -~]*\r\n((200-|[\t -/:-~])[\t -~]*\r\n)*)?200 " <rest>
+
+# [note] RFC 2389 (4): the server does not know the option, or has no options
+<unknown_option> ::= r"(202|451|50[0-4]) " <rest>
 
 <set_ascii>      ::= <Client:Server:type_ascii> <Server:Client:done>
 <type_ascii>     ::= "TYPE A\r\n"
@@ -95,10 +104,13 @@ where forall <v> in <visit>: <v>.<cwd>.<folder> == <v>.<here>.<folder>
 
 <goodbye>        ::= <Client:Server:quit> <Server:Client:bye>
 <quit>           ::= "QUIT\r\n"
-<bye>            ::= "221 " <rest>
+<bye>            ::= r"(221-[\t -~]*\r\n((221-|[\t -/:-~])[\t -~]*\r\n)*)?221 " <rest>
 
-<greeting>       ::= "220 " <rest>
-<rest>           ::= r"[ -~]*" "\r\n"
+<greeting>       ::= r"(220-[\t -~]*\r\n((220-|[\t -/:-~])[\t -~]*\r\n)*)?220 " <rest>
+
+# A reply may have several lines (RFC 959, 4.2): the first has a hyphen behind the number, the last a blank. The lines
+# between them begin with the number again, or with anything that is no digit.
+<rest>           ::= r"[\t -~]*" "\r\n"
 <word>           ::= r"[a-z0-9]{1,12}"
 
 
@@ -110,11 +122,12 @@ where forall <v> in <visit>: <v>.<cwd>.<folder> == <v>.<here>.<folder>
 
 <extended>       ::= <Client:Server:epsv> <Server:Client:epsv_port>
 <epsv>           ::= "EPSV\r\n"
-<epsv_port>      ::= "229 " r"[ -'*-~]*" "(|||" <port> "|)" <rest>
+<epsv_port>      ::= "229 " r"[ -'*-/:-~]*" "(|||" <port> "|)" <rest>
 
 <classic>        ::= <Client:Server:pasv> <Server:Client:pasv_port>
 <pasv>           ::= "PASV\r\n"
-<pasv_port>      ::= "227 " r"[ -'*-~]*" "(127,0,0,1," <port_bytes> ")" <rest>
+# Clients look for the first digit behind the number (RFC 1123, 4.1.2.6).
+<pasv_port>      ::= "227 " r"[ -'*-/:-~]*" "(127,0,0,1," <port_bytes> ")" <rest>
 
 # Whoever learns the port sets up the data connection: the server when it makes the number, the client when it reads it.
 # <chosen_port> is what <port> is computed from. It is in no message; when a <port> is read, it is computed from that.
@@ -177,8 +190,10 @@ def free_port():
 )
 <stor>           ::= "STOR /upload/" r"[a-z]" "\r\n"
 
-<opening>        ::= r"1(25|50) " <rest>
-<complete>       ::= "226 " <rest>
+<opening>        ::= (
+    r"(150-[\t -~]*\r\n((150-|[\t -/:-~])[\t -~]*\r\n)*)?150 |(125-[\t -~]*\r\n((125-|[\t -/:-~])[\t -~]*\r\n)*)?125 " <rest>
+)
+<complete>       ::= r"(226-[\t -~]*\r\n((226-|[\t -/:-~])[\t -~]*\r\n)*)?226 " <rest>
 <closed>         ::= "closed"
 
 
@@ -220,8 +235,9 @@ class DataEnd(NetworkParty):
         self.start()
 
     def receive(self, message, sender):
-        if message is None:
+        if message is None:  # some servers wait until both ends are closed before they say that all is complete
             self.io_instance.parties[self.side + "Close"].receive("closed", self.other + "Close")
+            self.stop()
         else:
             super().receive(message, self.other + "Data")
 

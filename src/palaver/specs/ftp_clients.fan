@@ -75,13 +75,21 @@ import posixpath
 <set_type>       ::= <Client:Server:type> <Server:Client:done>
 <type>           ::= r"(?ai:TYPE (A|I|A N))" "\r\n"
 
+# [note] RFC 959 (5.3.1): the client goes to a folder, and does not say which
+<cwd_nowhere>    ::= r"(?ai:CWD)" "\r\n"
+
 # Only from the beginning: what comes after that is the whole file.
-<restart>        ::= <Client:Server:rest_at> (<Server:Client:ready> | <Server:Client:unknown>)
+<restart>        ::= (
+    <Client:Server:rest_at> (<Server:Client:ready> | <Server:Client:unknown>) |
+    <Client:Server:rest_further> <Server:Client:unknown>
+)
+<rest_further>   ::= r"(?ai:REST) [1-9][0-9]*" "\r\n"
 <rest_at>        ::= r"(?ai:REST) 0" "\r\n"
 <ready>          ::= "350 " <rest>
 
-<special>        ::= <Client:Server:site> <Server:Client:unknown>
-<site>           ::= r"(?ai:SITE) [ -~]+" "\r\n"
+# What this server does not have (RFC 959, 5.4): clients ask for it, and must do without.
+<special>        ::= (<Client:Server:other> | <Client:Server:cwd_nowhere>) <Server:Client:unknown>
+<other>          ::= r"(?ai:ACCT|ALLO|AUTH|CLNT|CSID|HELP|HOST|LANG|MFMT|MLSD|MLST|OPTS MLST|SITE|STAT)( [ -~]*)?" "\r\n"
 
 <ask_where>      ::= <Client:Server:pwd> (<Server:Client:here> | <Server:Client:missing>)
 <pwd>            ::= r"(?ai:X?PWD)" "\r\n"
