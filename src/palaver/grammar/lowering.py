@@ -11,6 +11,7 @@ from palaver.grammar.fixpoints import ENDLESS, least_sizes
 from palaver.grammar.grammar_checks import check_grammar as check_grammar
 from palaver.grammar.ir import Grammar, source_of
 from palaver.grammar.library import LIBRARY_SYMBOLS, library_rule
+from palaver.grammar.unsolicited_messages import with_unsolicited_messages
 from palaver.source import Source, Span
 from palaver.spec.ast import (
     And,
@@ -74,6 +75,7 @@ def lower(
         if setting.selector.startswith("<"):
             resolver.require(setting.selector, setting.source, setting.span)
     resolver.resolve_rules()
+    rules = with_unsolicited_messages(rules)
     required = tuple(constraint for constraint in constraints if not constraint.note)
     remarks = tuple(constraint for constraint in constraints if constraint.note)
     return Grammar(MappingProxyType(rules), start, required, objectives, settings, own, remarks)

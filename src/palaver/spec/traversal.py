@@ -109,7 +109,7 @@ def map_bounds(expr: Expr, change: Callable[[Bound], Bound]) -> Expr:
             assert_never(expr)
 
 
-def map_refs(expr: Expr, change: Callable[[Ref], Ref]) -> Expr:
+def map_refs(expr: Expr, change: Callable[[Ref], Expr]) -> Expr:
     """`expr` with `change` applied to every reference."""
     match expr:
         case Sequence(parts) | Permutation(parts):
