@@ -14,8 +14,11 @@ from palaver.compiled.bundled import bundled
 
 DIAGRAMS = Path(__file__).parent / "diagrams"
 
+# In `binary`, which has rules for other specs, nobody says anything.
+DIALOGUES = [name for name in bundled() if name != "binary"]
 
-@pytest.mark.parametrize("name", bundled())
+
+@pytest.mark.parametrize("name", DIALOGUES)
 def test_the_diagram_of_a_spec_is_as_it_was(name: str, palaver: Any) -> None:
     drawn = palaver("graph", name)
     assert drawn.code == 0, drawn.said
@@ -23,14 +26,14 @@ def test_the_diagram_of_a_spec_is_as_it_was(name: str, palaver: Any) -> None:
 
 
 def test_there_is_no_diagram_of_a_spec_that_is_gone() -> None:
-    assert {path.stem for path in DIAGRAMS.glob("*.mmd")} == set(bundled())
+    assert {path.stem for path in DIAGRAMS.glob("*.mmd")} == set(DIALOGUES)
 
 
 if __name__ == "__main__":
     import subprocess
     import sys
 
-    for known in bundled():
+    for known in DIALOGUES:
         subprocess.run(
             [sys.executable, "-m", "palaver", "graph", known, "-o", str(DIAGRAMS / f"{known}.mmd")], check=True
         )

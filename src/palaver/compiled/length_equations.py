@@ -137,7 +137,7 @@ class _Condition:
     def _of_sides(self, measuring: ast.expr, value: ast.expr, premises: Sequence[ast.expr]) -> Iterator[LengthEquation]:
         clause, mentions = self._clause, self._mentions
         if not clause.names.keys() & {"int", "str", "bytes", "format"}:
-            measuring, value = decoded(measuring, value)
+            measuring, value = decoded(measuring, value, clause.names)
         sum_ = _Linear.of(measuring, mentions, clause.names)
         value = under(premises, value)
         fields = [mention for name, mention in mentions.items() if name in _names_in(value)]
