@@ -26,7 +26,7 @@ HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE.parent / "tests"), str(HERE.parent / "tests" / "matching")]
 
 from palaver.transport.certificate import make_certificate  # noqa: E402
-from servers import dns, ftp, mail, pop3, redis, stock, web  # noqa: E402
+from servers import dns, ftp, mail, mqtt, pop3, redis, stock, web  # noqa: E402
 from servers.clients import CLIENTS  # noqa: E402
 from servers.common import program  # noqa: E402
 
@@ -132,6 +132,8 @@ with redis.Redis(port=int(sys.argv[1]), protocol=2, socket_timeout=20) as client
     assert client.hgetall("h") == {b"f": b"v"}
     client.incr("n")
 """
+MOSQUITTO_PUB = "mosquitto_pub -p {port} -q 1 -r -t palaver/a -m hello"
+MOSQUITTO_SUB = "mosquitto_sub -p {port} -q 1 -t palaver/# -C 1"
 UDP = "udp://127.0.0.1:{port}"
 ACCOUNT = "-u the_user:the_password"
 SWAKS = (
@@ -216,6 +218,9 @@ PAIRS = (
     Pair("pop3", "Dovecot", ("dovecot",), server(alone(pop3.dovecot))),
     Pair("pop3", "curl", ("curl",), client(f"curl -sS -m 20 {ACCOUNT} pop3://127.0.0.1:{{port}}/1")),
     Pair("pop3", "mpop", ("mpop",), client(MPOP)),
+    Pair("mqtt", "mosquitto", ("mosquitto",), server(alone(mqtt.mosquitto))),
+    Pair("mqtt_clients", "mosquitto_pub", ("mosquitto_pub",), client(MOSQUITTO_PUB, "Broker={port}")),
+    Pair("mqtt_clients", "mosquitto_sub", ("mosquitto_sub",), client(MOSQUITTO_SUB, "Broker={port}")),
     Pair("redis", "redis-server", ("redis-server",), server(alone(redis.redis_server))),
     Pair("redis", "redis-cli", ("redis-cli",), client("redis-cli -p {port} -r 3 RPUSH palaver:l a 'two words'")),
     Pair("redis", "redis-py", (), client(python(REDIS_PY))),

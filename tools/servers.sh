@@ -8,7 +8,7 @@ set -eu
 here=$(cd "$(dirname "$0")/.." && pwd)
 directory=${1:-$here/.servers}
 packages="opensmtpd vsftpd bind9 bind9-dnsutils nsd knot knot-dnsutils ldnsutils pdns-server pdns-backend-bind
-    nginx-light lighttpd ncftp wget dovecot-pop3d redis-server memcached
+    nginx-light lighttpd ncftp wget dovecot-pop3d mosquitto mosquitto-clients redis-server memcached
     curl swaks msmtp mpop lftp openssl util-linux tshark"
 
 lists_are_fresh=

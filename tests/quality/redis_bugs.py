@@ -60,26 +60,6 @@ class ReadsAnyNumber(Store):
         return int(text) if text.isdigit() and len(text) < 19 else super().number(text)
 
 
-class LosesItsTime(Store):
-    """Forgets that a key expires when its value is added to."""
-
-    def do_append(self, key: bytes, value: bytes) -> object:
-        length = super().do_append(key, value)
-        self.expiring.discard(key)
-        return length
-
-
-class TimeStays(Store):
-    """Lets a new value expire when the old one would have."""
-
-    def do_set(self, key: bytes, value: bytes, option: bytes = b"", seconds: bytes = b"") -> object:
-        expires = key in self.expiring
-        answer = super().do_set(key, value, option, seconds)
-        if expires:
-            self.expiring.add(key)
-        return answer
-
-
 class LastIsExcluded(Store):
     """Ends ranges of lists before their last index, as Python does."""
 
@@ -127,8 +107,6 @@ BUGS = (
     Bug("CountsTwice", 5, "constraint violated"),
     Bug("WrapsAround", 25, "constraint violated"),
     Bug("ReadsAnyNumber", 25, "constraint violated"),
-    Bug("LosesItsTime", 25, "constraint violated"),
-    Bug("TimeStays", 25, "constraint violated"),
     Bug("LastIsExcluded", 10, "constraint violated"),
     Bug("NilIsEmpty", 5, "constraint violated"),
     Bug("AnyKind", 5, "constraint violated"),
