@@ -60,7 +60,7 @@ from palaver.matching.grammar_slots import (
     Nonterminal,
 )
 from palaver.matching.grammar_tables import BoundEvaluator, GrammarTables
-from palaver.matching.matching_limits import MAX_TAILS_ONE_BY_ONE
+from palaver.matching.matching_limits import MAX_TAILS_ONE_BY_ONE, WORK_BETWEEN_CHECKS
 from palaver.matching.reading_budget import ReadingBudget
 from palaver.matching.token_rules import NEVER, UNSURE, CharacterRun, RuleToken, TokenTable
 from palaver.trees.node import Node
@@ -205,7 +205,8 @@ class EarleyParser(EarleyScanner):
         self.root = self._new_goal(self._last, tables.start, tuple(bindings), NO_PATH_STATE)
 
     def _end_terminal(self, item: EarleyItem, pos: int) -> None:
-        self._spend_ahead()
+        if self._budget is not None:
+            self._spend_ahead()
         self._advance(item, pos, None, item.env, self._state_set(pos))
 
     def _state_set(self, pos: int) -> StateSet:
@@ -218,7 +219,9 @@ class EarleyParser(EarleyScanner):
     def _run(self) -> None:
         self._tails.clear()
         while self._positions:
-            interruption.check()
+            if self.work >= self._next_check:
+                interruption.check()
+                self._next_check = self.work + WORK_BETWEEN_CHECKS
             pos = heappop(self._positions)
             self._last = self._state_sets[pos]
             self._process(self._last)
@@ -307,7 +310,9 @@ class EarleyParser(EarleyScanner):
         if goal is self.root:
             self._note_end(result)
         is_tracked = goal.nonterminal.is_tracked
-        self.spend(len(goal.waiters))
+        self._uncounted += len(goal.waiters)
+        if self._uncounted > WORK_BETWEEN_CHECKS:
+            self.spend(0)
         for waiter in goal.waiters:
             self._advance(waiter, pos, result, result.env if is_tracked else waiter.env, state_set)
         tails = goal.tails

@@ -20,6 +20,12 @@ from palaver.regular.language import AutomatonState
 class EarleyScanner:
     """The buffer, and the terminals that are being matched against it."""
 
+    # An object with more attributes than 30, those of the parser included, would be slower without these.
+    __slots__ = (
+        "_budget", "_failed", "_failed_at", "_has_given_up", "_next_check", "_partly_matched", "_prune", "_pruned",
+        "_pruned_at", "_uncounted", "_unit", "_unmatched", "buffer", "limit", "work",
+    )  # fmt: skip
+
     def __init__(self, unit: int, *, prune: bool, budget: ReadingBudget | None = None) -> None:
         self.buffer = ""
         self.limit = 0  # the position at the end of the buffer
@@ -32,6 +38,8 @@ class EarleyScanner:
         self._failed: list[GrammarSlot] = []
         self._pruned_at = -1
         self.work = 0  # see MAX_EARLEY_WORK
+        self._uncounted = 0  # the part of it that is not counted yet
+        self._next_check = 0  # so much of it, until it is asked if the time is over
         self._budget = budget
         self._has_given_up = False  # True once there was too much of it
         self._pruned: list[EarleyItem] = []
@@ -54,6 +62,8 @@ class EarleyScanner:
 
     def spend(self, work: int, *, known: int = 0) -> None:
         """Count work, of which the budget knows a part. :raises Undecided: it is more than the input may take"""
+        work += self._uncounted
+        self._uncounted = 0
         self.work += work
         is_over = self.work > MAX_EARLEY_WORK + MAX_EARLEY_WORK_PER_CHARACTER * self.limit
         if self._budget is not None and not self._budget.spend(work - known):

@@ -16,6 +16,8 @@ MAX_STATES_AHEAD = Limit(300, "dialogue states ahead", "every message counts as 
 # is not ambiguous takes one to fifteen of them per character; an ambiguous input can take any number.
 MAX_EARLEY_WORK = Limit(300_000, "steps of reading, and 20 per character", "what the input means is left undecided")
 MAX_EARLEY_WORK_PER_CHARACTER = 20
+# So much of that work, until it is counted, and asked if the time is over.
+WORK_BETWEEN_CHECKS = 200
 # A text that is read with a budget is read in pieces of so many characters.
 PIECE_WITH_BUDGET = 1 << 16
 # Characters that a pattern is tried on for one unit of that work, or that are looked at again by another method.
