@@ -8,13 +8,14 @@ import sys
 from pathlib import Path
 
 import pytest
-from guided import campaign, setup_of
+from guided import campaign, guidance, setup_of
 from stateful_peers import PEERS, stateful_campaign
 from untuned_peers import UNTUNED
 
 from palaver.campaign.events import MessageReceived, MessageSent, PlanMade, SessionEnded
 from palaver.campaign.run import Budget, Campaign, Until
 from palaver.navigation.learnt_values import ChosenValue, LearntValues
+from palaver.navigation.preparations import AwaitedAnswer, PreparationKind, Preparations
 from palaver.random_source import RandomSource
 from palaver.trees.node import Node, NonTerminal
 
@@ -63,6 +64,21 @@ def test_two_users_meet_in_one_room() -> None:
             met += isinstance(event, MessageReceived) and event.message.data == b"SAID\n"
         run.close()
     assert met
+
+
+def test_the_kind_of_preparation_that_pays_is_used_more_often() -> None:
+    preparations = Preparations(guidance(PEERS["store"].spec).dialogue_map, RandomSource(1))
+    awaited = AwaitedAnswer("<c_get>", "<s_value>", 0, has_come=False)
+    kinds: list[PreparationKind] = []
+    for _ in range(200):
+        kind = preparations.start(awaited, ["<c_get>", "<c_put>"], has_values=True).kind
+        kinds.append(kind)
+        answer = "<s_value>" if kind is PreparationKind.REPEATED else "<s_none>"
+        preparations.note_answer("<c_get>", answer, "<s_value>", is_open=True)
+        preparations.drop()
+    drawn_kinds = [kind for kind in kinds if kind not in (PreparationKind.AS_BEFORE, PreparationKind.ROUNDS)]
+    assert drawn_kinds.count(PreparationKind.REPEATED) > 0.4 * len(drawn_kinds), "a quarter would be its equal share"
+    assert set(drawn_kinds) > {PreparationKind.UNIFORM, PreparationKind.SWARM, PreparationKind.RAREST}
 
 
 def test_names_are_used_again_and_without_learnt_values_they_are_not() -> None:

@@ -128,6 +128,8 @@ MAX_RESTART_SHARE = 0.3
 # After so many preparations for an answer, this share of them is two rounds of what led to another answer.
 PREPARATIONS_BEFORE_ROUNDS = 16
 SHARE_OF_ROUNDS = 0.5
+# This share of the other preparations is of the kind that has paid most often.
+SHARE_BY_YIELD = 0.5
 # So many nodes are searched for an answer that is prepared.
 MAX_NODES_KEPT_IN_REACH = 400
 # An answer that was missed so often is half as likely as the peer's other answers say.

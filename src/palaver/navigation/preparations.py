@@ -2,7 +2,8 @@
 
 An answer that was waited for in vain may come after another history. So before it is asked for again, some other
 messages of ours are said in the same session; then the plan is made anew from where they led. The sequence of messages
-is drawn by one of four walks, because each of them is bad for some peers, and the mixture for none:
+is drawn by one of four walks, because each of them is bad for some peers, and the mixture for none. Half of the time
+they come in turn, else by their yield so far (Thompson sampling, 1933):
 
 - *uniform*: any messages;
 - *repeated*: one message, again and again, which fills queues and reaches thresholds;
@@ -36,6 +37,7 @@ from palaver.navigation.navigation_limits import (
     PREPARATIONS_BEFORE_ROUNDS,
     REPEATED_MESSAGES,
     RESTART_SHARE,
+    SHARE_BY_YIELD,
     SHARE_OF_ROUNDS,
     UNPAID_SHARE_OF_LENGTH,
 )
@@ -99,6 +101,9 @@ class Preparations:
         self._repeated: dict[Exchange, Counter[str]] = {}  # how often each message was repeated for an answer
         self._before: dict[Exchange, tuple[str, ...]] = {}  # our last messages before an answer that was awaited
         self._follow_ups: Counter[tuple[Exchange, str]] = Counter()  # our messages after each exchange
+        self._kind: Preparation | None = None  # of the present attempt
+        self._used: Counter[Preparation] = Counter()  # by kind, the attempts after such a preparation
+        self._paid: Counter[Preparation] = Counter()  # of these, those that brought the answer
         self._has_paid = False  # an answer that did not come at first has come later
         self._in_reach: dict[tuple[MapNode, int], bool] = {}
         # Of this session:
@@ -153,6 +158,10 @@ class Preparations:
             if self._failures[came] and came not in self._before:
                 self._before[came] = tuple(self._said)[:-1]
                 self._has_paid = True
+            if planned is not None and self._kind is not None:
+                self._used[self._kind] += 1
+                self._paid[self._kind] += planned == answer
+                self._kind = None
             if planned is not None:
                 self._in_a_row[message, planned] = 0
                 self.is_ready = False
@@ -199,6 +208,7 @@ class Preparations:
         self.awaited = awaited
         self.is_ready = True
         self._second = 0
+        self._kind = None
         chance = self._chance / awaited.message / awaited.answer / self._prepared[goal]
         if goal in self._before and chance.random() < 0.5:
             self._pending.extend(self._before[goal])
@@ -214,6 +224,9 @@ class Preparations:
         if not deck:
             deck.extend(sorted(_ALL_PREPARATIONS, key=lambda _: chance.random()))
         preparation = deck.pop()
+        if chance.random() < SHARE_BY_YIELD:
+            preparation = max(_ALL_PREPARATIONS, key=lambda each: self._promise(each, chance))
+        self._kind = preparation
         drawn = self._drawn(preparation.kind, awaited, list(symbols), chance)
         if not has_values and preparation.kind is not PreparationKind.REPEATED:
             # Without values the request would be the same once more, so at the end it is no preparation for itself.
@@ -222,6 +235,11 @@ class Preparations:
                 drawn[-1] = chance.pick(others)
         self._pending.extend(drawn)
         return preparation
+
+    def _promise(self, preparation: Preparation, chance: RandomSource) -> float:
+        """A draw from what is believed of the yield of a kind of preparation (Thompson sampling)."""
+        paid, used = self._paid[preparation], self._used[preparation]
+        return chance.stream.betavariate(1 + paid, 1 + used - paid)
 
     def _drawn(
         self, kind: PreparationKind, awaited: AwaitedAnswer, symbols: list[str], chance: RandomSource
