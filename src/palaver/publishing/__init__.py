@@ -1,6 +1,7 @@
-"""Reports of runs that were kept: one page of HTML.
+"""Reports of runs that were kept, for people and for programs: one page of HTML, JUnit, SARIF, JSON lines, Markdown.
 
-Doors: `run_report` collects what is told, `page` makes the page of it, and `whole_files` writes it.
+Doors: `run_report` collects what all of them tell, `page` makes the page, `machine_reports` the others, and
+`whole_files` writes them.
 """
 
-DOOR = ("run_report", "page", "whole_files")
+DOOR = ("run_report", "page", "machine_reports", "whole_files")

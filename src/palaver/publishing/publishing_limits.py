@@ -22,3 +22,5 @@ MAX_STATES_DRAWN = 150
 LINES_AROUND = 2
 # The strip of all sessions has at most so many parts.
 MAX_STRIP_BINS = 280
+# A summary in Markdown lists so many different problems.
+MAX_FINDINGS_IN_SUMMARY = 20

@@ -12,7 +12,7 @@ import click
 from click.core import ParameterSource
 
 from palaver.campaign.stopping import Until
-from palaver.cli.exit_codes import FINDINGS, WRONG_USE
+from palaver.cli.exit_codes import FINDINGS, OUT_OF_TIME, UNDECIDED, WRONG_USE
 from palaver.cli.grouped_help import GroupedCommand
 from palaver.cli.options import (
     budget_option,
@@ -25,7 +25,9 @@ from palaver.cli.options import (
     talk_options,
 )
 from palaver.cli.progress import ProgressLine, shrinking_progress
+from palaver.cli.report_options import REPORT_NAMES, report_options
 from palaver.cli.signals import cause_of
+from palaver.cli.talk_reports import TalkReports, is_kept, recorded_run
 from palaver.cli.target_options import target_options
 from palaver.cli.timeout import late_work_interrupted
 from palaver.printable import printable
@@ -63,6 +65,7 @@ class _Talk(GroupedCommand):
         "Limits of a session": ("session_time", "max_messages", "max_message_bytes"),
         "Findings": ("known", "again"),
         "Output": ("seed", "verbose", "console"),
+        "Reports": ("report_file", *(f"{name}_file" for name in REPORT_NAMES)),
         "Run directory": ("run", "no_run", "resume", "keep", "run_size", "shrinks"),
         "Spec": (
             *("files", "start_symbol", "constraints", "maximize", "minimize"),
@@ -276,6 +279,8 @@ def _read_deadlines(_: click.Context, option: click.Parameter, given: tuple[str,
     metavar="MIB",
     help="Limit of the run: beyond MIB, the oldest sessions without findings lose their messages.",
 )
+@click.option("--report", "report_file", metavar="FILE", help="Write FILE as a page of HTML when the run is over.")
+@report_options
 @click.argument("program", nargs=-1, metavar="[COMMAND ARGS…]")
 def command(**options: Any) -> int:
     """Test a server, a client or a program: run sessions with it that follow SPEC.
@@ -284,8 +289,8 @@ def command(**options: Any) -> int:
     started, and tested through its standard input and output. SPEC is a file, or the name of a bundled spec (see
     palaver specs).
 
-    Findings and a summary go to standard output. The exit code is 0 if every session passed, 1 if there are findings,
-    and 2 if the command line or the spec is wrong.
+    Findings and a summary go to standard output. The exit code is 0 if every session passed, 1 if there are findings, 2
+    if the command line or the spec is wrong, and 4 if nothing was decided.
     """
     # Only here: who asks for help does not wait for the rest.
     from palaver.campaign.talk import SetupError, TargetError
@@ -299,7 +304,8 @@ def command(**options: Any) -> int:
         raise click.UsageError(str(error)) from error
     if again is not None:
         campaign.attach(again).follow(again.strategies(), goes_on=True)
-    with campaign:
+    reports = TalkReports(options, writer)
+    with campaign, reports:
         report = ConsoleReport(campaign, verbose=options["verbose"], console=options["console"])
         try:
             with late_work_interrupted():
@@ -311,9 +317,9 @@ def command(**options: Any) -> int:
         finally:
             report.close()
             _tell_again(again)
-            _tell_where(campaign, writer)
-    if options["shrinks"] and writer is not None and campaign.findings:
-        _shrink_all(writer.folder)
+            _tell_where(campaign, writer, is_kept=is_kept(options))
+        if options["shrinks"] and writer is not None and campaign.findings:
+            _shrink_all(writer.folder)
     return _outcome(campaign, writer)
 
 
@@ -325,7 +331,7 @@ def _begun(options: dict[str, Any]) -> tuple[Campaign, RunWriter | None]:
     arguments = _arguments(options)
     campaign = talk(load_spec(options), plans=options["verbose"], **arguments)
     try:
-        return campaign, _recorded(campaign, options, arguments)
+        return campaign, recorded_run(campaign, options, arguments)
     except RunError:
         campaign.close()
         raise
@@ -422,27 +428,14 @@ def _tell_again(again: FindingsAgain | None) -> None:
             click.echo(printable(f"{outcome.value}: {finding.headline}, of {again.name}"))
 
 
-def _recorded(campaign: Campaign, options: dict[str, Any], arguments: dict[str, Any]) -> RunWriter | None:
-    """The writer of the run directory; None if none is wanted. :raises RunError: it cannot be written"""
-    from palaver.recording.run_folders import default_place, new_folder
-    from palaver.recording.run_writer import record
-
-    place = default_place()
-    if options["no_run"] or (options["run"] is None and place is None):
-        return None
-    folder = options["run"] or new_folder(place or Path(), options["files"][-1])
-    size = options["run_size"] << 20
-    return record(campaign, folder, arguments, command=sys.argv, keep=options["keep"], max_bytes=size)
-
-
-def _tell_where(campaign: Campaign, writer: RunWriter | None) -> None:
+def _tell_where(campaign: Campaign, writer: RunWriter | None, *, is_kept: bool) -> None:
     """Tell where the run is kept, if there is something to be looked at again."""
     if writer is None:
         return
     writer.close()
     if writer.failure:
         click.echo(printable(f"palaver: {writer.failure}"), err=True)
-    elif campaign.findings:
+    elif campaign.findings and is_kept:
         click.echo(printable(f"run kept in {writer.folder}; see palaver show {writer.folder} 1"), err=True)
 
 
@@ -451,4 +444,9 @@ def _outcome(campaign: Campaign, writer: RunWriter | None) -> int:
 
     if campaign.verdict is Verdict.ERROR or (writer is not None and writer.failure):
         return WRONG_USE
-    return 0 if campaign.verdict is Verdict.PASS else FINDINGS
+    if campaign.verdict is Verdict.FAIL:
+        return FINDINGS
+    progress = campaign.progress
+    if campaign.verdict is Verdict.PASS and sum(each.ends_run for each in progress.cut_off) == progress.sessions:
+        return OUT_OF_TIME  # not one session came to its end
+    return 0 if campaign.verdict is Verdict.PASS else UNDECIDED
