@@ -28,12 +28,13 @@ FLOORS = [
     ["solving", "namespace"],
     ["compiled"],
     ["session"],
-    ["transport", "navigation", "known_findings"],
+    ["transport", "navigation", "known_findings", "project_settings"],
     ["campaign", "demo"],
     ["reporting", "recording"],
     ["exporting", "replaying"],
     ["publishing"],
     ["cli", "testing"],
+    ["pytest_plugin"],
 ]
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 
@@ -96,6 +97,8 @@ _SCRIPT = "the code of scripts that are run without palaver"
 TOUCH_THE_WORLD = {
     ("generation/depth", "threading"): "the recursion limit is one for all threads",
     ("random_source", "random"): "the one source of randomness",
+    ("publishing/live_page", "time"): "a page is replaced every few seconds",
+    ("testing/peer_double", "threading"): "a peer is played beside the test",
     ("namespace", "random"): "gives each spec a `random` of its own",
     ("exporting/reproducer_body", "selectors"): _SCRIPT,
     ("exporting/reproducer_body", "socket"): _SCRIPT,

@@ -104,7 +104,7 @@ PEERS: dict[str, tuple[Peer, Row]] = {
     ),
     "sends a byte at a time, for ever": (
         drips(b"a", every=0.02),
-        Row("--session-time 1", spec="lines", says="1 session cut off by --session-time 1", blamed="nobody"),
+        Row("--session-time 1", spec="lines", says="1 session cut off by --session-time 1", code=4, blamed="nobody"),
     ),
     "sends a byte at a time, too many": (
         drips(b"a", every=0.005),
@@ -126,11 +126,11 @@ PEERS: dict[str, tuple[Peer, Row]] = {
     "never reads": (never_reads, Row(spec="large", kind=SILENCE, says="no <answer> from Server in 0.3 s")),
     "is ambiguous, 20 kB": (
         says(b"a=b;" * 5_000 + b"\n"),
-        Row(spec="amb2", kind=FindingKind.UNDECIDED, says="can be read in too many ways", blamed="nobody", within=20),
+        Row(spec="amb2", kind=FindingKind.UNDECIDED, says="in too many ways", code=4, blamed="nobody", within=20),
     ),
     "is ambiguous, 800 kB": (
         says(b"a=b;" * 200_000 + b"\n"),
-        Row(spec="amb2", kind=FindingKind.UNDECIDED, says="can be read in too many ways", blamed="nobody", within=20),
+        Row(spec="amb2", kind=FindingKind.UNDECIDED, says="in too many ways", code=4, blamed="nobody", within=20),
     ),
     "makes patterns backtrack": (
         says(b"a" * 40 + b"\n"),
@@ -143,6 +143,7 @@ PEERS: dict[str, tuple[Peer, Row]] = {
             spec="brackets",
             kind=FindingKind.UNDECIDED,
             says="it is nested deeper than 100000 rules",
+            code=4,
             blamed="nobody",
             within=10,
         ),
@@ -165,11 +166,11 @@ PEERS: dict[str, tuple[Peer, Row]] = {
     "sends what is no UTF-8": (says(b"abc\xff\xfe\xc3(\n"), Row(spec="words", kind=GARBAGE, says="at byte 3")),
     "is answered by Python that never ends": (
         says(b"OK\n"),
-        Row("--time 1", "endless", says="cut off by --time in the Python of the spec", code=0, blamed="nobody"),
+        Row("--time 1", "endless", says="cut off by --time in the Python of the spec", code=124, blamed="nobody"),
     ),
     "announces an endless body": (
         says(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 99999999999999\r\n\r\n{}"),
-        Row("--session-time 1", spec="rest", says="cut off by --session-time 1", blamed="nobody"),
+        Row("--session-time 1", spec="rest", says="cut off by --session-time 1", code=4, blamed="nobody"),
     ),
     "sends an endless body": (
         endlessly(b"x" * 65536, b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n"),
@@ -252,8 +253,8 @@ PROGRAMS: dict[str, Row] = {
 
 CLIENTS: dict[str, Row] = {
     "connects again and again": Row(kind=SILENCE, says="no <ask> from Client"),
-    "exits with 1 at once": Row(kind=FindingKind.UNREACHABLE, says="never connected", blamed="nobody"),
-    "never listens": Row("--time 1", code=0, blamed="nobody"),
+    "exits with 1 at once": Row(kind=FindingKind.UNREACHABLE, says="never connected", code=4, blamed="nobody"),
+    "never listens": Row("--time 1", code=124, blamed="nobody"),
 }
 
 

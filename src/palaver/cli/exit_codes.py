@@ -6,7 +6,7 @@
 3    palaver itself failed
 4    undecided: nobody was there to be tested, a session was cut off, or a limit was reached before it was known if an
      input conforms
-124  the time of a run was over before one session had ended
+124  the time of a run was over before one session had ended and anything was received
 129  ended by SIGHUP, 130 by Ctrl-C, 143 by SIGTERM
 """
 

@@ -26,6 +26,13 @@ class TalkReports:
         self._writer = writer
         self._is_kept = is_kept(options)
 
+    def follow(self, campaign: Campaign) -> None:
+        """Let the page be replaced while the campaign goes on."""
+        if self._page is not None and self._writer is not None:
+            from palaver.publishing.live_page import LivePage
+
+            campaign.attach(LivePage(self._writer.folder, Path(self._page)))
+
     def __enter__(self) -> None:
         pass
 

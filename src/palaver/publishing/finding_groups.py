@@ -9,6 +9,7 @@ from functools import cached_property
 
 from palaver.compiled import Spec
 from palaver.errors import PalaverError
+from palaver.printable import printable
 from palaver.publishing.publishing_limits import (
     MAX_BYTES_SHOWN,
     MAX_FIELDS_SHOWN,
@@ -166,6 +167,14 @@ class FindingGroup:
         except (PalaverError, KeyError):
             return ()
         return () if node is None else tuple(show_fields(said.data, node, most=MAX_FIELDS_SHOWN))
+
+    @property
+    def told(self) -> str:
+        """The problem in lines of text: what is wrong, what was said, and how to see it again."""
+        said = [f"  {step.sender}: {step.text}" if step.sender else f"  {step.text}" for step in self.steps]
+        where = f"{self.place.name}: " if self.place else ""
+        again = f"try it again: {self.commands[0][1]}"
+        return printable("\n".join([f"{where}{self.title}", *said, again]))
 
     @property
     def commands(self) -> list[tuple[str, str]]:

@@ -7,8 +7,7 @@ from pathlib import PurePath
 from xml.etree import ElementTree
 
 from palaver.printable import printable
-from palaver.publishing.checks import CheckOutcome, outcomes
-from palaver.publishing.finding_groups import FindingGroup
+from palaver.publishing.run_checks import CheckOutcome, outcomes
 from palaver.publishing.run_report import RunReport
 
 # The characters that XML 1.0 can hold.
@@ -54,13 +53,7 @@ def _add_case(suite: ElementTree.Element, name: str, each: CheckOutcome) -> None
     told = ElementTree.SubElement(case, tag, {"message": _text(each.reason)})
     if each.groups:
         told.set("type", each.check.name)
-        told.text = _text("\n\n".join(map(_shown, each.groups)))
-
-
-def _shown(group: FindingGroup) -> str:
-    said = [f"  {step.sender}: {step.text}" if step.sender else f"  {step.text}" for step in group.steps]
-    where = [f"{group.place.name}: "] if group.place else []
-    return "\n".join([f"{''.join(where)}{group.title}", *said, *(f"{what}: {how}" for what, how in group.commands[:1])])
+        told.text = _text("\n\n".join(group.told for group in each.groups))
 
 
 def _text(text: str) -> str:

@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
-from palaver.publishing.checks import Check as Check
-from palaver.publishing.checks import CheckOutcome as CheckOutcome
-from palaver.publishing.checks import checks_of as checks_of
-from palaver.publishing.checks import outcomes as outcomes
 from palaver.publishing.json_lines import json_lines
 from palaver.publishing.junit import junit
 from palaver.publishing.markdown import github_annotations, markdown
+from palaver.publishing.run_checks import CheckOutcome as CheckOutcome
+from palaver.publishing.run_checks import RunCheck as RunCheck
+from palaver.publishing.run_checks import checks_of as checks_of
+from palaver.publishing.run_checks import outcomes as outcomes
 from palaver.publishing.run_report import RunReport
 from palaver.publishing.sarif import sarif
 from palaver.publishing.whole_files import write_whole

@@ -32,6 +32,7 @@ from palaver.publishing.publishing_limits import (
     MAX_FINDINGS_LISTED,
     MAX_FINDINGS_SHOWN,
     MAX_TABLE_ROWS,
+    REFRESH_S,
 )
 from palaver.publishing.run_report import RunReport
 from palaver.session.findings import Verdict
@@ -48,8 +49,8 @@ _HEADLINES = {
 }
 
 
-def page(report: RunReport) -> str:
-    """The page of a run."""
+def page(report: RunReport, *, is_live: bool = False) -> str:
+    """The page of a run; a live one asks the browser to read it again, as long as the run lasts."""
     environment = _environment()
     css, code = _part("page.css"), _part("page.js")
     new, known = report.with_status("new", "error"), report.with_status("known")
@@ -62,6 +63,8 @@ def page(report: RunReport) -> str:
         policy=_policy(css, code),
         css=Markup(css),
         script=Markup(code),
+        is_live=is_live and report.is_running,
+        refresh=REFRESH_S,
         tone=_TONES[report.verdict],
         headline=headline(report),
         summary=summary(report),

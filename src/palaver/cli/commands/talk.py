@@ -25,6 +25,7 @@ from palaver.cli.options import (
     talk_options,
 )
 from palaver.cli.progress import ProgressLine, shrinking_progress
+from palaver.cli.project_file import project_defaults
 from palaver.cli.report_options import REPORT_NAMES, report_options
 from palaver.cli.signals import cause_of
 from palaver.cli.talk_reports import TalkReports, is_kept, recorded_run
@@ -93,6 +94,11 @@ class _Talk(GroupedCommand):
             arguments = [*(part for spec in specs for part in ("-f", spec)), *arguments[len(specs) :]]
         given = list(arguments)  # which parsing takes from
         rest = super().parse_args(context, arguments)
+        if not any(context.params[name] for name in ("files", "program", "resume")):
+            project = project_defaults()
+            if project is not None:
+                context.default_map = project
+                rest = super().parse_args(context, given)
         options = context.params
         if not options["files"] and options["program"]:
             spec, *program = options["program"]
@@ -101,7 +107,7 @@ class _Talk(GroupedCommand):
                 return super().parse_args(context, ["-f", spec, *before, *program])
             options["files"], options["program"] = (spec,), tuple(program)
         if not options["files"] and not options["resume"] and not context.resilient_parsing:
-            raise click.UsageError("Missing argument 'SPEC'.", context)
+            raise click.UsageError("Missing argument 'SPEC', and no palaver.toml here names one.", context)
         return rest
 
     def collect_usage_pieces(self, context: click.Context) -> list[str]:
@@ -279,7 +285,9 @@ def _read_deadlines(_: click.Context, option: click.Parameter, given: tuple[str,
     metavar="MIB",
     help="Limit of the run: beyond MIB, the oldest sessions without findings lose their messages.",
 )
-@click.option("--report", "report_file", metavar="FILE", help="Write FILE as a page of HTML when the run is over.")
+@click.option(
+    "--report", "report_file", metavar="FILE", help="Write FILE as a page of HTML, again and again while the run lasts."
+)
 @report_options
 @click.argument("program", nargs=-1, metavar="[COMMAND ARGS…]")
 def command(**options: Any) -> int:
@@ -287,7 +295,7 @@ def command(**options: Any) -> int:
 
     With --client palaver connects and plays the client, with --server it listens and plays the server; a COMMAND is
     started, and tested through its standard input and output. SPEC is a file, or the name of a bundled spec (see
-    palaver specs).
+    palaver specs). Without SPEC, the settings in palaver.toml count.
 
     Findings and a summary go to standard output. The exit code is 0 if every session passed, 1 if there are findings, 2
     if the command line or the spec is wrong, and 4 if nothing was decided.
@@ -305,6 +313,7 @@ def command(**options: Any) -> int:
     if again is not None:
         campaign.attach(again).follow(again.strategies(), goes_on=True)
     reports = TalkReports(options, writer)
+    reports.follow(campaign)
     with campaign, reports:
         report = ConsoleReport(campaign, verbose=options["verbose"], console=options["console"])
         try:
@@ -447,6 +456,7 @@ def _outcome(campaign: Campaign, writer: RunWriter | None) -> int:
     if campaign.verdict is Verdict.FAIL:
         return FINDINGS
     progress = campaign.progress
-    if campaign.verdict is Verdict.PASS and sum(each.ends_run for each in progress.cut_off) == progress.sessions:
-        return OUT_OF_TIME  # not one session came to its end
+    is_cut = sum(each.ends_run for each in progress.cut_off) == progress.sessions
+    if campaign.verdict is Verdict.PASS and is_cut and not progress.received:
+        return OUT_OF_TIME  # not one session came to its end, and the peer has said nothing
     return 0 if campaign.verdict is Verdict.PASS else UNDECIDED

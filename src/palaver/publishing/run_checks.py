@@ -15,7 +15,7 @@ from palaver.session.findings import FindingKind, Verdict
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class RunCheck:
     """Something that a run checks, by its name."""
 
     area: str  # "message", "constraint" or "finding"
@@ -30,25 +30,25 @@ class Check:
 class CheckOutcome:
     """How a check came out."""
 
-    check: Check
+    check: RunCheck
     outcome: str  # "passed", "failed", "error" or "skipped"
     reason: str = ""
     groups: tuple[FindingGroup, ...] = ()  # the problems that made it fail
 
 
-def checks_of(spec: Spec) -> list[Check]:
+def checks_of(spec: Spec) -> list[RunCheck]:
     """The checks of all runs of a spec."""
     messages = dict.fromkeys(message.symbol for message in spec.analysis.messages)
     constraints = dict.fromkeys(" ".join(each.text.split()) for each in spec.grammar.constraints)
     kinds = [kind.label for kind in FindingKind if kind.verdict is not Verdict.PASS]
     named = (("message", messages), ("constraint", constraints), ("finding", kinds))
-    return [Check(area, name) for area, names in named for name in names]
+    return [RunCheck(area, name) for area, names in named for name in names]
 
 
 def outcomes(report: RunReport) -> Iterator[CheckOutcome]:
     """The outcome of each check of a run; without its spec, of finding kinds only."""
     if report.spec is None:
-        checks = [Check("finding", kind.label) for kind in FindingKind]
+        checks = [RunCheck("finding", kind.label) for kind in FindingKind]
     else:
         checks = checks_of(report.spec)
     seen = _messages_seen(report)
@@ -70,7 +70,7 @@ def _messages_seen(report: RunReport) -> set[str]:
     return {symbol for _, _, symbol, _ in report.run.traffic()}
 
 
-def _of_constraint(report: RunReport, check: Check, held: int, failed: int) -> CheckOutcome:
+def _of_constraint(report: RunReport, check: RunCheck, held: int, failed: int) -> CheckOutcome:
     blamed = [group for group in report.groups if group.first.kind is FindingKind.CONSTRAINT]
     broken = tuple(group for group in blamed if group.status == "new" and _is_about(group, check.name))
     if broken:
@@ -86,7 +86,7 @@ def _is_about(group: FindingGroup, text: str) -> bool:
     return bool(named) and named in text
 
 
-def _of_kind(report: RunReport, check: Check) -> CheckOutcome:
+def _of_kind(report: RunReport, check: RunCheck) -> CheckOutcome:
     found = [group for group in report.groups if group.first.kind.label == check.name]
     failing = tuple(group for group in found if group.status in ("new", "error"))
     if failing:

@@ -1,0 +1,161 @@
+"""The plugin of pytest: specs as tests, and fixtures. It imports the rest of palaver only when there is work to do.
+
+A spec is a file of tests if it begins with a table `[palaver]` in comments, or if it is named by `--palaver`. It has a
+test for each message, each constraint and each kind of finding. All of them are about one run, which is held when the
+first of them runs; with xdist, by one worker for all.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from palaver.testing.peer_double import HeldRun, PeerDouble
+    from palaver.testing.spec_tests import SpecTests
+
+_FOLDER = pytest.StashKey[Path]()
+_WORKER_KEY = "palaver_folder"
+# The beginning of a spec that has tests in it, with and without a blank.
+_HEADS = (b"# [palaver]", b"#[palaver]")
+
+_OPTIONS = (
+    ("target", "CMD", str, "start and watch CMD, with {port} for a free port"),
+    ("client", "URI", str, "be the client of URI"),
+    ("server", "URI", str, "be the server at URI"),
+    ("sessions", "N", int, "stop after N sessions"),
+    ("time", "SECONDS", float, "stop after SECONDS"),
+    ("seed", "SEED", int, "repeat a run"),
+    ("known", "FILE", str, "findings in FILE fail no test"),
+    ("report", "FILE", str, "write FILE as a page of HTML"),
+)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options."""
+    group = parser.getgroup("palaver", "protocol tests by palaver")
+    group.addoption("--palaver", action="append", default=[], metavar="SPEC", help="test the system under test by SPEC")
+    for name, what, kind, text in _OPTIONS:
+        group.addoption(f"--palaver-{name}", type=kind, metavar=what, help=text)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Choose the folder of runs, which all workers share. It is made when it is needed."""
+    given = getattr(config, "workerinput", {}).get(_WORKER_KEY)
+    config.stash[_FOLDER] = Path(given or Path(tempfile.gettempdir()) / f"palaver-{uuid.uuid4().hex}")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Tell a worker of xdist which folder it is."""
+    node.workerinput[_WORKER_KEY] = str(node.config.stash[_FOLDER])
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Remove the runs; those with findings are kept in pytest's cache."""
+    if not hasattr(config, "workerinput") and _FOLDER in config.stash:
+        shutil.rmtree(config.stash[_FOLDER], ignore_errors=True)
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    """Collect a spec that has tests in it."""
+    if file_path.suffix != ".fan":
+        return None
+    with file_path.open("rb") as file:
+        if not file.read(len(_HEADS[0])).startswith(_HEADS):
+            return None
+    return TestedSpec.from_parent(parent, path=file_path)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Add the tests of the specs that are named by an option; before tests are selected."""
+    for name in config.getoption("--palaver"):
+        path = Path(name) if Path(name).exists() else _bundled(name)
+        named = TestedSpec.from_parent(session, path=path.absolute(), name=name)
+        named.given = {each: config.getoption(f"--palaver-{each}") for each, *_ in _OPTIONS}
+        items.extend(named.collect())
+
+
+def _bundled(name: str) -> Path:
+    from palaver.compiled.bundled import spec_files
+    from palaver.errors import PalaverError
+
+    try:
+        (found,) = spec_files([name])
+    except PalaverError as error:
+        raise pytest.UsageError(str(error)) from error
+    if not Path(found).exists():
+        raise pytest.UsageError(f"there is no spec {name}")
+    return Path(found)
+
+
+class TestedSpec(pytest.File):
+    """A spec with the tests that it stands for."""
+
+    given: dict[str, Any] | None = None  # the options, if it is named by one
+
+    def collect(self) -> list[pytest.Item]:
+        from palaver.testing.spec_tests import SpecTests
+
+        cache = getattr(self.config, "cache", None)
+        kept = None if cache is None else Path(cache.mkdir("palaver"))
+        tests = SpecTests(self.path, self.given, self.config.stash[_FOLDER], kept)
+        return [SpecTest.from_parent(self, name=check.title, tests=tests) for check in tests.checks]
+
+
+class SpecTest(pytest.Item):
+    """A check of a run."""
+
+    def __init__(self, *, tests: SpecTests, **more: Any) -> None:
+        super().__init__(**more)
+        self._tests = tests
+
+    def runtest(self) -> None:
+        outcome, text = self._tests.outcome(self.name)
+        if outcome == "skipped":
+            pytest.skip(text)
+        if outcome != "passed":
+            raise AssertionError(text)
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """The conversation, and no traceback of ours."""
+        return str(excinfo.value) if excinfo.errisinstance(AssertionError) else super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, int | None, str]:
+        return self.path, self._tests.line(self.name), self.name
+
+
+@pytest.fixture
+def palaver_run(tmp_path: Path) -> Callable[..., HeldRun]:
+    """A function that tests something by a spec: `palaver_run("my.fan", target="…", sessions=10).check()`."""
+    from palaver.testing.peer_double import HeldRun
+
+    numbers = iter(range(1, 1_000_000))
+
+    def run(spec: Any, **options: Any) -> HeldRun:
+        return HeldRun(spec, tmp_path / f"palaver-{next(numbers)}", **options)
+
+    return run
+
+
+@pytest.fixture
+def palaver_peer() -> Iterator[Callable[..., PeerDouble]]:
+    """A function that plays the other side by a spec: `palaver_peer("my.fan", server="0").port` is where to connect."""
+    from palaver.testing.peer_double import PeerDouble
+
+    peers: list[PeerDouble] = []
+
+    def play(spec: Any, **options: Any) -> PeerDouble:
+        peers.append(PeerDouble(spec, **options))
+        return peers[-1]
+
+    yield play
+    for peer in peers:
+        peer.close()

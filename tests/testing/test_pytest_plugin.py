@@ -1,0 +1,171 @@
+"""The plugin of pytest, as the project of somebody else uses it: each run is a process, in a folder of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from importlib.metadata import entry_points
+from pathlib import Path
+
+import pytest
+
+SPEC = r"""<start> ::= <exchange>{3}
+<exchange> ::= <Client:ask> <Server:answer>
+<ask> ::= <word> "\n"
+<answer> ::= <word> "\n"
+<word> ::= r"[a-z]{1,8}"
+where forall <e> in <exchange>: <e>.<ask>.<word> == <e>.<answer>.<word>
+"""
+HEAD = """# [palaver]
+# target = "{python} server.py {{port}}"
+# sessions = 4
+# report = "out.html"
+
+"""
+SERVER = r"""import socketserver, sys
+class Echo(socketserver.StreamRequestHandler):
+    def handle(self):
+        for line in self.rfile:
+            self.wfile.write(ANSWER)
+socketserver.ThreadingTCPServer.allow_reuse_address = True
+with socketserver.ThreadingTCPServer(("127.0.0.1", int(sys.argv[1])), Echo) as server:
+    server.serve_forever()
+"""
+# The plugin as it is installed; where it is not installed again since it is there, by its name.
+IS_INSTALLED = any(each.name == "palaver" for each in entry_points(group="pytest11"))
+PLUGIN = [] if IS_INSTALLED else ["-p", "palaver.pytest_plugin"]
+
+
+class Project:
+    """A project with a spec and a server, and pytest in it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        (folder / "pytest.ini").write_text("[pytest]\n")
+        self.answer("line")
+
+    def answer(self, expression: str) -> None:
+        (self.folder / "server.py").write_text(SERVER.replace("ANSWER", expression))
+
+    def write(self, name: str, text: str) -> None:
+        (self.folder / name).write_text(text)
+
+    def pytest(self, *arguments: str) -> tuple[int, str]:
+        words = [sys.executable, "-m", "pytest", *PLUGIN, "-rs", "-p", "no:randomly", *arguments]
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+        done = subprocess.run(words, cwd=self.folder, capture_output=True, text=True, check=False, env=kept)
+        return done.returncode, done.stdout + done.stderr
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    made = Project(tmp_path)
+    made.write("echo.fan", HEAD.format(python=sys.executable) + SPEC)
+    return made
+
+
+def test_a_spec_with_a_table_is_a_file_of_tests(project: Project) -> None:
+    code, said = project.pytest("-v")
+    assert code == 0, said
+    assert "echo.fan::message <ask> PASSED" in said
+    assert "echo.fan::constraint forall <e> in <exchange>: <e>.<ask>.<word> == <e>.<answer>.<word> PASSED" in said
+    assert "echo.fan::finding crash PASSED" in said
+    assert (project.folder / "out.html").exists()
+
+
+@pytest.mark.slow
+def test_a_wrong_server_fails_the_tests_of_what_is_wrong_and_only_those_are_run_again(project: Project) -> None:
+    project.answer('line.replace(b"e", b"f")')
+    code, said = project.pytest()
+    assert code == 1, said
+    assert "constraint violated: <answer> from Server" in said
+    assert "Client: '" in said
+    assert "try it again: palaver replay " in said
+    assert "Traceback" not in said
+    assert "2 failed, 22 passed" in said
+    # What was found before is tried first, and is found at once.
+    assert "2 failed in" in project.pytest("--lf")[1]
+    assert "first seen in session 1" in (project.folder / "out.html").read_text()
+    project.answer("line")
+    assert "2 passed in" in project.pytest("--lf")[1]
+
+
+@pytest.mark.slow
+def test_with_xdist_one_worker_holds_the_run_for_all(project: Project) -> None:
+    project.answer("(print(file=open('answers', 'a')), line)[1]")
+    said = project.pytest("-n", "2")[1]
+    assert "24 passed" in said
+    assert (project.folder / "answers").read_text() == "\n" * 12  # in four sessions of three exchanges
+
+
+def test_a_spec_can_be_named_by_an_option(project: Project) -> None:
+    project.write("plain.fan", SPEC)
+    target = f"{sys.executable} server.py {{port}}"
+    arguments = ["--palaver", "plain.fan", "--palaver-target", target, "--palaver-sessions", "2", "-k", "plain and ask"]
+    code, said = project.pytest("-v", *arguments)
+    assert code == 0, said
+    assert "plain.fan::message <ask> PASSED" in said
+    assert "2 passed" in said  # the message, and the constraint that names it
+
+
+def test_other_specs_are_no_tests_and_a_wrong_table_is_told(project: Project) -> None:
+    project.write("echo.fan", "# [palaver]\n# tarket = 'x'\n" + SPEC)
+    project.write("plain.fan", SPEC)
+    code, said = project.pytest("--collect-only")
+    assert code == 2
+    assert "plain.fan" not in said
+    assert "tarket is none of spec, " in said
+
+
+FIXTURES = r"""import socket, sys
+
+def test_a_server_by_a_spec(palaver_run):
+    run = palaver_run("echo.fan", target=f"{sys.executable} server.py {{port}}", sessions=2)
+    run.check()
+    assert run.run.seed == 1
+
+def test_a_client_with_a_double(palaver_peer):
+    peer = palaver_peer("echo.fan", server="0")
+    with socket.create_connection(("127.0.0.1", peer.port)) as client:
+        file = client.makefile("rwb")
+        for word in (b"one\n", b"two\n", b"three\n"):
+            file.write(word)
+            file.flush()
+            assert file.readline() == word
+    peer.check()
+    assert peer.received("ask") == [b"one\n", b"two\n", b"three\n"] == peer.sent()
+
+def test_what_a_client_does_wrong_is_an_assertion(palaver_peer):
+    peer = palaver_peer("echo.fan", server="0")
+    with socket.create_connection(("127.0.0.1", peer.port)) as client:
+        client.sendall(b"ONE\n")
+        client.recv(1)
+    peer.check()
+"""
+
+
+def test_fixtures_hold_runs_and_play_peers(project: Project) -> None:
+    project.write("echo.fan", SPEC)
+    project.write("test_mine.py", FIXTURES)
+    code, said = project.pytest("-v")
+    assert code == 1
+    assert "test_mine.py::test_a_server_by_a_spec PASSED" in said
+    assert "test_mine.py::test_a_client_with_a_double PASSED" in said
+    assert "test_mine.py::test_what_a_client_does_wrong_is_an_assertion FAILED" in said
+    assert "unexpected response from Client at byte 0" in said
+
+
+UNRELATED = """import sys
+
+def test_nothing_was_imported():
+    assert [name for name in sys.modules if name.startswith("palaver.")] == ["palaver.pytest_plugin"]
+    assert "jinja2" not in sys.modules
+"""
+
+
+def test_who_does_not_use_it_does_not_notice_it(project: Project) -> None:
+    (project.folder / "echo.fan").unlink()
+    project.write("test_mine.py", UNRELATED)
+    code, said = project.pytest()
+    assert code == 0, said
