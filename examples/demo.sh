@@ -7,6 +7,9 @@ PATH="$(cd "${BIN:-.}" && pwd):$PATH"
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 trap 'exit 1' HUP INT TERM
+# The report that the last command makes stays.
+PALAVER_RUNS="${PALAVER_RUNS:-$(cd "$(dirname "$0")/.." && pwd)/.palaver/runs}"
+export PALAVER_RUNS
 cp "$(dirname "$0")"/*.fan "$scratch"
 cd "$scratch"
 

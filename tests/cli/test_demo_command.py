@@ -35,6 +35,21 @@ def test_the_commands_to_try_next_work(palaver: Any) -> None:
         assert palaver(*shlex.split(command)).code == 0
 
 
+def test_it_ends_with_the_shortest_conversation_its_report_and_the_command_that_replays_it(palaver: Any) -> None:
+    shown = palaver("demo")
+    small = shown.text.partition("The shortest conversation that shows finding ")[2]
+    said = re.findall(r"^   +[\d.]+  Client: '(\w+)", small, re.MULTILINE)
+    assert said[-3:] == ["MAIL", "RSET", "MAIL"]
+    assert len(said) <= 8
+    report = re.search(r"The report of all this: (.*)", shown.text)
+    assert report is not None
+    assert "<!doctype html>" in (palaver.folder / report[1]).read_text()
+    again = re.search(r"This finding once more: palaver (.*)", shown.text)
+    assert again is not None
+    replayed = palaver(*shlex.split(again[1]))
+    assert (replayed.code, "reproduced 1 of 1" in replayed.text) == (1, True)
+
+
 def test_the_server_is_gone_afterwards(palaver: Any) -> None:
     port = re.search(r"palaver\.demo\.server (\d+)", palaver("demo").text)
     assert port

@@ -69,21 +69,22 @@ def test_a_spec_with_a_table_is_a_file_of_tests(project: Project) -> None:
     code, said = project.pytest("-v")
     assert code == 0, said
     assert "echo.fan::message <ask> PASSED" in said
-    assert "echo.fan::constraint forall <e> in <exchange>: <e>.<ask>.<word> == <e>.<answer>.<word> PASSED" in said
+    assert "echo.fan::constraint forall <e> in <exchange>: " in said
+    assert "24 passed" in said
     assert "echo.fan::finding crash PASSED" in said
     assert (project.folder / "out.html").exists()
 
 
 @pytest.mark.slow
 def test_a_wrong_server_fails_the_tests_of_what_is_wrong_and_only_those_are_run_again(project: Project) -> None:
-    project.answer('line.replace(b"e", b"f")')
+    project.answer("bytes(byte + 1 if 97 <= byte < 122 else byte for byte in line)")
     code, said = project.pytest()
     assert code == 1, said
     assert "constraint violated: <answer> from Server" in said
     assert "Client: '" in said
     assert "try it again: palaver replay " in said
     assert "Traceback" not in said
-    assert "2 failed, 22 passed" in said
+    assert "2 failed, 21 passed, 1 skipped" in said  # no answer was right
     # What was found before is tried first, and is found at once.
     assert "2 failed in" in project.pytest("--lf")[1]
     assert "first seen in session 1" in (project.folder / "out.html").read_text()

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from palaver.compiled import Spec
+from palaver.compiled.bundled import bundled
 from palaver.publishing.publishing_limits import LINES_AROUND
 from palaver.recording.run_reader import RecordedFinding, RecordedMessage
 from palaver.source import Source, Span
@@ -30,8 +32,10 @@ class SpecPlace:
 
     @property
     def name(self) -> str:
-        """The place as compilers write it."""
-        return f"{self.file}:{self.line}:{self.column}"
+        """The place as compilers write it; a bundled spec has its short name."""
+        file = Path(self.file)
+        name = file.name if self.file in map(str, bundled().values()) else self.file
+        return f"{name}:{self.line}:{self.column}"
 
     @property
     def parts(self) -> tuple[str, str, str]:

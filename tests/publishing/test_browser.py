@@ -1,0 +1,121 @@
+"""The page in a real browser, as a person uses it: three reports, clean, with many findings, and with hostile bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from browser import NARROW, WIDE, Browser
+from made_runs import HOSTILE, RIGHT, WRONG_BYTE, multiply, run_of
+
+from palaver.publishing.page import page
+from palaver.publishing.run_report import RunReport
+
+pytestmark = [pytest.mark.servers("chromium", "npm"), pytest.mark.timeout(180)]
+
+AXE = Path(__file__).parents[2] / ".servers" / "axe" / "node_modules" / "axe-core" / "axe.min.js"
+SERIOUS = "axe.run().then(found => found.violations.filter(each => ['serious', 'critical'].includes(each.impact))"
+SERIOUS += ".map(each => each.id + ': ' + each.nodes[0].html))"
+NAMES = ["clean", "many", "hostile"]
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    made = {}
+    for name, program in zip(NAMES, (RIGHT, WRONG_BYTE, HOSTILE), strict=True):
+        folder = tmp_path_factory.mktemp(name)
+        run = run_of(folder / "run", program)
+        run = multiply(run, 20) if name == "many" else run
+        made[name] = folder / "page.html"
+        made[name].write_text(page(RunReport(run)))
+    return made
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with Browser() as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_is_wrong_on_the_console_and_nothing_is_loaded(
+    browser: Browser, pages: dict[str, Path], name: str
+) -> None:
+    browser.look(WIDE)
+    browser.open(pages[name])
+    assert browser.complaints == []
+    assert browser.run("performance.getEntriesByType('resource').length") == 0
+    assert browser.run("document.scripts.length") == 1
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
+@pytest.mark.parametrize("is_dark", [False, True], ids=["light", "dark"])
+def test_everybody_can_read_it_and_nothing_sticks_out(
+    browser: Browser, pages: dict[str, Path], name: str, size: tuple[int, int], is_dark: bool
+) -> None:
+    browser.look(size, is_dark=is_dark)
+    browser.open(pages[name])
+    assert browser.run("document.documentElement.scrollWidth <= innerWidth")
+    browser.run(AXE.read_text(encoding="utf-8") + "; 0")
+    assert browser.run(SERIOUS) == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_links_lead_to_parts_of_the_page(browser: Browser, pages: dict[str, Path], name: str) -> None:
+    browser.look(WIDE)
+    browser.open(pages[name])
+    dead = (
+        "[...document.querySelectorAll('a[href^=\"#\"]')].filter(a => !document.getElementById(a.hash.slice(1))).length"
+    )
+    assert browser.run(dead) == 0
+    browser.run("document.querySelector('nav a[href=\"#run\"]').click()")
+    assert browser.run("location.hash") == "#run"
+    files = "[...document.querySelectorAll('a[download]')].map(a => fetch === undefined ? '' : a.download)"
+    assert all(file.startswith("finding-") for file in browser.run(files))
+
+
+def test_findings_can_be_filtered_by_words_and_by_status(browser: Browser, pages: dict[str, Path]) -> None:
+    browser.look(WIDE)
+    browser.open(pages["many"])
+    shown = "[...document.querySelectorAll('.finding')].filter(each => each.offsetParent !== null).length"
+    everything = browser.run(shown)
+    assert everything > 20
+    words = "const field = document.querySelector('#findings input[type=search]');"
+    browser.run(
+        f"{{{words} field.value = 'no such words'; field.dispatchEvent(new Event('input', {{bubbles: true}}))}}"
+    )
+    assert browser.run(shown) == 0
+    assert browser.run("document.querySelector('#findings output').textContent").startswith("0 of ")
+    one = browser.run("document.querySelectorAll('.fingerprint code')[5].textContent").upper()
+    browser.run(f"{{{words} field.value = '{one}'; field.dispatchEvent(new Event('input', {{bubbles: true}}))}}")
+    assert 0 < browser.run(shown) < everything
+    browser.run(f"{{{words} field.value = ''; field.dispatchEvent(new Event('input', {{bubbles: true}}))}}")
+    assert browser.run(shown) == everything
+    browser.run("document.querySelector('#findings input[value=new]').click()")
+    assert browser.run(shown) == 0
+
+
+def test_a_message_shows_its_bytes_when_it_is_clicked(browser: Browser, pages: dict[str, Path]) -> None:
+    browser.look(WIDE)
+    browser.open(pages["many"])
+    first = "document.querySelector('ol.talk li.ours details')"
+    assert not browser.run(f"{first}.open")
+    browser.run(f"{first}.querySelector('summary').click()")
+    assert browser.run(f"{first}.open && {first}.querySelector('pre').offsetHeight > 0")
+
+
+def test_nothing_of_the_peer_runs(browser: Browser, pages: dict[str, Path]) -> None:
+    browser.look(WIDE)
+    browser.open(pages["hostile"])
+    assert not any(event.get("method") == "Page.javascriptDialogOpening" for event in browser.events)
+    assert browser.run("document.images.length") == 0
+    assert "<script>alert(1)</script>" in browser.run("document.body.innerText")
+
+
+def test_it_can_be_printed(browser: Browser, pages: dict[str, Path]) -> None:
+    browser.look(WIDE, is_printed=True)
+    browser.open(pages["many"])
+    assert browser.run("getComputedStyle(document.querySelector('nav')).display") == "none"
+    assert browser.command("Page.printToPDF")["data"].startswith("JVBERi")
