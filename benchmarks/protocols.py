@@ -199,6 +199,8 @@ PAIRS = (
     Pair("dns_tcp", "dnslib", ("dig",), server(alone(dns.dnslib))),
     Pair("rest", "quotes", (), server(alone(web.quotes_api))),
     Pair("http", "quotes", (), server(alone(web.quotes_api))),
+    Pair("http", "nginx, stock", ("nginx",), server(alone(stock.nginx))),
+    Pair("http", "lighttpd, stock", ("lighttpd",), server(alone(stock.lighttpd))),
     Pair("llm", "a stub", (), model),
     *(Pair(spec, name, ("curl", "openssl"), client(command)) for spec, (name, command) in CLIENTS.items()),
     Pair("smtp_clients", "swaks", ("swaks",), client(SWAKS)),

@@ -11,6 +11,7 @@ import pytest
 
 import palaver as library
 from listening import listening
+from servers import stock
 from servers.web import WebServer, quotes_api
 
 SPEC = Path(library.__file__).parent / "specs" / "http.fan"
@@ -57,3 +58,16 @@ def test_curl_is_talked_to_without_findings(palaver: Any) -> None:
         code, said = server.conclude()
     assert code == 0, said
     assert "no findings" in said
+
+
+@pytest.mark.parametrize(
+    "server",
+    [
+        pytest.param(stock.nginx, marks=stock.needs("nginx"), id="nginx"),
+        pytest.param(stock.lighttpd, marks=stock.needs("lighttpd"), id="lighttpd"),
+    ],
+)
+def test_a_server_as_its_distribution_ships_it_is_not_accused(palaver: Any, server: Any) -> None:
+    with server() as running:
+        talked = palaver("talk", "http", "--client", str(running.port), "-n", "20", "--seed", "2")
+    assert talked.code == 0, talked.said

@@ -137,6 +137,28 @@ def opensmtpd() -> AbstractContextManager[StockServer]:
     return running(_OPENSMTPD, is_ready=says_220)
 
 
+# --- web --------------------------------------------------------------------------------------------------------------
+
+_NGINX = """
+sed -i 's/listen 80 /listen 127.0.0.1:@PORT@ /; /listen \\[::\\]/d' /etc/nginx/sites-available/default
+exec nginx -g 'daemon off;'
+"""
+_LIGHTTPD = """
+sed -i 's/^server.port .*/server.port = @PORT@\\nserver.bind = "127.0.0.1"/; /use-ipv6/d' /etc/lighttpd/lighttpd.conf
+exec lighttpd -D -f /etc/lighttpd/lighttpd.conf
+"""
+
+
+def nginx() -> AbstractContextManager[StockServer]:
+    """nginx with its page of welcome."""
+    return running(_NGINX, is_ready=greets)
+
+
+def lighttpd() -> AbstractContextManager[StockServer]:
+    """lighttpd, likewise."""
+    return running(_LIGHTTPD, is_ready=greets)
+
+
 # --- files ------------------------------------------------------------------------------------------------------------
 
 # An account of the system, whose home is the root that it sees. It may write to one folder of it.

@@ -30,15 +30,16 @@
 <head_answer> ::= <status> <fields> (<length> | <coding>) <fields> "\r\n" | <empty>
 
 <status>   ::= "HTTP/1.1 " <code> <reason>
-<code>     ::= r"20[01]|40[045]|50[01]"
+<code>     ::= r"20[0-35-9]|30[0-35-8]|4[0-9]{2}|5[0-9]{2}"
 <reason>   ::= r" [ -~]*\r\n"
 
 # Names of fields may be written in capital or in small letters (RFC 9110, 5.1). Fields that say who is asked, or where
 # a message or the connection ends, are no fields like others.
 <named>    ::= <host> | <field>
-<fields>   ::= (<close> | <field>)*
+<fields>   ::= (<close> | <keep> | <field>)*
 <host>     ::= r"(?ai:host):[ ]?[0-9A-Za-z.:-]+\r\n"
-<close>    ::= r"(?ai:connection):[ ]?close\r\n"
+<close>    ::= r"(?ai:connection):[ ]?(?ai:close)\r\n"
+<keep>     ::= r"(?ai:connection):[ ]?(?ai:keep-alive)\r\n"
 <field>    ::= r"(?ai:(?!(host|content-length|transfer-encoding|connection):)[a-z][a-z0-9-]*):[ ]?[!-~]([ -~]*[!-~])?\r\n"
 <length>   ::= r"(?ai:content-length):[ ]?" <size> "\r\n"
 <coding>   ::= r"(?ai:transfer-encoding):[ ]?chunked\r\n"
