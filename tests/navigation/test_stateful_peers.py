@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from guided import campaign, guidance, setup_of
 from stateful_peers import PEERS, stateful_campaign
 from untuned_peers import UNTUNED
 
+import palaver
 from palaver.campaign.events import MessageReceived, MessageSent, PlanMade, SessionEnded
 from palaver.campaign.run import Budget, Campaign, Until
-from palaver.navigation.learnt_values import ChosenValue, LearntValues
+from palaver.navigation.coverage import KPaths
+from palaver.navigation.learnt_values import EARLIER, ChosenValue, LearntValues
+from palaver.navigation.peer_model import PeerModel
 from palaver.navigation.preparations import AwaitedAnswer, PreparationKind, Preparations
 from palaver.random_source import RandomSource
 from palaver.trees.node import Node, NonTerminal
+from palaver.trees.tree import Tree
 
 
 def said(run: Campaign) -> list[bytes]:
@@ -136,6 +142,84 @@ def test_what_was_not_seen_is_told_with_the_number_of_histories() -> None:
     run = stateful_campaign("upload", 1, until=Until.PLATEAU, learns_values=False).run()
     reasons = [str(reason) for reason in run.guidance.reasons()]
     assert any("not seen in " in reason and " different histories; got <s_unknown>" in reason for reason in reasons)
+
+
+# --- What another run has learnt --------------------------------------------------------------------------------------
+
+
+def after(run: Campaign) -> int:
+    """The number of messages until all is covered."""
+    goal, count = run.guidance.goal_progress, 0
+    for event in run:
+        count += isinstance(event, MessageSent | MessageReceived)
+        if goal.reached == goal.total:
+            break
+    run.close()
+    return count
+
+
+def kept(run: Campaign) -> dict[str, Any]:
+    """What a run leaves to the next one, as it stands in a file."""
+    data: dict[str, Any] = json.loads(json.dumps(run.guidance.as_data()))
+    return data
+
+
+def test_a_run_that_begins_with_what_another_has_learnt_takes_clearly_fewer_messages() -> None:
+    alone = informed = 0
+    for name in ("counter", "lockout", "queue"):
+        for seed in (1, 2):
+            learnt = kept(stateful_campaign(name, seed).run())
+            alone += after(stateful_campaign(name, 100 + seed))
+            second = stateful_campaign(name, 100 + seed)
+            second.guidance.learn_from(learnt)
+            assert second.guidance.goal_progress.reached == 0
+            informed += after(second)
+    assert informed <= 0.7 * alone
+
+
+def test_what_a_run_has_learnt_is_left_to_the_one_after_the_next() -> None:
+    first = stateful_campaign("upload", 1).run()
+    second = stateful_campaign("upload", 2)
+    second.guidance.resume_from(kept(first))
+    assert kept(second)["learnt"] == kept(first)["learnt"]
+    assert kept(first)["learnt"]["preparations"]["before"]
+
+
+def test_an_answer_that_another_run_has_prepared_is_prepared_the_same_way_at_once() -> None:
+    learnt = kept(stateful_campaign("counter", 1).run())
+    run = stateful_campaign("counter", 2)
+    run.guidance.learn_from(learnt)
+    run.guidance.guided_strategy.explanations = run._plans
+    told = [event.text for event in run if isinstance(event, PlanMade) and "another history first" in event.text]
+    assert "what came before it the last time" in told[0]
+
+
+def test_what_another_run_has_given_up_is_tried_again_by_one_that_only_learns_from_it() -> None:
+    deaf = PeerModel(KPaths(palaver.loads('<start> ::= "a"').grammar, 1))
+    for _ in range(200):
+        deaf.note_answer("<ask>", ("<no>", "<yes>"), "<no>")
+    assert deaf.answer_likelihood("<ask>", ("<no>", "<yes>"), "<yes>") == 0
+    learning, resuming = (PeerModel(deaf.paths) for _ in range(2))
+    learning.add_data(deaf.as_data(), as_hint=True)
+    resuming.add_data(deaf.as_data())
+    assert 0 < learning.answer_likelihood("<ask>", ("<no>", "<yes>"), "<yes>") < 0.2
+    assert resuming.answer_likelihood("<ask>", ("<no>", "<yes>"), "<yes>") == 0
+
+
+def test_values_of_bytes_and_of_any_text_are_kept() -> None:
+    spec = '<start> ::= <Client:ask> <Server:reply>\n<ask> ::= {}\n<reply> ::= "ok"\n<name> ::= {}\n'
+    for ask, name, value in (
+        ('"A" <name>', 'r"[a-z\\ud800-\\udfff]{4,9}"', "ab\ud800c"),
+        ('b"A" <name>', 'rb"[\\x80-\\xff]{4}"', b"\x80\xff\xfe\x81"),
+    ):
+        first, second = (guidance(spec.format(ask, name)) for _ in range(2))
+        assert first.values is not None
+        assert second.values is not None
+        node = first.spec.read_as("<ask>", ("A" if isinstance(value, str) else b"A") + value)  # type: ignore[operator]
+        assert node is not None
+        first.values.said("<ask>", node)
+        second.values.add_data(json.loads(json.dumps(first.values.as_data())))
+        assert [Tree(each).serialised() for each in second.values._classes("<name>")[EARLIER]] == [value]
 
 
 # --- Values -----------------------------------------------------------------------------------------------------------

@@ -195,6 +195,47 @@ def test_a_run_of_another_spec_is_not_resumed(palaver: Any) -> None:
     assert "the run kept cannot be resumed: this is the coverage of another spec" in resumed.said
 
 
+# Whoever has said something three times is known, and greeted.
+REMEMBERS = """\
+<start> ::= <talk>{1,6}
+<talk> ::= <In:ask> (<Out:no> | <Out:yes>)
+<ask> ::= "ask " <name> "\\n"
+<name> ::= r"[a-z]{6}"
+<no> ::= "no\\n"
+<yes> ::= "yes\\n"
+"""
+GREETS = """\
+import sys
+asked = []
+for line in sys.stdin:
+    asked.append(line)
+    print("yes" if asked.count(line) > 2 else "no", flush=True)
+"""
+
+
+@pytest.mark.parametrize("source", ["kept", "covered.json"])
+def test_a_run_begins_with_what_another_has_learnt_but_not_with_what_it_has_covered(palaver: Any, source: str) -> None:
+    palaver.write(asks_fan=REMEMBERS, echo_fan=ECHO)
+    peer = (sys.executable, "-c", GREETS)
+    first = ("-n", "4", "--seed", "1", "--run", "kept", "--coverage-file", "covered.json")
+    assert palaver("talk", "asks.fan", *first, *peer).code == 0
+    second = palaver("talk", "asks.fan", "-n", "1", "--seed", "2", "-v", "--learn-from", source, *peer)
+    assert second.code == 0
+    assert "of an earlier session" in second.text
+    assert second.summary.startswith("1 session, ")
+    other = palaver("talk", "echo.fan", "-n", "1", "--learn-from", source, "cat")
+    assert (other.code, "this is the coverage of another spec" in other.said) == (2, True)
+
+
+def test_a_run_that_is_resumed_learns_from_no_other(palaver: Any) -> None:
+    palaver.write(echo_fan=ECHO)
+    palaver("talk", "echo.fan", "-n", "2", "--seed", "1", "--run", "kept", "cat")
+    resumed = palaver("talk", "--resume", "kept", "-n", "3", "--learn-from", "kept")
+    assert (resumed.code, "--learn-from is for a run that begins" in resumed.said) == (2, True)
+    nothing = palaver("talk", "echo.fan", "-n", "1", "--learn-from", "no-such-run", "cat")
+    assert (nothing.code, "no-such-run" in nothing.said) == (2, True)
+
+
 def test_findings_are_made_small_when_the_run_is_over(palaver: Any) -> None:
     palaver.write(echo_fan=ECHO)
     talked = palaver(

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from enum import Enum
 from os import PathLike
 from pathlib import Path
-from typing import Literal, TypeVar, Unpack
+from typing import Any, Literal, TypeVar, Unpack
 
 from palaver.addresses import Address, parse_party_address
 from palaver.campaign.campaign_limits import SESSION_SECONDS_PER_MESSAGE, SESSION_TIMEOUTS
@@ -61,6 +61,7 @@ def talk(
     guided: bool = True,
     learn_values: bool = True,
     coverage_file: str | PathLike[str] | None = None,
+    learn_from: str | PathLike[str] | Mapping[str, Any] | None = None,
     timeout: float = 5.0,
     patience: float = 5.0,
     quiet_interval: float | None = None,
@@ -83,7 +84,8 @@ def talk(
     `client` and `server` are addresses, `[NAME=]URI` or a port, of the parties that palaver plays: it connects as a
     client, and listens as a server. `program` is talked to by its standard input and output. `target` is the command
     line of the system under test, started and watched; `{port}` in it, and in addresses, stands for a free port; `care`
-    are the options about it, see `TargetOptions`. The others are those of the command `palaver talk`. With `plans`
+    are the options about it, see `TargetOptions`. `learn_from` is a coverage file, or what one holds: of that, only
+    what was learnt about the peer is used. The others are those of the command `palaver talk`. With `plans`
     there are `PlanMade` events, with `trace` there are events of every input and action of a session.
 
     :raises SetupError: the parties, addresses or options do not fit, or the coverage file is of no use
@@ -115,8 +117,8 @@ def talk(
     is_paper = schedule == "paper"
     guidance = _guidance(setup, seed, k, goal, is_open=is_open, is_paper=is_paper, learns=learn_values and guided)
     file = None if coverage_file is None else Path(coverage_file)
-    if file is not None:
-        _resume(guidance, file)
+    _resume(guidance, file)
+    _learn(guidance, learn_from)
     if session_time is None:
         session_time = SESSION_TIMEOUTS * timeout + SESSION_SECONDS_PER_MESSAGE * max_messages
     loop = SelectorEventLoop(connect_timeout=timeout, startup_patience=wait_for_server)
@@ -177,13 +179,27 @@ def _as_tuple(addresses: int | str | Sequence[str]) -> tuple[str, ...]:
     return (str(addresses),) if isinstance(addresses, int | str) else tuple(addresses)
 
 
-def _resume(guidance: Guidance, file: Path) -> None:
+def _resume(guidance: Guidance, file: Path | None) -> None:
     """Go on from a coverage file, if there is one. :raises SetupError: it cannot be read, or not be written later"""
+    if file is None:
+        return
     try:
         check_writable(file)
         if file.exists():
             with read_coverage(file) as data:
                 guidance.resume_from(data)
+    except PalaverError as error:
+        raise SetupError(str(error)) from error
+
+
+def _learn(guidance: Guidance, source: str | PathLike[str] | Mapping[str, Any] | None) -> None:
+    """Use what another run has learnt. :raises SetupError: it cannot be read, or is of another spec"""
+    try:
+        if isinstance(source, Mapping):
+            guidance.learn_from(dict(source))
+        elif source is not None:
+            with read_coverage(Path(source)) as data:
+                guidance.learn_from(data)
     except PalaverError as error:
         raise SetupError(str(error)) from error
 

@@ -27,16 +27,21 @@ def paths_as_data(coverage: Coverage) -> dict[str, Any]:
     return {"k": coverage.paths.k, "names": list(names), "paths": paths}
 
 
+def check_spec(coverage: Coverage, data: Mapping[str, Any]) -> None:
+    """:raises PalaverError: most of the paths that another run has covered are of another spec"""
+    below, names = coverage.paths.below, data["names"]
+    known = {*below, *(name for found in below.values() for name in found)}
+    if 2 * len(known.intersection(names)) < len(names):
+        raise PalaverError("this is the coverage of another spec; give each spec a file of its own")
+
+
 def add_paths(coverage: Coverage, data: Mapping[str, Any]) -> None:
     """Cover the paths that another run has covered and the spec has.
 
     :raises PalaverError: most of them are of another spec
     """
-    below = coverage.paths.below
-    names = data["names"]
-    known = {*below, *(name for found in below.values() for name in found)}
-    if 2 * len(known.intersection(names)) < len(names):
-        raise PalaverError("this is the coverage of another spec; give each spec a file of its own")
+    check_spec(coverage, data)
+    below, names = coverage.paths.below, data["names"]
     for numbers in data["paths"]:
         path = [names[number] for number in numbers][-coverage.paths.k :]
         is_known = path[0] in below or any(path[0] in found for found in below.values())
@@ -46,7 +51,7 @@ def add_paths(coverage: Coverage, data: Mapping[str, Any]) -> None:
 
 def write(file: Path, **parts: Any) -> None:
     """Write a coverage file, atomically. :raises PalaverError: it cannot be written"""
-    whole = json.dumps({"format": _FORMAT, **parts}, ensure_ascii=False, indent=None, separators=(",", ":"))
+    whole = json.dumps({"format": _FORMAT, **parts}, separators=(",", ":"))
     beside = file.with_name(f"{file.name}.new")
     try:
         beside.write_text(whole + "\n", encoding="utf-8")

@@ -6,7 +6,7 @@ from typing import Any
 
 from palaver.navigation.belief_state import BeliefState
 from palaver.navigation.coverage import Coverage, KPaths
-from palaver.navigation.coverage_file import add_paths, paths_as_data
+from palaver.navigation.coverage_file import add_paths, check_spec, paths_as_data
 from palaver.navigation.coverage_views import CoverageViews
 from palaver.navigation.dialogue_map import DialogueMap
 from palaver.navigation.goals import CoverageGoal, GoalCounts, GoalMembership, GoalProgress, MissingPaths
@@ -151,6 +151,7 @@ class Guidance:
             "views": self.views.as_data(),
             "message pairs": None if self.pairs is None else self.pairs.as_data(),
             "missing values": None if self.value_classes is None else self.value_classes.as_data(),
+            "learnt": self._learnt(),
         }
 
     def resume_from(self, data: dict[str, Any]) -> None:
@@ -166,3 +167,33 @@ class Guidance:
             self.pairs.add_data(data["message pairs"])
         if self.value_classes is not None and data.get("missing values") is not None:
             self.value_classes.add_data(data["missing values"])
+        self._add_learnt(data)
+
+    def learn_from(self, data: dict[str, Any]) -> None:
+        """Use the observations of another run about the peer, but not what that has covered, or tried in vain.
+
+        :raises PalaverError: it is a run of another spec
+        """
+        check_spec(self.coverage, data["coverage"])
+        self.peer.add_data(data["peer"], as_hint=True)
+        self._add_learnt(data)
+
+    def _learnt(self) -> dict[str, Any]:
+        """Learnt values, preparations that worked, and messages that cannot be made, as JSON can hold them."""
+        strategy = self.guided_strategy
+        return {
+            "values": None if self.values is None else self.values.as_data(),
+            "preparations": None if strategy.preparations is None else strategy.preparations.as_data(),
+            "refusals": [list(each) for each in strategy.refusals.items()],
+        }
+
+    def _add_learnt(self, data: dict[str, Any]) -> None:
+        """Add what another run has learnt; files of earlier versions lack it."""
+        learnt, strategy = data.get("learnt"), self.guided_strategy
+        if learnt is None:
+            return
+        if self.values is not None and learnt["values"] is not None:
+            self.values.add_data(learnt["values"])
+        if strategy.preparations is not None and learnt["preparations"] is not None:
+            strategy.preparations.add_data(learnt["preparations"])
+        strategy.refusals.update(dict(learnt["refusals"]))

@@ -60,7 +60,7 @@ class GuidedStrategy:
         self._last = ""  # the symbol of our last message
         self._possible: tuple[str, ...] = ()  # the possible answers after the latest message
         self._refused: dict[str, None] = {}  # our messages that could not be made, since the peer's last one
-        self._refusals: Counter[str] = Counter()  # the same, in all sessions
+        self.refusals: Counter[str] = Counter()  # the same, in all sessions
         self._planned: Edge | None = None  # the message that is being made
         self._ends_soon = False  # no more plans are made in this session
         self._covered = 0  # paths when the plan was made
@@ -72,9 +72,9 @@ class GuidedStrategy:
         self._is_for_paths = True  # the plan is for k-paths
         self._is_for_values = False  # the plan is for value classes
         self._is_examined = False  # the plan was looked through for answers to prepare, in this session
-        self._preparations: Preparations | None = None  # the paper's scheme has none
+        self.preparations: Preparations | None = None  # the paper's scheme has none
         if scheme is planner:
-            self._preparations = Preparations(planner.dialogue_map, chance / "preparations")
+            self.preparations = Preparations(planner.dialogue_map, chance / "preparations")
 
     def begin(self) -> None:
         """Begin another session."""
@@ -89,8 +89,8 @@ class GuidedStrategy:
         self._is_examined = False
         self._covered = len(self._map.coverage)
         self._planner.begin()
-        if self._preparations is not None:
-            self._preparations.begin_session()
+        if self.preparations is not None:
+            self.preparations.begin_session()
         if self.values is not None:
             self.values.begin_session()
         if self._steps and isinstance(self._steps[0], Edge) and self._steps[0].source is not self._map.beginning:
@@ -103,8 +103,8 @@ class GuidedStrategy:
         moves = self.belief.dead_ends.allowed(moves, here, can_end=can_end)
         if (detour := self._choose_detour(moves)) is not None:
             return detour
-        if self._preparations is not None and not self._ends_soon:
-            edge = self._prepare(self._preparations, moves)
+        if self.preparations is not None and not self._ends_soon:
+            edge = self._prepare(self.preparations, moves)
             if edge is not None:
                 return self._say(edge, None)
         for _ in range(0 if self._ends_soon else MAX_PLANS_PER_MESSAGE):
@@ -141,7 +141,7 @@ class GuidedStrategy:
         return self._say(edges[0], None) if edges else move
 
     def _may_come_later(self, symbol: str) -> bool:
-        return self._refusals[symbol] < MAX_REFUSALS
+        return self.refusals[symbol] < MAX_REFUSALS
 
     def _prepare(self, preparations: Preparations, moves: Sequence[MessageType]) -> Edge | None:
         """Choose a message that changes the history before an answer that did not come; None if none is due."""
@@ -220,7 +220,7 @@ class GuidedStrategy:
 
     def _note_refused(self, symbol: str) -> None:
         self._refused[symbol] = None
-        self._refusals[symbol] += 1
+        self.refusals[symbol] += 1
 
     def said(self, move: MessageType, node: Node, before: Forecast, after: Forecast, is_ours: bool) -> None:
         """Note a message of ours or of the peer."""
@@ -252,8 +252,8 @@ class GuidedStrategy:
             for choice in self.values.choices:
                 if choice.node is not None:
                     self._tell(f"{symbol}: {choice}")
-        if self._preparations is not None:
-            self._preparations.note_said(symbol)
+        if self.preparations is not None:
+            self.preparations.note_said(symbol)
         if self.values is not None:
             self.values.said(symbol, node)
 
@@ -261,18 +261,18 @@ class GuidedStrategy:
         # What could not be made may refer to what the peer has sent now.
         self._refused = {each: None for each in self._refused if not self._may_come_later(each)}
         # Preparations say what they say: that the same answer comes again is no attempt at another.
-        is_preparing = self._preparations is not None and self._preparations.is_ready and planned is None
+        is_preparing = self.preparations is not None and self.preparations.is_ready and planned is None
         if not is_preparing or not self._peer.has_come(self._last, possible, symbol):
             self._peer.note_answer(self._last, possible, symbol, self.belief.history)
         if self.values is not None and (self._last in self.values.holders or symbol in self.values.holders):
             self.values.heard(self._last, symbol, node, possible)
-        if self._preparations is not None:
+        if self.preparations is not None:
             expected = planned.move.symbol if isinstance(planned, Edge) else None
-            self._preparations.note_answer(self._last, symbol, expected, len(possible) > 1)
-            awaited = self._preparations.awaited
+            self.preparations.note_answer(self._last, symbol, expected, len(possible) > 1)
+            awaited = self.preparations.awaited
             if awaited is not None and isinstance(planned, Edge) and planned.state == awaited.state:
-                self._preparations.note_content(awaited)
-            if self.values is not None and not self._preparations.is_ready:
+                self.preparations.note_content(awaited)
+            if self.values is not None and not self.preparations.is_ready:
                 self.values.focus(False)
 
     def ended(self, can_end: bool) -> None:

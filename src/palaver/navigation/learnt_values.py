@@ -18,9 +18,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
+from palaver.errors import PalaverError
 from palaver.navigation.navigation_limits import (
+    MAX_KEPT_VALUE,
     MAX_KNOWN_VALUES,
     MAX_NESTED_VALUES,
     MAX_RECALLING_ATTEMPTS,
@@ -81,7 +83,7 @@ class LearntValues:
         symbols: Sequence[str],
         tied: Mapping[str, tuple[str, ...]],
         above: Callable[[Iterable[str]], frozenset[str]],
-        read: Callable[[str, Tree], Node | None],
+        read: Callable[[str, Tree | str | bytes], Node | None],
         chance: RandomSource,
     ) -> None:
         self.choices: list[ChosenValue] = []  # the fields of the latest message of ours
@@ -108,15 +110,21 @@ class LearntValues:
 
     def begin_session(self) -> None:
         """Begin another session: the values of the last one are those of an earlier session from now on."""
+        self._earlier = self._all_values()
+        self._session = {}
+        self._sent = self._sent_values = ()
+        self.focus(False)
+
+    def _all_values(self) -> dict[str, _Values]:
+        """The values of this session and of earlier ones, as they are for the next."""
+        together = {symbol: dict(known) for symbol, known in self._earlier.items()}
         for symbol, values in self._session.items():
-            known = self._earlier.setdefault(symbol, {})
+            known = together.setdefault(symbol, {})
             for key, value in values.items():
                 known.pop(key, None)
                 known[key] = _KnownValue(value.node, EARLIER)
             _forget_oldest(known)
-        self._session = {}
-        self._sent = self._sent_values = ()
-        self.focus(False)
+        return together
 
     def aim(self, message: str, wanted: str | None = None, *, is_walking: bool = False) -> None:
         """Set the message of ours that is made next, and the answer that it is to bring."""
@@ -234,6 +242,34 @@ class LearntValues:
             if depth < MAX_NESTED_VALUES:
                 stack.extend((child, depth) for child in reversed(here.children) if isinstance(child, Node))
 
+    def as_data(self) -> dict[str, Any]:
+        """The values and their successes, as JSON can hold them, for another run; bytes are lists of one text."""
+        values = [
+            [symbol, data if isinstance(data, str) else [data.decode("latin-1")]]
+            for symbol, known in self._all_values().items()
+            for value in known.values()
+            if (data := _data_of(value.node)) is not None
+        ]
+        arms = [[*arm[:3], *arm[3], tried, self._came[arm]] for arm, tried in self._tried.items()]
+        return {"values": values, "arms": arms, "used": [[*key[:2], *key[2], n] for key, n in self._used.items()]}
+
+    def add_data(self, data: Mapping[str, Any]) -> None:
+        """Add the values of another run, which are those of earlier sessions here, and their successes."""
+        for symbol, value in data["values"]:
+            node = None
+            if symbol in self._noted:
+                node = self._read(symbol, value if isinstance(value, str) else value[0].encode("latin-1"))
+            if node is not None:
+                known = self._earlier.setdefault(symbol, {})
+                known[tuple(leaves_of(node))] = _KnownValue(node, EARLIER)
+                _forget_oldest(known)
+        for message, answer, symbol, *last, tried, came in data["arms"]:
+            arm = (message, answer, symbol, (last[0], last[1]))
+            self._tried[arm] += tried
+            self._came[arm] += came
+        for message, symbol, *last, times in data["used"]:
+            self._used[message, symbol, (last[0], last[1])] += times
+
     def _note(self, node: Node, key: _Key, last: Exchange) -> None:
         known = self._session.setdefault(node.symbol, {})
         known.pop(key, None)
@@ -242,6 +278,15 @@ class LearntValues:
             self._focus[node.symbol] = known[key]
             self._renewed.pop(node.symbol, None)
         _forget_oldest(known)
+
+
+def _data_of(node: Node) -> str | bytes | None:
+    """What a value is written as; None if it is too long to be kept, or has bits that fill no bytes."""
+    try:
+        data = Tree(node).serialised()
+    except PalaverError:
+        return None
+    return data if len(data) <= MAX_KEPT_VALUE else None
 
 
 def _forget_oldest(known: _Values) -> None:

@@ -83,6 +83,8 @@ MAX_KNOWN_VALUES = 64
 # So many values of one message are remembered, and so many inside of each other: a peer may nest them without end.
 MAX_VALUES_OF_MESSAGE = 256
 MAX_NESTED_VALUES = 4
+# A value of so many characters is kept for the next run.
+MAX_KEPT_VALUE = 500
 # So many attempts at one message use known values; the next ones are fresh, because a constraint may want that.
 MAX_RECALLING_ATTEMPTS = 4
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from math import ceil
 from typing import Any, TypeAlias
 
 from palaver.navigation.coverage import KPaths
@@ -132,8 +133,13 @@ class PeerModel:
             "pairs": [[*pair, count] for pair, count in self.pairs.items()],
         }
 
-    def add_data(self, data: dict[str, Any]) -> None:
-        """Add the counts of another run."""
+    def add_data(self, data: dict[str, Any], *, as_hint: bool = False) -> None:
+        """Add the counts of another run.
+
+        As a hint they are made so small that nothing is given up for their sake, and tell only what is likely.
+        """
+        if as_hint:
+            data = self._reduced(data)
         for last, names, count in data["situations"]:
             self.situations[last, tuple(names)] += count
         for last, names, name, count in data["answers"]:
@@ -146,3 +152,21 @@ class PeerModel:
             self.symbols[name] += count
         for above, below, count in data["pairs"]:
             self.pairs[above, below] += count
+
+    def _reduced(self, data: dict[str, Any]) -> dict[str, Any]:
+        """The counts in proportion, but far from those at which something is given up; what came counts at least 1."""
+        enough = self.patience * PATIENCE_SHARE_PER_ANSWER / 2
+        shares = {(last, *names): min(1.0, enough * len(names) / count) for last, names, count in data["situations"]}
+        answers = [
+            [last, names, name, ceil(count * shares[last, *names])] for last, names, name, count in data["answers"]
+        ]
+        situations: Counter[AnswerContext] = Counter()
+        for last, names, _, count in answers:
+            situations[last, tuple(names)] += count
+        parts = {name: min(1.0, self.patience / 2 / count) for name, count in data["symbols"]}
+        return {
+            "situations": [[*situation, count] for situation, count in situations.items()],
+            "answers": answers,
+            "symbols": [[name, ceil(count * parts[name])] for name, count in data["symbols"]],
+            "pairs": [[above, below, ceil(count * parts[above])] for above, below, count in data["pairs"]],
+        }

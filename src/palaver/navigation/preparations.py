@@ -21,9 +21,9 @@ session. Now and then the session ends instead, because some answers need a peer
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import Enum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from palaver.navigation.dialogue_map import DialogueMap, MapNode
 from palaver.navigation.learnt_values import Exchange
@@ -105,6 +105,7 @@ class Preparations:
         self._used: Counter[Preparation] = Counter()  # by kind, the attempts after such a preparation
         self._paid: Counter[Preparation] = Counter()  # of these, those that brought the answer
         self._has_paid = False  # an answer that did not come at first has come later
+        self._promised: set[Exchange] = set()  # answers that came in another run, and were not prepared as there
         self._in_reach: dict[tuple[MapNode, int], bool] = {}
         # Of this session:
         self._said: deque[str] = deque(maxlen=REPEATED_MESSAGES + 1)  # our last messages
@@ -210,7 +211,8 @@ class Preparations:
         self._second = 0
         self._kind = None
         chance = self._chance / awaited.message / awaited.answer / self._prepared[goal]
-        if goal in self._before and chance.random() < 0.5:
+        if goal in self._before and (goal in self._promised or chance.random() < 0.5):
+            self._promised.discard(goal)
             self._pending.extend(self._before[goal])
             return Preparation(PreparationKind.AS_BEFORE, chance.random() < 0.5)
         is_hard = self._prepared[goal] > PREPARATIONS_BEFORE_ROUNDS
@@ -282,3 +284,19 @@ class Preparations:
     def is_pending(self) -> bool:
         """True if something is still to be said."""
         return bool(self._pending)
+
+    def as_data(self) -> dict[str, Any]:
+        """The answers that did not come at first and came later, with what preceded them, as JSON can hold them."""
+        return {"before": [[*goal, list(symbols)] for goal, symbols in self._before.items()], "paid": self._has_paid}
+
+    def add_data(self, data: Mapping[str, Any]) -> None:
+        """Add those of another run: they are prepared as there, before they are asked for the first time.
+
+        What never came in that run is asked for without a preparation at first, as everything is.
+        """
+        for message, answer, symbols in data["before"]:
+            goal = (message, answer)
+            self._failures[goal] += 1
+            self._before.setdefault(goal, tuple(symbols))
+            self._promised.add(goal)
+        self._has_paid = self._has_paid or data["paid"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from functools import partial
 from itertools import takewhile
 from pathlib import Path
@@ -61,7 +62,7 @@ class _Talk(GroupedCommand):
             *("setup", "reset", "probe", "teardown"),
         ),
         "When to stop": ("count", "seconds", "until"),
-        "Coverage": ("k", "goal", "schedule", "unguided", "no_learnt_values", "coverage_file"),
+        "Coverage": ("k", "goal", "schedule", "unguided", "no_learnt_values", "coverage_file", "learn_from"),
         "Timing": ("wait_for_server", "timeout", "deadlines", "patience", "quiet_interval", "grace"),
         "Limits of a session": ("session_time", "max_messages", "max_message_bytes"),
         "Findings": ("known", "again"),
@@ -192,6 +193,11 @@ def _read_deadlines(_: click.Context, option: click.Parameter, given: tuple[str,
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
     help="Continue from the coverage in FILE, if it exists, and save it there.",
+)
+@click.option(
+    "--learn-from",
+    metavar="RUN",
+    help="Begin anew, but with what RUN, or a coverage file, has learnt about the peer.",
 )
 @click.option(
     "--seed",
@@ -338,7 +344,8 @@ def _begun(options: dict[str, Any]) -> tuple[Campaign, RunWriter | None]:
     from palaver.recording.run_folders import RunError
 
     arguments = _arguments(options)
-    campaign = talk(load_spec(options), plans=options["verbose"], **arguments)
+    learnt = _learnt(options["learn_from"])
+    campaign = talk(load_spec(options), plans=options["verbose"], learn_from=learnt, **arguments)
     try:
         return campaign, recorded_run(campaign, options, arguments)
     except RunError:
@@ -362,6 +369,8 @@ def _resumed(options: dict[str, Any]) -> tuple[Campaign, RunWriter]:
     from palaver.recording.run_writer import record
     from palaver.replaying.resuming import resumed_campaign, resumed_options
 
+    if options["learn_from"] is not None:
+        raise RunError("--learn-from is for a run that begins: one that goes on knows what it has learnt")
     context = click.get_current_context()
     is_given = {name: context.get_parameter_source(name) is ParameterSource.COMMANDLINE for name in options}
     given = {name: value for name, value in _arguments(options).items() if is_given.get(_CALLED.get(name, name))}
@@ -377,6 +386,20 @@ def _resumed(options: dict[str, Any]) -> tuple[Campaign, RunWriter]:
     except RunError:
         campaign.close()
         raise
+
+
+def _learnt(source: str | None) -> Path | Mapping[str, Any] | None:
+    """The coverage file, or what a run has learnt; None if nothing is wanted. :raises RunError: there is no such run"""
+    from palaver.recording.run_reader import RunError, open_run
+
+    if source is None or Path(source).is_file():
+        return None if source is None else Path(source)
+    with open_run(source) as run:
+        _, state = run.snapshot()
+    if not state:
+        raise RunError(f"the run {run.folder} came to no end of a session, and has learnt nothing")
+    guidance: Mapping[str, Any] = state["guidance"]
+    return guidance
 
 
 def _shrink_all(folder: Path) -> None:
