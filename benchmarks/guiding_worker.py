@@ -87,7 +87,7 @@ def talk(spec: str, port: int, seed: int, scheme: str, most_messages: int | None
 # --- In memory --------------------------------------------------------------------------------------------------------
 
 SPECS: dict[str, Callable[[], str]] = {
-    "smtp": lambda: (guiding_specs.BUNDLED / "smtp.fan").read_text(),
+    "smtp": lambda: guiding_specs.bundled("smtp"),
     "ftp": guiding_specs.ftp,
     "ladder": lambda: guiding_specs.ladder(30),
     "large": guiding_specs.large,

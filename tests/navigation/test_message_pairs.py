@@ -47,6 +47,15 @@ def test_only_feasible_pairs_are_counted() -> None:
     assert ("<bye>", "<noop>") not in missing
 
 
+def test_nobody_aims_for_pairs_of_what_is_only_noted() -> None:
+    spec = exchanges(3)
+    noted = (
+        spec.replace("<Client:a2> <Server:b2>", "<odd>")
+        + "# [note] an odd exchange\n<odd> ::= <Client:a2> <Server:b2>\n"
+    )
+    assert [pairs_of(campaign(each, covers_pairs=True)).total for each in (spec, noted)] == [6 * 6, 4 * 4]
+
+
 def test_all_feasible_pairs_are_covered() -> None:
     for spec in (LOGIN, QUESTIONS, LADDER):
         run = campaign(spec, 2, covers_pairs=True, k=3).run()

@@ -168,6 +168,10 @@ class Coverage:
         """The state of the path without its first symbol."""
         return self._suffixes[state]
 
+    def is_noted(self, state: int) -> bool:
+        """True if the path leads through a rule with a note, so that nobody aims for it."""
+        return state in self._outside
+
     def cover(self, state: int) -> None:
         """Note that a node was met in a state."""
         # The suffixes of a covered path are covered, too.

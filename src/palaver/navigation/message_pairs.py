@@ -8,8 +8,8 @@ Plans for pairs are made when k-paths have none left. A uniform-cost search carr
 and takes the way with the most new pairs for its cost. If none is near, the shortest way to one missing pair is taken,
 perhaps in another session; a pair that was tried in vain some times is given up.
 
-Pairs may also be a goal *as far as they are affordable*: of a dialogue with few messages and a small map, until plans
-for them have taken about half as many messages as everything else.
+Pairs may also be a goal *as far as they are affordable*: of a dialogue with few messages and a small map, until there
+were about half as many messages since the first plan for them as before.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class MessagePairs:
         self.is_pursued = False  # the present plan is for pairs
         self._has_budget = has_budget
         self._messages = 0  # of all sessions
-        self._spent = 0  # of these, those of plans for pairs
+        self._spent = 0  # of these, those since the first plan for pairs
         self._has_no_plan = False  # all are covered or given up
         self._map = dialogue_map
         self._edges = edges
@@ -65,10 +65,12 @@ class MessagePairs:
     def _feasible(self) -> dict[int, int]:
         """By message, the mask of those that may come before it: a fixpoint over the dialogue map."""
         nodes = self._map.nodes(MAX_NODES_WITH_PAIRS)
+        is_noted = self._map.coverage.is_noted
+        edges = {node: [edge for edge in self._map.edges(node) if not is_noted(edge.state)] for node in nodes}
         after = dict.fromkeys(nodes, 0)
         sources: dict[MapNode, list[tuple[MapNode, int]]] = {}
         for node in nodes:
-            for edge in self._map.edges(node):
+            for edge in edges[node]:
                 sources.setdefault(edge.to, []).append((node, 1 << self._number(edge.move)))
         todo = list(reversed(nodes))
         while todo:
@@ -79,7 +81,7 @@ class MessagePairs:
                     todo.append(source)
         feasible: dict[int, int] = {}
         for node in nodes:
-            for edge in self._map.edges(node):
+            for edge in edges[node]:
                 number = self._number(edge.move)
                 for later in _bits(after.get(edge.to, 0)):
                     feasible[later] = feasible.get(later, 0) | 1 << number
@@ -113,7 +115,7 @@ class MessagePairs:
     def note(self, move: MessageType) -> None:
         """Note a message of any party."""
         self._messages += 1
-        self._spent += self.is_pursued
+        self._spent += self.is_pursued or self._spent > 0
         number = self._number(move)
         new = self._new(number, self._before)
         self._covered[number] |= new
