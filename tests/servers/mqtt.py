@@ -1,4 +1,4 @@
-"""Brokers of MQTT: mosquitto, amqtt, and a small one."""
+"""Brokers of MQTT: mosquitto, and a small one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from servers.web import WebServer, web_server
 
 HERE = Path(__file__).parent
 SMALL = HERE / "mqtt_small.py"
-AMQTT = HERE / "mqtt_amqtt.py"
 
 needs_mosquitto = pytest.mark.servers("mosquitto")
 
@@ -29,12 +28,6 @@ def mosquitto() -> Iterator[WebServer]:
         command = [shutil.which("mosquitto", path=PLACES) or "mosquitto", "-p", str(port)]
         with started(command, is_ready=partial(greets, port), log=Path(name) / "log"):
             yield WebServer(port)
-
-
-@contextmanager
-def amqtt() -> Iterator[WebServer]:
-    with web_server(AMQTT) as server:
-        yield server
 
 
 @contextmanager
