@@ -22,6 +22,8 @@ PATHS = sorted(path for folder in FOLDERS for path in (ROOT / folder).glob("*.fa
 ONE_SIDED = {
     "examples/frames.fan": "it has no messages",
     "examples/ledger.fan": "it has no messages",
+    "src/palaver/specs/binary.fan": "it has no messages",
+    "src/palaver/specs/mqtt.fan": "it has two clients; mqtt_clients.fan is the broker",
 }
 BOTH_SIDED = [name for path in PATHS if (name := path.relative_to(ROOT).as_posix()) not in ONE_SIDED]
 
@@ -60,8 +62,9 @@ def talked(name: str, world: MemoryNetwork | SocketNetwork, seed: int, timeouts:
 def check(pair: SessionPair) -> None:
     for session in pair:
         assert session.verdict is Verdict.PASS, "\n".join(finding.show() for finding in session.findings)
-    # With several connections, the two may not have seen everything in the same order.
-    said = [sorted((said.sender, said.symbol, said.data) for said in session.said) for session in pair]
+    # With several connections, the two may not have seen everything in the same order; the end of a connection is a
+    # message only to the one who did not end it; and some commands of redis are two messages of its spec.
+    said = [sorted((said.sender, said.data) for said in session.said if said.data) for session in pair]
     assert said[0] == said[1]
 
 

@@ -67,7 +67,8 @@
 <not_to_them_now> ::= r"(4[03-9][0-9]-[\t -~]*\r\n)*4[03-9][0-9]( [\t -~]*)?" "\r\n"
 
 # [note] RFC 5321 (3.8): the server ends the session
-<shut_down>       ::= (<Client:mail> | <Client:noop>) <Server:closing> <Client:quit>? <Server:connection_ended>
+<shut_down>       ::= <unheeded> <Server:closing> <Client:quit>? <Server:connection_ended>
+<unheeded>        ::= <Client:mail> | <Client:noop> | <Client:rcpt> | <Client:data> | <Client:auth> | <Client:help> | <Client:vrfy>
 <closing>         ::= r"(421-[\t -~]*\r\n)*421( [\t -~]*)?" "\r\n"
 <connection_ended> ::= ""
 
