@@ -67,7 +67,7 @@ def test_a_session_that_takes_too_long_is_inconclusive_and_the_next_one_follows(
 def test_python_of_a_spec_that_never_ends_is_interrupted_and_named(palaver: Any, spec: Any) -> None:
     file = spec(ECHO.replace("*", "+") + ENDLESS_PYTHON)
     talked = palaver("talk", "-f", file, "--time", "2", "--seed", "1", *CAT)
-    assert talked.code == 0
+    assert talked.code == 124  # nothing was received, so nothing was tested
     assert "1 session cut off by --time in the Python of the spec (" in talked.text
     assert "/spec.fan:1" in talked.text
 

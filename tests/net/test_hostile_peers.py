@@ -406,7 +406,7 @@ def test_a_server_for_datagrams_that(name: str, palaver: Any) -> None:
 def test_a_server_that_is_not_there(palaver: Any) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-    row = Row("--wait-for-server 0.1", kind=FindingKind.REFUSED, says="connection refused", blamed="nobody")
+    row = Row("--wait-for-server 0.1", kind=FindingKind.REFUSED, says="connection refused", code=4, blamed="nobody")
     _check(palaver, row, "--client", str(port))
 
 

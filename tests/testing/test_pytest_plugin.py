@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 from importlib.metadata import entry_points
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+PYTHON = shlex.quote(sys.executable)  # as a word of a command: its path may have spaces
 SPEC = r"""<start> ::= <exchange>{3}
 <exchange> ::= <Client:ask> <Server:answer>
 <ask> ::= <word> "\n"
@@ -61,7 +63,7 @@ class Project:
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
     made = Project(tmp_path)
-    made.write("echo.fan", HEAD.format(python=sys.executable) + SPEC)
+    made.write("echo.fan", HEAD.format(python=PYTHON) + SPEC)
     return made
 
 
@@ -102,7 +104,7 @@ def test_with_xdist_one_worker_holds_the_run_for_all(project: Project) -> None:
 
 def test_a_spec_can_be_named_by_an_option(project: Project) -> None:
     project.write("plain.fan", SPEC)
-    target = f"{sys.executable} server.py {{port}}"
+    target = f"{PYTHON} server.py {{port}}"
     arguments = ["--palaver", "plain.fan", "--palaver-target", target, "--palaver-sessions", "2", "-k", "plain and ask"]
     code, said = project.pytest("-v", *arguments)
     assert code == 0, said
@@ -119,10 +121,10 @@ def test_other_specs_are_no_tests_and_a_wrong_table_is_told(project: Project) ->
     assert "tarket is none of spec, " in said
 
 
-FIXTURES = r"""import socket, sys
+FIXTURES = r"""import shlex, socket, sys
 
 def test_a_server_by_a_spec(palaver_run):
-    run = palaver_run("echo.fan", target=f"{sys.executable} server.py {{port}}", sessions=2)
+    run = palaver_run("echo.fan", target=f"{shlex.quote(sys.executable)} server.py {{port}}", sessions=2)
     run.check()
     assert run.run.seed == 1
 

@@ -70,15 +70,18 @@ class PeerDouble:
         self._port = 0
         self._failure: BaseException | None = None
         self._has_begun = threading.Event()
-        self.campaign.attach(self._see)
+        self.campaign.attach(self._learn_port)
+        self.campaign.attach(self._keep_message)
         self._thread = threading.Thread(target=self._play, name="palaver peer", daemon=True)
         self._thread.start()
 
-    def _see(self, event: Event) -> None:
+    def _learn_port(self, event: Event) -> None:
         if isinstance(event, PortBound):
             self._port = event.port
             self._has_begun.set()
-        elif isinstance(event, MessageSent | MessageReceived):
+
+    def _keep_message(self, event: Event) -> None:
+        if isinstance(event, MessageSent | MessageReceived):
             self.messages.append(event.message)
 
     def _play(self) -> None:
