@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import product
 
 import pytest
+from length_specs import by_bounded_matcher, by_brute_force
 
 import palaver
 from cost import lines_run
@@ -117,3 +119,36 @@ def test_where_the_condition_does_not_hold_any_length_is_right() -> None:
     assert len(spec.parse("a2xyb9").children) == 2
     with pytest.raises(Rejected):
         spec.parse("a3xy")
+
+
+TOTALS = """
+<start> ::= <rec>* <tail>
+<rec> ::= <mark>? <kind> <len> <data> <size> <tail>
+<mark> ::= "b"
+<kind> ::= r"[ab]"
+<len> ::= r"[1-4]"
+<data> ::= <rec> | <c>?
+<size> ::= r"[2-5]"
+<tail> ::= <c>*
+<c> ::= r"[b24]"
+"""
+
+
+@pytest.mark.parametrize(
+    "conditions",
+    [
+        ('<r>.<kind> == "a" or int(<r>.<len>) == len(str(<r>))', "int(<r>.<len>) == len(str(<r>)) // 2"),
+        ("int(<r>.<len>) == len(str(<r>)) // 2", '<r>.<kind> == "a" or int(<r>.<len>) == len(str(<r>))'),
+        ("int(<r>.<size>) == len(str(<r>))", "int(<r>.<len>) == len(str(<r>)) // 2"),
+        ("int(<r>.<size>) == len(str(<r>))", '<r>.<kind> == "a" or int(<r>.<len>) == len(str(<r>)) // 2'),
+    ],
+)
+def test_several_totals_of_one_record_are_all_counted_from_its_beginning(conditions: tuple[str, str]) -> None:
+    spec = palaver.loads(TOTALS + "".join(f"where forall <r> in <rec>: {each}\n" for each in conditions))
+    assert len(spec.bounded_rules.bounds) > 1
+    accepted = 0
+    for said in map("".join, product(*["ab", "b24", "24", "b24", "24"])):
+        trees = by_brute_force(spec, said)
+        assert sorted(by_bounded_matcher(spec, said, 0)) == sorted(trees or ()), said
+        accepted += bool(trees)
+    assert accepted

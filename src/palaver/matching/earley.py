@@ -280,14 +280,14 @@ class EarleyParser(EarleyScanner):
 
     def _predict_limited(self, entry: EarleyItem, target: Nonterminal, state_set: StateSet) -> None:
         """Predictor for what must not go beyond a position: the limit of its goal, or one of its own."""
-        pos, limit = state_set.pos, entry.goal.limit
-        ends = self._bounds.ends(target, entry.goal.pos if target.is_total else pos, entry.env, self)
+        pos, limit, start = state_set.pos, entry.goal.limit, entry.goal.start if target.is_total else state_set.pos
+        ends = self._bounds.ends(target, start, entry.env, self)
         if ends is not None:
             limit = ends.greatest if limit is None else min(limit, ends.greatest)
             if limit < pos or limit < ends.least:
                 return
         env, path_state = (entry.env, entry.goal.path_state) if target.is_tracked else ((), NO_PATH_STATE)
-        key = target, env, path_state, limit, ends
+        key = target, env, path_state, limit, ends, start
         goal = state_set.goals.get(key)
         if goal is None:
             token = self.tokens[target] if self.tokens is not None and target.length is None else None
@@ -296,7 +296,7 @@ class EarleyParser(EarleyScanner):
             if target.is_static and not target.starts[state_set.key]:
                 return
             goal = self._new_goal(state_set, target, env, path_state, key)
-            goal.limit, goal.ends = limit, ends
+            goal.limit, goal.ends, goal.start = limit, ends, start
         goal.waiters.append(entry)
         for result in goal.empty_results:
             self._advance(entry, pos, result, result.env if target.is_tracked else entry.env, state_set)

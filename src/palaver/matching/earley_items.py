@@ -37,13 +37,14 @@ class ParseGoal:
     """A nonterminal predicted at a position; all items that wait for it share it."""
 
     __slots__ = (
-        "bounds", "empty_results", "ends", "env", "limit", "nonterminal", "path_state", "pos", "selected",
+        "bounds", "empty_results", "ends", "env", "limit", "nonterminal", "path_state", "pos", "selected", "start",
         "tail_goals", "tails", "waiters",
     )  # fmt: skip
 
     def __init__(self, nonterminal: Nonterminal, pos: int, env: Environment, path_state: PathState) -> None:
         self.nonterminal = nonterminal
         self.pos = pos
+        self.start = pos  # from where totals are counted: the beginning of the rule that this is a part of
         self.env = env
         self.limit: int | None = None  # the position that nothing in it goes beyond
         self.ends: PossibleEnds | None = None  # of one that a constraint bounds

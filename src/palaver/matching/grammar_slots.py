@@ -97,7 +97,7 @@ class Nonterminal:
     parts: list[GrammarSlot] = field(default_factory=list)  # of a permutation
     is_repetition: bool = False
     length: Computed | None = None  # how much it reads, if a constraint says so
-    is_total: bool = False  # True if that is counted from where its caller begins
+    is_total: bool = False  # True if that is counted from where the rule begins that it is a part of
     is_encoded: bool = False  # True if that is counted in bytes of UTF-8
     own_paths: tuple[int, ...] = ()  # the paths whose nodes are looked at only inside of it
     least: int | Computed = 1  # of a repetition; if it has to be computed once, `least` and `most` are one object

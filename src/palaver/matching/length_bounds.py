@@ -20,7 +20,7 @@ class BoundMeasure(Enum):
     """The unit that a bound counts."""
 
     LENGTH = "characters or bytes of the rule"
-    TOTAL = "characters or bytes from the beginning of the rule that calls it"
+    TOTAL = "characters or bytes from the beginning of the rule that it is a part of"
     ROUNDS = "rounds of the repetition that the rule is"
 
 
