@@ -10,9 +10,10 @@ import ast
 from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import replace
+from typing import assert_never
 
 from palaver.compiled.compiled_limits import MAX_ALTERNATIVES
-from palaver.spec.ast import And, Expression, Formula, Mention, Or, PythonCondition
+from palaver.spec.ast import And, Expression, Formula, Mention, Not, Or, PythonCondition, Quantified
 
 
 def as_one_condition(formula: Formula) -> Expression | None:
@@ -35,8 +36,10 @@ def _leaves(formula: Formula) -> Iterator[Expression | None]:
         case And(parts) | Or(parts):
             for part in parts:
                 yield from _leaves(part)
-        case _:
+        case Not() | Quantified():
             yield None
+        case _:
+            assert_never(formula)
 
 
 def _joined(formula: Formula, mentions: list[Mention]) -> ast.expr:
@@ -46,7 +49,10 @@ def _joined(formula: Formula, mentions: list[Mention]) -> ast.expr:
         case And(parts) | Or(parts):
             operator = ast.And() if isinstance(formula, And) else ast.Or()
             return ast.BoolOp(operator, [_joined(part, mentions) for part in parts])
-    raise AssertionError("the caller has looked at the leaves")
+        case Not() | Quantified():
+            raise AssertionError("the caller has looked at the leaves")
+        case _:
+            assert_never(formula)
 
 
 def _with_own_names(expression: Expression, mentions: list[Mention]) -> ast.expr:
