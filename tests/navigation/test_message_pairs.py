@@ -84,6 +84,16 @@ def test_pairs_that_are_not_affordable_are_told() -> None:
     assert run.progress.ended.endswith(f"paths are covered, and {reached} of {total} pairs")
 
 
+def test_a_budget_for_pairs_that_is_used_up_stays_used_up() -> None:
+    # The way to the end of the session says something, too: it must not make the budget larger.
+    for seed in range(1, 6):
+        run = campaign(QUESTIONS, seed, covers_pairs=None, k=3)
+        were_over = [pairs_of(run).is_over for event in run if isinstance(event, MessageSent | MessageReceived)]
+        rest = were_over[were_over.index(True, 2) :]
+        assert all(rest), seed
+        assert run.progress.ended.startswith("goal reached after ")
+
+
 def test_pairs_of_many_messages_are_not_affordable() -> None:
     few = exchanges(MAX_MESSAGES_WITH_PAIRS // 2)
     many = few.replace("<start> ::= ", '<hello> ::= "hello\\n"\n<start> ::= <Client:hello> ')

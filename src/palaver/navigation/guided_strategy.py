@@ -164,7 +164,7 @@ class GuidedStrategy:
             kind, is_focused = preparations.start(awaited, list(edges), has_values=has_values)
             if self.values is not None:
                 self.values.focus(is_focused)
-            values = ", with the same values" if is_focused and self.values is not None else ""
+            values = ", with the same values each time" if is_focused and self.values is not None else ""
             self._tell(f"{awaited}; another history first: {kind.value}{values}")
         assert preparations.awaited is not None, "something is prepared"
         edges = self._edges_before(preparations.awaited, moves, preparations)
