@@ -159,7 +159,9 @@ def smtp_with_moody_server() -> str:
     return _replaced(
         bundled("smtp"),
         ("<Client:message> <Server:ok>", "<Client:message> (<Server:ok> | <Server:later>)"),
-        ("<Client:help> <Server:advice>", "<Client:help> (<Server:advice> | <Server:refused>)"),
+        ("<Client:help> <Server:advice>", "<Client:help> (<Server:advice> | <Server:no_help>)"),
+        # Advice may be a refusal with 500, 502 or 504, so this one is none that a willing server gives.
+        ("<refused>         ::=", '<no_help>         ::= r"55[0-9] [ -~]*" "\\r\\n"\n<refused>         ::='),
         ("<ok>              ::=", '<later>           ::= r"4[0-9][0-9] [ -~]*" "\\r\\n"\n<ok>              ::='),
     )
 
@@ -168,7 +170,7 @@ def smtp_with_curt_server() -> str:
     """The same by a server that always is willing, and says no word more than it must."""
     return (
         _replaced(smtp_with_moody_server(), ("(<Server:ok> | <Server:later>)", "<Server:ok>"))
-        .replace("(<Server:advice> | <Server:refused>)", "<Server:advice>")
+        .replace("(<Server:advice> | <Server:no_help>)", "<Server:advice>")
         .replace("<extension>* ", "")
     )
 
