@@ -77,6 +77,7 @@ def test_without_a_deadline_the_timeout_counts() -> None:
     ("deadlines", "reason"),
     [
         ({"<nothing>": 1}, "a deadline is given for <nothing>, but there is no such message"),
+        ({"<start>": 1}, "a deadline is given for <start>, but there is no such message"),
         ({"answer": 0}, "the deadline of <answer> must be a number of seconds, not 0"),
         ({"answer": "soon"}, "the deadline of <answer> must be a number of seconds, not 'soon'"),
     ],
@@ -84,6 +85,13 @@ def test_without_a_deadline_the_timeout_counts() -> None:
 def test_a_wrong_deadline_is_told_before_the_first_session(deadlines: dict[str, Any], reason: str) -> None:
     with pytest.raises(PalaverError, match=reason):
         SessionSetup(palaver.loads(TALK), CLIENT, deadlines=deadlines)
+
+
+def test_a_spec_that_leaves_a_message_out_keeps_its_deadline() -> None:
+    shorter = TALK.replace("<start>", "<whole>") + "<start> ::= <Client:ask> <Server:report>\n"
+    driven = asked(shorter)
+    driven.hear(b"REPORT\n", after=4.0)
+    assert (driven.kinds, driven.session.verdict) == ([], Verdict.PASS)
 
 
 def test_a_deadline_counts_from_the_message_before() -> None:

@@ -3,6 +3,8 @@
 They come from the command line, or from a variable of the spec, which means nothing to other tools:
 
     MESSAGE_DEADLINES = {"<answer>": 0.5}
+
+A spec that includes another one may leave some of its messages out. It keeps their deadlines, which then never count.
 """
 
 from __future__ import annotations
@@ -18,6 +20,8 @@ VARIABLE = "MESSAGE_DEADLINES"
 
 class Deadlines:
     """The seconds that messages may take, by their names. Without any, messages have the time of the timeout.
+
+    `messages` are those of all rules, whether a session can come to them or not.
 
     :raises PalaverError: there is no such message, or its deadline is not a number of seconds
     """

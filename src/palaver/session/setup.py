@@ -21,6 +21,7 @@ from palaver.session.references import References
 from palaver.session.roles import RoleAssignment, Roles
 from palaver.solving.solving_limits import MESSAGE_STEP_BUDGET, SolvingLimits
 from palaver.spec.ast import Rule
+from palaver.spec.traversal import refs
 from palaver.trees.node import Parties
 
 __all__ = ["ConstraintMonitor", "RoleAssignment", "SessionSetup"]
@@ -59,7 +60,8 @@ class SessionSetup:
         self.forecaster = self.spec.forecaster(self.monitor.states)
         analysis = self.spec.analysis
         given = {**deadlines_of_spec(spec.namespace.names), **(deadlines or {})}
-        self.deadlines = Deadlines(given, (message.symbol for message in analysis.messages))
+        messages = (ref.symbol for body in spec.grammar.bodies.values() for ref in refs(body) if ref.sender)
+        self.deadlines = Deadlines(given, messages)
         self.closing = closing_symbols(analysis)
         self.reading_cache = ReadingCache(analysis)
         self.references = References(analysis)
