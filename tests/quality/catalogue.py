@@ -19,11 +19,12 @@ PEERS_FAULTS = {
 
 @dataclass(frozen=True)
 class Bug:
-    """The name of what is wrong, within how many sessions that must be found, and as what."""
+    """The name of what is wrong, within how many sessions that must be found, as what, and with which exit code."""
 
     name: str
     sessions: int
     finding: str
+    code: int = 1
 
 
 @dataclass(frozen=True)

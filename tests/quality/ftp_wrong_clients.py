@@ -58,9 +58,9 @@ class Client:
         return self.hear()
 
     def hear(self) -> str:
-        """A reply, to its last line."""
+        """A reply, to its last line: the first that begins with the number of the reply and a blank (RFC 959, 4.2)."""
         reply = line = self.replies.readline()
-        while line[3:4] != " ":
+        while line[:4] != reply[:3] + " ":
             if not line:
                 raise Refused
             line = self.replies.readline()

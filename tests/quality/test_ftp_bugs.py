@@ -49,7 +49,7 @@ def client(name: str) -> tuple[str, ...]:
 @pytest.mark.parametrize("bug", SERVERS, ids=lambda bug: bug.name)
 def test_a_wrong_server_is_found_out(palaver: Any, ports: dict[str, str], bug: Bug) -> None:
     talked = talk(palaver, "ftp.fan", bug.sessions, "--client", ports[bug.name], *HASTE)
-    assert talked.code == 1
+    assert talked.code == bug.code, talked.said
     assert bug.finding in kinds(talked.summary), talked.said
     assert PEERS_FAULTS.issuperset(kinds(talked.summary)), talked.said
 
@@ -65,7 +65,7 @@ def test_the_right_server_is_not_suspected(palaver: Any, ports: dict[str, str]) 
 @pytest.mark.parametrize("bug", CLIENTS, ids=lambda bug: bug.name)
 def test_a_wrong_client_is_found_out(palaver: Any, bug: Bug) -> None:
     talked = talk(palaver, "ftp_clients.fan", bug.sessions, *client(bug.name), *HASTE)
-    assert talked.code == 1
+    assert talked.code == bug.code, talked.said
     assert bug.finding in kinds(talked.summary), talked.said
     assert PEERS_FAULTS.issuperset(kinds(talked.summary)), talked.said
 
