@@ -54,7 +54,6 @@ UNIONS = {
         "class NewEvent(_Event): ...",
         {
             "oracles.observe": "measures from our message to the answer only",
-            "peer_double._see": "looks for its port, and for messages, only",
             "planted_defects.__call__": "looks for findings, and for where they are made, only",
             "status.__call__": "counts sessions, messages and findings only",
         },
