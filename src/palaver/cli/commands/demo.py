@@ -24,9 +24,9 @@ from palaver.reporting.planted_defects import PLANTED, DefectReport
 
 SERVER = "palaver.demo.server"
 
-# The same sessions each time, and more than are needed.
+# The same sessions each time, and more than are needed: with 30 seeds, all was found after 6 to 69 sessions.
 SEED = 1
-SESSIONS = 60
+SESSIONS = 100
 # The demo is short: a conversation that is not the shortest by then is short enough.
 SHRINKING = ShrinkLimits(runs=120, seconds=8.0)
 
