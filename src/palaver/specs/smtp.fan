@@ -195,6 +195,7 @@ MOST_MISTAKES = 1000
 MOST_PAUSES = 1000
 where (
     len(*<disorder>.<rcpt>) + len(*<disorder>.<data>) + len(*<disorder>.<auth>)
+    + len(*<unheeded>.<rcpt>) + len(*<unheeded>.<data>) + len(*<unheeded>.<auth>)
     + len(*<not_now>.<data>) + len(*<bad_rcpt>) <= MOST_MISTAKES
 )
 where len(*<noop>) + len(*<help>) + len(*<vrfy>) + len(*<rset>) + len(*<auth>) <= MOST_PAUSES
