@@ -49,7 +49,6 @@ _INCLUDE = re.compile(r"include[ \t]*(?=\()")
 _NAKED_HEAD = re.compile(rf"({NAME})[ \t]*::=")
 _ANGLES = re.compile(r"<[^<>\n]*>")
 _LINES_BETWEEN = re.compile(r"(?:[ \t\n]|#[^\n]*+)*+")
-_COMMENTS_ABOVE = re.compile(r"((?:^[ \t]*#[^\n]*\n)+)[ \t]*\Z", re.MULTILINE)
 _NOTE = re.compile(r"[ \t]*#[ \t]*\[note\]")
 _CONDITION = re.compile(r"[^=!<>:](==|!=|<=|>=|<|>)")
 # Statements that go on with what the Python statement before them began.
@@ -242,12 +241,19 @@ class _SpecReader:
 
     def _note_above(self, at: int) -> str:
         """What the comment right above a statement says, if it is a note."""
-        block = self.text.rfind("\n\n", 0, at) + 1
-        above = _COMMENTS_ABOVE.search(self.text, block, at)
-        lines = above[1].splitlines() if above else []
-        while lines and not _NOTE.match(lines[0]):
-            del lines[0]
-        return " ".join(line.strip().lstrip("#").strip() for line in lines).removeprefix("[note]").strip()
+        lines: list[str] = []
+        end = self.text.rfind("\n", 0, at)
+        # From line to line upwards, so that a spec of many rules is not searched for each of them.
+        while end >= 0 and not (lines and _NOTE.match(lines[-1])):
+            start = self.text.rfind("\n", 0, end) + 1
+            line = self.text[start:end].strip()
+            if not line.startswith("#"):
+                break
+            lines.append(line)
+            end = start - 1
+        if not lines or not _NOTE.match(lines[-1]):
+            return ""
+        return " ".join(line.lstrip("#").strip() for line in reversed(lines)).removeprefix("[note]").strip()
 
     def _condition_tokens(self, keyword: Span) -> tuple[list[Token], int]:
         """The tokens behind a keyword. Behind `forall …:` at the end of a line, indented lines go on."""
