@@ -236,7 +236,9 @@ def test_shrinking_stops_when_the_server_is_gone(tmp_path: Path) -> None:
     with running("raises", second, tmp_path / "log"):
         small = shrink(story.run, story.finding(FindingKind.CLOSED), client=[str(second)])
     assert small is not None
-    assert (small.attempts, small.of) == (2, 0)  # the first ended the server
+    # The first ended the server, which may still be listening for a moment while it writes its traceback.
+    assert small.of == 0
+    assert small.attempts <= 5
     assert small.reason.startswith("nobody answered any more")
 
 
