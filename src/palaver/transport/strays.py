@@ -23,8 +23,11 @@ MARK = "PALAVER_RUN"
 _PROCESSES = Path("/proc")
 # The guard may take so long to end what is left when palaver exits.
 MAX_GUARD_SECONDS = 1.0
-# A process may start another one while we look; so many times we look again.
+# A process may start another one while we look, or be one that is just being started; so many times we look again.
 _MAX_LOOKS = 10
+# So long we wait in all for programs that are just being loaded, and do not show their environment yet.
+_MAX_LOADING_SECONDS = 0.5
+_LOADING_STEP_SECONDS = 0.005
 
 _numbers = count(1)
 
@@ -66,33 +69,53 @@ def new_mark() -> str:
 
 def end_strays(mark: str) -> None:
     """End all processes that have this mark, or one that goes on behind a dot."""
-    for _ in range(_MAX_LOOKS):
-        found = _marked(mark)
-        if not found:
-            return
-        for process in found:
+    until = time.monotonic() + _MAX_LOADING_SECONDS
+    looks = 0
+    while looks < _MAX_LOOKS:
+        marked, are_loading = _marked(mark)
+        for process in marked:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(process, signal.SIGKILL)
+        if marked:
+            looks += 1
+        elif are_loading and time.monotonic() < until:
+            time.sleep(_LOADING_STEP_SECONDS)  # the system has no event for "the program is loaded"
+        else:
+            return
 
 
-def _marked(mark: str) -> list[int]:
-    """The processes with a mark; none where the system does not show environments."""
-    wanted, found = f"{MARK}={mark}".encode(), []
+def _marked(mark: str) -> tuple[list[int], bool]:
+    """The processes with a mark, and whether others do not show yet whether they have it; none where the system does
+    not show environments."""
+    wanted, found, are_loading = f"{MARK}={mark}".encode(), [], False
     try:
         names = os.listdir(_PROCESSES)
     except OSError:
-        return []
+        return [], False
     for name in names:
         if not name.isdigit():
             continue
+        process = _PROCESSES / name
         try:
-            environment = (_PROCESSES / name / "environ").read_bytes()
+            environment = (process / "environ").read_bytes()
+            are_loading = are_loading or (not environment and _is_loading(process))
         except OSError:
             continue  # it has ended, or is another user's
         at = environment.find(wanted)
         if at >= 0 and environment[at + len(wanted) : at + len(wanted) + 1] in (b"\0", b".", b""):
             found.append(int(name))
-    return found
+    return found, are_loading
+
+
+def _is_loading(process: Path) -> bool:
+    """Whether a process without an environment may still get one: its program is being loaded by `execve`.
+
+    `/proc/PID/stat` (proc(5)) tells: a zombie and a thread of the kernel have no memory, and a program that was given
+    an empty environment has one that begins where it ends.
+    """
+    fields = (process / "stat").read_bytes().rpartition(b")")[2].split()
+    size, begin, end = (int(fields[at]) for at in (20, 47, 48))
+    return size > 0 and (begin != end or end == 0)
 
 
 if __name__ == "__main__":
