@@ -7,12 +7,14 @@ and probably not meant.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
+from dataclasses import replace
 from itertools import pairwise
 
 from palaver.grammar.analysis import Analysis, generator_arguments, reachable
+from palaver.grammar.beyond_rules import check_beyond
 from palaver.grammar.condition_checks import check_constraint, check_expression
 from palaver.grammar.fixpoints import ENDLESS
-from palaver.grammar.ir import source_of
+from palaver.grammar.ir import BEYOND, source_of
 from palaver.regular.regex import PatternError, compile_pattern
 from palaver.source import Span
 from palaver.spec.ast import Expression, Index, Pattern, Rule
@@ -41,6 +43,8 @@ def check_grammar(
     _check_messages(analysis, report)
     if party_classes is not None:
         _check_parties(analysis, report, party_classes)
+    if analysis.grammar.beyond:
+        _check_beyond(analysis, report, party_classes)
     for constraint in analysis.grammar.all_constraints:
         check_constraint(constraint, analysis, report)
     for objective in analysis.grammar.objectives:
@@ -49,6 +53,25 @@ def check_grammar(
         for bound in computed_bounds(rule.body):
             check_expression(bound, {}, analysis, report)
             _check_bound(bound, report)
+
+
+def _check_beyond(analysis: Analysis, report: Reporter, party_classes: Collection[str] | None) -> None:
+    """Check the rules that only `<beyond>` leads to, as those of the session are."""
+    grammar = analysis.grammar
+    everything = Analysis(replace(grammar, rules={**grammar.rules, **grammar.beyond}, start=BEYOND, beyond={}))
+    for rule in grammar.beyond.values():
+        if rule.symbol in grammar.own:
+            _check_patterns(rule, report)
+            _check_ends(rule, everything, report)
+            _check_generator(rule, everything, report)
+    apart = Analysis(replace(everything.grammar, rules=dict(grammar.beyond)))
+    for rule in grammar.beyond.values():
+        for ref in refs(rule.body):
+            if ref.sender is not None:
+                _check_message(rule, ref.symbol, ref.span, everything, report)
+    if party_classes is not None:
+        _check_parties(apart, report, {*party_classes, *analysis.all_parties})
+    check_beyond(grammar, analysis.all_parties, report)
 
 
 def _check_patterns(rule: Rule, report: Reporter) -> None:

@@ -10,6 +10,9 @@ from palaver.source import Source
 from palaver.spec.ast import Bit, Constraint, Expr, Literal, Objective, Pattern, Rule, Selector, Setting
 from palaver.spec.traversal import computed_bounds, refs, walk
 
+# The root of the rules about messages that the session does not have.
+BEYOND = "<beyond>"
+
 
 @dataclass(frozen=True)
 class Grammar:
@@ -22,11 +25,17 @@ class Grammar:
     settings: tuple[Setting, ...] = ()
     own: frozenset[str] = field(default=frozenset(), compare=False)  # symbols not of the library
     remarks: tuple[Constraint, ...] = ()  # constraints with a note: who breaks them is told of, and not accused
+    beyond: Mapping[str, Rule] = field(default_factory=dict)  # the rules that only `<beyond>` leads to
 
     @cached_property
     def bodies(self) -> dict[str, Expr]:
         """The right-hand sides alone."""
         return {symbol: rule.body for symbol, rule in self.rules.items()}
+
+    @cached_property
+    def bodies_with_beyond(self) -> dict[str, Expr]:
+        """The right-hand sides alone, also of the rules that only `<beyond>` leads to."""
+        return {**self.bodies, **{symbol: rule.body for symbol, rule in self.beyond.items()}}
 
     @property
     def all_constraints(self) -> tuple[Constraint, ...]:

@@ -7,6 +7,9 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import assert_never
 
+from palaver.grammar.beyond_rules import beyond_alternatives as beyond_alternatives
+from palaver.grammar.beyond_rules import closing_answers as closing_answers
+from palaver.grammar.beyond_rules import split_beyond
 from palaver.grammar.fixpoints import ENDLESS, least_sizes
 from palaver.grammar.grammar_checks import check_grammar as check_grammar
 from palaver.grammar.ir import Grammar, source_of
@@ -33,11 +36,12 @@ from palaver.spec.ast import (
     Repeat,
     Rule,
     Selector,
+    Setting,
     SpecFile,
 )
 from palaver.spec.ast import Sequence as SequenceExpr
 from palaver.spec.diagnostics import Reporter, did_you_mean
-from palaver.spec.traversal import computed_bounds, first_expression, refs, step_symbols
+from palaver.spec.traversal import computed_bounds, first_expression, refs, selectors_of, step_symbols
 
 
 def lower(
@@ -75,10 +79,21 @@ def lower(
         if setting.selector.startswith("<"):
             resolver.require(setting.selector, setting.source, setting.span)
     resolver.resolve_rules()
-    rules = with_unsolicited_messages(rules)
+    session_rules, beyond = split_beyond(rules, start, _mentioned(constraints, objectives, settings))
+    rules = with_unsolicited_messages(session_rules)
     required = tuple(constraint for constraint in constraints if not constraint.note)
     remarks = tuple(constraint for constraint in constraints if constraint.note)
-    return Grammar(MappingProxyType(rules), start, required, objectives, settings, own, remarks)
+    return Grammar(MappingProxyType(rules), start, required, objectives, settings, own, remarks, beyond)
+
+
+def _mentioned(
+    constraints: Iterable[Constraint], objectives: Iterable[Objective], settings: Iterable[Setting]
+) -> frozenset[str]:
+    """The symbols that constraints, objectives and settings speak of."""
+    paths = [path for constraint in constraints for path in selectors_of(constraint.formula)]
+    paths += [mention.path for objective in objectives for mention in objective.expression.mentions]
+    found = {symbol for path in paths for symbol in (path.base, *step_symbols(path))}
+    return frozenset(found | {setting.selector for setting in settings})
 
 
 def _collect_rules(files: Sequence[SpecFile], report: Reporter) -> dict[str, Rule]:

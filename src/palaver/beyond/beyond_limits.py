@@ -1,0 +1,20 @@
+"""Limits of wrong messages: how many are tried, and how long they become."""
+
+from __future__ import annotations
+
+from typing import Final
+
+# Random messages of each type of ours: they tell which alternatives of `<beyond>` it fits, and how messages end.
+SAMPLES: Final = 24
+# Mutants that are made for one place until one is proved to be wrong.
+MUTANTS_TRIED: Final = 6
+# The longest field of a wrong message.
+MAX_FIELD_BYTES: Final = 65_537
+# Of the wrong messages, the share that may be sent without a judgement, at the end of a session.
+UNJUDGED_SHARE: Final = 0.25
+# The share of our messages that are wrong, unless another is asked for.
+DEFAULT_SHARE: Final = 0.35
+# Derivations of a message that the constraints are asked about; one that has more counts as right.
+MAX_DERIVATIONS: Final = 64
+# Bytes of an answer in the headline of a finding.
+MAX_SHOWN_ANSWER: Final = 40

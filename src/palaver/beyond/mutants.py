@@ -1,0 +1,220 @@
+"""Mutants: messages with one thing wrong, in a known place, made from a right one.
+
+Kinds of wrongness, each derived from the grammar:
+
+- structure: a part left out, said twice, exchanged with its neighbour, replaced by the text of another; a keyword with
+  one letter changed
+- terminal: control characters, NUL, blanks, the wrong case, bytes that are no UTF-8, a bit that is flipped
+- extreme: fields that are empty, very long, zero, negative, or very large numbers
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from enum import Enum
+from typing import NamedTuple
+
+from palaver.beyond.beyond_limits import MAX_FIELD_BYTES
+from palaver.random_source import RandomSource
+from palaver.trees.node import Node, Part
+from palaver.trees.values import leaf_bytes
+
+
+class WrongnessKind(Enum):
+    """A kind of wrongness."""
+
+    __hash__ = object.__hash__
+
+    STATE = "state"
+    STRUCTURE = "structure"
+    TERMINAL = "terminal"
+    EXTREME = "extreme"
+
+
+class Mutant(NamedTuple):
+    """A message with one thing wrong."""
+
+    data: bytes
+    kind: WrongnessKind
+    what: str  # what was done to it, and to which part
+
+
+class MutablePart(NamedTuple):
+    """A part of a message: its bytes, the name of its symbol, and its place among its siblings."""
+
+    start: int
+    end: int
+    symbol: str  # the part itself, or for a leaf the symbol around it
+    is_leaf: bool
+    parent: int  # a number for each node
+    depth: int
+
+
+def spans_of(message: Node) -> list[MutablePart]:
+    """The parts of a message that fill whole bytes, the message itself left out, from left to right."""
+    found: list[MutablePart] = []
+    # A symbol with its start is a node that ends here; positions are in bits.
+    stack: list[tuple[Part, str, int, int] | tuple[int, str, int, int, int]] = [(message, message.symbol, -1, 0)]
+    at = numbers = 0
+    while stack:
+        top = stack.pop()
+        if len(top) == 5:
+            start, symbol, parent, depth, _ = top
+            found.append(MutablePart(start, at, symbol, False, parent, depth))
+            continue
+        part, symbol, parent, depth = top
+        if isinstance(part, Node):
+            numbers += 1
+            stack.append((at, part.symbol, parent, depth, 0))
+            stack.extend((child, part.symbol, numbers, depth + 1) for child in reversed(part.children))
+        else:
+            size = 1 if isinstance(part, int) else 8 * len(leaf_bytes(part))
+            found.append(MutablePart(at, at + size, symbol, True, parent, depth))
+            at += size
+    whole = [span for span in found if span.start % 8 == 0 and span.end % 8 == 0]
+    spans = [span._replace(start=span.start // 8, end=span.end // 8) for span in whole]
+    return sorted(span for span in spans if span.depth and span.end > span.start)
+
+
+_STRUCTURES = ("left out", "twice", "exchanged", "replaced", "misspelt")
+
+
+def _spliced(data: bytes, span: MutablePart, new: bytes) -> bytes:
+    return data[: span.start] + new + data[span.end :]
+
+
+def structure_mutant(data: bytes, spans: Sequence[MutablePart], chance: RandomSource, turn: int) -> Mutant | None:
+    """A message with a part that is missing, doubled, out of order, of another kind, or misspelt."""
+    if not spans:
+        return None
+    span = chance.pick(spans)
+    text, name = data[span.start : span.end], _name(data, span)
+    how = _STRUCTURES[turn % len(_STRUCTURES)]
+    if how == "left out":
+        return _mutant(_spliced(data, span, b""), WrongnessKind.STRUCTURE, f"{name} left out")
+    if how == "twice":
+        return _mutant(_spliced(data, span, text * 2), WrongnessKind.STRUCTURE, f"{name} said twice")
+    if how == "exchanged":
+        siblings = [each for each in spans if each.parent == span.parent and each.start == span.end]
+        if not siblings:
+            return None
+        other = siblings[0]
+        swapped = data[: span.start] + data[other.start : other.end] + text + data[other.end :]
+        return _mutant(swapped, WrongnessKind.STRUCTURE, f"{name} and {_name(data, other)} exchanged")
+    if how == "replaced":
+        other = chance.pick(spans)
+        new = _spliced(data, span, data[other.start : other.end])
+        return _mutant(new, WrongnessKind.STRUCTURE, f"{_name(data, other)} instead of {name}")
+    words = [each for each in spans if each.is_leaf and data[each.start : each.end][:1].isalpha()]
+    if not words:
+        return None
+    word = chance.pick(words)
+    letters = [at for at in range(word.start, word.end) if data[at : at + 1].isalpha()]
+    at = chance.pick(letters)
+    new_letter = bytes([data[at] ^ 0x02]) if bytes([data[at] ^ 0x02]).isalpha() else b"Z"
+    new = data[:at] + new_letter + data[at + 1 :]
+    return _mutant(new, WrongnessKind.STRUCTURE, f"a letter of {_name(data, word)} changed")
+
+
+_INSERTED = {
+    "a NUL": b"\0",
+    "a control character (SOH)": b"\x01",
+    "a control character (BS)": b"\x08",
+    "a control character (ESC)": b"\x1b",
+    "a control character (DEL)": b"\x7f",
+    "a TAB": b"\t",
+    "a blank": b" ",
+    "a byte that is no UTF-8": b"\xff",
+    "an overlong form of UTF-8": b"\xc0\xaf",
+    "a letter beyond ASCII": "é".encode(),
+    "a carriage return": b"\r",
+    "a percent sign": b"%n",
+}
+
+
+_TERMINALS = (*_INSERTED, "case", "bit", "blank left out", "one left out", "one twice")
+
+
+def terminal_mutant(data: bytes, spans: Sequence[MutablePart], chance: RandomSource, turn: int) -> Mutant | None:
+    """A message with a character that does not belong there."""
+    leaves = [span for span in spans if span.is_leaf]
+    if not leaves:
+        return None
+    span = chance.pick(leaves)
+    name = _name(data, span)
+    how = _TERMINALS[turn % len(_TERMINALS)]
+    inside = span.start + chance.below(span.end - span.start)
+    at = chance.pick((span.start, inside, span.end))  # the borders of a part are where mistakes are made
+    if how == "case":
+        new = _spliced(data, span, data[span.start : span.end].swapcase())
+        return _mutant(new, WrongnessKind.TERMINAL, f"{name} in the other case")
+    if how == "bit":
+        bit = chance.pick((7, chance.below(8)))  # the highest one is left out by those who have only seven
+        flipped = bytes([data[inside] ^ (1 << bit)])
+        return _mutant(data[:inside] + flipped + data[inside + 1 :], WrongnessKind.TERMINAL, f"a bit of {name} flipped")
+    if how == "one left out":
+        new = data[:inside] + data[inside + 1 :]
+        return _mutant(new, WrongnessKind.TERMINAL, f"a character of {name} left out")
+    if how == "one twice":
+        new = data[: inside + 1] + data[inside:]
+        return _mutant(new, WrongnessKind.TERMINAL, f"a character of {name} said twice")
+    if how == "blank left out":
+        text = data[span.start : span.end]
+        new = _spliced(data, span, text.replace(b" ", b"", 1))
+        return _mutant(new, WrongnessKind.TERMINAL, f"{name} without its blank") if b" " in text else None
+    return _mutant(data[:at] + _INSERTED[how] + data[at:], WrongnessKind.TERMINAL, f"{how} in {name}")
+
+
+_LENGTHS = (0, 1, 64, 65, 255, 256, 257, 511, 512, 513, 1000, 4096, 65_535, 65_536)
+_NUMBERS = (
+    *(b"0", b"-1", b"255", b"256", b"32768", b"65535", b"65536", b"2147483647", b"2147483648", b"4294967295"),
+    *(b"4294967296", b"9223372036854775808", b"18446744073709551616", b"9" * 40, b"00000000001", b"1e9", b"0x10"),
+)
+
+
+def extreme_mutant(data: bytes, spans: Sequence[MutablePart], chance: RandomSource, turn: int) -> Mutant | None:
+    """A message with a field that is empty, very long, or a very large number."""
+    fields = [span for span in spans if not span.is_leaf] or [span for span in spans if span.is_leaf]
+    if not fields:
+        return None
+    span = chance.pick(fields)
+    text, name = data[span.start : span.end], _name(data, span)
+    if re.fullmatch(rb"-?[0-9]+", text) and turn % 2:
+        number = _NUMBERS[turn // 2 % len(_NUMBERS)]
+        return _mutant(_spliced(data, span, number), WrongnessKind.EXTREME, f"{name} is {number.decode()}")
+    length = min(_LENGTHS[turn % len(_LENGTHS)], MAX_FIELD_BYTES)
+    # What is repeated is one of the characters that the field has, so that only the length is wrong.
+    unit = bytes([text[chance.below(len(text))]])
+    return _mutant(_spliced(data, span, unit * length), WrongnessKind.EXTREME, f"{name} of {length} bytes")
+
+
+_NAMES = re.compile(r"'[^']*' of |a part of |<[^<>]*>|\([A-Z]+\)|[0-9]+")
+
+
+def operator_of(what: str) -> str:
+    """The thing that was done to a message, without the names and values of its parts."""
+    return " ".join(_NAMES.sub("", what).split())
+
+
+def _mutant(data: bytes, kind: WrongnessKind, what: str) -> Mutant:
+    return Mutant(data, kind, what)
+
+
+def _name(data: bytes, span: MutablePart) -> str:
+    """The name of a part: its symbol, or for text beside symbols the text itself."""
+    if not span.is_leaf:
+        return span.symbol
+    text = data[span.start : span.end]
+    shown = text.decode("ascii", "backslashreplace").strip()
+    return f"'{shown}' of {span.symbol}" if 0 < len(shown) <= 12 and shown.isprintable() else f"a part of {span.symbol}"
+
+
+# Makes a mutant of a message from its bytes and parts; a number rotates what is done to it.
+MutantMaker = Callable[[bytes, Sequence[MutablePart], RandomSource, int], Mutant | None]
+
+MAKERS: dict[WrongnessKind, MutantMaker] = {
+    WrongnessKind.STRUCTURE: structure_mutant,
+    WrongnessKind.TERMINAL: terminal_mutant,
+    WrongnessKind.EXTREME: extreme_mutant,
+}
