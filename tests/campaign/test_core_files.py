@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import resource
+import shlex
+import sys
 from pathlib import Path
 
 import pytest
 
+import palaver as palaver_
 from palaver.campaign import core_files
 from palaver.campaign.core_files import CoreFiles
 from palaver.campaign.target_findings import TargetExit
@@ -76,3 +80,25 @@ def test_the_system_says_where_core_files_are(
     assert found.written() == ""
     (tmp_path / "here" / file).write_text("")
     assert found.written() == str(tmp_path / "here" / file)
+
+
+CRASHES = """
+import os, resource, socket, sys
+resource.setrlimit(resource.RLIMIT_CORE, (resource.getrlimit(resource.RLIMIT_CORE)[1],) * 2)
+with socket.create_server(("127.0.0.1", int(sys.argv[1]))) as server:
+    connection, _ = server.accept()
+    connection.recv(9)
+    os.abort()
+"""
+
+
+@pytest.mark.skipif(resource.getrlimit(resource.RLIMIT_CORE)[1] == 0, reason="core files are forbidden here")
+@pytest.mark.skipif(bool(set("|/") & set(core_files._PATTERN.read_text())), reason="core files go elsewhere here")
+def test_the_core_file_of_a_server_that_crashes_is_named(tmp_path: Path) -> None:
+    spec = palaver_.loads('<start> ::= <Client:ask> <Server:answer>\n<ask> ::= "ask\\n"\n<answer> ::= "well\\n"\n')
+    target = f"{shlex.join([sys.executable, '-SEc', CRASHES])} {{port}}"
+    campaign = palaver_.talk(spec, target=target, seed=1, sessions=1, cwd=str(tmp_path)).run()
+    (finding,) = campaign.findings
+    (core,) = tmp_path.iterdir()
+    assert core.read_bytes()[:4] == b"\x7fELF"
+    assert f"killed by SIGABRT\n  core file: {core}" in finding.message

@@ -221,6 +221,9 @@ def test_a_finding_of_a_run_is_made_known_and_the_next_run_is_quiet(palaver: Any
     assert "\nknown: ticket 7\n" in palaver("show", "two", "1").text
     assert '"known": "ticket 7"' in palaver("show", "two", "1", "--format", "json").text
     assert "known" not in palaver("show", "one").text
+    listed = palaver("runs", "--in", ".").text
+    assert re.search(r"^two: .* findings? \(\d+ known\), ", listed, re.M)
+    assert listed.count("known") == 1
 
 
 @pytest.mark.parametrize(

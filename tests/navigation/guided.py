@@ -46,6 +46,7 @@ def campaign(
     answering: Callable[[RandomSource], Strategy] = RandomStrategy,
     wire: Wire = in_one_piece,
     plans: bool = False,
+    jobs: int = 1,
 ) -> Campaign:
     """A run that was not begun. The other side is played by the same spec, or an `other` one, which knows less."""
     world = MemoryNetwork(wire=wire)
@@ -60,6 +61,7 @@ def campaign(
         covers_pairs=covers_pairs,
         covers_values=covers_values,
     )
+    guided.make_lanes(jobs)
     timeouts = Timeouts()
     limits = budget or Budget()
     run = Campaign(ours, guided, seed, timeouts, limits, world.loop(), is_guided=is_guided, plans=plans)

@@ -93,7 +93,7 @@ def test_the_counted_paths_are_those_of_the_session_trees() -> None:
 
     def add(event: Event) -> None:
         if isinstance(event, SessionStarted):
-            sessions.append(run._session)
+            sessions.append(run._lanes.lanes[0].session)
         elif isinstance(event, SessionEnded):
             session = sessions[-1]
             assert session is not None

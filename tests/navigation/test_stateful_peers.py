@@ -126,7 +126,7 @@ def test_messages_do_not_depend_on_hashes() -> None:
 
 def test_a_plan_tells_which_history_and_which_value_it_needs() -> None:
     run = stateful_campaign("lockout", 1)
-    run.guidance.guided_strategy.explanations = run._plans
+    run.guidance.guided_strategy.explanations = run._lanes.lanes[0].plans
     told = [event.text for event in run if isinstance(event, PlanMade)]
     assert any("did not come after <c_login>; another history first: " in text for text in told)
     assert any("<user> is '" in text and ", last in <c_login>, answered by <s_denied>" in text for text in told)
@@ -189,7 +189,7 @@ def test_an_answer_that_another_run_has_prepared_is_prepared_the_same_way_at_onc
     learnt = kept(stateful_campaign("counter", 1).run())
     run = stateful_campaign("counter", 2)
     run.guidance.learn_from(learnt)
-    run.guidance.guided_strategy.explanations = run._plans
+    run.guidance.guided_strategy.explanations = run._lanes.lanes[0].plans
     told = [event.text for event in run if isinstance(event, PlanMade) and "another history first" in event.text]
     assert "what came before it the last time" in told[0]
 
@@ -344,6 +344,61 @@ def test_values_of_an_earlier_session_are_offered_as_such() -> None:
     found = drawn(values, 20)
     assert node("abcd") in found
     assert None in found
+
+
+@pytest.mark.parametrize(("answer", "least", "most"), [("<s_none>", 0, 8), ("<s_value>", 12, 50)])
+def test_values_of_earlier_sessions_are_offered_while_the_peer_remembers_them(
+    answer: str, least: int, most: int
+) -> None:
+    values = learnt()
+    values.said("<c_set>", node("abcd"))
+    values.begin_session()
+    offered = 0
+    for number in range(100):
+        values.aim("<c_get>")
+        values.begin()
+        is_earlier = values.recall("<key>") is not None and values.choices[0].last == EARLIER
+        offered += is_earlier and number >= 50
+        values.said("<c_get>", node("NONE\n", "<s_none>"))
+        came = answer if is_earlier else "<s_none>"
+        values.heard("<c_get>", came, node("NONE\n", "<s_none>"), ("<s_none>", "<s_value>"))
+    assert least <= offered <= most
+
+
+def test_values_that_were_in_one_message_are_offered_together() -> None:
+    spec = setup_of(PEERS["chat"].spec).spec
+    values = LearntValues(["<user>", "<room>"], {}, spec.analysis.above, spec.read_as, RandomSource(1))
+    pairs = [("Ann", "#one"), ("Bea", "#two"), ("Cat", "#three"), ("Dot", "#four")]
+    for user, room in pairs:
+        message = spec.read_as("<c_invite>", f"INVITE {user} {room}\n")
+        assert message is not None
+        values.said("<c_invite>", message)
+    known = together = 0
+    for _ in range(100):
+        values.aim("<c_join>", "<s_joined>")
+        values.begin()
+        recalled = [values.recall(symbol) for symbol in ("<user>", "<room>")]
+        texts = [str(Tree(value)) for value in recalled if value is not None]
+        known += len(texts) == 2
+        together += tuple(texts) in pairs
+    assert known > 30
+    assert together > known / 2  # a quarter if they were independent
+
+
+def test_values_that_the_peer_makes_are_seldom_guessed() -> None:
+    fresh = []
+    for is_made_by_peer in (False, True):
+        values = learnt()
+        values.said("<c_set>", node("abcd"))
+        values.heard("<c_set>", "<s_ok>", node("efgh") if is_made_by_peer else node("abcd"), ("<s_ok>",))
+        count = 0
+        for _ in range(60):
+            values.aim("<c_get>")
+            values.begin()
+            count += values.recall("<key>") is None
+            values.said("<c_get>", node("NONE\n", "<s_none>"))
+        fresh.append(count)
+    assert fresh[1] < fresh[0] / 1.5
 
 
 def test_a_symbol_is_offered_the_values_of_one_that_it_is_compared_with() -> None:

@@ -6,7 +6,7 @@ import random
 
 from stateful_peers import peer
 
-UNTUNED = ("scheduler", "bank", "chat")
+UNTUNED = ("scheduler", "bank", "chat", "booking", "files", "accounts", "graph")
 
 
 @peer(
@@ -173,3 +173,202 @@ class Chat:
             return "UNINVITED"
         members.add(user)
         return "JOINED"
+
+
+@peer(
+    {
+        "RESERVE <seat> <user>": "HELD <ticket> | TAKEN",
+        "PAY <ticket>": "PAID | UNKNOWN | TWICE",
+        "CANCEL <ticket>": "REFUNDED | RELEASED | UNKNOWN",
+        "SEAT <seat>": "FREE | HELDBY <user> | SOLD",
+    },
+    '<seat> ::= r"[A-F][0-9]{1,2}"',
+    '<user> ::= r"[a-z]{3,6}"',
+    '<ticket> ::= r"[0-9]{6}"',
+)
+class Booking:
+    """A seat is held for a ticket, and sold when the ticket is paid."""
+
+    def __init__(self, chance: random.Random) -> None:
+        self.chance = chance
+        self.seats: dict[str, tuple[str, str]] = {}  # the user and the ticket
+        self.tickets: dict[str, str] = {}  # the seat
+        self.paid: set[str] = set()
+
+    def answer(self, command: str, *fields: str) -> str:
+        name = fields[0]
+        if command == "RESERVE":
+            if name in self.seats:
+                return "TAKEN"
+            ticket = f"{self.chance.randrange(10**6):06}"
+            self.seats[name], self.tickets[ticket] = (fields[1], ticket), name
+            return f"HELD {ticket}"
+        if command == "SEAT":
+            if name not in self.seats:
+                return "FREE"
+            user, ticket = self.seats[name]
+            return "SOLD" if ticket in self.paid else f"HELDBY {user}"
+        if name not in self.tickets:
+            return "UNKNOWN"
+        is_paid = name in self.paid
+        if command == "PAY":
+            self.paid.add(name)
+            return "TWICE" if is_paid else "PAID"
+        del self.seats[self.tickets.pop(name)]
+        return "REFUNDED" if is_paid else "RELEASED"
+
+
+@peer(
+    {
+        "OPEN <file> <mode>": "HANDLE <handle> | MISSING | TOOMANY",
+        "READ <handle>": "DATA <data> | EOF | BAD | DENIED",
+        "WRITE <handle> <data>": "WROTE | BAD | DENIED",
+        "CLOSE <handle>": "OK | BAD",
+        "REMOVE <file>": "OK | BUSY | MISSING",
+    },
+    '<file> ::= r"[a-z]{3,6}"',
+    '<mode> ::= "r" | "w"',
+    '<handle> ::= r"[0-9]{4}"',
+    '<data> ::= r"[a-z]{1,4}"',
+)
+class Files:
+    """At most four handles are open at a time; a file that is open is not removed."""
+
+    def __init__(self, chance: random.Random) -> None:
+        self.chance = chance
+        self.files: dict[str, list[str]] = {}
+        self.handles: dict[str, tuple[str, str, list[str]]] = {}  # the file, the mode, and what is still to be read
+
+    def answer(self, command: str, *fields: str) -> str:
+        name = fields[0]
+        if command == "OPEN":
+            return self._open(name, fields[1])
+        if command == "REMOVE":
+            if any(file == name for file, _, _ in self.handles.values()):
+                return "BUSY"
+            return "MISSING" if self.files.pop(name, None) is None else "OK"
+        if name not in self.handles:
+            return "BAD"
+        if command == "CLOSE":
+            del self.handles[name]
+            return "OK"
+        file, mode, rest = self.handles[name]
+        if mode != command[0].lower():
+            return "DENIED"
+        if command == "WRITE":
+            self.files[file].append(fields[1])
+            return "WROTE"
+        return f"DATA {rest.pop(0)}" if rest else "EOF"
+
+    def _open(self, name: str, mode: str) -> str:
+        if len(self.handles) == 4:
+            return "TOOMANY"
+        if mode == "r" and name not in self.files:
+            return "MISSING"
+        handle = f"{self.chance.randrange(10**4):04}"
+        self.handles[handle] = (name, mode, list(self.files.setdefault(name, [])))
+        return f"HANDLE {handle}"
+
+
+@peer(
+    {
+        "SIGNUP <user> <pin>": "WELCOME | EXISTS",
+        "LOGIN <user> <pin>": "TOKEN <token> | WRONG | LOCKED | NOUSER",
+        "WHOAMI <token>": "YOU <user> | EXPIRED",
+        "LOGOUT <token>": "BYE | EXPIRED",
+        "CHANGE <token> <pin>": "CHANGED | SAME | EXPIRED",
+    },
+    '<user> ::= r"[a-z]{4,8}"',
+    '<pin> ::= r"[0-9]{4}"',
+    '<token> ::= r"[a-f0-9]{8}"',
+)
+class Accounts:
+    """Three wrong numbers lock a user out; with a new number all tokens of the user expire."""
+
+    def __init__(self, chance: random.Random) -> None:
+        self.chance = chance
+        self.pins: dict[str, str] = {}
+        self.wrong: dict[str, int] = {}
+        self.tokens: dict[str, str] = {}
+
+    def answer(self, command: str, *fields: str) -> str:
+        name = fields[0]
+        if command == "SIGNUP":
+            if name in self.pins:
+                return "EXISTS"
+            self.pins[name], self.wrong[name] = fields[1], 0
+            return "WELCOME"
+        if command == "LOGIN":
+            return self._login(name, fields[1])
+        if name not in self.tokens:
+            return "EXPIRED"
+        user = self.tokens[name]
+        if command == "WHOAMI":
+            return f"YOU {user}"
+        if command == "LOGOUT":
+            del self.tokens[name]
+            return "BYE"
+        if self.pins[user] == fields[1]:
+            return "SAME"
+        self.pins[user] = fields[1]
+        self.tokens = {token: owner for token, owner in self.tokens.items() if owner != user}
+        return "CHANGED"
+
+    def _login(self, user: str, pin: str) -> str:
+        if user not in self.pins:
+            return "NOUSER"
+        if self.wrong[user] == 3:
+            return "LOCKED"
+        if self.pins[user] != pin:
+            self.wrong[user] += 1
+            return "WRONG"
+        self.wrong[user] = 0
+        token = f"{self.chance.randrange(16**8):08x}"
+        self.tokens[token] = user
+        return f"TOKEN {token}"
+
+
+@peer(
+    {
+        "ADD <node>": "ADDED | THERE",
+        "LINK <node> <node>": "LINKED | CYCLE | SELF | MISSING | ALREADY",
+        "PATH <node> <node>": "YES | NO | MISSING",
+        "DROP <node>": "DROPPED | LEAF | MISSING",
+    },
+    '<node> ::= r"n[0-9]{2,3}"',
+)
+class Graph:
+    """A graph without cycles."""
+
+    def __init__(self, chance: random.Random) -> None:
+        self.links: dict[str, set[str]] = {}
+
+    def answer(self, command: str, *fields: str) -> str:
+        first, last = fields[0], fields[-1]
+        if command == "ADD":
+            is_new = first not in self.links
+            self.links.setdefault(first, set())
+            return "ADDED" if is_new else "THERE"
+        if any(each not in self.links for each in fields):
+            return "MISSING"
+        if command == "DROP":
+            dropped = self.links.pop(first)
+            for links in self.links.values():
+                links.discard(first)
+            return "DROPPED" if dropped else "LEAF"
+        if command == "PATH":
+            return "YES" if self._leads(first, last) else "NO"
+        if first == last:
+            return "SELF"
+        if last in self.links[first]:
+            return "ALREADY"
+        if self._leads(last, first):
+            return "CYCLE"
+        self.links[first].add(last)
+        return "LINKED"
+
+    def _leads(self, first: str, last: str) -> bool:
+        found = [first]
+        for node in found:
+            found.extend(sorted(self.links[node].difference(found)))
+        return last in found

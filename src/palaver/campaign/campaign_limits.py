@@ -17,6 +17,9 @@ MAX_RETRIES = 3
 # Unless --session-time is given, a session may take so many times the timeout, and so long for each allowed message.
 SESSION_TIMEOUTS = 10
 SESSION_SECONDS_PER_MESSAGE = 0.1
+# Sessions begin beside others while at most so many have not heard of their peer: a server may accept only a few
+# connections at once, and those beyond are lost for a second or more.
+MAX_UNHEARD_SESSIONS = 4
 # While nothing happens there is an event this often.
 WAITING_EVENT_EVERY = 0.25
 

@@ -42,7 +42,7 @@ class SpecNotes:
 
     def observe(self, event: Event) -> Iterable[Observation]:
         """Tell of the rules with a note that a message of the peer brings, if they were never told of."""
-        if not isinstance(event, MessageReceived):
+        if not isinstance(event, MessageReceived) or event.message.aside:
             return
         message = event.message
         for noted in (*self._above.get(message.symbol, ()), *self._found_in(message.symbol, message.node)):

@@ -58,6 +58,7 @@ class Progress:
     sessions: int = 0
     sent: int = 0
     received: int = 0
+    open_messages: int = 0  # of other sessions that go on, when one has ended
     findings: int = 0
     earlier_findings: int = 0  # of the run that is resumed; they have numbers already
     cut_off: list[CutOff] = field(default_factory=list)  # why sessions were cut
@@ -69,6 +70,11 @@ class Progress:
     @property
     def messages(self) -> int:
         return self.sent + self.received
+
+    @property
+    def said(self) -> int:
+        """The messages of all sessions, also of those that go on."""
+        return self.messages + self.open_messages
 
 
 class StopRule:
@@ -88,13 +94,15 @@ class StopRule:
         budget = self._budget
         if self._guidance.reached > self._covered:
             self._covered = self._guidance.reached
-            self._covered_at = max(self._covered_at, progress.messages - self._guidance.messages_in_vain)
+            self._covered_at = max(self._covered_at, progress.said - self._guidance.messages_in_vain)
         if budget.sessions is not None and progress.sessions >= budget.sessions:
             # Earlier findings that are tried first may be more than that.
             more = f" after {progress.sessions}" if progress.sessions > budget.sessions else ""
             return f"reached the limit of {_counted(budget.sessions, 'session')} (-n {budget.sessions}){more}", ""
         if budget.seconds is not None and seconds >= budget.seconds:
             return budget.time_is_over, ""
+        if progress.cut_off and progress.cut_off[-1].ends_run:
+            return str(progress.cut_off[-1]), ""  # nobody has come in so long
         if progress.silent >= MAX_SILENT_SESSIONS:
             return f"no message was sent or received in {progress.silent} sessions in a row", ""
         if progress.phase is Phase.GUIDED:
@@ -107,32 +115,32 @@ class StopRule:
         return "", ""
 
     def _check_guided(self, progress: Progress) -> tuple[str, str]:
-        is_stalled = progress.messages - self._covered_at > MAX_MESSAGES_WITHOUT_GAIN
-        if not self._is_complete and not self._guidance.guided_strategy.is_done and not is_stalled:
+        is_stalled = progress.said - self._covered_at > MAX_MESSAGES_WITHOUT_GAIN
+        if not self._is_complete and not self._guidance.is_done and not is_stalled:
             return "", ""
         if not self._is_complete and self._budget.until is Until.COVERAGE and self._retries < MAX_RETRIES:
             self._retries += 1
-            self._covered_at = progress.messages
+            self._covered_at = progress.said
             self._guidance.retry_given_up()
             return "", "nothing more was seen; retrying the paths that were given up, with twice the attempts"
         if not self._is_complete and self._budget.until is not Until.FOREVER:
             progress.phase = Phase.CHECKING
-            self._guidance.random_walk.most_messages = MAX_MESSAGES_OF_CHECK
-            self._checked_from = self._gained_at = (progress.messages, progress.sessions)
+            self._guidance.random_walk.walks.most_messages = MAX_MESSAGES_OF_CHECK
+            self._checked_from = self._gained_at = (progress.said, progress.sessions)
             return "", ""
         progress.goal_after = (progress.messages, progress.sessions)
         reason = self._goal_reached(progress) if self._is_complete else self._plateau(progress)
         if self._budget.until is Until.FOREVER:
             progress.phase = Phase.UNGUIDED
-            self._guidance.random_walk.most_messages = None
+            self._guidance.random_walk.walks.most_messages = None
             return "", f"{reason}; continuing unguided"
         return reason, ""
 
     def _check_random(self, progress: Progress) -> tuple[str, str]:
         """Go on at random as long as that covers something; if it has, let plans follow once more."""
-        here = (progress.messages, progress.sessions)
+        here = (progress.said, progress.sessions)
         if self._is_complete:
-            progress.goal_after = here
+            progress.goal_after = (progress.messages, progress.sessions)
             return self._goal_reached(progress), ""
         if self._covered_at > self._gained_at[0]:
             self._gained_at = here
@@ -145,9 +153,9 @@ class StopRule:
             return "", ""
         if self._gained_at != self._checked_from:
             progress.phase = Phase.GUIDED
-            self._guidance.guided_strategy.is_done = False
+            self._guidance.plan_again()
             return "", ""
-        progress.goal_after = here
+        progress.goal_after = (progress.messages, progress.sessions)
         return self._plateau(progress), ""
 
     @property

@@ -116,6 +116,11 @@ class SystemUnderTest:
         """False if only commands are run around it."""
         return bool(self._program.command)
 
+    @property
+    def can_be_alive(self) -> bool:
+        """False if it has ended, and is not started again."""
+        return self.may_be_alive or self._care.policy is not Restart.NEVER
+
     def take_events(self, session: int) -> list[TargetStarted | TargetOutput | TargetEnded]:
         """Return what has happened to the program since this was last asked, as events of a session."""
         taken, self._events = self._events, []
@@ -144,7 +149,6 @@ class SystemUnderTest:
             self._is_probed = True
             if trouble := self.probe(self._patience):
                 raise TargetError(f"before the first session {trouble}")
-        self._unheard.clear()  # nobody is left who would want to hear it
         return news
 
     def _prepare(self) -> None:

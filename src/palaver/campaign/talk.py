@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar, Unpack
 
 from palaver.addresses import Address, parse_party_address
+from palaver.beyond.wrong_messages import WrongMessages
 from palaver.campaign.campaign_limits import SESSION_SECONDS_PER_MESSAGE, SESSION_TIMEOUTS
 from palaver.campaign.oracles import Oracle
 from palaver.campaign.run import Budget, Campaign, Until
+from palaver.campaign.shared_variables import shared_variables
 from palaver.campaign.spec_notes import SpecNotes
 from palaver.campaign.system_under_test import SystemUnderTest
-from palaver.campaign.target_care import PORT, TargetCare, TargetError, TargetOptions, command_of
+from palaver.campaign.target_care import PORT, Restart, TargetCare, TargetError, TargetOptions, command_of
 from palaver.compiled import Spec, load
 from palaver.compiled.bundled import spec_files
 from palaver.errors import PalaverError
@@ -55,6 +57,7 @@ def talk(
     sessions: int | None = None,
     seconds: float | None = None,
     until: Until | str | None = None,
+    jobs: int = 1,
     k: int = 5,
     goal: CoverageGoal | str = CoverageGoal.ALL,
     schedule: Literal["gain", "paper"] = "gain",
@@ -74,6 +77,7 @@ def talk(
     solving: SolvingLimits | None = None,
     oracles: Sequence[Oracle] = (),
     known: str | PathLike[str] | None = None,
+    beyond: float | None = None,
     plans: bool = False,
     trace: bool = False,
     **care: Unpack[TargetOptions],
@@ -85,8 +89,9 @@ def talk(
     client, and listens as a server. `program` is talked to by its standard input and output. `target` is the command
     line of the system under test, started and watched; `{port}` in it, and in addresses, stands for a free port; `care`
     are the options about it, see `TargetOptions`. `learn_from` is a coverage file, or what one holds: of that, only
-    what was learnt about the peer is used. The others are those of the command `palaver talk`. With `plans`
-    there are `PlanMade` events, with `trace` there are events of every input and action of a session.
+    what was learnt about the peer is used. With `jobs`, up to so many sessions go on at the same time.
+    `beyond` is the share of our messages that are wrong on purpose. The others are those of the command `palaver talk`.
+    With `plans` there are `PlanMade` events, with `trace` there are events of every input and action of a session.
 
     :raises SetupError: the parties, addresses or options do not fit, or the coverage file is of no use
     :raises SpecError: the spec is wrong
@@ -109,15 +114,13 @@ def talk(
     except PalaverError as error:
         raise SetupError(str(error)) from error
     setup.prepare()
-    if seed is None:
-        seed = RandomSource.fresh_seed()
-    elif not isinstance(seed, int):
-        raise SetupError(f"seed is a whole number, and not {seed!r}")
+    seed = _seed(seed)
     is_open = guided and budget.until is not Until.FOREVER
     is_paper = schedule == "paper"
     guidance = _guidance(setup, seed, k, goal, is_open=is_open, is_paper=is_paper, learns=learn_values and guided)
-    file = None if coverage_file is None else Path(coverage_file)
-    _resume(guidance, file)
+    _check_jobs(jobs, setup, care_taken, target, is_paper=is_paper)
+    guidance.make_lanes(jobs)
+    _resume(guidance, file := None if coverage_file is None else Path(coverage_file))
     _learn(guidance, learn_from)
     if session_time is None:
         session_time = SESSION_TIMEOUTS * timeout + SESSION_SECONDS_PER_MESSAGE * max_messages
@@ -150,7 +153,19 @@ def talk(
         trace=trace,
         files=files,
         at_end=at_end,
+        wrong=_wrong(setup, seed, beyond, sees_target=target is not None),
     )
+
+
+def _wrong(setup: SessionSetup, seed: int, share: float | None, *, sees_target: bool) -> WrongMessages | None:
+    """The wrong messages of a campaign. :raises SetupError: it is no share"""
+    if share is None:
+        return None
+    if not 0 <= share <= 1:
+        raise SetupError(f"beyond is a share of our messages, from 0 to 1, and not {share!r}")
+    wrong = WrongMessages(setup, RandomSource(seed), share)
+    wrong.sees_target = sees_target
+    return wrong
 
 
 def _guidance(
@@ -173,6 +188,36 @@ def _guidance(
         covers_pairs=None if is_affordable else goal == "history",
         covers_values=goal == "values",
     )
+
+
+def _seed(given: int | None) -> int:
+    """The seed, or a fresh one. :raises SetupError: it is no number"""
+    if given is None:
+        return RandomSource.fresh_seed()
+    if not isinstance(given, int):
+        raise SetupError(f"seed is a whole number, and not {given!r}")
+    return given
+
+
+def _check_jobs(jobs: int, setup: SessionSetup, care: TargetCare, target: str | None, *, is_paper: bool) -> None:
+    """:raises SetupError: so many sessions cannot go on at the same time"""
+    if jobs < 1:
+        raise SetupError(f"the number of sessions at the same time is at least 1, and not {jobs}")
+    if jobs == 1:
+        return
+    if not setup.opens_all:
+        raise SetupError(
+            "-j is for sessions that palaver opens: where it listens, nobody can tell for which a client has come"
+        )
+    if shared := shared_variables(setup.spec.python):
+        names = " and ".join(shared)
+        raise SetupError(f"-j does not go with this spec: its code changes {names}, which all sessions would share")
+    if is_paper:
+        raise SetupError("-j does not go with --schedule paper, which draws one target at a time")
+    if care.policy is Restart.SESSION and target is not None:
+        raise SetupError("-j does not go with --restart session: that would end the other sessions with the server")
+    if care.reset is not None:
+        raise SetupError("-j does not go with --reset: that would change the server under the other sessions")
 
 
 def _as_tuple(addresses: int | str | Sequence[str]) -> tuple[str, ...]:

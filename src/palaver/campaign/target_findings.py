@@ -57,6 +57,21 @@ class TargetExit:
         return Finding(kind, self.at, shown, messages=tuple(messages), cause=cause)
 
 
+@dataclass(slots=True)
+class JointCrash:
+    """An exit of the program while several sessions went on, each of which may have caused it."""
+
+    sessions: list[int]  # all of them
+    undecided: list[int]  # those that were not tried alone yet
+    is_explained: bool = False  # one of them has caused it alone
+
+    def note_trial(self, session: int, *, is_cause: bool) -> bool:
+        """Note if a session has caused it alone. Return True if the exit is to be told with this session."""
+        self.undecided.remove(session)
+        self.is_explained = self.is_explained or is_cause
+        return is_cause or (not self.undecided and not self.is_explained)
+
+
 @dataclass(frozen=True, slots=True)
 class HeldSession:
     """A session that is over."""
@@ -195,6 +210,7 @@ def _uncertain(finding: Finding, before: Sequence[HeldSession]) -> Finding:
     first, newline, rest = finding.message.partition("\n")
     who = f"session {before[-1].number}"
     if len(before) > 1:
-        who = f"one of sessions {before[0].number} to {before[-1].number}"
+        numbers = [held.number for held in before]
+        who = f"one of sessions {min(numbers)} to {max(numbers)}"
     text = f"{first}; {who} may have caused it, which had just ended"
     return replace(finding, message=text + newline + rest, before=before[-1].messages)

@@ -15,6 +15,8 @@ The coverage views are told of every message at once, and of its transition as s
 
 from __future__ import annotations
 
+from copy import copy
+from dataclasses import dataclass
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -26,7 +28,7 @@ from palaver.navigation.coverage_views import CoverageViews
 from palaver.navigation.dead_ends import DeadEnds
 from palaver.navigation.dialogue_map import DialogueMap, Edge, MapNode
 from palaver.navigation.goals import MissingPaths
-from palaver.navigation.message_pairs import MessagePairs
+from palaver.navigation.message_pairs import MessagePairs, SessionPairs
 from palaver.navigation.value_classes import ValueClasses
 from palaver.trees.node import Node
 
@@ -44,6 +46,14 @@ class MapHypothesis(NamedTuple):
 
     map_node: MapNode
     pending: ExplainedMessage | None = None
+
+
+@dataclass(slots=True)
+class _Gains:
+    """When something was reached, in all sessions."""
+
+    reached: int = 0  # before the latest message
+    in_vain: int = 0  # messages since something was reached, without the latest
 
 
 class BeliefState:
@@ -64,27 +74,39 @@ class BeliefState:
         self.tentative: dict[int, int] = {}  # by state, its occurrences that are not counted yet
         self.dead_ends = DeadEnds(dialogue_map.ours)
         self.pairs: MessagePairs | None = None  # if they are a goal
+        self.session_pairs = SessionPairs()  # those of this session
         self.value_classes: ValueClasses | None = None  # if they are a goal
         self.history = b""  # a digest of the symbols of all messages so far
-        self._reached = 0  # before the latest message
-        self._in_vain = 0  # messages since something was reached, in all sessions, without the latest
+        self._gains = _Gains()
+
+    def beside(self) -> BeliefState:
+        """The belief state of sessions that go on beside these, with the same coverage."""
+        other = copy(self)
+        other.dead_ends = self.dead_ends.beside()
+        other._forecast_hypotheses, other.hypotheses, other.tentative, other.history = (), (), {}, b""
+        if self.pairs is not None:
+            other.session_pairs = self.pairs.session()
+        return other
+
+    def pursue(self, pairs: MessagePairs) -> None:
+        """Let pairs of messages be a goal."""
+        self.pairs, self.session_pairs = pairs, pairs.session()
 
     @property
     def messages_in_vain(self) -> int:
         """The number of messages since something was reached that counts for a goal, in all sessions."""
-        return 0 if self.reached > self._reached else self._in_vain + 1
+        return 0 if self.reached > self._gains.reached else self._gains.in_vain + 1
 
     @property
     def reached(self) -> int:
         """The number of all paths, pairs and value classes that were covered."""
         further = (goal.reached for goal in (self.pairs, self.value_classes) if goal is not None)
-        return len(self._coverage) + sum(further)
+        return len(self._coverage.met) + sum(further)
 
     def begin(self) -> None:
         """Begin a session."""
         self.dead_ends.begin()
-        if self.pairs is not None:
-            self.pairs.begin()
+        self.session_pairs.begin()
         self.hypotheses = (MapHypothesis(self._map.beginning),)
         self.tentative = {}
         self.history = b""
@@ -98,11 +120,11 @@ class BeliefState:
         self, move: MessageType, node: Node, before: Forecast, after: Forecast, planned: Edge | None
     ) -> tuple[Edge, ...]:
         """Note a message of any party. Return the edges that explain it, the preferred first."""
-        self._in_vain, self._reached = self.messages_in_vain, self.reached
+        self._gains.in_vain, self._gains.reached = self.messages_in_vain, self.reached
         self.history = blake2b(self.history + move.symbol.encode(), digest_size=8).digest()
         self._views.note_message(move, node)
         if self.pairs is not None:
-            self.pairs.note(move)
+            self.pairs.note(move, self.session_pairs)
         if self.value_classes is not None:
             self.value_classes.note(move, node)
         if move.sender in self.dead_ends.ours:
@@ -188,8 +210,10 @@ class BeliefState:
             self._settle_one(explained.edge, explained.node)
 
     def _settle_one(self, edge: Edge, node: Node) -> None:
-        for state in edge.marks:
-            self._coverage.cover(state)
+        if not edge.is_counted:  # what is covered stays covered
+            edge.is_counted = True
+            for state in edge.marks:
+                self._coverage.cover(state)
         self._cover(node, edge.state)
         self._views.note_transition(edge.source.future, edge.move, edge.to.future)
 

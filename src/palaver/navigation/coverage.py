@@ -102,11 +102,11 @@ class Coverage:
         self.watchers: list[Callable[[int], None]] = []  # called with each state when it is covered
         self._steps: list[dict[str, int]] = [{}]
         self._suffixes: list[int] = [NOTHING]  # by state, the state without its first symbol
-        self._covered: list[int] = []
+        self.met: list[int] = []  # the covered states, in the order in which they were met
         self._outside: set[int] = set()  # states of rules with a note: nothing is missing there
 
     def __len__(self) -> int:
-        return len(self._covered)
+        return len(self.met)
 
     def __contains__(self, path: KPath) -> bool:
         state = NOTHING
@@ -128,7 +128,7 @@ class Coverage:
 
     def covered(self, since: int = 0) -> Iterator[KPath]:
         """The covered paths in the order in which they were seen, without the first `since`."""
-        return (self.walks[state] for state in islice(self._covered, since, None))
+        return (self.walks[state] for state in islice(self.met, since, None))
 
     def step(self, state: int, name: str) -> int:
         """The state of a node with this name below one in `state`."""
@@ -180,7 +180,7 @@ class Coverage:
                 state = self._suffixes[state]
                 continue
             self.is_covered[state] = 1
-            self._covered.append(state)
+            self.met.append(state)
             for watcher in self.watchers:
                 watcher(state)
             state = self._suffixes[state]

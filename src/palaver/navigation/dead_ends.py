@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Sequence
+from copy import copy
 from typing import TypeAlias
 
 from palaver.matching.dialogue_grammar import MessageType
@@ -37,7 +38,17 @@ class DeadEnds:
         self.ours = frozenset(ours)
         self.said: list[str] = []  # the messages of the present session
         self._pending: tuple[_InSession, _OnMap] | None = None  # our last message
-        self.is_any = False  # some session has ended in a known finding
+
+    @property
+    def is_any(self) -> bool:
+        """True if some session has ended in a known finding."""
+        return bool(self._deaths)
+
+    def beside(self) -> DeadEnds:
+        """The same dead ends, for sessions that go on beside these."""
+        other = copy(self)
+        other.begin()
+        return other
 
     def begin(self) -> None:
         """Begin a session."""
@@ -56,7 +67,6 @@ class DeadEnds:
             in_session, on_map = self._pending
             self._deaths[in_session] += 1
             self._fatal_prefixes.setdefault(on_map, set()).add(in_session[0])
-            self.is_any = True
         self._pending = None
 
     def _survive(self) -> None:

@@ -77,6 +77,7 @@ class Edge:
     is_ours: bool
     states: tuple[int, ...]  # all that it covers itself: the marks and the message
     is_exhausted: bool = False  # all that it can cover is covered
+    is_counted: bool = False  # its marks are covered
 
     def is_like(self, other: Edge) -> bool:
         """Return True if both are the same edge; computed repetitions create edges anew."""

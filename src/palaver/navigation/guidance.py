@@ -2,25 +2,36 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from palaver.navigation.belief_state import BeliefState
 from palaver.navigation.coverage import Coverage, KPaths
 from palaver.navigation.coverage_file import add_paths, check_spec, paths_as_data
 from palaver.navigation.coverage_views import CoverageViews
+from palaver.navigation.dead_ends import DeadEnds
 from palaver.navigation.dialogue_map import DialogueMap
 from palaver.navigation.goals import CoverageGoal, GoalCounts, GoalMembership, GoalProgress, MissingPaths
-from palaver.navigation.guided_strategy import GuidedStrategy, RandomWalk
+from palaver.navigation.guided_strategy import GuidedStrategy
 from palaver.navigation.learnt_values import LearntValues
 from palaver.navigation.message_pairs import MessagePairs
 from palaver.navigation.navigator import TargetNavigator, TargetSelector
 from palaver.navigation.peer_model import PeerModel
+from palaver.navigation.random_walk import RandomWalk
 from palaver.navigation.reasons import Reason, ReasonFinder
 from palaver.navigation.route_planner import RoutePlanner
 from palaver.navigation.steering import PayloadSteering
+from palaver.navigation.tours import Reservations, TourPlanner
 from palaver.navigation.value_classes import ValueClasses
 from palaver.random_source import RandomSource
 from palaver.session.setup import SessionSetup
+
+
+class GuidanceLane(NamedTuple):
+    """The strategies of one session after another; with several lanes, several sessions go on at the same time."""
+
+    guided_strategy: GuidedStrategy
+    random_walk: RandomWalk
+    dead_ends: DeadEnds
 
 
 class Guidance:
@@ -78,7 +89,9 @@ class Guidance:
         elif covers_pairs is None:
             count = len(forecaster.messages)
             self.pairs = MessagePairs.affordable(self.dialogue_map, self.planner.possible_edges, count)
-        belief.pairs = self.views.pairs = self.pairs
+        self.views.pairs = self.pairs
+        if self.pairs is not None:
+            belief.pursue(self.pairs)
         self.value_classes: ValueClasses | None = None
         if covers_values:
             ours = [move for move in forecaster.messages if move.sender in setup.ours]
@@ -90,6 +103,40 @@ class Guidance:
         )
         self._reasons: tuple[tuple[int, ...], list[Reason]] | None = None
         self.random_walk = RandomWalk(belief, self.dialogue_map, self.peer, self.values, chance / "walker")
+        self._chance = chance
+        self.lanes = [GuidanceLane(self.guided_strategy, self.random_walk, self.dead_ends)]
+
+    def make_lanes(self, count: int) -> None:
+        """Let so many sessions go on at the same time: all learn from each other, and no two plan for the same goal.
+
+        :raises ValueError: the scheme is that of the paper, which plans for one target at a time
+        """
+        if count > 1 and self.scheme is not self.planner:
+            raise ValueError("the scheme of the paper draws one target at a time")
+        reservations = Reservations()
+        for number in range(len(self.lanes), count):
+            self.lanes.append(self._lane_beside(self._chance / "lane" / number))
+        for number, lane in enumerate(self.lanes if count > 1 else ()):
+            strategy = lane.guided_strategy
+            strategy.tours = TourPlanner(strategy.planner, reservations, number)
+
+    def _lane_beside(self, chance: RandomSource) -> GuidanceLane:
+        strategy = self.guided_strategy
+        belief = strategy.belief.beside()
+        values = None if self.values is None else self.values.beside(chance / "values")
+        planner = self.planner.beside(belief.dead_ends, chance / "ties")
+        guided = strategy.beside(planner, belief, values, chance / "guide")
+        return GuidanceLane(guided, self.random_walk.beside(belief, values), belief.dead_ends)
+
+    @property
+    def is_done(self) -> bool:
+        """True if nothing is left to plan for."""
+        return any(lane.guided_strategy.is_done for lane in self.lanes)
+
+    def plan_again(self) -> None:
+        """Look for plans again, although there were none."""
+        for lane in self.lanes:
+            lane.guided_strategy.is_done = False
 
     def retry_given_up(self) -> None:
         """Try again what was given up, with more patience."""
@@ -99,7 +146,7 @@ class Guidance:
             self.pairs.retry_given_up()
         if self.value_classes is not None:
             self.value_classes.retry_given_up()
-        self.guided_strategy.is_done = False
+        self.plan_again()
 
     @property
     def further_goals(self) -> list[tuple[str, int, int]]:

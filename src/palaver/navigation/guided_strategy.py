@@ -9,26 +9,29 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from copy import copy
 from hashlib import blake2b
 
 from palaver.matching.forecaster import Forecast, MessageType
 from palaver.navigation.belief_state import BeliefState
-from palaver.navigation.dialogue_map import HANG_UP, SILENCE, DialogueMap, Edge, MapNode
+from palaver.navigation.dialogue_map import HANG_UP, SILENCE, Edge, MapNode
 from palaver.navigation.learnt_values import LearntValues
 from palaver.navigation.navigation_limits import (
     MAX_NODES_TO_END,
     MAX_PLANS_IN_VAIN,
     MAX_PLANS_PER_MESSAGE,
     MAX_REFUSALS,
+    MIN_RATIO_OF_SESSION,
 )
 from palaver.navigation.navigator import TargetNavigator
-from palaver.navigation.peer_model import PeerModel
 from palaver.navigation.plan_search import PlanningContext, PlanStep, RoutePlan
 from palaver.navigation.preparations import AwaitedAnswer, Preparations
 from palaver.navigation.route_planner import RoutePlanner
 from palaver.navigation.steering import PayloadSteering
+from palaver.navigation.tours import TourPlanner
 from palaver.random_source import RandomSource
-from palaver.session.strategy import WAIT, RandomStrategy, ScriptedMessage, StrategyChoice
+from palaver.session.strategy import WAIT, ScriptedMessage, StrategyChoice
+from palaver.trees.lazy import LazyNode
 from palaver.trees.node import Node
 from palaver.trees.tree import Tree
 
@@ -45,13 +48,14 @@ class GuidedStrategy:
         values: LearntValues | None,
         chance: RandomSource,
     ) -> None:
+        self.tours: TourPlanner | None = None  # if other sessions go on at the same time
         self.steering = steering
         self.values = values
         self.belief = belief
         self.is_done = False  # nothing is left to plan for
         self.plan: RoutePlan | None = None
         self.explanations: list[str] | None = None  # gets each plan and its reason
-        self._planner = planner
+        self.planner = planner
         self._scheme = scheme
         self._map = planner.dialogue_map
         self._peer = planner.peer
@@ -63,7 +67,7 @@ class GuidedStrategy:
         self.refusals: Counter[str] = Counter()  # the same, in all sessions
         self._planned: Edge | None = None  # the message that is being made
         self._ends_soon = False  # no more plans are made in this session
-        self._covered = 0  # paths when the plan was made
+        self._has_covered = False  # since the plan was made, a message has covered something
         self._asked = b""  # our last message
         self._exchanges: set[tuple[bytes, bytes]] = set()  # of this session: our message, and an answer to it
         self._is_tried = False  # since the plan was made, a message was sent or received
@@ -76,6 +80,34 @@ class GuidedStrategy:
         if scheme is planner:
             self.preparations = Preparations(planner.dialogue_map, chance / "preparations")
 
+    def beside(
+        self, planner: RoutePlanner, belief: BeliefState, values: LearntValues | None, chance: RandomSource
+    ) -> GuidedStrategy:
+        """The strategy of sessions that go on beside these: what is learnt is known to both."""
+        other = copy(self)
+        other.steering = self.steering.beside(chance / "steering")
+        other.values, other.belief = values, belief
+        other.planner = other._scheme = planner
+        other._chance = chance
+        other.plan, other._steps = None, []
+        if self.preparations is not None:
+            other.preparations = self.preparations.beside(chance / "preparations")
+        return other
+
+    def is_worth_a_session(self) -> bool:
+        """Return True if a session that begins beside others would gain enough for what it costs."""
+        if self._steps or self.tours is None or self.tours.is_worth_a_session():
+            return True
+        if self.tours.has_others or self.is_done:
+            return False
+        pairs, classes = self.belief.pairs, self.belief.value_classes
+        if (
+            pairs is not None
+            and pairs.ratio_from(self._map.beginning, self.belief.session_pairs) > MIN_RATIO_OF_SESSION
+        ):
+            return True
+        return classes is not None and classes.reached < classes.total
+
     def begin(self) -> None:
         """Begin another session."""
         self.belief.begin()
@@ -87,8 +119,8 @@ class GuidedStrategy:
         self._is_tried = self._is_fresh = False
         self._in_vain = 0
         self._is_examined = False
-        self._covered = len(self._map.coverage)
-        self._planner.begin()
+        self._has_covered = False
+        self.planner.begin()
         if self.preparations is not None:
             self.preparations.begin_session()
         if self.values is not None:
@@ -107,6 +139,8 @@ class GuidedStrategy:
             edge = self._prepare(self.preparations, moves)
             if edge is not None:
                 return self._say(edge, None)
+        if self._steps and self.tours is not None and self._is_for_paths and self.tours.is_over(self._steps):
+            self._drop("other sessions have covered what it was for")
         for _ in range(0 if self._ends_soon else MAX_PLANS_PER_MESSAGE):
             if not self._steps and not self._make_plan():
                 break
@@ -130,7 +164,7 @@ class GuidedStrategy:
 
     def _choose_detour(self, moves: Sequence[MessageType]) -> StrategyChoice:
         """Choose another message, after which one that could not be made may be possible; None if none is due."""
-        if self._ends_soon or self._scheme is not self._planner or not any(map(self._may_come_later, self._refused)):
+        if self._ends_soon or self._scheme is not self.planner or not any(map(self._may_come_later, self._refused)):
             return None
         others = [move for move in moves if move.symbol not in self._refused]
         if not others:
@@ -184,7 +218,7 @@ class GuidedStrategy:
                 last = symbol
                 continue
             is_doubtful = len(step.source.answers) > 1 and preparations.has_failed(last, symbol)
-            if is_doubtful or (at == len(self._steps) - 1 and self._planner.is_fruitless(step)):
+            if is_doubtful or (at == len(self._steps) - 1 and self.planner.is_fruitless(step)):
                 return AwaitedAnswer(last, symbol, step.state, has_come=not is_doubtful)
         return None
 
@@ -227,19 +261,22 @@ class GuidedStrategy:
         step = self._steps[0] if self._steps else None
         planned = step if isinstance(step, Edge) and step.move == move else None
         coverage = self._map.coverage
-        covered = len(coverage)
-        self._note_exchange(Tree(node).serialised(), is_ours)
+        covered = len(coverage.met)
+        self._note_exchange(node.unexpanded[0] if isinstance(node, LazyNode) else Tree(node).serialised(), is_ours)
+        if self.tours is not None:
+            self.tours.reservations.messages += 1
         if is_ours:
             self._note_own(move.symbol, node)
         else:
             self._note_answer(move.symbol, node, step, self._possible or self._answers(before))
         self._possible = self._answers(after)
         edges = self.belief.advance(move, node, before, after, planned)
-        is_new = len(coverage) > covered
-        if is_new or any(self._planner.missing_paths.has_missing(edge.state) for edge in edges):
-            (self._planner.ours if is_ours else self._peer).note_content(node)
+        is_new, missing = len(coverage.met) > covered, self.planner.missing_paths
+        self._has_covered = self._has_covered or is_new
+        if is_new or any(edge.state not in missing.closed and missing.has_missing(edge.state) for edge in edges):
+            (self.planner.ours if is_ours else self._peer).note_content(node)
         if edges:
-            self._planner.note_result(edges[0], is_new)
+            self.planner.note_result(edges[0], is_new)
         if is_ours:
             self._last = move.symbol
         if planned is not None and edges and edges[0].is_like(planned):
@@ -272,12 +309,12 @@ class GuidedStrategy:
             awaited = self.preparations.awaited
             if awaited is not None and isinstance(planned, Edge) and planned.state == awaited.state:
                 self.preparations.note_content(awaited)
-            if self.values is not None and not self.preparations.is_ready:
+            if self.values is not None and self.values.is_focused and not self.preparations.is_ready:
                 self.values.focus(False)
 
     def ended(self, can_end: bool) -> None:
         """Note that the session is over, and whether the grammar allows it to end there."""
-        self._planner.note_lost(self.belief.end(can_end))
+        self.planner.note_lost(self.belief.end(can_end))
         if not can_end:
             self._diverge("the session was cut off")
         elif HANG_UP in self._possible and len(self._possible) > 1:
@@ -285,6 +322,8 @@ class GuidedStrategy:
             self._diverge("the session ended")
         if self._steps and not isinstance(self._steps[0], Edge):
             del self._steps[0]
+        if not self._steps and self.tours is not None:
+            self.tours.release()
 
     def _note_exchange(self, data: str | bytes, is_ours: bool) -> None:
         """Note a message, and whether such an answer to such a message of ours is new in this session."""
@@ -303,15 +342,14 @@ class GuidedStrategy:
         It was if it has covered nothing and brought only answers that had come before, to the same messages: the peer's
         state does not change then, and further tries are not independent of this one.
         """
-        covered = len(self._map.coverage)
-        if self.plan is not None and self._is_tried and self._scheme is self._planner and self._is_for_paths:
-            if covered > self._covered or self._is_fresh or self.belief.tentative.get(self.plan.target):
+        if self.plan is not None and self._is_tried and self._scheme is self.planner and self._is_for_paths:
+            if self._has_covered or self._is_fresh or self.belief.tentative.get(self.plan.target):
                 self._in_vain = 0
             else:
                 self._in_vain += 1
-                self._planner.note_vain(self.plan)
-        self._covered, self.plan = covered, None
-        self._is_tried = self._is_fresh = False
+                self.planner.note_vain(self.plan)
+        self.plan = None
+        self._is_tried = self._is_fresh = self._has_covered = False
 
     def _make_plan(self) -> bool:
         self._judge_plan()
@@ -323,22 +361,30 @@ class GuidedStrategy:
         if not nodes:
             return False
         context = PlanningContext(self._last, self.belief.tentative, self._refused, self.belief.dead_ends)
+        scheme = self.tours or self._scheme
         # The preferred hypothesis comes first, so that what it has covered is not lost.
-        self.plan = self._scheme.plan(nodes[:1], context) if len(nodes) > 1 else None
+        self.plan = scheme.plan(nodes[:1], context) if len(nodes) > 1 else None
         if self.plan is None:
-            self.plan = self._scheme.plan(nodes, context)
+            self.plan = scheme.plan(nodes, context)
         self._is_for_paths = self.plan is not None
-        if self.plan is None and self.belief.pairs is not None:
-            self.plan = self.belief.pairs.plan(nodes, context)
-        if self.belief.pairs is not None:
-            self.belief.pairs.is_pursued = self.plan is not None and not self._is_for_paths
+        if self.plan is None and self.tours is not None and self.tours.is_left_to_others(nodes, context):
+            self._ends_soon = True
+            self._tell("no further plan: other sessions are about to cover what is left")
+            return False
+        pairs, of_session = self.belief.pairs, self.belief.session_pairs
+        if self.plan is None and pairs is not None:
+            self.plan = pairs.plan(nodes, context, of_session)
+        of_session.is_pursued = self.plan is not None and not self._is_for_paths
+        if self.plan is None and pairs is not None and pairs.is_left_to_others(of_session):
+            self._ends_soon = True
+            return False
         self._is_for_values = self.plan is None
         if self.plan is None and self.belief.value_classes is not None:
             self.plan = self.belief.value_classes.plan(nodes, context)
         if self.plan is None:
             if not self.is_done:
                 self._tell("no plan is left: all is covered, or was tried in vain")
-            self.is_done = self.is_done or not (self._refused or self._planner.has_vain_plans)
+            self.is_done = self.is_done or not (self._refused or self.planner.has_vain_plans)
             return False
         self._steps = list(self.plan.steps)
         if self.explanations is not None:
@@ -360,18 +406,20 @@ class GuidedStrategy:
     def _drop(self, why: str) -> None:
         self._tell(f"plan dropped: {why}")
         self._steps = []
+        if self.tours is not None:
+            self.tours.release()
 
     def _diverge(self, why: str) -> None:
         """Drop the plan, because the peer did not do what was planned."""
         step = self._steps[0] if self._steps else None
         if isinstance(step, Edge):
-            self._planner.note_missed(step)
+            self.planner.note_missed(step)
             why += f"; {step.move.symbol} was planned"
         self._drop(why)
 
     def _refuse(self, edge: Edge) -> None:
         self._note_refused(edge.move.symbol)
-        self._planner.note_missed(edge)
+        self.planner.note_missed(edge)
         self._drop(f"no valid {edge.move.symbol} could be generated")
 
     def _send(self, edge: Edge) -> MessageType | ScriptedMessage:
@@ -434,62 +482,3 @@ class GuidedStrategy:
                     found[edge.to] = first
                     todo.append(edge.to)
         return None
-
-
-class RandomWalk(RandomStrategy):
-    """Random walk that counts what it covers: the paper's baseline, and its exploitation phase."""
-
-    def __init__(
-        self,
-        belief: BeliefState,
-        dialogue_map: DialogueMap,
-        peer: PeerModel,
-        values: LearntValues | None,
-        chance: RandomSource,
-    ) -> None:
-        super().__init__(chance)
-        self.values: LearntValues | None = values
-        self._belief = belief
-        self._map = dialogue_map
-        self._peer = peer
-        self._last = ""
-        self._chances = chance
-        self.sessions = 0  # each has random numbers of its own
-        self.most_messages: int | None = None  # of a session, before it takes the shortest way to its end
-        self._messages = 0  # of this session
-
-    def begin(self) -> None:
-        super().begin()
-        self._belief.begin()
-        if self.values is not None:
-            self.values.begin_session()
-        self._last = ""
-        self._messages = 0
-        self._chance = self._chances / self.sessions
-        self.sessions += 1
-
-    def choose(self, moves: Sequence[MessageType], forecast: Forecast, can_end: bool) -> StrategyChoice:
-        here = [each.map_node for each in self._belief.hypotheses]
-        allowed = self._belief.dead_ends.allowed(moves, here, can_end=can_end)
-        choice = super().choose(allowed, forecast, can_end) if allowed else None
-        if self.values is not None and isinstance(choice, MessageType):
-            self.values.aim(choice.symbol, is_walking=True)
-        return choice
-
-    def said(self, move: MessageType, node: Node, before: Forecast, after: Forecast, is_ours: bool) -> None:
-        self._messages += 1
-        if self.most_messages is not None and self._messages >= self.most_messages:
-            self.finish_soon()
-        if is_ours:
-            self._last = move.symbol
-            if self.values is not None:
-                self.values.said(move.symbol, node)
-        else:  # plans that are made later know what has come
-            answers = self._map.answers(before.moves, can_end=before.can_end)
-            self._peer.note_answer(self._last, answers, move.symbol, self._belief.history)
-            if self.values is not None and (self._last in self.values.holders or move.symbol in self.values.holders):
-                self.values.heard(self._last, move.symbol, node, answers)
-        self._belief.advance(move, node, before, after, None)
-
-    def ended(self, can_end: bool) -> None:
-        self._belief.end(can_end)

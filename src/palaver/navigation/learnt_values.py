@@ -3,21 +3,24 @@
 A server that remembers answers by names: whether a key is there depends on the very key. So each value of a value
 symbol (`grammar/value_symbols.py`) is kept together with the *exchange* that it was last part of: our message, and the
 answer to it. All values with the same last exchange are a *class*: "a name that was last in LOCK, answered by LOCKED".
-It approximates the peer's state for that value by one step. Two more classes are `FRESH`, a value that was never used,
-and `EARLIER`, one of an earlier session. Values that the peer has invented count as much as ours, and so do those of
-symbols that a constraint ties to this one.
+It approximates the peer's state for that value by one step. Three more classes are `FRESH`, a value that was never
+used, `EARLIER`, one of an earlier session, and `TOGETHER`, the one that was last in a message with a value which the
+message has already: who was invited to this room. Values that the peer has invented count as much as ours, and so do
+those of symbols that a constraint ties to this one.
 
 Which class is drawn depends on the purpose of the message. If it is to bring a certain answer, then the classes are the
 arms of a bandit: the class is preferred that has brought that answer. If it has no purpose but to change the history,
-the class that was least used in this message is taken, and a fresh value twice as often as any other. A random walk
-draws a known value every second time.
+the class that was least used in this message is taken; a fresh value twice as often as others, or half as often if the
+peer makes the values of this symbol. A random walk draws a known value every second time. If the peer answers to values
+of earlier sessions as to fresh ones, then it forgets between sessions, and they are hardly offered any more.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
 from palaver.errors import PalaverError
@@ -27,6 +30,9 @@ from palaver.navigation.navigation_limits import (
     MAX_NESTED_VALUES,
     MAX_RECALLING_ATTEMPTS,
     MAX_VALUES_OF_MESSAGE,
+    SHARE_OF_FORGOTTEN,
+    SHARE_THAT_REMEMBERS,
+    USES_BEFORE_FORGOTTEN,
 )
 from palaver.random_source import RandomSource
 from palaver.trees.node import Leaf, Node
@@ -38,9 +44,12 @@ Exchange: TypeAlias = tuple[str, str]
 
 FRESH: Exchange = ("", "fresh")
 EARLIER: Exchange = ("", "earlier")
+TOGETHER: Exchange = ("", "together")
 
 # The weight of a failure against a success: a class that failed may still succeed after another history.
 _WEIGHT_OF_FAILURE = 0.5
+# Values that were together before are expected to succeed, as if they had done so before.
+_HOPE_OF_TOGETHER = 3
 # A random walk draws a known value so often, and of these one of an earlier session.
 _SHARE_OF_KNOWN = 0.5
 _SHARE_OF_EARLIER = 0.1
@@ -59,6 +68,8 @@ class ChosenValue(NamedTuple):
         text = "".join(leaf if isinstance(leaf, str) else repr(leaf) for leaf in leaves_of(self.node))
         if self.last == EARLIER:
             return f"{self.symbol} is {text!r} of an earlier session"
+        if self.last == TOGETHER:
+            return f"{self.symbol} is {text!r}, last together with another value of this message"
         message, answer = self.last
         if not message:
             return f"{self.symbol} is {text!r}, last in {answer}"  # before we had said anything
@@ -69,6 +80,7 @@ class ChosenValue(NamedTuple):
 class _KnownValue:
     node: Node
     last: Exchange
+    others: dict[str, Node] = field(default_factory=dict)  # by symbol, the value that was last beside it
 
 
 _Key: TypeAlias = tuple[Leaf, ...]
@@ -98,8 +110,12 @@ class LearntValues:
         self._message = ""  # of ours, that is made now
         self._wanted: str | None = None  # the answer that it is to bring
         self._is_walking = True
+        self._invented: set[str] = set()  # symbols of which the peer has made values
+        # The uses of values of earlier sessions, by whether they brought an answer which fresh values had not brought.
+        self._earlier_uses: Counter[bool] = Counter()
         self._attempts = 0
         self._focus: dict[str, _KnownValue] | None = None
+        self.is_focused = False  # each symbol keeps its value
         self._renewed: dict[str, None] = {}  # symbols that are to be fresh next
         self._sent: Sequence[ChosenValue] = ()  # the fields of our last message that was sent
         self._sent_values: Sequence[tuple[Node, _Key]] = ()
@@ -110,21 +126,33 @@ class LearntValues:
 
     def begin_session(self) -> None:
         """Begin another session: the values of the last one are those of an earlier session from now on."""
-        self._earlier = self._all_values()
+        self._add_session_to(self._earlier)
         self._session = {}
         self._sent = self._sent_values = ()
         self.focus(False)
 
+    def beside(self, chance: RandomSource) -> LearntValues:
+        """The same for sessions that go on beside these: what they learn is known to both."""
+        other = copy(self)
+        other._chance = chance
+        other.choices, other._session = [], {}
+        other._sent = other._sent_values = ()
+        other.focus(False)
+        return other
+
     def _all_values(self) -> dict[str, _Values]:
         """The values of this session and of earlier ones, as they are for the next."""
         together = {symbol: dict(known) for symbol, known in self._earlier.items()}
+        self._add_session_to(together)
+        return together
+
+    def _add_session_to(self, earlier: dict[str, _Values]) -> None:
         for symbol, values in self._session.items():
-            known = together.setdefault(symbol, {})
+            known = earlier.setdefault(symbol, {})
             for key, value in values.items():
                 known.pop(key, None)
                 known[key] = _KnownValue(value.node, EARLIER)
             _forget_oldest(known)
-        return together
 
     def aim(self, message: str, wanted: str | None = None, *, is_walking: bool = False) -> None:
         """Set the message of ours that is made next, and the answer that it is to bring."""
@@ -148,6 +176,10 @@ class LearntValues:
             self.choices.append(ChosenValue(symbol, focused.last, focused.node))
             return focused.node
         classes = self._classes(symbol)
+        if self._is_forgetful and self._chance.random() >= SHARE_OF_FORGOTTEN:
+            classes.pop(EARLIER, None)
+        if companion := self._companion(symbol):
+            classes[TOGETHER] = [companion]
         if self._is_walking:
             last = self._drawn(classes)
         elif self._wanted is None:
@@ -162,6 +194,7 @@ class LearntValues:
         """From now on each symbol keeps the value that it has next; or no longer."""
         self._focus = {} if is_on else None
         self._renewed = {}
+        self.is_focused = is_on
 
     def refocus(self) -> None:
         """From now on some of the symbols that keep their values have fresh ones, which they keep then."""
@@ -172,6 +205,15 @@ class LearntValues:
         if self._focus is None or any(choice.symbol == symbol for choice in self.choices):
             return None
         return self._focus.get(symbol)
+
+    def _companion(self, symbol: str) -> Node | None:
+        """The value that was last in a message with one which this message has already."""
+        for choice in self.choices:
+            if choice.node is not None:
+                known = self._session.get(choice.symbol, {}).get(tuple(leaves_of(choice.node)))
+                if known is not None and symbol in known.others:
+                    return known.others[symbol]
+        return None
 
     def _classes(self, symbol: str) -> dict[Exchange, list[Node]]:
         """The known values by their class, the latest last."""
@@ -195,9 +237,10 @@ class LearntValues:
 
     def _least_used(self, symbol: str, classes: Mapping[Exchange, list[Node]]) -> Exchange:
         best, least = FRESH, float("inf")
+        weight_of_fresh = 2 if symbol in self._invented else 0.5  # values of the peer cannot be guessed
         for last in (FRESH, *classes):
             used = self._used[self._message, symbol, last]
-            times = (used / 2 if last == FRESH else used) + self._chance.random()
+            times = (used * weight_of_fresh if last == FRESH else used) + self._chance.random()
             if times < least:
                 best, least = last, times
         return best
@@ -207,7 +250,8 @@ class LearntValues:
         for last in (FRESH, *classes):
             arm = (self._message, wanted, symbol, last)
             came, tried = self._came[arm], self._tried[arm]
-            drawn = self._chance.stream.betavariate(1 + came, 1 + (tried - came) * _WEIGHT_OF_FAILURE)
+            hope = _HOPE_OF_TOGETHER if last == TOGETHER else 1
+            drawn = self._chance.stream.betavariate(hope + came, 1 + (tried - came) * _WEIGHT_OF_FAILURE)
             if drawn > most:
                 best, most = last, drawn
         return best
@@ -220,16 +264,35 @@ class LearntValues:
             self._used[message, choice.symbol, choice.last] += 1
         for value, key in self._sent_values:
             self._note(value, key, (message, ""))
+        self._note_companions(self._sent_values)
 
     def heard(self, message: str, answer: str, node: Node, possible: Sequence[str]) -> None:
         """Note an answer to our last message, one of those that were possible."""
-        for value, key in (*self._sent_values, *self._values_in(node)):
+        heard = list(self._values_in(node))
+        self._invented.update(v.symbol for v, key in heard if key not in self._session.get(v.symbol, ()))
+        for value, key in (*self._sent_values, *heard):
             self._note(value, key, (message, answer))
         for choice in self._sent:
             for each in possible:
                 self._tried[message, each, choice.symbol, choice.last] += 1
             self._came[message, answer, choice.symbol, choice.last] += 1
+            if choice.last == EARLIER:
+                self._earlier_uses[not self._came[message, answer, choice.symbol, FRESH]] += 1
         self._sent = ()
+
+    @property
+    def _is_forgetful(self) -> bool:
+        """True if the peer answers to values of earlier sessions as to fresh ones."""
+        uses = self._earlier_uses.total()
+        return uses >= USES_BEFORE_FORGOTTEN and self._earlier_uses[True] < SHARE_THAT_REMEMBERS * uses
+
+    def _note_companions(self, values: Sequence[tuple[Node, _Key]]) -> None:
+        """Note which values of other symbols each value of a message is beside."""
+        for value, key in values:
+            known = self._session[value.symbol].get(key)
+            for other, _ in values:
+                if known is not None and other.symbol != value.symbol:
+                    known.others[other.symbol] = other
 
     def _values_in(self, node: Node) -> Iterator[tuple[Node, _Key]]:
         """The values in a message, from left to right, as many as are remembered."""
@@ -272,8 +335,8 @@ class LearntValues:
 
     def _note(self, node: Node, key: _Key, last: Exchange) -> None:
         known = self._session.setdefault(node.symbol, {})
-        known.pop(key, None)
-        known[key] = _KnownValue(node, last)
+        before = known.pop(key, None)
+        known[key] = _KnownValue(node, last, before.others if before is not None else {})
         if self._focus is not None:
             self._focus[node.symbol] = known[key]
             self._renewed.pop(node.symbol, None)

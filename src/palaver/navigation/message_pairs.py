@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from heapq import heappop, heappush
 from typing import Any
@@ -41,12 +42,26 @@ from palaver.navigation.plan_search import (
 )
 
 
+@dataclass(slots=True)
+class SessionPairs:
+    """The part of one session: the mask of its messages, and the pairs that its plan is for, as masks by message."""
+
+    before: int = 0
+    is_pursued: bool = False  # the present plan is for pairs
+    planned: dict[int, int] = field(default_factory=dict)
+
+    def begin(self) -> None:
+        """Begin another session."""
+        self.before = 0
+        self.planned = {}
+
+
 class MessagePairs:
     """The ordered pairs of a dialogue, those that were covered, and plans for the others."""
 
     def __init__(self, dialogue_map: DialogueMap, edges: PossibleEdges, *, has_budget: bool = False) -> None:
         self.reached = 0
-        self.is_pursued = False  # the present plan is for pairs
+        self._sessions: list[SessionPairs] = []  # that go on at the same time
         self._has_budget = has_budget
         self._messages = 0  # of all sessions
         self._spent = 0  # of these, those since the first plan for pairs
@@ -55,7 +70,6 @@ class MessagePairs:
         self._edges = edges
         self._numbers: dict[MessageType, int] = {}
         self._covered: Counter[int] = Counter()  # by message, the mask of those before it
-        self._before = 0  # the mask of this session
         self._tries: Counter[tuple[int, int]] = Counter()
 
     def _number(self, move: MessageType) -> int:
@@ -108,19 +122,20 @@ class MessagePairs:
     def _is_spent(self) -> bool:
         return self._spent >= SHARE_OF_MESSAGES_FOR_PAIRS * (self._messages - self._spent)
 
-    def begin(self) -> None:
-        """Begin a session."""
-        self._before = 0
+    def session(self) -> SessionPairs:
+        """The part of sessions that go on beside all others that this was called for."""
+        self._sessions.append(SessionPairs())
+        return self._sessions[-1]
 
-    def note(self, move: MessageType) -> None:
+    def note(self, move: MessageType, session: SessionPairs) -> None:
         """Note a message of any party."""
         self._messages += 1
-        self._spent += self.is_pursued or self._spent > 0
+        self._spent += session.is_pursued or self._spent > 0
         number = self._number(move)
-        new = self._new(number, self._before)
+        new = self._new(number, session.before)
         self._covered[number] |= new
         self.reached += new.bit_count()
-        self._before |= 1 << number
+        session.before |= 1 << number
 
     def _new(self, number: int, before: int) -> int:
         return self._feasible.get(number, 0) & before & ~self._covered[number]
@@ -157,19 +172,58 @@ class MessagePairs:
         self._messages += data["messages"]
         self._spent += data["spent"]
 
-    def plan(self, starts: Sequence[MapNode], context: PlanningContext) -> RoutePlan | None:
-        """A plan for some missing pairs; None if all are covered or given up."""
+    def plan(self, starts: Sequence[MapNode], context: PlanningContext, session: SessionPairs) -> RoutePlan | None:
+        """A plan for some missing pairs that no other session plans for; None if all are covered or given up."""
+        session.planned = {}
         if self.is_over:
             return None
-        plan = self._best(starts, context) or self._shortest(starts, context)
-        self._has_no_plan = plan is None
+        others = self._planned_by_others(session)
+        plan = self._best(starts, context, session.before, others) or self._shortest(starts, context, session, others)
+        self._has_no_plan = plan is None and not others
+        if plan is not None and len(self._sessions) > 1:
+            session.planned = self._pairs_of(plan, session.before)
         return plan
 
-    def _best(self, starts: Sequence[MapNode], context: PlanningContext) -> RoutePlan | None:
+    def is_left_to_others(self, session: SessionPairs) -> bool:
+        """Return True if pairs are missing, and plans of other sessions are for some of them."""
+        return not self.is_over and bool(self._planned_by_others(session))
+
+    def ratio_from(self, beginning: MapNode, session: SessionPairs) -> float:
+        """The missing pairs per message of the best plan for another session."""
+        others = self._planned_by_others(session)
+        plan = None if self.is_over else self._best([beginning], PlanningContext(), 0, others)
+        return 0.0 if plan is None else plan.gain / plan.cost
+
+    def _planned_by_others(self, session: SessionPairs) -> dict[int, int]:
+        """The missing pairs that plans of other sessions are for, as masks by message."""
+        planned: dict[int, int] = {}
+        for other in self._sessions:
+            if other is not session:
+                for number, mask in other.planned.items():
+                    if open_pairs := mask & ~self._covered[number]:
+                        planned[number] = planned.get(number, 0) | open_pairs
+        return planned
+
+    def _pairs_of(self, plan: RoutePlan, before: int) -> dict[int, int]:
+        """The missing pairs that a plan is for."""
+        planned: dict[int, int] = {}
+        for step in plan.steps:
+            if not isinstance(step, Edge):
+                before = 0
+                continue
+            number = self._number(step.move)
+            if new := self._new(number, before):
+                planned[number] = planned.get(number, 0) | new
+            before |= 1 << number
+        return planned
+
+    def _best(
+        self, starts: Sequence[MapNode], context: PlanningContext, so_far: int, others: Mapping[int, int]
+    ) -> RoutePlan | None:
         """The plan with the most new pairs for its cost among those that are near, in this session."""
         heap: list[tuple[float, int, MapNode, int, StepChain | None, str, float]] = []
         for number, node in enumerate(starts):
-            heap.append((0.0, number, node, self._before, None, context.last, 0.0))
+            heap.append((0.0, number, node, so_far, None, context.last, 0.0))
         ticket, best, ratio = len(heap), None, 0.0
         done: set[tuple[MapNode, int]] = set()
         while heap and len(done) < MAX_NODES_FOR_PAIRS:
@@ -180,21 +234,26 @@ class MessagePairs:
             for edge, more, likelihood, then_last in self._edges(node, 0, last, context):
                 number = self._number(edge.move)
                 total, further = cost + more, (chain, edge)
-                gain = gained + self._new(number, before).bit_count() * likelihood
+                new = self._new(number, before)
+                if others:
+                    new &= ~others.get(number, 0)
+                gain = gained + new.bit_count() * likelihood
                 if gain > gained and gain / total > ratio:
                     ratio, best = gain / total, RoutePlan(steps_of(further), edge.state, gain, total)
                 ticket += 1
                 heappush(heap, (total, ticket, edge.to, before | 1 << number, further, then_last, gain))
         return best
 
-    def _shortest(self, starts: Sequence[MapNode], context: PlanningContext) -> RoutePlan | None:
+    def _shortest(
+        self, starts: Sequence[MapNode], context: PlanningContext, so_far: SessionPairs, others: Mapping[int, int]
+    ) -> RoutePlan | None:
         """The shortest way to a missing pair that was tried least often."""
-        while (pair := self._least_tried()) is not None:
+        while (pair := self._least_tried(others)) is not None:
             self._tries[pair] += 1
             first, second = pair
             for at, begins in (((), starts), ((SESSION_END,), [self._map.beginning])):
                 session = len(at)
-                steps = self._way(begins, second, session, context) if self._has(first, session) else None
+                steps = self._way(begins, second, session, context) if self._has(first, session, so_far) else None
                 if steps is None and (lead := self._way(begins, first, session, context)) is not None:
                     last = lead[-1]
                     rest = self._way([last.to], second, session, context)
@@ -205,12 +264,14 @@ class MessagePairs:
                     return RoutePlan(every, steps[-1].state, 1.0, float(len(every)))
         return None
 
-    def _least_tried(self) -> tuple[int, int] | None:
-        open_pairs = (pair for pair in self._missing() if self._tries[pair] < MAX_TRIES_OF_PAIR)
+    def _least_tried(self, others: Mapping[int, int]) -> tuple[int, int] | None:
+        free = (pair for pair in self._missing() if not others.get(pair[1], 0) >> pair[0] & 1)
+        open_pairs = (pair for pair in free if self._tries[pair] < MAX_TRIES_OF_PAIR)
         return min(open_pairs, key=lambda pair: self._tries[pair], default=None)
 
-    def _has(self, number: int, session: int) -> bool:
-        return session == 0 and bool(self._before >> number & 1)
+    @staticmethod
+    def _has(number: int, session: int, so_far: SessionPairs) -> bool:
+        return session == 0 and bool(so_far.before >> number & 1)
 
     def _way(self, starts: Sequence[MapNode], number: int, session: int, context: PlanningContext) -> list[Edge] | None:
         """A shortest way whose last message is this one, by breadth-first search."""

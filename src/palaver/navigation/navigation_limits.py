@@ -88,6 +88,12 @@ MAX_KEPT_VALUE = 500
 # So many attempts at one message use known values; the next ones are fresh, because a constraint may want that.
 MAX_RECALLING_ATTEMPTS = 4
 
+# If values of earlier sessions were used so often, and less than this share of them brought an answer that fresh ones
+# did not bring, then the peer forgets between sessions, and such values are offered only so often.
+USES_BEFORE_FORGOTTEN = 8
+SHARE_THAT_REMEMBERS = 0.1
+SHARE_OF_FORGOTTEN = 0.1
+
 # Nodes of the dialogue map that are searched for feasible pairs of messages, and for the best plan for some of them.
 MAX_NODES_WITH_PAIRS = 20_000
 MAX_NODES_FOR_PAIRS = 100
@@ -136,3 +142,11 @@ SHARE_BY_YIELD = 0.5
 MAX_NODES_KEPT_IN_REACH = 400
 # An answer that was missed so often is half as likely as the peer's other answers say.
 MISSES_THAT_HALVE = 2
+
+# Sessions that go on at the same time plan so many steps ahead. With more, the peer diverges before they are taken;
+# with fewer, sessions walk the same ways.
+STEPS_OF_TOUR = 12
+# A session is begun beside others if its plan covers so many paths per message.
+MIN_RATIO_OF_SESSION = 0.3
+# So much of all messages may be spent on the beginnings of sessions beside others.
+MAX_SHARE_OF_BEGINNINGS = 0.4

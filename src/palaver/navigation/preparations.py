@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Mapping, Sequence
+from copy import copy
 from enum import Enum
 from typing import Any, NamedTuple
 
@@ -104,7 +105,6 @@ class Preparations:
         self._kind: Preparation | None = None  # of the present attempt
         self._used: Counter[Preparation] = Counter()  # by kind, the attempts after such a preparation
         self._paid: Counter[Preparation] = Counter()  # of these, those that brought the answer
-        self._has_paid = False  # an answer that did not come at first has come later
         self._promised: set[Exchange] = set()  # answers that came in another run, and were not prepared as there
         self._in_reach: dict[tuple[MapNode, int], bool] = {}
         # Of this session:
@@ -117,6 +117,21 @@ class Preparations:
         self.awaited: AwaitedAnswer | None = None  # the answer that is prepared
         self.is_ready = False  # something was said for the present attempt
         self.begins_round = False  # with the next message a second round begins
+
+    def beside(self, chance: RandomSource) -> Preparations:
+        """The same for sessions that go on beside these: what they learn is known to both."""
+        other = copy(self)
+        other._chance = chance
+        other._said = deque(maxlen=REPEATED_MESSAGES + 1)
+        other._in_session, other._pending = Counter(), deque()
+        other._kind = other.awaited = None
+        other.begin_session()
+        return other
+
+    @property
+    def _has_paid(self) -> bool:
+        """True if an answer that did not come at first has come later."""
+        return bool(self._before)
 
     def begin_session(self) -> None:
         """Begin another session."""
@@ -158,7 +173,6 @@ class Preparations:
         if is_open:
             if self._failures[came] and came not in self._before:
                 self._before[came] = tuple(self._said)[:-1]
-                self._has_paid = True
             if planned is not None and self._kind is not None:
                 self._used[self._kind] += 1
                 self._paid[self._kind] += planned == answer
@@ -299,4 +313,3 @@ class Preparations:
             self._failures[goal] += 1
             self._before.setdefault(goal, tuple(symbols))
             self._promised.add(goal)
-        self._has_paid = self._has_paid or data["paid"]

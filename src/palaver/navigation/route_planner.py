@@ -19,6 +19,8 @@ distance 0, so they are never taken for unreachable.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from typing import Any
 
@@ -55,6 +57,15 @@ from palaver.random_source import RandomSource
 _WAITING_COST = 2.0
 
 
+@dataclass(slots=True)
+class _DistanceField:
+    """Lower bounds of the cost from nodes to something that is missing."""
+
+    distances: dict[MapNode, float] = field(default_factory=dict)
+    explored: list[MapNode] = field(default_factory=list)
+    searched: int = 0  # nodes expanded since the distances were computed
+
+
 class RoutePlanner:
     """Plans for one goal, with what is known of the peer."""
 
@@ -85,10 +96,16 @@ class RoutePlanner:
         self._worth: dict[int, tuple[tuple[int, int, int], float]] = {}
         # By message type, and whether it is ours: likelihoods of contents, and the counts that they are valid for.
         self._contents: dict[tuple[str, bool], tuple[tuple[int, int], dict[StepsDown, float]]] = {}
-        self._distances: dict[MapNode, float] = {}
-        self._searched = 0  # nodes expanded since the distances were computed
-        self._explored: list[MapNode] = []
+        self._field = _DistanceField()
         self._a_star = AStar(dialogue_map, self.possible_edges, MAX_NODES_OF_FAR_SEARCH)
+
+    def beside(self, dead_ends: DeadEnds, chance: RandomSource) -> RoutePlanner:
+        """The same for sessions that go on beside these: only plans in vain are those of one session."""
+        other = copy(self)
+        other.dead_ends = dead_ends
+        other._random = chance.random
+        other._vain = {}
+        return other
 
     def note_result(self, edge: Edge, had_something_new: bool) -> None:
         """Note that a message was sent or received."""
@@ -110,7 +127,7 @@ class RoutePlanner:
                 self._vain_sessions[state] = self._vain_sessions.get(state, 0) + 1
         if self._vain:
             self._vain.clear()
-            self._distances = {}
+            self._field.distances = {}
 
     def note_vain(self, plan: RoutePlan) -> None:
         """Note that a plan, carried out or not, has covered nothing and has brought only what had come before."""
@@ -145,7 +162,7 @@ class RoutePlanner:
         self._vain.clear()
         self._vain_sessions.clear()
         self._frozen.clear()
-        self._distances = {}
+        self._field.distances = {}
 
     def as_data(self) -> dict[str, Any]:
         """The unsuccessful attempts, by path, as JSON can hold them."""
@@ -260,10 +277,10 @@ class RoutePlanner:
         plan = self._best(starts, context)
         if plan is not None:
             return plan
-        if not self._distances or self._searched > len(self._explored):
+        if not self._field.distances or self._field.searched > len(self._field.explored):
             self._compute_distances()
         plan = self._nearest(starts, context)
-        if plan is None and self._searched:
+        if plan is None and self._field.searched:
             self._compute_distances()
             plan = self._nearest(starts, context)
         return plan
@@ -363,12 +380,12 @@ class RoutePlanner:
 
     def _compute_distances(self) -> None:
         """Compute lower bounds of the cost from each explored node to something that is missing."""
-        if not self._explored:
-            self._explored = self.dialogue_map.nodes(MAX_NODES_WITH_DISTANCE)
-        known = set(self._explored)
+        if not self._field.explored:
+            self._field.explored = self.dialogue_map.nodes(MAX_NODES_WITH_DISTANCE)
+        known = set(self._field.explored)
         sources: dict[MapNode, list[tuple[MapNode, float]]] = {}
         distances: dict[MapNode, float] = {}
-        for node in self._explored:
+        for node in self._field.explored:
             interruption.check()
             for edge in self.dialogue_map.edges(node):
                 cost, likelihood = self._cost(edge, "", node.answers)
@@ -390,8 +407,8 @@ class RoutePlanner:
                 if far + cost < distances.get(source, float("inf")):
                     distances[source] = far + cost
                     heappush(heap, (far + cost, source.number, source))
-        self._distances = distances
-        self._searched = 0
+        self._field.distances = distances
+        self._field.searched = 0
 
     def _nearest(self, starts: list[MapNode], context: PlanningContext) -> RoutePlan | None:
         """The cheapest plan with any gain, found by A* with the distances."""
@@ -400,9 +417,9 @@ class RoutePlanner:
             context,
             lambda edge: self.gain(edge, context.tentative) > 0,
             # A node beyond those explored, in a session that went deeper, may be anywhere.
-            lambda node: self._distances.get(node, None if node.is_known else 0.0),
+            lambda node: self._field.distances.get(node, None if node.is_known else 0.0),
         )
-        self._searched += self._a_star.expanded
+        self._field.searched += self._a_star.expanded
         self._a_star.expanded = 0
         if found is None:
             return None

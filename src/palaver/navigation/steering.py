@@ -21,6 +21,7 @@ attempts at a message have failed, the next ones are made at random.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from copy import copy
 from typing import NamedTuple
 
 from palaver.navigation.coverage import NOTHING
@@ -62,6 +63,14 @@ class PayloadSteering:
     def state(self, state: int) -> None:
         self._state = state
         self._attempts = 0
+
+    def beside(self, chance: RandomSource) -> PayloadSteering:
+        """The same for the messages of sessions that go on beside these: what was in vain is known to both."""
+        other = copy(self)
+        other._chance = chance
+        other.state = NOTHING
+        other._met, other._taken, other._offered, other._claims = set(), {}, set(), []
+        return other
 
     def leave_out(self, symbols: Iterable[str]) -> None:
         """Ignore everything below these symbols, which the generator cannot choose."""

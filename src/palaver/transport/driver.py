@@ -1,9 +1,10 @@
-"""Runs a session on an event loop. Inputs come first: the session sends only while nothing has come."""
+"""Runs sessions on an event loop, one or several. Inputs come first: a session sends only while nothing has come."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Protocol, TypeAlias
 
 from palaver.addresses import picks_port
@@ -152,6 +153,87 @@ class Driver:
         if self._watch is not None:
             for event in events:
                 self._watch(event)
+
+
+class Switchboard:
+    """One event loop for sessions that go on at the same time: what happens to each goes to a mailbox of its own."""
+
+    def __init__(self, carrier: EventLoop) -> None:
+        self.clock = carrier.clock
+        self.carrier = carrier
+        self._lines: dict[str, tuple[SwitchboardLine, str]] = {}  # by link: whose it is, and what that one calls it
+        self._count = 0
+
+    def line(self) -> SwitchboardLine:
+        """Make the event loop of one session after another. The links of the first keep their names."""
+        self._count += 1
+        return SwitchboardLine(self, "" if self._count == 1 else f" {self._count}")
+
+    def open(self, line: SwitchboardLine, link: str) -> None:
+        """Note whose a link is."""
+        self._lines[line.name_of(link)] = (line, link)
+
+    def poll(self) -> None:
+        """Put what has happened into the mailboxes."""
+        self._sort(self.carrier.poll())
+
+    def wait(self, until: float | None) -> float:
+        """Wait until something has happened, and put it into the mailboxes; return the time."""
+        return self._sort(self.carrier.wait(until))
+
+    def _sort(self, inputs: Sequence[Input]) -> float:
+        now = self.clock.now()
+        for happened in inputs:
+            if isinstance(happened, TimePassed):
+                now = max(now, happened.at)
+                continue
+            line, link = self._lines[happened.link]
+            line.mail.append(happened if link == happened.link else replace(happened, link=link))
+        return now
+
+
+class SwitchboardLine:
+    """The event loop of one session after another, beside those of others."""
+
+    def __init__(self, board: Switchboard, suffix: str) -> None:
+        self.clock = board.clock
+        self.mail: list[Input] = []  # what has happened, and was not taken yet
+        self._board = board
+        self._suffix = suffix
+
+    def name_of(self, link: str) -> str:
+        """The name of a link among those of all sessions."""
+        return link + self._suffix
+
+    def carry_out(self, actions: Iterable[Action]) -> None:
+        actions = list(actions)
+        for action in actions:
+            if isinstance(action, Open):
+                self._board.open(self, action.link)
+            if isinstance(action, Open | Close):  # what is left is about a connection that is over
+                self.mail = [each for each in self.mail if isinstance(each, TimePassed) or each.link != action.link]
+        if self._suffix:
+            actions = [replace(action, link=self.name_of(action.link)) for action in actions]
+        self._board.carrier.carry_out(actions)
+
+    def take(self) -> list[Input]:
+        """Take what is in the mailbox."""
+        taken, self.mail = self.mail, []
+        return taken
+
+    def poll(self) -> list[Input]:
+        self._board.poll()
+        return self.take()
+
+    def wait(self, until: float | None) -> list[Input]:
+        while not self.mail:
+            now = self._board.wait(until)
+            if not self.mail and until is not None and now >= until:
+                return [TimePassed(now)]
+        return self.take()
+
+    def port_of(self, link: str) -> int:
+        return self._board.carrier.port_of(self.name_of(link))
 
 
 class Scheduler(ABC):

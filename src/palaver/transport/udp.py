@@ -2,6 +2,10 @@
 
 Where we listen, a session belongs to the address that its first datagram came from. What others send meanwhile waits
 for the next session, and what a peer of an earlier session sends late is not taken for the beginning of one.
+
+In some protocols (TFTP, RFC 1350) whoever is called answers from a port of its own, and that is its address from then
+on: `Address.fresh_port`. Then a caller follows the first datagram that it receives, and whoever is called opens a
+socket for each caller.
 """
 
 from __future__ import annotations
@@ -41,11 +45,15 @@ class DatagramListener(SocketListener):
         except OSError:  # nothing there, or somebody did not wait for an answer
             return None
 
-    def first(self) -> tuple[bytes, Any] | None:
-        """The first datagram of a session: those of earlier peers that do not begin one are late, and dropped."""
+    def first(self, *, from_anybody: bool = True) -> tuple[bytes, Any] | None:
+        """The first datagram of a session: those of earlier peers that do not begin one are late, and dropped.
+
+        Unless it may be from anybody, so are all of earlier peers.
+        """
         while (datagram := self._waiting.popleft() if self._waiting else self.receive()) is not None:
             data, sender = datagram
-            if sender not in self._former or self.begins_session is None or self.begins_session(data):
+            begins = from_anybody and (self.begins_session is None or self.begins_session(data))
+            if sender not in self._former or begins:
                 return datagram
         return None
 
@@ -102,6 +110,48 @@ class DatagramChannel(Channel):
         self._socket.close()
 
 
+class FollowingDatagramChannel(DatagramChannel):
+    """Talks to a peer that we called, and that answers from a port of its own."""
+
+    def __init__(self, name: str, unconnected: socket.socket, called: Any) -> None:
+        super().__init__(name, unconnected)
+        self._called: Any = called  # None when the peer has answered
+
+    def receive(self, now: float, limit: int) -> bytes | EndOfStream | None:
+        if self._called is None:
+            return super().receive(now, limit)
+        try:
+            data, sender = self._socket.recvfrom(MAX_DATAGRAM_BYTES)
+            if sender[0] != self._called[0]:
+                return None  # another host
+            self._socket.connect(sender)
+        except OSError:  # nothing there
+            return None
+        self._called = None
+        return data
+
+    def _transmit(self, data: memoryview) -> None:
+        if self._called is None:
+            super()._transmit(data)
+        else:
+            self._socket.sendto(data, self._called)
+
+
+class MovedDatagramChannel(DatagramChannel):
+    """Talks to one peer that called us, from a port that is for this peer alone."""
+
+    def __init__(self, name: str, connected: socket.socket, first: bytes) -> None:
+        super().__init__(name, connected)
+        self._first = first
+        self.has_news = True
+
+    def receive(self, now: float, limit: int) -> bytes | EndOfStream | None:
+        if self.has_news:
+            self.has_news = False
+            return self._first
+        return super().receive(now, limit)
+
+
 class CalledDatagramChannel(DatagramChannel):
     """Talks to one peer that called us: the one whose datagram came first."""
 
@@ -148,6 +198,27 @@ class AwaitingDatagram(Accepting):
         return None if first is None else CalledDatagramChannel(self._name, self, self._datagrams, first)
 
 
+class AwaitingCaller(AwaitingDatagram):
+    """The same, and the peer is answered from another port. It calls from another one next time, too."""
+
+    def advance(self, now: float) -> Channel | None:
+        first = self._datagrams.first(from_anybody=False)
+        if first is None:
+            return None
+        data, caller = first
+        self._datagrams.leave(caller)
+        host = self._datagrams.socket.getsockname()[0]
+        moved = new_socket(self._datagrams.socket.family, socket.SOCK_DGRAM)
+        try:
+            moved.bind((host, 0))
+            moved.connect(caller)
+        except OSError as error:
+            moved.close()
+            raise ChannelError.of(error, self._name) from None
+        self.abandon()
+        return MovedDatagramChannel(self._name, moved, data)
+
+
 class UdpTransport(InternetTransport):
     kind = socket.SOCK_DGRAM
     table = "udp"
@@ -157,6 +228,8 @@ class UdpTransport(InternetTransport):
         # A connected socket hears nobody but the peer, and is told when there is none.
         family, place = one_socket_address(address, self.kind)
         connected = new_socket(family, self.kind)
+        if address.fresh_port:
+            return ReadyChannel(FollowingDatagramChannel(str(address), connected, place))
         try:
             connected.connect(place)
         except OSError as error:
@@ -168,7 +241,7 @@ class UdpTransport(InternetTransport):
         return DatagramListener(bound(address, self.kind), address)
 
     def accept(self, address: Address, listener: Listener) -> PendingChannel:
-        return AwaitingDatagram(listener, str(address))
+        return (AwaitingCaller if address.fresh_port else AwaitingDatagram)(listener, str(address))
 
 
 UDP = UdpTransport()
