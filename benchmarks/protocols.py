@@ -26,7 +26,7 @@ HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE.parent / "tests"), str(HERE.parent / "tests" / "matching")]
 
 from palaver.transport.certificate import make_certificate  # noqa: E402
-from servers import dns, ftp, mail, mqtt, pop3, redis, stock, web  # noqa: E402
+from servers import dns, ftp, mail, modbus, mqtt, ntp, pop3, redis, stock, tftp, web  # noqa: E402
 from servers.clients import CLIENTS  # noqa: E402
 from servers.common import program  # noqa: E402
 
@@ -172,6 +172,9 @@ def right_client(module: str) -> str:
 POSTFIX = (stock.PROGRAMS["postfix"],)
 # It hangs up on the fourth mistake and on the eleventh command that is not about mail, without 421: RFC 5321 (3.8).
 EXIM_LIMITS = "MOST_MISTAKES = 3\nMOST_PAUSES = 10\n"
+# It answers twice to RNTO of a guest, where RFC 959 (5.4) has one reply to each command.
+PROFTPD_GUESTS = '<for_users> ::= "CWD /docs\\r\\n" | "LIST\\r\\n" | "RETR /readme.txt\\r\\n"\n'
+PROFTPD = (stock.PROGRAMS["proftpd"],)
 STOCK_EXIM = (stock.PROGRAMS["exim4"],)
 
 PAIRS = (
@@ -191,6 +194,10 @@ PAIRS = (
     Pair("ftp", "vsftpd, stock", ("vsftpd",), server(alone(stock.vsftpd))),
     Pair("ftp", "ProFTPD, stock", (stock.PROGRAMS["proftpd"],), server(alone(stock.proftpd))),
     Pair("ftp", "Pure-FTPd, stock", (stock.PROGRAMS["pure-ftpd"],), server(alone(stock.pure_ftpd))),
+    Pair("ftp_full", "pyftpdlib", (), server(ftp.pyftpdlib)),
+    Pair("ftp_full", "vsftpd, stock", ("vsftpd",), server(alone(stock.vsftpd))),
+    Pair("ftp_full", "ProFTPD, stock", PROFTPD, server(alone(stock.proftpd), also=PROFTPD_GUESTS)),
+    Pair("ftp_full", "Pure-FTPd, stock", (stock.PROGRAMS["pure-ftpd"],), server(alone(stock.pure_ftpd))),
     Pair("ftp_tls", "pyftpdlib", ("openssl",), secured(ftp.pyftpdlib, in_folder=True)),
     Pair("ftp_tls", "vsftpd", ("vsftpd", "openssl"), secured(ftp.vsftpd, in_folder=True)),
     Pair("dns", "BIND", ("named", "dig"), server(alone(dns.bind), UDP)),
@@ -226,6 +233,17 @@ PAIRS = (
     Pair("redis", "redis-server", ("redis-server",), server(alone(redis.redis_server))),
     Pair("redis", "redis-cli", ("redis-cli",), client("redis-cli -p {port} -r 3 RPUSH palaver:l a 'two words'")),
     Pair("redis", "redis-py", (), client(python(REDIS_PY))),
+    Pair("modbus", "libmodbus", ("mbpoll",), server(alone(modbus.libmodbus))),
+    Pair("modbus", "pymodbus", (), server(alone(modbus.pymodbus), also=modbus.WITHOUT_MISTAKES)),
+    Pair("modbus", "mbpoll", ("mbpoll",), client("mbpoll -1 -a 1 -t 4 -r 1 -c 5 -p {port} 127.0.0.1")),
+    Pair("ntp", "chrony", (ntp.CHRONYD,), server(alone(ntp.chrony), UDP)),
+    Pair("ntp", "ntplib", (), client(ntp.NTPLIB, UDP)),
+    Pair("tftp", "tftpd-hpa", ("in.tftpd",), server(alone(tftp.tftpd_hpa), UDP)),
+    # It sends blocks twice when acknowledgments come twice: RFC 1123 (4.2.3.1).
+    Pair("tftp", "atftpd", (tftp.ATFTPD,), server(alone(tftp.atftpd), UDP, also="REPEATS = 0\n")),
+    Pair("tftp", "curl", ("curl",), client("curl -sS -m 20 tftp://127.0.0.1:{port}/palaver-a -o /dev/null", UDP)),
+    Pair("tftp", "atftp", ("atftp",), client("atftp --get -r palaver-a -l /dev/null 127.0.0.1 {port}", UDP)),
+    Pair("tftp", "tftp", ("tftp",), client("tftp 127.0.0.1 {port} -m binary -c put letter palaver-a", UDP)),
 )
 
 

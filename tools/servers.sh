@@ -9,7 +9,7 @@ here=$(cd "$(dirname "$0")/.." && pwd)
 directory=${1:-$here/.servers}
 packages="opensmtpd vsftpd bind9 bind9-dnsutils nsd knot knot-dnsutils ldnsutils pdns-server pdns-backend-bind
     nginx-light lighttpd ncftp wget dovecot-pop3d mosquitto mosquitto-clients redis-server memcached
-    curl swaks msmtp mpop lftp openssl util-linux tshark chromium"
+    tftpd-hpa tftp-hpa atftp mbpoll iproute2 libbsd0 curl swaks msmtp mpop lftp openssl util-linux tshark chromium"
 
 lists_are_fresh=
 refresh_lists() {
@@ -115,6 +115,9 @@ stock postfix postfix sasl2-bin libsasl2-modules
 stock exim4 exim4-daemon-light
 stock proftpd proftpd-core
 unpacked pure-ftpd pure-ftpd pure-ftpd-common
+unpacked atftpd atftpd
+unpacked chrony chrony
+unpacked ntpsec ntpsec
 
 # The checks of accessibility that pages of reports must pass; a file of JavaScript.
 if [ ! -e "$directory/axe/node_modules/axe-core/axe.min.js" ]; then

@@ -97,7 +97,7 @@ def talk(palaver: Any, command: str, sessions: int, *arguments: str) -> Any:
     palaver.write(letter=LETTER)
     # Who may leave or say more gets the time to do either.
     patience = ("--quiet-interval", "5")
-    how_long = ("-n", str(sessions), "--until", "forever", "--seed", "1")
+    how_long = ("-n", str(sessions), "--until", "forever", "--seed", "2")
     return palaver("talk", "-f", SPEC, "--server", "{port}", "--target", command, *how_long, *patience, *arguments)
 
 

@@ -19,7 +19,7 @@ from palaver.testing import run_pair
 from palaver.transport.certificate import make_certificate
 from servers import stock
 from servers.common import needs_openssl
-from servers.mail import aiosmtpd, exim, needs_exim, needs_opensmtpd, opensmtpd
+from servers.mail import aiosmtpd, aiosmtpd_without_accounts, exim, needs_exim, needs_opensmtpd, opensmtpd
 
 SPECS = Path(palaver_.__file__).parent / "specs"
 SMTP = SPECS / "smtp.fan"
@@ -147,3 +147,30 @@ def test_a_server_that_lets_anybody_in_is_found() -> None:
 def test_a_server_that_lets_nobody_in_is_found() -> None:
     wrong = straight(("<Server:logged_in>", "<Server:login_failed>"))
     assert found_by(run_pair(straight(), wrong, seed=1).caller) == [FindingKind.UNPARSEABLE]
+
+
+@pytest.mark.parametrize(
+    "features, way",
+    [
+        ("'250-' <host> '\\r\\n250-SIZE 1000\\r\\n250 AUTH PLAIN LOGIN\\r\\n'", "<Server:features> <farewell>"),
+        ("'250-' <host> '\\r\\n250-AUTH LOGIN\\r\\n250-SIZE\\r\\n250 HELP\\r\\n'", "<Server:features> <farewell>"),
+        ("'250-' <host> '\\r\\n250-AUTH PLAIN\\r\\n250 HELP\\r\\n'", "<no_accounts>"),
+        ("'250 ' <host> ' at your service\\r\\n'", "<no_accounts>"),
+    ],
+    ids=["offer in the last line", "offer among others", "another login", "no extensions"],
+)
+def test_extensions_come_in_any_order_and_a_login_need_not_be_offered(features: str, way: str) -> None:
+    hello = "<start> ::= <Server:greeting> <Client:ehlo> "
+    server = palaver_.loads(f"{SMTP.read_text()}\n{hello}<Server:features> <farewell>\n<features> ::= {features}\n")
+    client = palaver_.loads(f"{SMTP.read_text()}\n{hello}{way}\n")
+    other = {"<no_accounts>": "<Server:features> <farewell>"}.get(way, "<no_accounts>")
+    misled = palaver_.loads(f"{SMTP.read_text()}\n{hello}{other}\n")
+    assert found_by(run_pair(client, server, seed=1).caller) == []
+    assert found_by(run_pair(misled, server, seed=1).caller) != []
+
+
+def test_a_server_without_accounts_is_told_in_a_note(palaver: Any) -> None:
+    with aiosmtpd_without_accounts() as running:
+        talked = palaver("talk", "smtp", "--client", str(running.port), "-n", "20", "--seed", "1")
+    assert talked.code == 0, talked.said
+    assert "the server offers no AUTH LOGIN" in talked.text

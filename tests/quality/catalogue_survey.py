@@ -27,7 +27,9 @@ import ftp_bugs
 import http_bugs
 import llm_bugs
 import llm_client_bugs
+import mqtt_bugs
 import pop3_bugs
+import redis_bugs
 import rest_bugs
 import rest_client_bugs
 import smtp_bugs
@@ -195,9 +197,18 @@ def catalogue() -> Iterator[PlantedBug]:
         options = {"sessions": bug.sessions, "guided": False}
         at = server_at_port("pop3_bugs.py", bug.name)
         yield PlantedBug(f"pop3 {bug.name}", bug.finding, "pop3", options, at)
+    for protocol, peers in (("redis", redis_bugs.BUGS), ("mqtt", mqtt_bugs.BUGS)):
+        for bug in peers:
+            unguided: dict[str, Any] = {"sessions": bug.sessions, "guided": False, "timeout": 2.0}
+            at = server_at_port(f"{protocol}_bugs.py", bug.name)
+            yield PlantedBug(f"{protocol} {bug.name}", bug.finding, protocol, unguided, at)
     for bug in ftp_bugs.SERVERS:
         at = server_at_port("ftp_wrong_servers.py", bug.name, "home")
         yield PlantedBug(f"ftp {bug.name}", bug.finding, "ftp", {"sessions": bug.sessions, **HASTE}, at)
+    for bug in ftp_bugs.FILE_SERVERS:
+        at = server_at_port("ftp_wrong_servers.py", bug.name, "home")
+        unguided = {"sessions": bug.sessions, "guided": False, **HASTE}
+        yield PlantedBug(f"ftp_full {bug.name}", bug.finding, "ftp_full", unguided, at)
     for protocol, bugs in dns_bugs.BUGS.items():
         spec = "dns" if protocol == "udp" else "dns_tcp"
         for bug in bugs:

@@ -32,6 +32,14 @@ SERVERS = (
     Bug("NeverCloses", 3, "no response"),
 )
 
+# What ftp_full finds, in sessions that are not guided.
+FILE_SERVERS = (
+    Bug("DeletesNothing", 5, "constraint violated"),
+    Bug("StaysBelow", 5, "constraint violated"),
+    Bug("ShortTime", 5, "unexpected response"),
+    Bug("NeverComes", 5, "no response"),
+)
+
 CLIENTS = (
     Bug("PasswordFirst", 1, "unexpected response"),
     Bug("GoesOnUnknown", 1, "unexpected response"),

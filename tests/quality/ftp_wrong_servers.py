@@ -191,6 +191,40 @@ class NeverCloses(Right):
     dtp_handler = OpenEnd
 
 
+# --- Files ------------------------------------------------------------------------------------------------------------
+
+
+class DeletesNothing(Right):
+    """Deletes also what is not there."""
+
+    def ftp_DELE(self, path: str) -> None:
+        if self.fs.isfile(path):
+            super().ftp_DELE(path)
+        else:
+            self.respond("250 File removed.")
+
+
+class StaysBelow(Right):
+    """Says that it has gone to the folder above, and has not."""
+
+    def ftp_CDUP(self, path: str) -> None:
+        self.respond("250 Done.")
+
+
+class ShortTime(Right):
+    """Leaves the seconds out of a time."""
+
+    def said(self, reply: str) -> str:
+        return reply[:-2] if reply.startswith("213 20") and len(reply) == 18 else reply
+
+
+class NeverComes(Right):
+    """Takes note of the port in active mode, and does not come."""
+
+    def _make_eport(self, ip: str, port: int) -> None:
+        self.respond("200 Active data connection established.")
+
+
 if __name__ == "__main__":
     for kind in (Right, *Right.__subclasses__()):
         server = server_of(kind, 0, Path(sys.argv[1]))

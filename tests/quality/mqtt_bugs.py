@@ -98,9 +98,9 @@ class AnyFlags(Broker):
 
 
 BUGS = (
-    Bug("PlusIsAll", 25, "constraint violated"),
+    Bug("PlusIsAll", 25, "out of turn"),
     Bug("NotItsParent", 25, "no response"),
-    Bug("AnyPrefix", 10, "constraint violated"),
+    Bug("AnyPrefix", 10, "out of turn"),
     Bug("RetainedIsOld", 5, "unexpected response"),
     Bug("NeverForgets", 10, "out of turn"),
     Bug("AlwaysOnce", 15, "unexpected response"),

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from catalogue import PEERS_FAULTS, Bug, kinds
-from ftp_bugs import CLIENTS, SERVERS
+from ftp_bugs import CLIENTS, FILE_SERVERS, SERVERS
 
 import palaver as palaver_
 from servers.common import started
@@ -20,6 +20,9 @@ from servers.ftp import furnished
 
 HERE = Path(__file__).parent
 SPECS = Path(palaver_.__file__).parent / "specs"
+
+# The library welcomes whoever begins anew, and that is only noted.
+NOTES = {"note"}
 
 # Some stop in the middle. They are waited for no longer than needed.
 HASTE = ("--timeout", "1", "--patience", "1")
@@ -59,6 +62,22 @@ def test_the_right_server_is_not_suspected(palaver: Any, ports: dict[str, str]) 
     most = max(bug.sessions for bug in SERVERS)
     talked = talk(palaver, "ftp.fan", most, "--client", ports["Right"])
     assert (talked.code, kinds(talked.summary)) == (0, []), talked.said
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("bug", FILE_SERVERS, ids=lambda bug: bug.name)
+def test_a_server_that_is_wrong_about_files_is_found_out(palaver: Any, ports: dict[str, str], bug: Bug) -> None:
+    talked = talk(palaver, "ftp_full.fan", bug.sessions, "--unguided", "--client", ports[bug.name], *HASTE)
+    assert talked.code == bug.code, talked.said
+    assert bug.finding in kinds(talked.summary), talked.said
+    assert PEERS_FAULTS.issuperset(set(kinds(talked.summary)) - NOTES), talked.said
+
+
+@pytest.mark.slow
+def test_a_server_that_is_right_about_files_is_not_suspected(palaver: Any, ports: dict[str, str]) -> None:
+    most = max(bug.sessions for bug in FILE_SERVERS)
+    talked = talk(palaver, "ftp_full.fan", most, "--unguided", "--client", ports["Right"])
+    assert (talked.code, set(kinds(talked.summary)) - NOTES) == (0, set()), talked.said
 
 
 @pytest.mark.slow

@@ -10,8 +10,8 @@ from pyftpdlib.authorizers import DummyAuthorizer
 from pyftpdlib.handlers import FTPHandler
 from pyftpdlib.servers import FTPServer
 
-# What the library calls everything: list, read, write, make folders, but neither delete nor rename.
-RIGHTS = "elrwm"
+# Everything: go, list, read, append, delete, rename, make folders, write, and change rights and times.
+RIGHTS = "elradfmwMT"
 
 NO_LIMIT = 1_000_000
 

@@ -2,6 +2,7 @@
 
 A class of sessions over a stream has `greet` and `hear`: bytes go in as they come, bytes come out, and `is_over` tells
 that the server closes the connection. So a wrong server is a subclass of the right one, in which a method is different.
+A class of sessions by datagrams has `hear` only, and gets what all sessions of its server share.
 """
 
 from __future__ import annotations
@@ -28,6 +29,16 @@ class StreamSession(Protocol):
     def greet(self) -> bytes: ...
 
     def hear(self, data: bytes) -> bytes: ...
+
+
+class DatagramSession(Protocol):
+    """The server's side of what one address says: each datagram is answered by some."""
+
+    is_over: bool
+
+    def __init__(self, shared: dict[bytes, bytes]) -> None: ...
+
+    def hear(self, data: bytes) -> list[bytes]: ...
 
 
 class _Server(ThreadingTCPServer):
@@ -64,6 +75,54 @@ def serve_streams(kinds: Sequence[type[StreamSession]]) -> None:
     # The servers start a thread for each session, and may not do so while Python shuts down.
     for thread in threads:
         thread.join()
+
+
+def serve_datagrams(kinds: Sequence[type[DatagramSession]], *, fresh_ports: bool = False) -> None:
+    """The same for datagrams; with fresh ports, each session is answered from a port of its own, as in TFTP."""
+    threads = []
+    for kind in kinds:
+        listening = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        listening.bind(("127.0.0.1", 0))
+        print(*([kind.__name__] if len(kinds) > 1 else []), listening.getsockname()[1])
+        serve = _serve_callers if fresh_ports else _serve_addresses
+        threads.append(Thread(target=serve, args=(kind, listening)))
+        threads[-1].start()
+    print("ready", flush=True)
+    for thread in threads:
+        thread.join()
+
+
+def _serve_addresses(kind: type[DatagramSession], listening: socket.socket) -> None:
+    sessions: dict[tuple[str, int], DatagramSession] = {}
+    shared: dict[bytes, bytes] = {}
+    while True:
+        data, caller = listening.recvfrom(65536)
+        session = sessions.setdefault(caller, kind(shared))
+        for answer in session.hear(data):
+            listening.sendto(answer, caller)
+        if session.is_over:
+            del sessions[caller]
+
+
+def _serve_callers(kind: type[DatagramSession], listening: socket.socket) -> None:
+    shared: dict[bytes, bytes] = {}
+    while True:
+        data, caller = listening.recvfrom(65536)
+        own = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        own.bind(("127.0.0.1", 0))
+        own.connect(caller)
+        own.settimeout(5.0)
+        Thread(target=_serve_caller, args=(kind(shared), own, data), daemon=True).start()
+
+
+def _serve_caller(session: DatagramSession, own: socket.socket, data: bytes) -> None:
+    with own, suppress(OSError):  # the caller is gone, and may be
+        while True:
+            for answer in session.hear(data):
+                own.send(answer)
+            if session.is_over:
+                return
+            data = own.recv(65536)
 
 
 @contextmanager

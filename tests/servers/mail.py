@@ -55,6 +55,16 @@ def aiosmtpd(certificate: Path | None = None, *, python: Sequence[str] = (sys.ex
 
 
 @contextmanager
+def aiosmtpd_without_accounts() -> Iterator[MailServer]:
+    """aiosmtpd as its own command starts it: whoever comes may send, and there is no login."""
+    with _folder() as folder:
+        port = free_port()
+        command = [sys.executable, "-m", "aiosmtpd", "-n", "-l", f"127.0.0.1:{port}"]
+        with _running(command, port, folder) as server:
+            yield server
+
+
+@contextmanager
 def opensmtpd() -> Iterator[MailServer]:
     """OpenSMTPD with a queue and a control socket of its own, and without DNS."""
     with _folder() as folder:

@@ -16,7 +16,8 @@
 <too_early>       ::= <Client:mail> (<Server:out_of_order> | <Server:mail_before_hello>)
 
 # HELO is the hello of old. It knows no extensions, so there is no login.
-<hello>           ::= <Client:ehlo> <Server:features> <guest> | <Client:helo> <Server:welcome> <no_login>? <farewell>
+<hello>           ::= <new_hello> | <Client:helo> <Server:welcome> <no_login>? <farewell>
+<new_hello>       ::= <Client:ehlo> (<Server:features> <guest> | <no_accounts>)
 <no_login>        ::= <Client:auth> (<Server:refused> | <login_after_helo>)
 
 # Nobody has logged in yet. An attempt to log in may turn out well or not: who has named the right user may still give
@@ -49,6 +50,9 @@
 
 # Who plays the client takes these as they come, and tells of each of them once.
 
+# [note] RFC 4954 (3): the server offers no AUTH LOGIN, so nobody logs in; smtp_relay tests a server that needs no login
+<no_accounts>     ::= <Server:other_features> <farewell>
+
 # [note] RFC 5321 (4.1.1.1): mail is taken from a client that has not said hello
 <mail_before_hello> ::= r"(250-[\t -~]*\r\n)*250( [\t -~]*)?" "\r\n"
 
@@ -57,7 +61,9 @@
 <prompt_after_helo> ::= r"334 ([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?" "\r\n"
 
 # [note] RFC 4954 (6): who has not logged in may name a sender, and is refused when it comes to the recipient
-<refused_later>   ::= <Server:sender_of_guest> <Client:rcpt> <Server:no_relaying> <reset>
+<refused_later>   ::= <Server:sender_of_guest> <Client:rcpt> <Server:no_relaying> <another>? <reset>
+<another>         ::= <Client:copy> (<Server:no_relaying> | <Server:local_recipient>)
+<local_recipient> ::= r"(25[01]-[\t -~]*\r\n)*25[01]( [\t -~]*)?" "\r\n"
 <sender_of_guest> ::= r"(250-[\t -~]*\r\n)*250( [\t -~]*)?" "\r\n"
 <no_relaying>     ::= <rejection>
 
@@ -132,13 +138,17 @@
 )
 <verified>        ::= r"(25[0-2]-[\t -~]*\r\n)*25[0-2]( [\t -~]*)?|5(0[0-4]|5[0-4])( [\t -~]*)?" "\r\n"
 
-# After EHLO each line tells of an extension, in any order. One of them must be the login that the rules above need.
-<features>        ::= (
-    "250-" <host> r"( [\t -~]*)?" "\r\n" <extension>* <login_offer> <extension>*
-    r"250 [A-Za-z0-9][A-Za-z0-9-]*([ =][!-~]+)*\r\n"
-)
+# After EHLO each line tells of an extension, in any order. One of them is the login that the rules above need.
+<features>        ::= "250-" <host> r"( [\t -~]*)?" "\r\n" <extension>* <login_offer>
 <extension>       ::= r"250-[A-Za-z0-9][A-Za-z0-9-]*([ =][!-~]+)*" "\r\n"
-<login_offer>     ::= r"250-AUTH( [A-Z0-9_-]+)* LOGIN( [A-Z0-9_-]+)*" "\r\n"
+<login_offer>     ::= (
+    r"250-AUTH( [A-Z0-9_-]+)* LOGIN( [A-Z0-9_-]+)*\r\n(250-[A-Za-z0-9][A-Za-z0-9-]*([ =][!-~]+)*\r\n)*250 [A-Za-z0-9][A-Za-z0-9-]*([ =][!-~]+)*|250 AUTH( [A-Z0-9_-]+)* LOGIN( [A-Z0-9_-]+)*"
+    "\r\n"
+)
+<other_features>  ::= (
+    "250-" <host> r"( [\t -~]*)?\r\n(250-[A-Za-z0-9][A-Za-z0-9-]*([ =][!-~]+)*\r\n)*250 [A-Za-z0-9][A-Za-z0-9-]*([ =][!-~]+)*" "\r\n"
+    | "250 " <host> r"( [\t -~]*)?" "\r\n"
+)
 <host>            ::= r"[A-Za-z0-9.-]+|\[[0-9A-Za-z.:]+\]"
 
 # [note] RFC 5321 (4.2): the greeting has several lines, which not every client reads
@@ -146,6 +156,31 @@
 
 # [note] RFC 5321 (4.2): the answer to HELO has several lines, which not every client reads
 <long_welcome>    ::= "250-" <host> r"( [\t -~]*)?\r\n(250-[\t -~]*\r\n)*250( [\t -~]*)?" "\r\n"
+
+
+# --- What is no part of the session -----------------------------------------------------------------------------------
+
+# `palaver talk --beyond` says what is wrong on purpose. The first of these that fits decides: without an answer behind
+# it, the protocol allows what was said, though the rules above never say it (RFC 5321, 4.1.1 and 4.1.4); with one, it
+# must be answered so (4.2.4), and the session goes on as if it had not been said. A server may always say 421 and
+# leave (3.8), or 221 to who does not speak SMTP, as Postfix does. AUTH and MAIL are not judged: they are forbidden only
+# after a login, and inside of a transaction (RFC 4954, 4; RFC 5321, 4.1.4).
+<beyond>          ::= <allowed> | <early_rcpt> | <early_data> | <misspelt>
+<allowed>         ::= <Client:any_at_any_time> | <Client:any_auth> | <Client:any_mail>
+<early_rcpt>      ::= <Client:any_rcpt> <Server:bad_order> <Server:hung_up>?
+<early_data>      ::= <Client:any_data> <Server:bad_order> <Server:hung_up>?
+<misspelt>        ::= <Client:any_line> <no_such_thing>
+<no_such_thing>   ::= <Server:bad_command> <Server:hung_up>? | (<Server:closing> | <Server:goodbye>) <Server:hung_up>
+<any_at_any_time> ::= r"(?i:(noop|help)( [ -~]*)?|rset|quit|starttls|(ehlo|helo) [ -~]+|(vrfy|expn) [!-~][ -~]*)[ \t]*" "\r\n"
+<any_mail>        ::= r"(?i:mail from:) ?(<[!-=?-~]*>|[!-;=?-~]+)( [!-~]+)*[ \t]*" "\r\n"
+<any_rcpt>        ::= r"(?i:rcpt to:) ?(<[!-=?-~]+>|[!-;=?-~]+)( [!-~]+)*[ \t]*" "\r\n"
+<any_auth>        ::= r"(?i:auth) [A-Za-z0-9_-]+( [A-Za-z0-9+/=]+)?[ \t]*" "\r\n"
+<any_data>        ::= r"(?i:data)[ \t]*" "\r\n"
+<any_line>        ::= r"[^\r\n]*" "\r\n"
+<bad_order>       ::= r"([45][0-9]{2}-[\t -~]*\r\n)*(421|45[0-9]|50[0-4]|521|53[0-9]|55[0-9])( [\t -~]*)?" "\r\n"
+<goodbye>         ::= r"(221-[\t -~]*\r\n)*221( [\t -~]*)?" "\r\n"
+<bad_command>     ::= r"([45][0-9]{2}-[\t -~]*\r\n)*(50[0-4]|521|53[0-9]|55[0-9])( [\t -~]*)?" "\r\n"
+<hung_up>         ::= ""
 
 
 # --- What is computed -------------------------------------------------------------------------------------------------
@@ -187,7 +222,11 @@ where forall <t> in <transaction>: <t>..<sent_to>.<address> == <t>.<rcpt>.<addre
 
 # A server has one name.
 where <greeting>..<host> == <features>.<host>
+where <greeting>..<host> == <other_features>.<host>
 where <greeting>..<host> == <welcome>..<host>
+
+# Who offers a login must let it be tried.
+where forall <f> in <other_features>: " LOGIN" not in str(<f>).upper()
 
 # Some servers hang up on those who make many mistakes, or say much that is not about mail: Exim at the fourth and at the
 # eleventh time. RFC 5321 (3.8) forbids it, unless they say 421 before. Who knows that of his server sets limits here.

@@ -12,7 +12,7 @@ include('smtp.fan')
 <encryption>      ::= <Client:starttls> <Server:tls_ready>
 
 # What was said in clear may have been said by anybody, so it is forgotten, and they say hello again.
-<in_secret>       ::= <Client:ehlo> <Server:features> <guest>
+<in_secret>       ::= <new_hello>
 
 <starttls>        ::= "STARTTLS\r\n"
 <tls_ready>       ::= r"(220-[\t -~]*\r\n)*220( [\t -~]*)?" "\r\n"
