@@ -40,7 +40,7 @@ def measured(spec: Spec, measure: Measure) -> MeasuredDerivations:
 
 def of_rules(rules: Mapping[str, Rule], measure: Measure, *, binary: bool = False) -> MeasuredDerivations:
     """Whatever is made in the usual way is made by a program; every generator says 7."""
-    code = SpecCode(lambda *_: pytest.fail("no bound is computed"), lambda rule, _: sevens(rule))
+    code = SpecCode(lambda *_: pytest.fail("no bound is computed"), lambda rule, *_: sevens(rule))
     program = compile_tree_maker(Grammar(rules, next(iter(rules))), least_sizes(rules), code, binary=binary, most=MOST)
     return MeasuredDerivations(
         rules, measure, binary=binary, most=MOST, make=lambda symbol, chance: program.make(symbol, chance, nodes=30)

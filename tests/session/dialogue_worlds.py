@@ -1,6 +1,7 @@
 """Random dialogues of palaver with palaver, in memory: whether the innocent are accused, and the guilty found.
 
-Each spec is a random dialogue on one to three connections with constraints on all of its history (`history_dialogues`).
+Each spec is a random dialogue on one to three connections with constraints on all of its history (`history_dialogues`),
+or one of states inside of states (`nested_dialogues`).
 Two sessions of it talk to each other over wires that cut and delay; then there must be no finding. In the same world,
 one message of one side is changed on its way: it follows the grammar and breaks a constraint there and then, or is one
 that is not its turn, or no message at all. The other side must find that message.
@@ -20,6 +21,7 @@ from random import Random
 from typing import Any, NamedTuple, TypeAlias
 
 from history_dialogues import CLIENTS, Dialogue, DialogueWriter, Kind, Said
+from nested_dialogues import NestedWriter
 
 import palaver
 from palaver.party import ConnectionMode
@@ -137,9 +139,13 @@ class Figures:
         return "\n".join(f"{name}: {count}" for name, count in sorted(self.counts.items()))
 
 
-def check(seed: int, sessions: int, figures: Figures) -> None:
+def _written(seed: int, *, is_nested: bool) -> Dialogue:
+    return NestedWriter(seed).write() if is_nested else DialogueWriter(seed).write()
+
+
+def check(seed: int, sessions: int, figures: Figures, *, is_nested: bool = False) -> None:
     """Make a spec, and let it talk so often, with and without a changed message."""
-    dialogue = DialogueWriter(seed).write()
+    dialogue = _written(seed, is_nested=is_nested)
     world = World(dialogue)
     figures.counts["specs"] += 1
     for rule in dialogue.rules:
@@ -252,15 +258,15 @@ def _is_like(one: Kind, other: Kind) -> bool:
     return one.link == other.link and one.is_client is other.is_client
 
 
-def run(specs: int, sessions: int, seed: int, *, stops: bool = False) -> Figures:
+def run(specs: int, sessions: int, seed: int, *, stops: bool = False, is_nested: bool = False) -> Figures:
     """Check so many specs with so many sessions in all."""
     figures = Figures()
     each = max(1, sessions // specs)
     for number in range(specs):
         try:
-            check(seed * 100_000 + number, each, figures)
+            check(seed * 100_000 + number, each, figures, is_nested=is_nested)
         except Exception:
-            dialogue = DialogueWriter(seed * 100_000 + number).write()
+            dialogue = _written(seed * 100_000 + number, is_nested=is_nested)
             figures.trouble("crash", dialogue.text(splits_server=False) + traceback.format_exc())
         if stops and figures.troubles:
             break
@@ -272,10 +278,11 @@ def main() -> None:
     parser.add_argument("--specs", type=int, default=500)
     parser.add_argument("--sessions", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--nested", action="store_true", help="states inside of states (nested_dialogues)")
     parser.add_argument("--stop", action="store_true", help="end at the first trouble")
     parser.add_argument("--show", type=int, default=5, help="how many troubles are shown")
     options = parser.parse_args()
-    figures = run(options.specs, options.sessions, options.seed, stops=options.stop)
+    figures = run(options.specs, options.sessions, options.seed, stops=options.stop, is_nested=options.nested)
     for trouble in figures.troubles[: options.show]:
         print(trouble)
     print(figures.show())

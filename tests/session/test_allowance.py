@@ -72,11 +72,21 @@ def test_a_session_is_cut_when_its_time_is_over() -> None:
 
 def test_the_time_of_a_session_begins_with_its_first_connection() -> None:
     driven = DrivenSession(ECHO, SERVER, link="Server", session=10.0)
-    assert driven.session.deadline is None  # a client may take as long as it likes to connect
-    driven.wait(1000.0)
+    driven.wait(599.0)
     driven.open()
     assert not driven.session.is_over
-    assert driven.session.ends_at == 1010.0
+    assert driven.session.ends_at == 609.0
+
+
+def test_a_client_is_not_waited_for_without_end() -> None:
+    driven = DrivenSession(ECHO, SERVER, link="Server", session=10.0)
+    assert driven.session.deadline == 600.0
+    driven.wait(600.0)
+    assert driven.session.is_over
+    assert driven.session.findings == []
+    assert driven.session.cut_off is not None
+    assert driven.session.cut_off.ends_run
+    assert str(driven.session.cut_off) == "no client came in 600 s (--time says how long to wait)"
 
 
 def test_a_session_that_may_end_when_its_time_is_over_has_passed() -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 from driven_session import CLIENT, SERVER, DrivenSession
 
+import palaver
 from palaver.session.findings import FindingKind, Verdict
+from palaver.testing import run_pair
 
 ORDER = r"""
 <start> ::= <round>{3}
@@ -111,3 +113,35 @@ def test_messages_of_other_sessions_do_not_count(assignment: object, link: str) 
     if link == "Server":
         driven.hear(b"HAVE x\n")
     assert driven.kinds == [FindingKind.UNSOLVED if link == "Client" else FindingKind.UNPARSEABLE]
+
+
+COUNTED = """
+<start> ::= <Server:hello> <Client:ask> <Server:answer>
+<hello> ::= "H" <n> "\\n"
+<n> ::= r"[0-9]"
+<x> ::= r"[a-z]"
+<answer> ::= "OK\\n"
+"""
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        '<ask> ::= "A" <code> "\\n"\n<code> ::= r"[a-z]*" := str(<body>)\n<body> ::= <x>{int(<n>)} := str(<code>)\n',
+        '<ask> ::= "A" <x>{int(<n>)} "\\n" := "Aqqq\\n"\n<n> ::= "3"\n',
+        '<ask> ::= "A" <body> "\\n"\n<body> ::= <x>{int(<hello>.<n>)} := "qqq"\n<n> ::= "3"\n',
+    ],
+    ids=["what a generator is given", "what it returns", "a part of the message"],
+)
+def test_a_generator_may_be_counted_by_a_field_of_an_earlier_message(rules: str) -> None:
+    text = f"{COUNTED}{rules}" if "<n> ::=" not in rules else f"{COUNTED.replace('<n> ::= r', '<m> ::= r')}{rules}"
+    client, server = run_pair(palaver.loads(text), seed=2)
+    assert (client.findings, server.findings) == ([], [])
+    hello, ask, _ = client.said
+    assert len(ask.data) == 2 + int(hello.data[1:2])
+
+
+def test_a_message_whose_sources_cannot_be_recovered_is_an_error_of_the_spec() -> None:
+    rules = '<ask> ::= "A" <code> "\\n"\n<code> ::= r"[a-z]*" := str(<body>)\n<body> ::= <x>{int(<n>)}\n'
+    _, server = run_pair(palaver.loads(f"{COUNTED}{rules}"), seed=2)
+    assert [finding.kind for finding in server.findings] == [FindingKind.SPEC_CRASH]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import socket
 import zlib
 from collections.abc import Sequence
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from scenes import Scene
@@ -13,7 +14,7 @@ from scenes import Scene
 import palaver
 from palaver.addresses import Address
 from palaver.errors import PalaverError
-from palaver.party import ConnectionMode
+from palaver.party import ConnectionMode, PartyHost, PartyNames
 from palaver.random_source import RandomSource
 from palaver.session.engine import Session
 from palaver.session.events import Close, Closed, Listening, Open, Opened, Received, Send, TimePassed
@@ -889,3 +890,17 @@ class Server(NetworkParty):
     for session, is_ours in ((talking, True), (quiet, False), (talking, True)):
         session.handle(TimePassed(0.1))
         assert session.wants_to_send is is_ours
+
+
+def test_a_message_that_is_only_made_up_has_no_effect_on_parties() -> None:
+    names = PartyNames()
+    calls: list[str] = []
+    kind: Any = names["NetworkParty"]
+    party = kind("Client=tcp://127.0.0.1:1")
+    names.play({"Client": party}, cast(PartyHost, SimpleNamespace(start=lambda _: calls.append("start"))))
+    with names.rehearsed():
+        party.port = 2
+        party.start()
+    assert (calls, party.port, party.is_started) == ([], 1, False)
+    party.start()
+    assert calls == ["start"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -18,7 +18,7 @@ from palaver.grammar.ir import Grammar
 from palaver.grammar.lowering import check_grammar, lower
 from palaver.namespace import Namespace
 from palaver.source import Source, Span
-from palaver.spec.ast import Bound, Expression, SpecFile
+from palaver.spec.ast import Bound, Expression, Rule, SpecFile
 from palaver.spec.diagnostics import Reporter
 from palaver.spec.python_code import NOT_RUN, SPEC_CODE_RAISES, compile_expression, describe_error, is_constant
 from palaver.spec.spec_files import load_files, load_texts, parse_constraint, parse_spec
@@ -143,7 +143,7 @@ def _names_in_broken_text(files: Sequence[SpecFile]) -> frozenset[str]:
 def _all_code(files: Sequence[SpecFile], grammar: Grammar) -> Iterator[ast.AST]:
     for file in files:
         yield file.python
-    for rule in grammar.rules.values():
+    for rule in (*grammar.rules.values(), *grammar.beyond.values()):
         yield from (bound.python for bound in computed_bounds(rule.body))
         if rule.generator is not None:
             yield rule.generator.python
@@ -202,8 +202,12 @@ def _fold_bounds(grammar: Grammar, namespace: Namespace, report: Reporter) -> Gr
                 )
         return known[bound]
 
-    rules = {
-        name: replace(rule, body=map_bounds(rule.body, fold)) if any(computed_bounds(rule.body)) else rule
-        for name, rule in grammar.rules.items()
-    }
-    return replace(grammar, rules=MappingProxyType(rules))
+    def folded(rules: Mapping[str, Rule]) -> Mapping[str, Rule]:
+        return MappingProxyType(
+            {
+                name: replace(rule, body=map_bounds(rule.body, fold)) if any(computed_bounds(rule.body)) else rule
+                for name, rule in rules.items()
+            }
+        )
+
+    return replace(grammar, rules=folded(grammar.rules), beyond=folded(grammar.beyond))

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
 import palaver.spec.ast as syntax
@@ -35,7 +36,7 @@ from palaver.solving.solving_limits import (
     SolvingLimits,
 )
 from palaver.source import Source
-from palaver.spec.ast import Bit, Expr, Expression, Ref, Rule
+from palaver.spec.ast import Bit, Expr, Expression, Ref, Rule, Selector
 from palaver.spec.python_code import (
     SPEC_CODE_RAISES,
     SpecFunction,
@@ -45,7 +46,8 @@ from palaver.spec.python_code import (
     is_pure,
     short_repr,
 )
-from palaver.trees.node import Node, same_structure
+from palaver.spec.traversal import computed_bounds, step_symbols
+from palaver.trees.node import Node, NonTerminal, same_structure
 from palaver.trees.tree import Tree
 
 # Parsers are imported when something is read: a spec that only generates does without them.
@@ -173,8 +175,10 @@ class Spec:
             )
         return self._programs[key]
 
-    def _generate(self, rule: Rule, sources: tuple[Node, ...]) -> Node:
-        """The result of a rule's generator for its arguments, parsed as the rule's symbol."""
+    def _generate(
+        self, rule: Rule, sources: tuple[Node, ...], before: Mapping[Selector, Node] = MappingProxyType({})
+    ) -> Node:
+        """The result of a rule's generator for its arguments, parsed as the rule's symbol, after what came `before`."""
         generator = rule.generator
         assert generator is not None, "only rules with a generator come here"
         arguments = dict(zip(self.analysis.arguments[rule.symbol], sources, strict=True))
@@ -183,7 +187,9 @@ class Spec:
         except SPEC_CODE_RAISES as error:
             raise SpecCrash(crash_diagnostic(f"the generator of {rule.symbol}", generator, error)) from error
         try:
-            node = self.read_as(rule.symbol, value)
+            looks_back = before and rule.symbol in self._counted_by_others
+            history = [_standing_alone(path, node) for path, node in before.items()] if looks_back else ()
+            node = self.read_as(rule.symbol, value, history)
         except (TypeError, ConversionError) as error:
             raise SpecCrash(crash_diagnostic(f"the generator of {rule.symbol}", generator, error)) from error
         if node is None:
@@ -191,6 +197,14 @@ class Spec:
                 f"the generator of {rule.symbol} returned {short_repr(value)}, which does not match its rule"
             )
         return node
+
+    @cached_property
+    def _counted_by_others(self) -> frozenset[str]:
+        """The symbols with repetitions inside that are counted by a field, which may be outside."""
+        rules = self.grammar.rules.items()
+        counted = {name for name, rule in rules if any(bound.mentions for bound in computed_bounds(rule.body))}
+        inside = self.analysis.below_including_sources
+        return frozenset(name for name, _ in rules if not counted.isdisjoint({name} | inside(name)))
 
     def _generate_again(self, symbol: str, sources: tuple[Node, ...]) -> Node:
         """The result of a symbol's generator for other sources; if it fails, it is discarded."""
@@ -308,12 +322,12 @@ class Spec:
 
         It knows nothing of constraints, unless it is `bounded`: then lengths that constraints decide bound it.
         """
-        key = symbol, bounded and bool(self.bounded_rules.bounds)
+        key = symbol, bounded and bool(self.bounded_rules.bounds) and symbol in self.grammar.rules
         if key not in self._shapes:
             if key[1]:
                 self._shapes[key] = self._shape(symbol, self.bounded_rules.bodies, self.bounded_rules.lengths)
             else:
-                self._shapes[key] = self._shape(symbol, self.grammar.bodies)
+                self._shapes[key] = self._shape(symbol, self.grammar.bodies_with_beyond)
         return self._shapes[key]
 
     def _shape(self, symbol: str, bodies: Mapping[str, Expr], lengths: LengthBounds | None = None) -> CompiledMatcher:
@@ -338,8 +352,10 @@ class Spec:
         equations = list(length_equations(self.grammar.constraints, self.analysis, self.namespace.names, functions))
         return bounded_rules(equations, self.analysis) if equations else BoundedRules(self.grammar.bodies)
 
-    def read_as(self, symbol: str, value: Any) -> Node | None:
+    def read_as(self, symbol: str, value: Any, history: Sequence[Node] = ()) -> Node | None:
         """The first derivation of a value as `symbol`, constraints aside; None if there is none within the limits.
+
+        `history` are the earlier trees that computed repetitions look back at.
 
         :raises TypeError: the value is neither text nor bytes nor a number nor a tree
         :raises ConversionError: it cannot be written as text or bytes
@@ -347,22 +363,32 @@ class Spec:
         data = as_data(value)
         if isinstance(data, str) and self.is_binary:
             data = as_bytes(data)
+        if history:
+            return self._first_reading(symbol, data, history)
         key = (symbol, data)
         if key not in self._read:
             if len(self._read) > MAX_CACHED_VALUES:
                 self._read.clear()
-            matcher = self.matcher(symbol, binary=self.is_binary)
-            try:
-                matcher.finish(data)
-                self._read[key] = next(matcher.trees(), None)
-            except Undecided:
-                self._read[key] = None
+            self._read[key] = self._first_reading(symbol, data)
         return self._read[key]
 
-    def smallest(self, symbol: str, chance: RandomSource) -> Node | None:
-        """A tree of `symbol` with the shortest alternatives and the fewest rounds, constraints aside."""
+    def _first_reading(self, symbol: str, data: str | bytes, history: Sequence[Node] = ()) -> Node | None:
+        matcher = self.matcher(symbol, binary=self.is_binary, history=history)
         try:
-            return self._program(0, frozenset()).make(symbol, chance, nodes=0)
+            matcher.finish(data)
+            return next(matcher.trees(), None)
+        except Undecided:
+            return None
+
+    def random_node(self, symbol: str, chance: RandomSource, nodes: int, repetitions: int) -> Node:
+        """A random node of a symbol, whatever the constraints say. :raises Discarded: there is none this time"""
+        return self._program(repetitions, frozenset()).make(symbol, chance, nodes=nodes)
+
+    def random_tree(self, symbol: str, chance: RandomSource, *, is_smallest: bool = False) -> Node | None:
+        """A random tree of `symbol`, or one with the shortest alternatives and the fewest rounds, constraints aside."""
+        most, nodes = (0, 0) if is_smallest else (MAX_REPETITIONS, MAX_NODES)
+        try:
+            return self._program(most, frozenset()).make(symbol, chance, nodes=nodes)
         except (Discarded, SpecCrash):
             return None
 
@@ -376,7 +402,7 @@ class Spec:
             matcher.finish(data)
             for node in matcher.trees():
                 try:
-                    yield self.sources.recover(node)
+                    yield self.sources.recover(node, history=history)
                 except NoSource:
                     yield node
         except Undecided:
@@ -452,12 +478,21 @@ class Spec:
         grammar = slice_messages(self.grammar, lambda message: _concerns(message, parties))
         return replace(self, grammar=grammar, analysis=Analysis(grammar))
 
-    def forecaster(self, distinguish: Collection[str] = ()) -> Forecaster:
-        """The forecaster of the messages that may come next. Hypotheses that differ in `distinguish` are kept apart."""
+    def forecaster(self, distinguish: Collection[str] = (), alternative: Expr | None = None) -> Forecaster:
+        """The forecaster from the start, or an `alternative`, on; what differs in `distinguish` is kept apart."""
         from palaver.matching.forecaster import Forecaster
 
+        if alternative is not None:
+            return Forecaster({**self.grammar.bodies_with_beyond, "<>": alternative}, "<>", bound=self._bound)
         return Forecaster(self.grammar.bodies, self.start, bound=self._bound, distinguish=distinguish)
 
 
 def _concerns(message: Ref, parties: Collection[str]) -> bool:
     return message.sender in parties or message.recipient is None or message.recipient in parties
+
+
+def _standing_alone(path: Selector, node: Node) -> Node:
+    """A tree in which a path selects a node, and nothing else."""
+    for symbol in reversed([path.base, *step_symbols(path)][:-1]):
+        node = Node(NonTerminal(symbol), (node,))
+    return node

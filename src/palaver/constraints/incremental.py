@@ -28,7 +28,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, assert_never
 
-from palaver.constraints.checks import Check, Failure, FormulaCompiler
+from palaver.constraints.checks import Check, FormulaCompiler
 from palaver.constraints.code_uses import compares_nodes, is_upper_bound, sees_surroundings, takes_only_length
 from palaver.constraints.folds import Fold, FoldState, folds_of, published
 from palaver.constraints.incremental_formulas import (
@@ -61,6 +61,9 @@ class _CompiledConstraints:
     formulas: tuple[IncrementalFormula | None, ...]  # None: the check looks at the whole tree
     watched: tuple[WatchedPath, ...]
     leads: dict[str, bool]  # True if something that is watched can be inside, or an argument
+    by_symbol: dict[str, tuple[int, ...]]  # the paths, by number, that gain from a node of a symbol
+    readers: tuple[tuple[int, ...], ...]  # by path, the positions of the formulas that read it
+    unwatched: tuple[int, ...]  # the positions of checks that look at the whole tree
 
     def formula_of(self, constraint: Constraint) -> IncrementalFormula | None:
         for check, formula in zip(self.checks, self.formulas, strict=True):
@@ -69,13 +72,22 @@ class _CompiledConstraints:
         raise ValueError(f"no constraint that is watched: {constraint.text}")
 
 
-@dataclass(frozen=True, eq=False)
 class IncrementalChecks:
-    """The outcomes of the constraints after some messages; a value, like the messages themselves."""
+    """The outcomes of the constraints after some messages; a value, like the messages themselves.
 
-    _compiled: _CompiledConstraints
-    _selections: Selections
-    _outcomes: tuple[Outcome | None, ...]
+    `outcomes` has the failure of each check, in their order, and None where one holds; `failures` are those there are.
+    """
+
+    __slots__ = ("_compiled", "_outcomes", "_selections", "failures", "outcomes")
+
+    def __init__(
+        self, compiled: _CompiledConstraints, selections: Selections, outcomes: tuple[Outcome | None, ...]
+    ) -> None:
+        self._compiled = compiled
+        self._selections = selections
+        self._outcomes = outcomes
+        self.outcomes = [None if outcome is None else outcome.failure for outcome in outcomes]
+        self.failures = [failure for failure in self.outcomes if failure is not None]
 
     @staticmethod
     def begin(
@@ -91,7 +103,11 @@ class IncrementalChecks:
         sought = frozenset(each.symbol for each in watched)
         above = analysis.above_including_sources(sought)
         leads = {symbol: symbol in above for symbol in analysis.grammar.rules}
-        compiled = _CompiledConstraints(tuple(checks), formulas, watched, leads)
+        by_symbol = {name: tuple(at for at, each in enumerate(watched) if each.symbol == name) for name in sought}
+        known = [(at, formula) for at, formula in enumerate(formulas) if formula is not None]
+        readers = tuple(tuple(at for at, each in known if path in each.reads) for path in range(len(watched)))
+        unwatched = tuple(at for at, formula in enumerate(formulas) if formula is None)
+        compiled = _CompiledConstraints(tuple(checks), formulas, watched, leads, by_symbol, readers, unwatched)
         return IncrementalChecks(compiled, tuple(Selection() for _ in watched), (None,) * len(formulas))
 
     def with_message(self, message: Tree | None, closed: Sequence[Tree] = ()) -> IncrementalChecks:
@@ -103,26 +119,23 @@ class IncrementalChecks:
         look at that tree, by way of the `message`; the others see only the name of the node in which a message, or a
         closed node, stands.
         """
-        selections = self._gain(self._arrived(message, closed))
+        compiled, outcomes = self._compiled, self._outcomes
+        selections, changed = self._gain(self._arrived(message, closed))
+        affected = {position for path in changed for position in compiled.readers[path]}
+        affected.update(compiled.unwatched)
+        if None in outcomes:
+            affected.update(range(len(outcomes)))  # the first time
+        if not affected:
+            return self
         last = message if message is not None else next(reversed(closed), None)
-        compiled = self._compiled
-        outcomes = list(self._outcomes)
-        for position, formula in enumerate(compiled.formulas):
+        after = list(outcomes)
+        for position in sorted(affected):
+            formula = compiled.formulas[position]
             if formula is not None:
-                outcomes[position] = formula.evaluate(selections, {}, outcomes[position])
+                after[position] = formula.evaluate(selections, {}, after[position])
             elif last is not None:
-                outcomes[position] = Outcome((), compiled.checks[position].failure(last.get_root()))
-        return IncrementalChecks(compiled, selections, tuple(outcomes))
-
-    @property
-    def failures(self) -> list[Failure]:
-        """The failures now, one for each constraint that fails."""
-        return [failure for failure in self.outcomes if failure is not None]
-
-    @property
-    def outcomes(self) -> list[Failure | None]:
-        """The failure of each check, in their order; None where one holds."""
-        return [None if outcome is None else outcome.failure for outcome in self._outcomes]
+                after[position] = Outcome((), compiled.checks[position].failure(last.get_root()))
+        return IncrementalChecks(compiled, selections, tuple(after))
 
     def is_incremental(self, constraint: Constraint) -> bool:
         """True if the constraint is evaluated only as far as a message can change it."""
@@ -155,50 +168,53 @@ class IncrementalChecks:
                 found += zip(formula.folds, outcome.states, strict=True)
         return published(found)
 
-    def _gain(self, arrived: dict[str, list[Tree]]) -> Selections:
-        """The selections, with what they gain from new nodes."""
-        if not any(arrived.values()):
-            return self._selections
-        selections = list(self._selections)
-        for number, watched in enumerate(self._compiled.watched):
-            selection, new = selections[number], arrived[watched.symbol]
-            if not new or selection.error is not None:
+    def _gain(self, arrived: dict[str, list[Tree]]) -> tuple[Selections, list[int]]:
+        """The selections with what they gain from new nodes, and the numbers of those that have changed."""
+        changed: list[int] = []
+        if not arrived:
+            return self._selections, changed
+        compiled, selections = self._compiled, list(self._selections)
+        for number in sorted(number for symbol in arrived for number in compiled.by_symbol[symbol]):
+            selection, watched = selections[number], compiled.watched[number]
+            if selection.error is not None:
                 continue
             try:
-                gained = [tree for each in new for tree in watched.gain(each)]
+                gained = [tree for each in arrived[watched.symbol] for tree in watched.gain(each)]
             except SPEC_CODE_RAISES as error:  # a wrong index, or code that computes one
                 selections[number] = Selection(selection.trees, error)
+                changed.append(number)
             else:
                 if gained:
                     selections[number] = Selection(selection.trees.plus(gained))
-        return tuple(selections)
+                    changed.append(number)
+        return tuple(selections), changed
 
     def _arrived(self, message: Tree | None, closed: Sequence[Tree]) -> dict[str, list[Tree]]:
         """The new complete nodes, by the symbols that are watched."""
-        found: dict[str, list[Tree]] = {watched.symbol: [] for watched in self._compiled.watched}
+        found: dict[str, list[Tree]] = {}
         if message is not None:
-            _collect(message, found, self._compiled.leads)
+            self._collect(message, found)
         for tree in closed:
             symbol = tree.nonterminal
-            if symbol in found:
-                found[symbol].append(tree)
+            if symbol in self._compiled.by_symbol:
+                found.setdefault(symbol, []).append(tree)
         return found
 
-
-def _collect(message: Tree, found: dict[str, list[Tree]], leads: dict[str, bool]) -> None:
-    stack = [message]
-    while stack:
-        tree = stack.pop()
-        node = tree.node
-        if not isinstance(node, Node):
-            continue
-        symbol = node.symbol
-        if symbol in found:
-            found[symbol].append(tree)
-        if leads.get(symbol):
-            stack.extend(reversed(tree.children))
-        if node.sources:
-            stack.extend(reversed(tree.sources))
+    def _collect(self, message: Tree, found: dict[str, list[Tree]]) -> None:
+        sought, leads = self._compiled.by_symbol, self._compiled.leads
+        stack = [message]
+        while stack:
+            tree = stack.pop()
+            node = tree.node
+            if not isinstance(node, Node):
+                continue
+            symbol = node.symbol
+            if symbol in sought:
+                found.setdefault(symbol, []).append(tree)
+            if leads.get(symbol):
+                stack.extend(reversed(tree.children))
+            if node.sources:
+                stack.extend(reversed(tree.sources))
 
 
 class _IncrementalCompiler:

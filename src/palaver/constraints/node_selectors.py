@@ -34,11 +34,13 @@ def compile_path(
     """A function from a tree and bindings to the nodes that `path` selects.
 
     With `early`, open nodes are searched wherever the path comes through them, not only where it starts. With
-    `open_too`, a path that is a symbol alone selects open nodes, too; with `every`, any path does.
+    `open_too` they are selected, too; `every` is both.
     """
     last = len(path.steps) - 1
-    open_too = open_too or every
-    steps = [_compile_step(step, analysis, names, every or (early and at < last)) for at, step in enumerate(path.steps)]
+    open_too, early = open_too or every, early or every
+    steps = [
+        _compile_step(step, analysis, names, open_too if at == last else early) for at, step in enumerate(path.steps)
+    ]
     base, find = path.base, _whole_finder(path.base, analysis)
     if not steps:
         if open_too:

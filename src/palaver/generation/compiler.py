@@ -145,7 +145,7 @@ class MakerCompiler:
             del run.leaves[before:]  # arguments are not part of the text
             run.above.pop()
             sources = tuple(source for source in made if isinstance(source, Node))
-            node = generate(rule, sources)
+            node = generate(rule, sources, run.last)
             run.leaves += leaves_of(node)
             return Node(node.symbol, node.children, sources, parties)
 

@@ -40,12 +40,12 @@ class SpecCode:
     """The spec's own Python, as the generator calls it.
 
     `bound` computes a repetition's bound from the node its path selects (None: the bound mentions no symbol);
-    `generate` evaluates a rule's generator and reads the result as the rule's symbol; both raise `Discarded` if this
-    attempt fails.
+    `generate` evaluates a rule's generator and reads the result as the rule's symbol, with the nodes before it that
+    bounds may count by; both raise `Discarded` if this attempt fails.
     """
 
     bound: Callable[[Expression, Node | None], int]
-    generate: Callable[[Rule, tuple[Node, ...]], Node]
+    generate: Callable[[Rule, tuple[Node, ...], Mapping[Selector, Node]], Node]
 
 
 class Steering(Protocol):

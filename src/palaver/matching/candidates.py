@@ -5,10 +5,16 @@ from __future__ import annotations
 from bisect import bisect_left
 from codecs import IncrementalDecoder, getincrementaldecoder
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Generic, TypeVar
+from itertools import combinations
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+
+from palaver.matching.rule_regexes import MatchText, are_apart
+from palaver.regular.regex import RegularExpression
+from palaver.trees.lazy import Expand, LazyNode, with_serialised
+from palaver.trees.node import Node, NonTerminal, Parties, new
 
 if TYPE_CHECKING:
-    from palaver.matching.matcher import Matcher
+    from palaver.matching.matcher import CompiledMatcher, Matcher
 
 Name = TypeVar("Name")
 
@@ -188,3 +194,54 @@ class Candidates(Generic[Name]):
             if progress is None or progress.may_go_on or progress.complete_here:
                 self._progress[name] = matcher.read_text(texts[matcher.binary], ended=ended)
         return dict(self._progress)
+
+
+class QuickToken(NamedTuple):
+    """A message that is read by one regex, whatever follows it."""
+
+    match: MatchText
+    symbol: NonTerminal
+    parties: Parties
+    expand: Expand | None  # makes the children from the text; None if that is the only child
+    outline: RegularExpression
+
+
+class QuickReader(Generic[Name]):
+    """Reads a message that has come as a whole, and is one of several that are each read by one regex.
+
+    No word of one is the beginning of a word of another, or of a longer one of its own. So the first regex that matches
+    all of the data gives the only reading, and more data could not belong to the message.
+    """
+
+    def __init__(self, tokens: Mapping[Name, QuickToken], *, binary: bool) -> None:
+        self._tokens = tokens
+        self._binary = binary
+
+    @classmethod
+    def of(
+        cls, shapes: Mapping[Name, CompiledMatcher], parties: Mapping[Name, Parties], *, binary: bool
+    ) -> QuickReader[Name] | None:
+        """The reader of these messages, which get their parties; None if some of them cannot be read so."""
+        tokens: dict[Name, QuickToken] = {}
+        for name, shape in shapes.items():
+            op = shape.fast_path(binary, False).token
+            if op is None:
+                return None
+            expand = None if op.is_leaf else op.expand
+            tokens[name] = QuickToken(op.match, op.symbol, parties[name], expand, op.rule_pattern.expression)
+        is_certain = all(are_apart(one.outline, two.outline) for one, two in combinations(tokens.values(), 2))
+        return cls(tokens, binary=binary) if is_certain else None
+
+    def read(self, data: bytes) -> tuple[Name, Node] | None:
+        """The only reading of some data, if that is a whole message; None says nothing."""
+        if not self._binary and not data.isascii():
+            return None
+        text = str(data, "latin-1")
+        for name, token in self._tokens.items():
+            match = token.match(text, 0)
+            if match is not None and match.end() == len(text) > 0:
+                said = data if self._binary else text
+                if token.expand is None:
+                    return name, with_serialised(new(Node, (token.symbol, (said,), (), token.parties)), said)
+                return name, new(LazyNode, (token.symbol, (said, token.expand), (), token.parties))
+        return None

@@ -6,7 +6,7 @@ generated function. The children of lazy nodes are made here, too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Final
@@ -24,6 +24,7 @@ from palaver.matching.instructions import (
     CALL,
     STOP,
     TOKEN,
+    UNKNOWN,
     Dialect,
     Expansion,
     FieldValue,
@@ -87,6 +88,14 @@ class FastPath:
         """True unless machines would always fall back, in a left-recursive or limited grammar, or they often did."""
         return not self.tables.first_follow.is_left_recursive and not self.tables.has_limits
 
+    @property
+    def untried_because(self) -> str:
+        """The reason for which machines would always fall back; "" if they would not."""
+        if recursive := self.tables.first_follow.left_recursive:
+            return f"left recursion in {_listed(recursive)}"
+        limited = [each for each in self.tables.nonterminals if each.length is not None]
+        return f"a constraint decides the length of {_listed(limited)}" if limited else ""
+
     def note_fallback(self) -> None:
         """Count a fall back of a machine."""
         self._fallbacks += 1
@@ -147,6 +156,19 @@ class FastPath:
             return None
         node = new(Node, (op.symbol, children, (), op.parties))
         return with_serialised(node, text.encode("latin-1") if self.tables.binary else text) if text else node
+
+    @cached_property
+    def token(self) -> ParseInstruction | None:
+        """The instruction that reads all of a message, whatever follows it, by one regex; None if there is none."""
+        program, op = self.starts[True]
+        if not self.is_tried or self.paths:
+            return None
+        try:
+            if op.kind == UNKNOWN:
+                program.resolve(op)
+        except (Unsupported, RecursionError):
+            return None
+        return op if op.kind == TOKEN and op.is_closed and not op.is_spelled_out else None
 
     def rule(self, nonterminal: Nonterminal, within: Dialect | None = None) -> Expansion:
         """The expansion of a rule for instructions of a dialect; for tokens of the Earley parser if that is None."""
@@ -220,6 +242,11 @@ class FastPath:
         parser = EarleyParser(self._rest[nonterminal], self.bound, first_tree)
         parser.extend(text)
         return first_tree(parser, parser.ends[parser.limit][0]).children
+
+
+def _listed(nonterminals: Iterable[Nonterminal]) -> str:
+    """The names of rules; those that were made up for groups and repetitions have none."""
+    return ", ".join(dict.fromkeys(each.symbol for each in nonterminals if each.symbol is not None)) or "a group"
 
 
 class _RuleExpansion:

@@ -154,6 +154,14 @@ class FastPathMachine(FastPathScanner):
         text = self.buffer[: self.at]
         return with_serialised(node, text.encode("latin-1") if self.fast_path.tables.binary else text)
 
+    @property
+    def stuck_because(self) -> str:
+        """The reason for which this machine has fallen back."""
+        if self._op.kind == UNKNOWN:
+            return f"{self._op.symbol} is, or has in it, a permutation, or bits that fill no bytes"
+        rule = self.fast_path.tables.start.symbol if self._frame is None else self._frame[0].symbol
+        return f"where {rule} goes on, several ways look alike for too long, or one of them may be the end"
+
     def would_be_done(self) -> bool:
         """Return True if a waiting machine has read a whole message; the status may become FALL_BACK."""
         op, rest = self._op, ""
@@ -341,7 +349,8 @@ class FastPathMachine(FastPathScanner):
                 try:
                     self._program.resolve(op)
                 except (Unsupported, RecursionError):
-                    return FALL_BACK
+                    status = FALL_BACK
+                    break
             else:
                 status = DONE
                 break

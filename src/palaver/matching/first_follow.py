@@ -151,8 +151,13 @@ class FirstFollow:
     @cached_property
     def is_left_recursive(self) -> bool:
         """True if some nonterminal can begin with itself."""
+        return bool(self.left_recursive)
+
+    @cached_property
+    def left_recursive(self) -> tuple[Nonterminal, ...]:
+        """The nonterminals that can begin with themselves."""
         first = {nonterminal: list(self._possibly_first(nonterminal)) for nonterminal in self._nonterminals}
-        return bool(cyclic_components(self._nonterminals, first))
+        return tuple(cyclic_components(self._nonterminals, first))
 
     def _until_stable(self, refine: Callable[[Nonterminal], bool]) -> None:
         """Iterate to the fixed point, forwards and backwards in turn: then a long chain of rules takes few rounds."""

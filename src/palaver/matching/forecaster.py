@@ -14,7 +14,7 @@ A message costs the same at any point of a session. Nodes of states are made whe
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from palaver.grammar.analysis import reachable
@@ -139,6 +139,11 @@ class Hypothesis:
         return tuple(_nodes_of(self._done)) if self._done else ()
 
     @property
+    def closed_symbols(self) -> list[NonTerminal]:
+        """The symbols of these nodes, which need not be made for it."""
+        return [symbol for item in self._done for symbol in _symbols_of(item)]
+
+    @property
     def around(self) -> tuple[NonTerminal, ...]:
         """The symbols of the nodes around the latest message, the innermost first."""
         return symbols_around(self._said)
@@ -230,6 +235,10 @@ class Hypothesis:
         return LoopFields(self._forecaster.positions, nodes)
 
 
+def _symbols_of(item: ClosedSubtree | Node) -> Iterable[NonTerminal]:
+    return item.symbols if isinstance(item, ClosedSubtree) else (item.symbol,)
+
+
 def _nodes_of(done: ClosedNodes) -> Iterator[Node]:
     for item in done:
         yield from item.nodes if isinstance(item, ClosedSubtree) else (item,)
@@ -270,7 +279,9 @@ class Forecast:
     @property
     def moves(self) -> tuple[MessageType, ...]:
         """The message types that may come next, each once, in the order of the spec."""
-        if self._moves is None:
+        if self._moves is None and len(self.hypotheses) == 1:
+            self._moves = self.hypotheses[0].moves
+        elif self._moves is None:
             found = dict.fromkeys(hypothesis.moves for hypothesis in self.hypotheses)
             moves = (move for moves in found for move in moves)
             self._moves = next(iter(found)) if len(found) == 1 else self._forecaster.compiled.in_order(moves)

@@ -85,13 +85,17 @@ class CompiledMatcher:
         that its lookahead changes no answer.
         """
         key = self.is_binary if binary is None else binary, whole
-        compiled = self._compiled_inputs.get(key)
-        if compiled is None:
-            compiled = self._compiled_inputs[key] = FastPath(
-                self._rules, self.start, *self._bounds, *key, self._lengths
-            )
+        compiled = self.fast_path(*key)
         whole_matcher = partial(self.matcher, binary=key[0], whole=True, lazy=lazy)
         return Matcher(compiled, DecodedInput(key[0]), history, prune and not reference, lazy, prune, whole_matcher)
+
+    def fast_path(self, binary: bool, whole: bool) -> FastPath:
+        """The fast path for one kind of input."""
+        compiled = self._compiled_inputs.get((binary, whole))
+        if compiled is None:
+            compiled = FastPath(self._rules, self.start, *self._bounds, binary, whole, self._lengths)
+            self._compiled_inputs[binary, whole] = compiled
+        return compiled
 
 
 def compile_matcher(
@@ -127,6 +131,7 @@ class Matcher:
     _cached_failure: tuple[int, tuple[str, ...]] | None = None  # once failed: the offset, and what was expected
     # Parsers are made when they are needed.
     _machine: FastPathMachine | None = None
+    _left_because = ""  # the reason for which the machine fell back, if it did
     _cached_parser: EarleyParser | None = None  # reads the input when the machine falls back
     _cached_reference: EarleyParser | None = None
     # Of a complete message that was read at once.
@@ -172,6 +177,13 @@ class Matcher:
     def parser_name(self) -> str:
         """The parser that reads: "fast path", "automaton" or "Earley"."""
         return "fast path" if self._fast_path is not None else "Earley" if self._scanner is None else "automaton"
+
+    @property
+    def general_reason(self) -> str:
+        """The reason for which the Earley parser reads; "" if it does not."""
+        if self._root is not None or self.parser_name != "Earley":
+            return ""
+        return self._left_because or self._compiled.untried_because
 
     @property
     def crashes(self) -> list[str]:
@@ -365,6 +377,7 @@ class Matcher:
     def _leave_fast_path(self) -> None:
         """Let another parser read from here on, which takes over the input of the machine."""
         read = self._machine.buffer if self._machine is not None else ""
+        self._left_because = "" if self._machine is None else self._machine.stuck_because
         self._scanner = self._new_scanner() if END_MARK not in read else None
         if self._scanner is not None:
             self._scanner.read(read)

@@ -56,6 +56,7 @@ MAX_AUTOMATON_STATES = 300
 MAX_STATE_PAIRS = 2_000
 MAX_ALTERNATIVES_COMPARED = 100  # each is compared with each
 MAX_REGEX_LENGTH = 20_000
+MAX_KEPT_REGEXES = 1_000  # of rules, which several matchers read
 
 # Nodes over so few characters, or bits, are made once and shared: they are values, and the same come again and again.
 MAX_SHARED_TEXT = 2

@@ -96,6 +96,21 @@ class ClosedSubtree:
             _finish(self)
         return self._made
 
+    @property
+    def symbols(self) -> list[NonTerminal]:
+        """Their symbols, in the same order."""
+        edge = self._edge
+        if edge is None:
+            return [node.symbol for node in self._made]
+        found: list[NonTerminal] = []
+        while True:
+            place = edge.place
+            if place.symbol is not None:
+                found.append(place.symbol)
+            if not place.is_last or place.parent is None:
+                return found
+            edge = place.parent
+
     def waits_for(self) -> list[ClosedSubtree]:
         """The subtrees that must be made before this one."""
         found: list[ClosedSubtree] = []

@@ -13,13 +13,14 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import combinations
 from typing import TypeAlias, assert_never
 
 from palaver.matching.matching_limits import (
     MAX_ALTERNATIVES_COMPARED,
     MAX_AUTOMATON_STATES,
+    MAX_KEPT_REGEXES,
     MAX_REGEX_LENGTH,
     MAX_STATE_PAIRS,
 )
@@ -84,7 +85,9 @@ def fork(options: Sequence[RegularExpression]) -> RegularExpression:
     return options[0] if len(options) == 1 else Alternation(tuple(options))
 
 
+@lru_cache(MAX_KEPT_REGEXES)
 def rule_pattern(outline: RegularExpression, following: CharSet) -> RulePattern:
+    """The regex of an outline, and what may follow it. :raises NoRegex: there may be more than one way to match"""
     least, most = length_range(outline)
     text = write_regex(outline, CharacterClass(following | END))
     if len(text) > MAX_REGEX_LENGTH:
@@ -113,9 +116,10 @@ def write_regex(outline: RegularExpression, rest: RegularExpression) -> str:
         case Alternation(options):
             return _write_fork(options, rest)
         case Repetition(body, least, most):
-            if least != most and _first(body) & _first(rest) and not _are_apart(body, rest):
+            if least != most and _first(body) & _first(rest) and not are_apart(body, rest):
                 raise NoRegex
-            text = write_regex(body, series([Repetition(body, 0, None), rest]))
+            # Behind what stands there once at most, there is no other round.
+            text = write_regex(body, rest if most == 1 else series([Repetition(body, 0, None), rest]))
             limits = f"{{{least},{'' if most is None else most}}}" if (least, most) != (0, None) else "*"
             return f"(?:{text}){limits}+" if _CAN_BE_POSSESSIVE else f"(?>(?:{text}){limits})"
         case _:
@@ -144,9 +148,7 @@ def _write_fork(options: Sequence[RegularExpression], rest: RegularExpression) -
             return write_chars(CharSet.union(firsts))
         return f"(?:{'|'.join(texts)})"
     following = _first(rest)
-    if not all(
-        _are_apart(*pair) for pair in combinations([series([o, CharacterClass(following)]) for o in options], 2)
-    ):
+    if not all(are_apart(*pair) for pair in combinations([series([o, CharacterClass(following)]) for o in options], 2)):
         raise NoRegex
     return f"(?:{'|'.join(text + _look(following) for text in texts)})"
 
@@ -211,7 +213,7 @@ def _heads(*outlines: RegularExpression) -> list[str]:
     return [chr(bound) for bound in bounds if bound < END_OF_UNICODE]
 
 
-def _are_apart(one: RegularExpression, two: RegularExpression) -> bool:
+def are_apart(one: RegularExpression, two: RegularExpression) -> bool:
     """Return True if no word of either is a prefix of a word of the other (product automaton)."""
     if any(not (left & right) for left, right in zip(_beginning(one), _beginning(two), strict=False)):
         return True

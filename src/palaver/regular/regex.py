@@ -123,7 +123,7 @@ class Regex:
 
     def expression(self, alphabet: CharSet) -> RegularExpression | None:
         """An expression that accepts what the pattern matches, or more if it is not plain; None if that is nothing."""
-        return _widened(self.syntax, alphabet)
+        return _expression(self, alphabet)
 
     def _automaton(self, alphabet: CharSet) -> Automaton:
         return Automaton(self.expression(alphabet))
@@ -145,6 +145,11 @@ def compile_pattern(source: str | bytes) -> Regex:
     except (RecursionError, OverflowError):
         raise PatternError("the pattern is too large or nested too deeply") from None
     return Regex(source, parsed, expanded)
+
+
+@cache
+def _expression(pattern: Regex, alphabet: CharSet) -> RegularExpression | None:
+    return _widened(pattern.syntax, alphabet)
 
 
 def _flags(source: str | bytes) -> int:

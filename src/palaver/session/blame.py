@@ -13,7 +13,6 @@ once the open nodes are complete.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from palaver.constraints.checks import Failure
@@ -48,13 +47,22 @@ class Violation(NamedTuple):
     is_doubtful: bool = False  # True if it is not sure that the latest message broke it
 
 
-@dataclass(frozen=True, eq=False)
 class MonitorState:
-    """The value of every clause after some messages, and the breaches of those that fail; a value itself."""
+    """The value of every clause after some messages, and the breaches of those that fail; a value itself.
 
-    checks: IncrementalChecks
-    early: tuple[bool | None, ...]  # the early value of each clause; None: it has none, or its code raised
-    breaches: tuple[Breach | None, ...]
+    `early` are the early values of the clauses; None: it has none, or its code raised.
+    """
+
+    __slots__ = ("breaches", "checks", "early", "is_clean")
+
+    def __init__(
+        self, checks: IncrementalChecks, early: tuple[bool | None, ...], breaches: tuple[Breach | None, ...]
+    ) -> None:
+        self.checks = checks
+        self.early = early
+        self.breaches = breaches
+        # Nothing fails, as far as can be seen, and nobody is to blame for anything.
+        self.is_clean = not checks.failures and False not in early and not any(breaches)
 
     def fails(self, clause: int) -> bool:
         """True if a clause fails as far as can be seen: by its early value, or by its value if it has no early one."""
@@ -70,12 +78,10 @@ class MonitorState:
         undecided: Collection[int],
     ) -> MonitorState:
         """The state after a message; it does not break clauses that are `undecided`."""
-        if checks is self.checks and early == self.early:
-            return self
-        outcomes = checks.outcomes
-        if not any(outcomes) and not any(self.breaches) and False not in early:
-            return MonitorState(checks, early, self.breaches)
-        earlier = self.checks.outcomes
+        unblamed = MonitorState(checks, early, self.breaches)
+        if unblamed.is_clean:
+            return unblamed
+        outcomes, earlier = checks.outcomes, self.checks.outcomes
         breaches = list(self.breaches)
         for clause, failure in enumerate(outcomes):
             # What holds once the open nodes are complete is not broken.
@@ -92,7 +98,7 @@ class MonitorState:
 
     def blaming(self, clause: int, breach: Breach | None) -> MonitorState:
         """The same, with another message to blame for a clause, or none."""
-        return replace(self, breaches=(*self.breaches[:clause], breach, *self.breaches[clause + 1 :]))
+        return MonitorState(self.checks, self.early, (*self.breaches[:clause], breach, *self.breaches[clause + 1 :]))
 
 
 class Recoveries:
@@ -101,6 +107,7 @@ class Recoveries:
     def __init__(self) -> None:
         self._recovered: set[int] = set()
         self._held: set[tuple[int, str]] = set()
+        self.all_held_after: set[str] = set()  # the messages for which that holds of all clauses
         self._passing: set[tuple[int, str]] = set()
         self._open: set[int] = set()
         self._futile: set[tuple[str, frozenset[int]]] = set()
@@ -144,6 +151,11 @@ class Recoveries:
     def held(self, clause: int, symbol: str) -> None:
         """Note that a clause holds after a message of ours."""
         self._held.add((clause, symbol))
+
+    def all_held(self, clauses: int, symbol: str) -> None:
+        """Note that all of so many clauses hold after a message of ours."""
+        self.all_held_after.add(symbol)
+        self._held.update((clause, symbol) for clause in range(clauses))
 
     def has_held(self, clause: int, symbol: str) -> bool:
         """True if a clause has been seen to hold after a message of ours with this symbol."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import assert_never
 
@@ -11,7 +11,7 @@ from palaver.constraints.checks import Evaluate, FormulaCompiler, can_bind_open_
 from palaver.constraints.code_uses import count_limit, takes_only_length
 from palaver.solving.clauses import Clause
 from palaver.spec.ast import And, Expression, Formula, Not, Or, PythonCondition, Quantified, Selector
-from palaver.spec.traversal import selectors_of
+from palaver.spec.traversal import last_symbol, selectors_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,16 @@ def limit_of_counts(at: int, clause: Clause, constants: Mapping[str, int]) -> Co
 
 
 def is_checked_while_open(clause: Clause) -> bool:
-    return early_check_of(0, clause) is not None and is_checked_early(clause)
+    """Return True if the early check says of open nodes all that the clause says of them once they are complete."""
+    if early_check_of(0, clause) is None or not is_checked_early(clause):
+        return False
+    return all(can_bind_open_nodes(each) for each in _quantifiers_of(clause) if _is_over_states(each, clause))
+
+
+def _is_over_states(quantifier: Quantified, clause: Clause) -> bool:
+    """Return True if a quantifier binds nodes with messages inside."""
+    below = clause.analysis.below(last_symbol(quantifier.path))
+    return any(message.symbol in below for message in clause.analysis.messages)
 
 
 def early_check_of(at: int, clause: Clause) -> EarlyCheck | None:
@@ -87,13 +96,24 @@ def _below_the_first(clause: Clause) -> Formula:
 
 def is_checked_early(clause: Clause) -> bool:
     """Return True if the early check covers all that can be checked on unfinished nodes."""
-    is_early = early_check_of(0, clause) is not None
-    todo: list[Formula] = [_below_the_first(clause) if is_early else clause.as_constraint().formula]
+    has_check = early_check_of(0, clause) is not None
+    bound: set[str] = set()
+    for at, quantifier in enumerate(_quantifiers_of(clause)):
+        # Open nodes inside of one that is bound are looked at together with it.
+        is_looked_at = (has_check and at == 0) or quantifier.path.base in bound
+        if not is_looked_at and can_bind_open_nodes(quantifier):
+            return False
+        bound.add(quantifier.variable)
+    return True
+
+
+def _quantifiers_of(clause: Clause) -> Iterator[Quantified]:
+    """All quantifiers of a clause, each before those inside of it."""
+    todo: list[Formula] = [clause.as_constraint().formula]
     while todo:
         match formula := todo.pop():
-            case Quantified(path=path, body=body) as quantifier:
-                if not path.steps and can_bind_open_nodes(quantifier):
-                    return False
+            case Quantified(body=body):
+                yield formula
                 todo.append(body)
             case And(parts) | Or(parts):
                 todo.extend(parts)
@@ -103,7 +123,6 @@ def is_checked_early(clause: Clause) -> bool:
                 pass
             case _:
                 assert_never(formula)
-    return True
 
 
 def is_about_each(clause: Clause) -> bool:

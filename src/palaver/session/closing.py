@@ -7,6 +7,7 @@ the connection has ended so; from a party of ours, that we end it. A spec define
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from palaver.grammar.analysis import Analysis, nullable_symbols
@@ -81,7 +82,7 @@ class Endings:
         link = self._roles.connection_from(move.sender, move.recipient)
         return link if link in self.came else None
 
-    def and_ours(self, sendable: list[MessageType]) -> list[MessageType]:
+    def and_ours(self, sendable: Sequence[MessageType]) -> list[MessageType]:
         """The messages that we can send now, with the closing messages among those that may come next."""
         return [move for move in self._history.forecast.moves if move in sendable or self._can_close(move)]
 

@@ -120,7 +120,7 @@ class Continuations:
         """The session with one more message; only a forecast if that may not come, None if none can be made."""
         history = self._setup.references.seen_by(move.symbol, now.referenced)
         try:
-            with now.watches[0].checks.published_states():
+            with now.watches[0].checks.published_states(), self._setup.spec.namespace.parties.rehearsed():
                 node = self._make(move.symbol, history)
         except Discarded:
             return None

@@ -16,7 +16,7 @@ Code of the spec comes in by a second door: the session is the host of the parti
 from __future__ import annotations
 
 from codecs import getincrementaldecoder
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, assert_never
 
@@ -45,7 +45,7 @@ from palaver.spec.python_code import SPEC_CODE_RAISES, raising_line
 from palaver.trees.node import Node
 from palaver.trees.tree import Tree
 
-__all__ = ["CutOff", "EndWatch", "LifecycleError", "Session", "Timeouts"]
+__all__ = ["CutOff", "EndWatch", "FindingDraft", "LifecycleError", "OwnStep", "Session", "Timeouts"]
 
 
 class Session:
@@ -86,7 +86,7 @@ class Session:
         self.leaving = Leaving(setup, self._connections, self._clock, end_watch or EndWatch(self._timeouts.grace))
         self._endings = Endings(setup, self._roles, self._history, self._connections)
         self._received_in_a_row = 0  # messages since our last one
-        self._moves: list[MessageType] = []  # the messages we can send, when it is our turn
+        self._moves: Sequence[MessageType] = ()  # the messages we can send, when it is our turn
         self._grace: float | None = None  # how long we let the peer send first; None: for the quiet interval
         self._pending: Callable[[], None] | None = None  # carries out what was made, when it is committed
         self._text = getincrementaldecoder("utf-8")("surrogateescape")  # of what a program writes
@@ -159,6 +159,7 @@ class Session:
         self._take(OwnStep.BEGIN)
         self._strategy.begin()
         self._clock.mark_activity()
+        self._allowance.begin(self._clock.now)
         for fault in self._roles.faults:
             self._find(FindingDraft(FindingKind.SPEC_CRASH, fault))
         for party in self._roles.players:
@@ -235,7 +236,7 @@ class Session:
     def _go_on(self) -> None:
         """Read all messages that are certain, and decide whose turn it is, or if the session is over."""
         self._read_messages()
-        while not self.is_over and self._wait.is_for_timer():
+        while self._timers.are_observed and not self.is_over and self._wait.is_for_timer():
             text = self._timers.expired(self._clock.now)
             if text is None:
                 break
@@ -264,20 +265,18 @@ class Session:
         elif self._wait.timed_out():
             self._finish() if (draft := self._wait.finding()) is None else self._find(draft)
 
-    def _our_moves(self) -> list[MessageType]:
+    def _our_moves(self) -> Sequence[MessageType]:
         """The messages that we can send now."""
-        moves = self._roles.sendable(self._forecast.moves, self._connections)
-        return self._endings.and_ours(moves) if self._endings.symbols else moves
+        moves = self._roles.table.next_moves(self._forecast.moves)
+        sendable = self._roles.sendable(moves, self._connections)
+        return self._endings.and_ours(sendable) if moves.has_closing_of_ours else sendable
 
     def _read_messages(self) -> None:
-        # A peer that sends without end is not read to the end.
-        most = self._allowance.most
+        most, is_reset = self._allowance.most, self._connections.is_any_reset()
         while not self.is_over:
             if len(self.said) >= most and self._allowance.is_used_up(len(self.said), self._received_in_a_row):
-                return
-            found = self._receiver.next_message(
-                is_quiet=self._clock.is_quiet, is_reset=self._connections.is_any_reset()
-            )
+                return  # a peer that sends without end is not read to the end
+            found = self._receiver.next_message(is_quiet=self._clock.is_quiet, is_reset=is_reset)
             if found is None and self._endings.came and not self._receiver.has_unread():
                 move = self._endings.take()
                 found = None if move is None else AcceptedMessage(move, b"")
@@ -441,9 +440,7 @@ class Session:
             return
         self._take(step)
         self._strategy.ended(self.verdict is Verdict.PASS and self._history.can_end)
-        told = len(self._roles.faults)
-        self._roles.stop()
-        for fault in self._roles.faults[told:]:
+        for fault in self._roles.stop():
             self.findings.append(Finding(FindingKind.SPEC_CRASH, self._clock.now, fault, messages=tuple(self.said)))
         self._connections.close_all()
 
@@ -457,6 +454,10 @@ class Session:
     def stop(self, party: Party) -> None:
         """Close the connection of a party."""
         self._connections.close(party.party_name)
+
+    def recast(self) -> None:
+        """Note that a party is new, or that another one plays it from here on."""
+        self._roles.recast()
 
     def secure(self, party: Party, **options: str) -> None:
         """Encrypt the connection of a party from here on."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from palaver.session.extension import Refusal
     from palaver.session.history import SessionHistory
     from palaver.session.inbox import Inbox
-    from palaver.session.receiver import DataSource
+    from palaver.session.role_table import DataSource
 
 _KINDS: dict[FailureCause, FindingKind] = {
     "refused": FindingKind.REFUSED,

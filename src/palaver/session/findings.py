@@ -10,6 +10,7 @@ import signal
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Protocol
 
 from palaver.printable import printable
 from palaver.session.fingerprint import Fingerprint as Fingerprint
@@ -54,6 +55,9 @@ class FindingKind(Enum):
     LIMIT = ("limit exceeded", Verdict.FAIL)
     TLS = ("TLS failure", Verdict.FAIL)
     ORACLE = ("oracle", Verdict.FAIL)
+    ACCEPTED = ("wrong message accepted", Verdict.FAIL)
+    REFUSAL = ("wrong refusal", Verdict.FAIL)
+    STATE_CHANGED = ("state changed although refused", Verdict.FAIL)
     REFUSED = ("connection refused", Verdict.INCONCLUSIVE)
     UNREACHABLE = ("unreachable", Verdict.INCONCLUSIVE)
     UNSOLVED = ("no valid message", Verdict.INCONCLUSIVE)
@@ -71,6 +75,20 @@ _TOLD_APART_BY_DATA = frozenset((FindingKind.UNPARSEABLE, FindingKind.UNEXPECTED
 _TOLD_APART_BY_REASON = frozenset(
     (FindingKind.ORACLE, FindingKind.TLS, FindingKind.UNREACHABLE, FindingKind.SPEC_CRASH, FindingKind.CRASH)
 )
+# Kinds of findings of which the messages before say nothing.
+_ANYWHERE = frozenset((FindingKind.MEMORY, FindingKind.ACCEPTED, FindingKind.REFUSAL))
+
+
+class AsideMessage(Protocol):
+    """A message that may be no part of the dialogue, recorded or not."""
+
+    @property
+    def aside(self) -> str:
+        """What is wrong about it on purpose; empty if it is part of the dialogue."""
+
+    @property
+    def is_ours(self) -> bool:
+        """True if we have sent it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +102,12 @@ class SessionMessage:
     data: bytes
     node: Node = field(repr=False)
     is_ours: bool = False
+    aside: str = ""  # if it is no part of the dialogue: what is wrong about it on purpose, or "answer"
+
+    @property
+    def is_aside(self) -> bool:
+        """True if it is no part of the dialogue."""
+        return bool(self.aside)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +150,8 @@ class Finding:
         has_data = self.kind in _TOLD_APART_BY_DATA
         # Memory grows in many sessions, of which one is an example: its last messages say nothing.
         # A note of the spec, or of an oracle, is told once, wherever it was noticed.
-        is_general = self.kind is FindingKind.MEMORY or (self.constraint and self.severity is Severity.NOTE)
+        # What may answer a wrong message does not depend on the way to it.
+        is_general = self.kind in _ANYWHERE or (self.constraint and self.severity is Severity.NOTE)
         said = () if is_general else self.messages
         return Fingerprint(
             self.label,
@@ -141,8 +166,10 @@ class Finding:
 
     @property
     def label(self) -> str:
-        """The kind, and whether it is only a note."""
-        return f"{self.kind.label} (note)" if self.severity is Severity.NOTE else self.kind.label
+        """The kind, and whether it is only a note. That of an oracle says itself what it is about."""
+        if self.severity is Severity.VIOLATION:
+            return self.kind.label
+        return "note" if self.kind is FindingKind.ORACLE else f"{self.kind.label} (note)"
 
     @property
     def headline(self) -> str:
@@ -199,7 +226,12 @@ def said_lines(messages: Sequence[SessionMessage], indent: str = "  ") -> list[s
 def show_message(said: SessionMessage) -> str:
     """A message in one line."""
     to = f" -> {said.recipient}" if said.recipient else ""
-    return f"{said.sender}{to}: {show_data(said.data) if said.data else said.symbol}"
+    return f"{said.sender}{to}: {show_data(said.data) if said.data else said.symbol}{beside(said)}"
+
+
+def beside(said: AsideMessage) -> str:
+    """What stands behind a message that is wrong on purpose."""
+    return f"  (on purpose: {said.aside})" if said.aside and said.is_ours else ""
 
 
 def exit_text(exit_code: int) -> str:

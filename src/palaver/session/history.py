@@ -23,7 +23,7 @@ from palaver.session.finding_drafts import FindingDraft, remarked
 from palaver.session.message_maker import MessageMaker
 from palaver.session.references import NO_MESSAGES
 from palaver.session.session_limits import MAX_READINGS, MESSAGES_BEFORE_ACCUSING, SEARCH_STEPS
-from palaver.solving.generator_sources import NoSource
+from palaver.solving.generator_sources import MissingInverse, NoSource
 from palaver.trees.node import Node, NonTerminal
 from palaver.trees.tree import Tree
 
@@ -217,23 +217,44 @@ class SessionHistory:
         """The extension by a message of another party, or why it cannot be accepted."""
         if move.symbol in self._setup.generated:
             try:
-                node = self._setup.spec.sources.recover(node)
+                history = self._setup.references.seen_by(move.symbol, self.referenced)
+                node = self._setup.spec.sources.recover(node, history=history)
+            except MissingInverse as error:
+                return Refusal(f"{error}: this is an error in the spec", is_crash=True, cause=str(error))
             except NoSource as error:
                 return Refusal(str(error))
         extension = self.checked(move, node, is_ours=False)
         return Refusal.by(extension) if isinstance(extension, Violation) else extension
 
+    def allows(self, move: MessageType, node: Node) -> bool:
+        """Return True if a message with this tree could be said now, whoever says it."""
+        if isinstance(self.checked(move, node, is_ours=True), Extension):
+            return True
+        return isinstance(self.extended_by(move, node), Extension)
+
     def add(self, extension: Extension) -> None:
         """Add a message to the history."""
-        self._learn(extension)
         self._suspected = []
-        if extension is not self._made:
-            self._suspected = self._suspects(extension)
-            extension = self._without_doubt(extension)
+        if self._is_uneventful(extension):
+            symbol, recoveries = extension.node.symbol, self._setup.recoveries
+            if extension.watches[0] is not self.watches[0] and symbol not in recoveries.all_held_after:
+                recoveries.all_held(len(extension.watches[0].breaches), symbol)
+        else:
+            self._learn(extension)
+            if extension is not self._made:
+                self._suspected = self._suspects(extension)
+                extension = self._without_doubt(extension)
         self.newest, self.forecast, self.watches, self.referenced = extension
         self._missing = _UNKNOWN
         self._made = None
         self.number += 1
+
+    def _is_uneventful(self, extension: Extension) -> bool:
+        """Return True if nothing fails before and after a message, and there is nobody to blame."""
+        before, after = self.watches, extension.watches
+        if len(before) == len(after) == 1:
+            return before[0].is_clean and after[0].is_clean
+        return all(watch.is_clean for watch in (*before, *after))
 
     def _learn(self, extension: Extension) -> None:
         """Note which clauses have recovered, and which hold after a message of ours."""
@@ -343,7 +364,9 @@ class SessionHistory:
         forecast, watched, referenced = self.forecast, self.watches, self.referenced
         if after is not None:
             forecast, watched, referenced = after.forecast, after.watches, after.referenced
-        node = node._replace(parties=self._setup.parties[move])
+        parties = self._setup.parties[move]
+        if node.parties is not parties:
+            node = node._replace(parties=parties)
         forecast = forecast.after(move, node)
         latest = LatestMessage(move.symbol, is_ours, self.number)
         first: Violation | None = None

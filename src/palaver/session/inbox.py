@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import islice
 from typing import NamedTuple, TypeAlias
 
 from palaver.errors import Undecided
 from palaver.grammar.analysis import Analysis
-from palaver.matching.candidates import Candidates
+from palaver.matching.candidates import Candidates, QuickReader
 from palaver.matching.forecaster import MessageType
 from palaver.matching.matcher import Matcher, MatchProgress, ReadingBudget
 from palaver.session.references import NO_MESSAGES, Referenced
@@ -25,6 +25,7 @@ from palaver.spec.traversal import computed_bounds
 from palaver.trees.node import Node
 
 CachedReading: TypeAlias = tuple[MessageType, Node]
+MakeQuickReader: TypeAlias = Callable[[tuple[MessageType, ...]], QuickReader[MessageType] | None]
 
 
 class ReadingStatus(NamedTuple):
@@ -38,20 +39,32 @@ class ReadingCache:
     """Readings by the expected messages and the bytes, for all sessions: a server sends the same few lines often.
 
     Only short messages with one reading are kept, which were complete and could not go on. The reading must depend on
-    the bytes alone, so messages with computed repetitions are not kept.
+    the bytes alone, so messages with computed repetitions are not kept. `quick_reader` makes a reader of messages where
+    one regex for each is enough.
     """
 
-    def __init__(self, analysis: Analysis) -> None:
+    def __init__(self, analysis: Analysis, quick_reader: MakeQuickReader = lambda _: None) -> None:
         rules = analysis.grammar.rules
         computed = {name for name, rule in rules.items() if any(computed_bounds(rule.body))}
         symbols = {message.symbol for message in analysis.messages}
         self._varying = frozenset(name for name in symbols if not computed.isdisjoint(analysis.below(name) | {name}))
         self._readings: dict[tuple[tuple[MessageType, ...], bytes], CachedReading] = {}
+        self._make_quick_reader = quick_reader
+        self._quick_readers: dict[tuple[MessageType, ...], QuickReader[MessageType] | None] = {}
 
     def get(self, expected: tuple[MessageType, ...], data: bytes) -> CachedReading | None:
-        """The reading of this data when it came before, where the same messages were expected."""
+        """The reading of this data when it came before, where the same messages were expected, or by a quick reader."""
         found = self._readings.get((expected, data)) if len(data) <= MAX_CACHED_BYTES else None
-        assert found is None or found[1].children is not None, "who looks at them now makes them for all"
+        if found is not None:
+            assert found[1].children is not None, "who looks at them now makes them for all"
+            return found
+        if expected not in self._quick_readers:
+            is_varying = any(move.symbol in self._varying for move in expected)
+            self._quick_readers[expected] = None if is_varying else self._make_quick_reader(expected)
+        reader = self._quick_readers[expected]
+        found = None if reader is None else reader.read(data)
+        if found is not None:
+            self.add(expected, data, (found,))
         return found
 
     def add(self, expected: tuple[MessageType, ...], data: bytes, readings: Iterable[CachedReading]) -> None:
@@ -126,12 +139,12 @@ class Inbox:
         if self._candidates is not None and not self._datagrams:
             self._go_on(self._candidates.finish)
 
-    def expect(self, moves: Sequence[MessageType], earlier: Referenced = NO_MESSAGES) -> None:
+    def expect(self, moves: tuple[MessageType, ...], earlier: Referenced = NO_MESSAGES) -> None:
         """Read the data as one of these messages."""
         is_read = self._candidates is not None or self._cached is not None or self._undecided is not None
-        if is_read and tuple(moves) == self._moves and earlier is self._earlier:
+        if is_read and moves == self._moves and earlier is self._earlier:
             return
-        self._moves, self._earlier = tuple(moves), earlier
+        self._moves, self._earlier = moves, earlier
         self._begin()
 
     def _begin(self) -> None:

@@ -29,7 +29,9 @@ from palaver.session.continuations import Continuations
 from palaver.session.extension import Extension, Refusal
 from palaver.session.next_message import NextMessage
 from palaver.session.session_limits import (
+    ATTEMPTS_IN_A_PLACE,
     MAX_ALTERNATIVES,
+    MAX_PLACES,
     MAX_REPAIRS,
     MESSAGES_OF_REPAIR,
     SEARCH_STEPS,
@@ -70,6 +72,8 @@ class MessageMaker:
         self.continuations = Continuations(setup, history, chance / "continuations", self._context.make)
         self._presuming: Solver | None = None  # the same, for messages that early values are to hold with
         self._solver_chance = chance / "presumed"
+        # Where a message may stand in several places, each has its share, unless a plan wants it in the first.
+        self._place_chance = chance / "place" if steering is None else None
         # The clauses of which only an early value speaks against a message that was tried.
         self._presumed_broken: frozenset[int] = frozenset()
 
@@ -78,6 +82,7 @@ class MessageMaker:
         context = self._context
         context.move, context.first, context.kept = move, None, None
         context.sees_all = context.needs_all = False
+        context.place = 0 if self._place_chance is None else self._place_chance.below(MAX_PLACES)
         context.history = self._setup.references.seen_by(move.symbol, self._history.referenced)
         self._failure, self._presumed_broken = None, frozenset()
         self._solver.forget()
@@ -91,7 +96,7 @@ class MessageMaker:
         """Messages that satisfy the constraints, but for those that are left out, as far as the solver sees them."""
         solver, context = self._solver, self._context
         held = self._held_by_the_past() | self._monitor.folded
-        has_seen_all = False
+        has_seen_all, attempts = False, 0
         for sees_all, limit in self._phases(steps):
             solver.begin()
             solver.budget.limit = limit
@@ -100,11 +105,18 @@ class MessageMaker:
                 # What earlier messages satisfy seems to fail as long as the solver does not see them.
                 solver.left_out = left_out if context.sees_all else left_out | held
                 tree = solver.solve()
+                attempts += 1
                 if tree is not None:
                     node = tree.at(context.hook).node
                     assert isinstance(node, Node), "a message is a node"
                     yield node
-                elif context.sees_all or not has_seen_all:
+                # What is not possible in one place may be so in another.
+                if context.places > 1 and (tree is not None or attempts % ATTEMPTS_IN_A_PLACE == 0):
+                    context.place += 1
+                    solver.forget()
+                if tree is not None:
+                    continue
+                if context.sees_all or not has_seen_all:
                     self._failure = solver.failure
                     has_seen_all = context.sees_all
 
@@ -168,8 +180,10 @@ class MessageMaker:
         failing_now = self._monitor.constraints_of(failing)
         left_out |= self._monitor.only_counted_in(move.symbol) & (failing_now | shared)
         left_out |= self._monitor.cannot_see(move.symbol) & failing_now
-        if self._presumed_broken and (made := self._presumed(_MakingAttempt(move), left_out, steps)) is not None:
-            return made
+        if self._presumed_broken:
+            if (made := self._presumed(_MakingAttempt(move), left_out, steps)) is not None:
+                return made
+            self._setup.recoveries.note_futile(move.symbol, self._monitor.constraints_of(self._presumed_broken))
         owed = (failing_now | shared) - left_out
         attempt = _MakingAttempt(move, violation=refused)
         if not owed:
@@ -366,9 +380,29 @@ class MessageMaker:
         self._presumed_broken = frozenset(clause for clause in broken if early[clause] is False)
         if any(self._monitor.is_only_counted(clause, move.symbol) for clause in broken):
             return _MakingAttempt(move, broken=broken)
-        if broken or not (self._changes_nothing(extension) or self._is_satisfied(extension, move.symbol)):
+        self._presumed_broken |= self._owed_early(extension)
+        if broken or self._presumed_broken:
+            return None
+        if not (self._changes_nothing(extension) or self._is_satisfied(extension, move.symbol)):
             return None
         return extension
+
+    def _owed_early(self, extension: Extension) -> frozenset[int]:
+        """The clauses whose early value failed before a message of ours and after it, if another may make them hold.
+
+        What an exchange says may fail with its first message, and hold only with ours. What a peer has broken, and need
+        not have, is not for us to repair.
+        """
+        before, after = next(self._history.changes(extension))
+        symbol, recoveries = extension.node.symbol, self._setup.recoveries
+        owed = frozenset(
+            at
+            for at, (then, now, breach) in enumerate(zip(before.early, after.early, before.breaches, strict=True))
+            if then is False and now is False and (breach is None or breach.is_ours)
+        )
+        if any(recoveries.has_held(clause, symbol) for clause in owed):
+            return owed
+        return frozenset() if recoveries.is_futile(symbol, self._monitor.constraints_of(owed)) else owed
 
     def _changes_nothing(self, extension: Extension) -> bool:
         """Return True if no constraint saw the message, and those that do not hold yet may do so later."""
@@ -407,8 +441,9 @@ class MessageMaker:
 
         Beside random ones, those are tried that a search of so many `steps` finds.
         """
-        steps = self._setup.limits.budget if steps is None else steps
-        return any(self._complies(move, clause, must_hold, steps) for move in moves)
+        most = self._setup.limits.budget if steps is None else steps
+        with self._setup.spec.namespace.parties.rehearsed():
+            return any(self._complies(move, clause, must_hold, most) for move in moves)
 
     def could_satisfy(self, moves: Sequence[MessageType], clause: int) -> bool:
         """Return True if a clause holds with one of these messages, or if one is found after which it can hold.
@@ -419,11 +454,10 @@ class MessageMaker:
             return self.has_alternative(moves, clause, must_hold=False)
         for move in moves:
             self._aim_at(move)
-            extensions = [
-                extension
-                for node in self._random_nodes(move, MAX_ALTERNATIVES)
-                if isinstance(extension := self._history.checked(move, node, is_ours=False), Extension)
-            ]
+            with self._setup.spec.namespace.parties.rehearsed():
+                nodes = self._random_nodes(move, MAX_ALTERNATIVES)
+                checked = [self._history.checked(move, node, is_ours=False) for node in nodes]
+            extensions = [each for each in checked if isinstance(each, Extension)]
             if any(not watch.fails(clause) for extension in extensions for watch in extension.watches):
                 return True
             if any(self.continuations.repair(clause, each, MESSAGES_OF_REPAIR) for each in extensions[:MAX_REPAIRS]):

@@ -57,6 +57,9 @@ class ConstraintMonitor:
         self._count_limits = [
             each for at, clause in enumerate(clauses) if (each := limit_of_counts(at, clause, numbers))
         ]
+        # The symbols whose nodes count as soon as they have begun; None if there are too many nodes when there is none.
+        begun = frozenset(symbol for each in self._count_limits for symbol in each.symbols if symbol is not None)
+        self._limited = None if any(each.limit < 0 for each in self._count_limits) else begun
         # True if `check` checks everything that can be checked on unfinished nodes.
         self.checks_all_early = all(is_checked_early(clause) for clause in clauses)
         # The symbols above messages that constraints mention: hypotheses that differ in these have different verdicts.
@@ -162,21 +165,20 @@ class ConstraintMonitor:
         """
         if not self._checks:
             return before, None
-        closed = hypothesis.closed
-        if self._is_unseen(latest.symbol, closed):
-            violated = self._exceeded(before, hypothesis) if self._count_limits else None
+        if self._is_unseen(latest.symbol, hypothesis):
+            violated = self._exceeded(before, before, hypothesis) if self._count_limits else None
             if violated is None and self.constrains_the_end:
                 violated = self._beyond_repair(before, before, hypothesis)
             return before, violated
         message = self._message(hypothesis)
-        checks = before.checks.with_message(message, _in_their_places(closed, hypothesis))
+        checks = before.checks.with_message(message, _in_their_places(hypothesis.closed, hypothesis))
         after = self._state_after(before, checks, message, hypothesis, latest)
-        violated = self._exceeded(after, hypothesis) if self._count_limits else None
+        violated = self._exceeded(before, after, hypothesis) if self._count_limits else None
         if violated is None and checks.failures:
             violated = self._violated(before, after) or self._beyond_repair(before, after, hypothesis)
         elif violated is None and self._early_of_trees:
             violated = self._beyond_repair(before, after, hypothesis)
-        return after, violated or self._early_failure(message)
+        return after, violated or self._early_failure(message, before)
 
     def _state_after(
         self,
@@ -231,9 +233,11 @@ class ConstraintMonitor:
                 return self._with_blame(at, failure, before)
         return None
 
-    def _exceeded(self, state: MonitorState, hypothesis: Hypothesis) -> Violation | None:
+    def _exceeded(self, before: MonitorState, state: MonitorState, hypothesis: Hypothesis) -> Violation | None:
         """The clause by which there are too many nodes, or will be when those that have begun are complete."""
         begun = hypothesis.open_symbols
+        if state.checks is before.checks and self._limited is not None and self._limited.isdisjoint(begun):
+            return None  # there are no more than before
         for each in self._count_limits:
             counts = state.checks.counts(each.clause)
             if counts is None:
@@ -390,7 +394,7 @@ class ConstraintMonitor:
         self, before: MonitorState, after: MonitorState, hypothesis: Hypothesis, symbol: str
     ) -> frozenset[int]:
         """The clauses that held before a message of this symbol, fail after it, and are not undecided."""
-        if after is before:
+        if after is before or after.is_clean:
             return frozenset()
         return frozenset(
             at
@@ -434,11 +438,9 @@ class ConstraintMonitor:
         """Return True if a clause is about each node of some name, not about all of them together."""
         return self._about_each[clause]
 
-    def _is_unseen(self, symbol: str, closed: Sequence[Node]) -> bool:
-        """Return True if no constraint mentions a message, or the nodes that it has finished."""
-        if symbol not in self._unseen:
-            return False
-        return not closed or self._mentioned.isdisjoint([node.symbol for node in closed])
+    def _is_unseen(self, symbol: str, hypothesis: Hypothesis) -> bool:
+        """Return True if no constraint mentions the latest message, or the nodes that it has finished."""
+        return symbol in self._unseen and self._mentioned.isdisjoint(hypothesis.closed_symbols)
 
     def failure_at_end(self, tree: Tree) -> Failure | None:
         """The failure of a constraint in a session that is over."""
@@ -461,7 +463,7 @@ class ConstraintMonitor:
             return tree
         return Tree(hypothesis.tree()).at(hypothesis.latest)
 
-    def _early_failure(self, message: Tree) -> Violation | None:
+    def _early_failure(self, message: Tree, before: MonitorState) -> Violation | None:
         if not self._early:
             return None
         root, around = message.get_root(), message.parent
@@ -473,7 +475,7 @@ class ConstraintMonitor:
                 if early.symbol == around.node.symbol and (is_open or not self._lasting[early.clause]):
                     failure = early.evaluate(root, {early.variable: around})
                     if failure is not None:
-                        return Violation(early.clause, failure)
+                        return self._with_blame(early.clause, failure, before)
             around = around.parent
         return None
 

@@ -15,7 +15,8 @@ from palaver.session.deadlines import Deadlines
 from palaver.session.events import Closed, Failed
 from palaver.session.finding_drafts import FindingDraft, broken_off, cut_off, failed, late, silent
 from palaver.session.history import SessionHistory
-from palaver.session.receiver import DataSource, Receiver
+from palaver.session.receiver import Receiver
+from palaver.session.role_table import DataSource
 from palaver.session.roles import Connections, Roles
 from palaver.session.session_limits import (
     FIRST_QUIET_SECONDS,
@@ -50,10 +51,12 @@ class SessionClock:
         self.active_at = 0.0  # when something was last sent or received
         self.message_at = 0.0  # when a message was last complete
         self.alarm = 0.0  # when the session stops yielding, or stops waiting for a program to exit
+        self.quiet_seconds = FIRST_QUIET_SECONDS if timeouts.quiet is None else timeouts.quiet  # the quiet interval
 
     def advance(self, at: float) -> None:
         """Set the time; it never goes back."""
-        self.now = max(self.now, at)
+        if at > self.now:
+            self.now = at
 
     def mark_activity(self) -> None:
         """Restart all waiting, because something was sent or received."""
@@ -74,8 +77,11 @@ class SessionClock:
 
     def note_forwarded(self, *, is_more: bool) -> None:
         """Mark that a party has forwarded what it was given; `is_more` of a message that has begun."""
-        if is_more:
-            self._longest_pause = max(self._longest_pause, self.now - self.active_at)
+        if is_more and self.now - self.active_at > self._longest_pause:
+            self._longest_pause = self.now - self.active_at
+            if self.timeouts.quiet is None:
+                seconds = QUIET_PAUSES * self._longest_pause
+                self.quiet_seconds = min(max(seconds, MIN_QUIET_SECONDS), MAX_QUIET_SECONDS)
         self.active_at = self.now
         self._buffered = 0
 
@@ -95,7 +101,7 @@ class SessionClock:
     @property
     def is_quiet(self) -> bool:
         """True if nothing has happened for the quiet interval."""
-        return self.now >= self.quiet_at
+        return self.now >= self.active_at + self.quiet_seconds
 
     @property
     def quiet_at(self) -> float:
@@ -111,14 +117,6 @@ class SessionClock:
     def idle_seconds(self) -> float:
         """The time since something was last sent or received."""
         return self.now - self.active_at
-
-    @property
-    def quiet_seconds(self) -> float:
-        """The quiet interval."""
-        if self.timeouts.quiet is not None:
-            return self.timeouts.quiet
-        seconds = QUIET_PAUSES * self._longest_pause
-        return min(max(seconds, MIN_QUIET_SECONDS if seconds else FIRST_QUIET_SECONDS), MAX_QUIET_SECONDS)
 
 
 _START = re.compile(r"start: (?P<number>[0-9]+) \((?P<seconds>[0-9]+(?:\.[0-9]+)?)\)\n?")
@@ -172,6 +170,7 @@ class PeerWait:
     @property
     def deadline(self) -> float | None:
         """The time when waiting ends; None: never, because only a timer or a new connection is waited for."""
+        self.roles.activate_parties()  # code of the spec may decide who is ours
         if self.connections.are_only_opening():
             return None  # the transport knows how long that may take; a client may come at any time
         if self.receiver.postponed is not None:
@@ -198,9 +197,9 @@ class PeerWait:
         """The time that a peer has which may send instead of us; 0 if there is none."""
         return max(0.0, self._silent_at - self.clock.now) if self._expected() else 0.0
 
-    def _expected(self) -> list[MessageType]:
+    def _expected(self) -> tuple[MessageType, ...]:
         """The messages that are not ours and may come next."""
-        return [move for move in self.history.forecast.moves if not self.roles.is_ours(move.sender)]
+        return self.roles.table.next_moves(self.history.forecast.moves).others
 
     def lateness(self, move: MessageType) -> FindingDraft | None:
         """The finding about a message that is complete, if it has come after its deadline."""
@@ -210,7 +209,7 @@ class PeerWait:
 
     def is_for_timer(self) -> bool:
         """Return True if the next message may come from a timer."""
-        return self.timers.are_observed and any(move.sender == "TimerEvent" for move in self.history.forecast.moves)
+        return self.timers.are_observed and self.roles.table.next_moves(self.history.forecast.moves).has_timer
 
     def timed_out(self) -> bool:
         """Return True if the peer cannot send any more, or has not sent in time."""

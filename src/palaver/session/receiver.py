@@ -18,7 +18,6 @@ Nothing here knows the time, or what a connection is.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -33,6 +32,7 @@ from palaver.session.findings import FindingKind
 from palaver.session.history import SessionHistory
 from palaver.session.inbox import CachedReading, Inbox, ReadingCache
 from palaver.session.references import Referenced
+from palaver.session.role_table import DataSource
 from palaver.session.roles import Roles
 from palaver.session.session_limits import (
     MAX_MESSAGE_ENDS,
@@ -44,16 +44,6 @@ from palaver.session.session_limits import (
 
 if TYPE_CHECKING:
     from palaver.session.setup import SessionSetup
-
-
-class DataSource(NamedTuple):
-    """The sender of data, and the party of ours that it is for, if data comes by several connections."""
-
-    sender: str
-    link: str | None = None
-
-    def __str__(self) -> str:
-        return self.sender if self.link is None else f"{self.sender} on the connection of {self.link}"
 
 
 class AcceptedMessage(NamedTuple):
@@ -109,7 +99,7 @@ class Receiver:
         return inbox
 
     def _source(self, sender: str, recipient: str | None) -> DataSource:
-        return DataSource(sender, recipient if recipient in self._roles.links_from(sender) else None)
+        return DataSource(sender, recipient if recipient in self._roles.table.links_from(sender) else None)
 
     def source_on(self, link: str, sender: str | None = None) -> DataSource:
         """The other end of a connection; `sender` is the party that is meant, if several may send on it."""
@@ -119,12 +109,9 @@ class Receiver:
             return self._source(senders[0], party.party_name)
         return DataSource(" or ".join(senders) or "the peer")
 
-    def _moves_of(self, source: DataSource, forecast: Forecast) -> list[MessageType]:
+    def _moves_of(self, source: DataSource, forecast: Forecast) -> tuple[MessageType, ...]:
         """The messages that may come next from a source."""
-        sender, link = source
-        closing = self._setup.closing
-        moves = [move for move in forecast.moves if move.sender == sender and move.symbol not in closing]
-        return moves if link is None else [move for move in moves if self._roles.link_to(move.recipient) == link]
+        return self._roles.table.next_moves(forecast.moves).from_source(source)
 
     def _matcher(self, symbol: str, is_whole: bool, earlier: Referenced) -> Matcher:
         setup = self._setup
@@ -147,9 +134,7 @@ class Receiver:
         return any(inbox.has_data and self._is_unread(source) for source, inbox in self._inboxes.items())
 
     def _is_unread(self, source: DataSource) -> bool:
-        """Return True if data of a party has to be read now. Our standard input has time until it is asked for."""
-        if not self._inboxes[source].has_data:
-            return False
+        """Return True if the data of a party has to be read now. Our standard input has time until it is asked for."""
         return source.sender != "StdIn" or bool(self._moves_of(source, self._history.forecast))
 
     def first_expected(self) -> Inbox | None:
@@ -164,7 +149,7 @@ class Receiver:
         if self.postponed is not None:
             return self.postponed
         forecast = self._history.forecast
-        unread = filter(self._is_unread, self._inboxes)
+        unread = (source for source, inbox in self._inboxes.items() if inbox.has_data and self._is_unread(source))
         source = min(unread, key=lambda each: not self._moves_of(each, forecast))
         inbox = self._inboxes[source]
         if self._moves_of(source, forecast):
@@ -177,26 +162,27 @@ class Receiver:
         The party that began to send first comes first, unless it is another's turn. If the peer `is_quiet`, no message
         goes on; if a connection `is_reset`, that is why a message has no end.
         """
-        forecast = self._history.forecast
+        expected = self._roles.table.next_moves(self._history.forecast.moves)
         self.postponed = None
         postponed: list[tuple[DataSource, FindingDraft]] = []
         for source, inbox in list(self._inboxes.items()):
-            if not self._is_unread(source):
+            if not (inbox.has_data and self._is_unread(source)):
                 continue
-            moves = self._moves_of(source, forecast)
+            moves = expected.from_source(source)
             if moves:
                 try:
                     found = self._read(source, inbox, moves, is_quiet=is_quiet, is_reset=is_reset)
                 except Undecided as reason:
                     return undecided(source, inbox, reason)
-            elif self._is_alone(source, forecast):
+            elif expected.is_alone(source):
                 # What was wrong when it was its turn says more than that its turn is over.
-                return self._first_postponed.get(source) or out_of_turn(source, inbox, forecast.moves)
+                return self._first_postponed.get(source) or out_of_turn(source, inbox, expected.moves)
             else:
                 continue
+            is_alone = expected.is_alone(source, and_timers=True)
             if isinstance(found, AcceptedMessage):
-                return found._replace(is_alone=self._is_alone(source, forecast, and_timers=True))
-            if found is None or self._is_alone(source, forecast, and_timers=True):
+                return AcceptedMessage(found.move, found.data, is_alone)
+            if found is None or is_alone:
                 return found
             if found.kind is not FindingKind.CONSTRAINT and not self._is_ever_sent(source, inbox):
                 return found
@@ -226,7 +212,7 @@ class Receiver:
     def _is_ever_sent(self, source: DataSource, inbox: Inbox) -> bool:
         """Return True if unread data may be some message of its source, whether it may come now or not."""
         messages, closing = self._setup.forecaster.messages, self._setup.closing
-        moves = [move for move in messages if move.sender == source.sender and move.symbol not in closing]
+        moves = tuple(move for move in messages if move.sender == source.sender and move.symbol not in closing)
         rest = inbox.copy()
         rest.expect(moves, self._history.referenced)
         status = rest.status()
@@ -242,7 +228,7 @@ class Receiver:
         return self._history.extended_by(*reading)
 
     def _read(
-        self, source: DataSource, inbox: Inbox, moves: Sequence[MessageType], *, is_quiet: bool, is_reset: bool
+        self, source: DataSource, inbox: Inbox, moves: tuple[MessageType, ...], *, is_quiet: bool, is_reset: bool
     ) -> AcceptedMessage | FindingDraft | None:
         """Take one of these messages out of an inbox, if it is certain. :raises Undecided: it takes too much work"""
         inbox.expect(moves, self._history.referenced)
@@ -256,7 +242,7 @@ class Receiver:
             return None
         return self._accept(source, inbox)
 
-    def _wrong_length(self, source: DataSource, inbox: Inbox, moves: Sequence[MessageType]) -> FindingDraft | None:
+    def _wrong_length(self, source: DataSource, inbox: Inbox, moves: tuple[MessageType, ...]) -> FindingDraft | None:
         """The constraint that the data violates if it does not decide lengths, rather than where reading ended."""
         if not self._setup.spec.bounded_rules.bounds:
             return None
@@ -271,19 +257,6 @@ class Receiver:
         except Undecided:
             pass  # then it is enough to tell where it ended
         return None
-
-    def _is_alone(self, source: DataSource, forecast: Forecast, *, and_timers: bool = False) -> bool:
-        """Return True if no other peer may send now, nor the same one on another connection; or none but timers.
-
-        If one may, its message may be late, and have to come first: order is known only within a connection.
-        """
-        moves = self._moves_of(source, forecast)
-        others = [move for move in forecast.moves if move not in moves and not self._roles.is_ours(move.sender)]
-        return all(
-            (and_timers and move.sender == "TimerEvent")
-            or (move.symbol in self._setup.closing and move.sender == source.sender)
-            for move in others
-        )
 
     def _accept(self, source: DataSource, inbox: Inbox) -> AcceptedMessage | FindingDraft:
         """Accept the longest message that fits the history and the data behind it."""
@@ -343,10 +316,10 @@ class Receiver:
         """Return True if the data behind a message can be what comes next."""
         if not rest.has_data:
             return True
-        forecast = extension.forecast
-        moves = self._moves_of(source, forecast)
+        expected = self._roles.table.next_moves(extension.forecast.moves)
+        moves = expected.from_source(source)
         if not moves:
-            return not self._is_alone(source, forecast)
+            return not expected.is_alone(source)
         rest.expect(moves, extension.referenced)
         status = rest.status()
         return status.longest is not None or status.may_go_on

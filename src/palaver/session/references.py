@@ -47,11 +47,13 @@ class References:
         # The messages that refer to others, and those that are referred to.
         self.readers = frozenset(symbol for symbol in self._messages if self._track_bounds_of(symbol))
         counted = {path.names[-1] for path in self._trails.paths}
-        self.holders = frozenset(symbol for symbol in self._messages if not counted.isdisjoint(self._inside(symbol)))
+        below = self._analysis.below
+        self.holders = frozenset(name for name in self._messages if not counted.isdisjoint({name} | below(name)))
         self._names_states = any(not self._states.isdisjoint(path.names) for path in self._trails.paths)
 
     def _inside(self, symbol: str) -> frozenset[str]:
-        return self._analysis.below(symbol) | {symbol}
+        """The symbols of a message, and of what its generators make it from."""
+        return self._analysis.below_including_sources(symbol) | {symbol}
 
     def _track_bounds_of(self, message: str) -> bool:
         """Track the paths of all bounds by which a message refers to others; return True if there are any."""

@@ -14,13 +14,11 @@ from palaver.matching.forecaster import MessageType
 from palaver.party import ConnectionMode, NetworkParty, Party, PartyHost, address_of
 from palaver.session.closing import FINISHED, RESET
 from palaver.session.events import Action, Close, Closed, Finish, Open, Role, Secure, Send, Tls
+from palaver.session.role_table import NextMoves, RoleTable, RoleTables
 from palaver.spec.python_code import SPEC_CODE_RAISES, describe_error, raising_line
 
 # Parties that come in pairs: the two ends of a program.
 _PAIRS = {"In": "Out", "Out": "In"}
-
-# Parties that never send over the connection of another party.
-_SEPARATE = ("Out", "StdIn", "TimerEvent")
 
 # Parties that are connected without being told to.
 SELF_STARTING = ("In", "StdIn", "StdOut")
@@ -42,29 +40,28 @@ class NoPlayer(PalaverError):
     """No class or option says how a party is played."""
 
 
-def _is_ours(party: Party) -> bool:
-    # Asked several times for each message; few classes decide it themselves.
-    if type(party).is_fuzzer_controlled is Party.is_fuzzer_controlled:
-        return party.connection_mode is not ConnectionMode.EXTERNAL
-    return party.is_fuzzer_controlled()
-
-
 class Roles:
     """The parties of one session.
 
-    `faults` tell which of them could not be made, or stopped, and why.
+    `tables` are shared by all sessions of a setup. `faults` tell which parties could not be made, or stopped, and why.
 
     :raises PalaverError: a party is unknown
     """
 
-    def __init__(self, spec: Spec, assignment: RoleAssignment, host: PartyHost | None = None) -> None:
+    def __init__(
+        self,
+        spec: Spec,
+        assignment: RoleAssignment,
+        host: PartyHost | None = None,
+        tables: RoleTables | None = None,
+    ) -> None:
         self._assignment = assignment
         self._spec = spec
         self._host = host
+        self._tables = RoleTables(spec.analysis.messages, frozenset()) if tables is None else tables
+        self._table: RoleTable | None = None
         self._instances: dict[str, Party] = {}
         self._played: dict[str, Party] = {}
-        self._speakers: dict[str, list[str]] = {}
-        self._links_from: dict[str, frozenset[str]] = {}
         self.faults: list[str] = []
         bases = spec.namespace.parties
         # A party that wants to start now is started when the session begins.
@@ -79,6 +76,10 @@ class Roles:
                 if isinstance(error, NoPlayer):
                     raise
                 self.faults.append(self.told(f"{name}.__init__", error))
+        # True if some class of the spec decides itself who plays its party, and may change its mind.
+        self._is_changing = any(
+            type(party).is_fuzzer_controlled is not Party.is_fuzzer_controlled for party in self._played.values()
+        )
 
     @property
     def parties(self) -> dict[str, Party]:
@@ -97,8 +98,9 @@ class Roles:
             namespace.parties.play(self._instances, self._host)
             namespace.active_roles = self
 
-    def stop(self) -> None:
-        """Stop all parties."""
+    def stop(self) -> list[str]:
+        """Stop all parties; return the faults of that."""
+        told = len(self.faults)
         for party in self.players:
             try:
                 party.stop()
@@ -106,6 +108,7 @@ class Roles:
                 pass  # as the reference's own `stop` does
             except SPEC_CODE_RAISES as error:
                 self.faults.append(self.told(f"{party.party_name}.stop", error))
+        return self.faults[told:]
 
     def told(self, what: str, error: BaseException) -> str:
         """An error of the spec's code in words, with its place in the spec."""
@@ -150,14 +153,26 @@ class Roles:
 
     def is_ours(self, name: str) -> bool:
         """Return True if we play this party."""
-        return _is_ours(self.party(name))
+        return self.party(name).is_fuzzer_controlled() if self._is_changing else name in self.table.ours
 
-    def sendable(self, moves: Sequence[MessageType], connections: Connections) -> list[MessageType]:
+    @property
+    def table(self) -> RoleTable:
+        """The answers about messages as the parties are played now."""
+        if self._table is None or self._is_changing:
+            self.activate_parties()  # code of the spec may decide who is ours
+            self._table = self._tables.table(self.parties)
+        return self._table
+
+    def recast(self) -> None:
+        """Note that a party is new, or that another one plays it from here on."""
+        self._table = None
+
+    def sendable(self, moves: NextMoves, connections: Connections) -> Sequence[MessageType]:
         """Those of these messages that we can send over a connection that is open."""
-        self.activate_parties()  # code of the spec may decide who is ours
-        senders = dict.fromkeys(move.sender for move in moves)
-        ready = [name for name in senders if self.is_ours(name) and connections.can_send(self.party(name).party_name)]
-        return [move for move in moves if move.sender in ready]
+        ready = [sender for sender, link in moves.links.items() if connections.can_send(link)]
+        if len(ready) == len(moves.links):
+            return moves.ours
+        return [move for move in moves.ours if move.sender in ready]
 
     def is_known(self, name: str) -> bool:
         """Return True if there is a party of this name."""
@@ -204,38 +219,9 @@ class Roles:
 
     def senders_to(self, party: Party) -> Sequence[str]:
         """The parties, of those we do not play, that send to a party."""
-        if party.party_name not in self._speakers:
-            self._speakers[party.party_name] = self._find_speakers(party)
-        return self._speakers[party.party_name]
-
-    def _find_speakers(self, party: Party) -> list[str]:
         name = "Out" if party.party_name == "In" else party.party_name
-        if not self.is_ours(name):
-            return [name]
-        senders = [
-            ref.sender
-            for ref in self._spec.analysis.messages
-            if ref.sender is not None and ref.recipient in (name, None) and not self.is_ours(ref.sender)
-        ]
-        found = dict.fromkeys(senders) or [each for each in self.parties if not self.is_ours(each)]
-        return [each for each in found if each not in _SEPARATE]
-
-    def links_from(self, sender: str) -> frozenset[str]:
-        """The connections by which a party's messages come, if there are several, and each message names its recipient.
-
-        The order of messages is known only within a connection.
-        """
-        links = self._links_from.get(sender)
-        if links is None:
-            sent = [message for message in self._spec.analysis.messages if message.sender == sender]
-            found = {self.link_to(message.recipient) for message in sent if sender not in _SEPARATE}
-            is_told = len(found) > 1 and None not in found
-            links = self._links_from[sender] = frozenset(link for link in found if link and is_told)
-        return links
-
-    def link_to(self, recipient: str | None) -> str | None:
-        """The connection of a party of ours, by its name; None if no recipient is named."""
-        return None if recipient is None else self.party(recipient).party_name
+        table = self.table
+        return table.senders_to(name) if name in table.ours else (name,)
 
     def connection_from(self, sender: str, recipient: str | None) -> str | None:
         """The connection that a message of a peer comes by; None if that is not known."""

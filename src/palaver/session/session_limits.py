@@ -27,6 +27,12 @@ MAX_EXIT_SECONDS = 1.0
 FIRST_END_SECONDS = 0.1
 # A timer of a spec expires after this time at the latest.
 MAX_TIMER_SECONDS = 1e9
+# For a client to come, if nobody has said how long the run lasts.
+MAX_CLIENT_SECONDS = 600.0
+# Attempts to make a message in one of the places where it may stand, before another is tried; and of so many places
+# the first is drawn.
+ATTEMPTS_IN_A_PLACE = 16
+MAX_PLACES = 60
 # So many of the messages that a session may have are left for the way to its end.
 MAX_LAST_MESSAGES = 10
 # Seconds of silence after which a message that could go on is complete: before any pause was seen, then so many times

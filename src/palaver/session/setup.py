@@ -9,7 +9,8 @@ from types import MappingProxyType
 from palaver.compiled import Spec
 from palaver.errors import PalaverError
 from palaver.grammar.analysis import Analysis
-from palaver.matching.dialogue_grammar import cut_at_messages
+from palaver.matching.candidates import QuickReader
+from palaver.matching.dialogue_grammar import MessageType, cut_at_messages
 from palaver.matching.matcher import CompiledMatcher
 from palaver.party import PartyHost
 from palaver.session.blame import Recoveries
@@ -18,6 +19,7 @@ from palaver.session.deadlines import Deadlines, deadlines_of_spec
 from palaver.session.inbox import ReadingCache
 from palaver.session.monitor import ConstraintMonitor
 from palaver.session.references import References
+from palaver.session.role_table import RoleTables
 from palaver.session.roles import RoleAssignment, Roles
 from palaver.solving.solving_limits import MESSAGE_STEP_BUDGET, SolvingLimits
 from palaver.spec.ast import Rule
@@ -63,7 +65,8 @@ class SessionSetup:
         messages = (ref.symbol for body in spec.grammar.bodies.values() for ref in refs(body) if ref.sender)
         self.deadlines = Deadlines(given, messages)
         self.closing = closing_symbols(analysis)
-        self.reading_cache = ReadingCache(analysis)
+        self._role_tables = RoleTables(analysis.messages, self.closing)
+        self.reading_cache = ReadingCache(analysis, self._quick_reader)
         self.references = References(analysis)
         self.has_timers = any(message.sender == "TimerEvent" for message in analysis.messages)
         self.parties = {move: Parties(move.sender, move.recipient) for move in self.forecaster.messages}
@@ -78,6 +81,10 @@ class SessionSetup:
         shape = self.shapes[symbol] = self.spec.shape(symbol, bounded=True)
         return shape
 
+    def _quick_reader(self, moves: tuple[MessageType, ...]) -> QuickReader[MessageType] | None:
+        shapes = {move: self.shapes.get(move.symbol) or self.shape(move.symbol) for move in moves}
+        return QuickReader.of(shapes, self.parties, binary=self.is_binary)
+
     def prepare(self) -> None:
         """Compile now what would otherwise be compiled in a session, while the peer waits for an answer."""
         spec = self.spec
@@ -91,7 +98,7 @@ class SessionSetup:
 
     def make_roles(self, host: PartyHost) -> Roles:
         """Fresh objects for all parties of one session, which is their host."""
-        return Roles(self.spec, self._assignment, host)
+        return Roles(self.spec, self._assignment, host, self._role_tables)
 
 
 def _with_messages_only(spec: Spec) -> Spec:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Sequence
 from enum import Enum
+from itertools import accumulate
 from typing import Final, Literal, NamedTuple, Protocol, TypeAlias
 
 from palaver.generation.makers import Steering, ValueSource
@@ -128,11 +129,14 @@ class ScriptLine(NamedTuple):
     is_ours: bool
     node: Node | None = None
     kept: TreePath | None = None  # the part of the tree that had better not be changed
+    aside: str = ""  # if it is no part of the dialogue: what is wrong about it on purpose, or "answer"
 
 
 def script_of(messages: Iterable[SessionMessage]) -> list[ScriptLine]:
     """The script that says the same as a session."""
-    return [ScriptLine(said.sender, said.symbol, said.data, said.is_ours, said.node) for said in messages]
+    return [
+        ScriptLine(said.sender, said.symbol, said.data, said.is_ours, said.node, aside=said.aside) for said in messages
+    ]
 
 
 class ScriptedStrategy:
@@ -147,7 +151,11 @@ class ScriptedStrategy:
     values: ValueSource | None = None
 
     def __init__(self, script: Iterable[ScriptLine], *, is_exact: bool = True, listens: bool = False) -> None:
-        self._script = deque(script)
+        steps = list(script)
+        self._script = deque(step for step in steps if not step.aside)
+        # What is wrong on purpose, each with the number of our other messages before it; a digressing session says it.
+        said = list(accumulate((step.is_ours and not step.aside for step in steps), initial=0))
+        self.asides = tuple((said[at], step) for at, step in enumerate(steps) if step.aside and step.is_ours)
         self._is_exact = is_exact
         self._listens = listens
         self.stuck_at: ScriptLine | None = None

@@ -6,8 +6,7 @@ by the inverse, the generator of `<a>`, and stored as the node's source, so that
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
 
 from palaver.grammar.analysis import Analysis, generator_arguments
 from palaver.spec.ast import Rule
@@ -20,13 +19,17 @@ class NoSource(Exception):
     """A source could not be recovered; the text says which and why."""
 
 
+class MissingInverse(NoSource):
+    """There is no inverse by which it could be recovered, whatever the input is."""
+
+
 class Sources:
     """Recovers sources for one grammar."""
 
     def __init__(
-        self, analysis: Analysis, functions: Mapping[str, SpecFunction], read: Callable[[str, Any], Node | None]
+        self, analysis: Analysis, functions: Mapping[str, SpecFunction], read: Callable[..., Node | None]
     ) -> None:
-        """`functions` are the compiled generators by symbol; `read` parses a value as a symbol."""
+        """`functions` are the compiled generators by symbol; `read` parses a value as a symbol, with a history."""
         self._rules = analysis.grammar.rules
         self._functions = functions
         self._read = read
@@ -35,8 +38,10 @@ class Sources:
         }
         self._below = analysis.below
 
-    def recover(self, node: Node, above: tuple[str, ...] = ()) -> Node:
+    def recover(self, node: Node, above: tuple[str, ...] = (), history: Sequence[Node] = ()) -> Node:
         """`node` with the sources of everything in it that a generator makes.
+
+        `history` are the earlier trees that computed repetitions in sources look back at.
 
         :raises NoSource: there is no inverse, it raised, or its result does not fit
         """
@@ -55,7 +60,7 @@ class Sources:
                     children.append(child)
                 continue
             frames.pop()
-            rebuilt = current._replace(children=tuple(children), sources=self._sources(current, over))
+            rebuilt = current._replace(children=tuple(children), sources=self._sources(current, over, history))
             (frames[-1][2] if frames else done).append(rebuilt)
         (result,) = done
         assert isinstance(result, Node), "a node was put in"
@@ -101,25 +106,26 @@ class Sources:
         inside = self._below(node.symbol)
         return node.symbol in self._made or any(symbol in inside for symbol in self._made)
 
-    def _sources(self, node: Node, above: tuple[str, ...]) -> tuple[Node, ...]:
+    def _sources(self, node: Node, above: tuple[str, ...], history: Sequence[Node]) -> tuple[Node, ...]:
         arguments = self._made.get(node.symbol, ())
         # The same rule that stops mutually inverse generators when generating stops them here.
         if any(symbol in above for symbol in arguments):
             return ()
-        return tuple(self._source(node, self._rules[symbol], (*above, node.symbol)) for symbol in arguments)
+        over = (*above, node.symbol)
+        return tuple(self._source(node, self._rules[symbol], over, history) for symbol in arguments)
 
-    def _source(self, node: Node, rule: Rule, above: tuple[str, ...]) -> Node:
+    def _source(self, node: Node, rule: Rule, above: tuple[str, ...], history: Sequence[Node]) -> Node:
         inverse = rule.generator
         if inverse is None:
-            raise NoSource(f"{rule.symbol} cannot be computed from {node.symbol}: its rule has no generator")
+            raise MissingInverse(f"{rule.symbol} cannot be computed from {node.symbol}: its rule has no generator")
         others = [mention.path.base for mention in inverse.mentions if mention.path.base != node.symbol]
         if others:
-            raise NoSource(f"the inverse for {rule.symbol} also needs {others[0]}, which is not in the input")
+            raise MissingInverse(f"the inverse for {rule.symbol} also needs {others[0]}, which is not in the input")
         try:
             value = self._functions[rule.symbol](*(Tree(node) for _ in inverse.mentions))
-            source = self._read(rule.symbol, value)
+            source = self._read(rule.symbol, value, history)
         except SPEC_CODE_RAISES as error:
             raise NoSource(f"the inverse {inverse.text} {describe_error(error)}") from error
         if source is None:
             raise NoSource(f"the inverse {inverse.text} returned {short_repr(value)}, which is not a {rule.symbol}")
-        return self.recover(source, above)
+        return self.recover(source, above, history)
