@@ -65,10 +65,11 @@ with socket.create_server(("127.0.0.1", int(sys.argv[1]))) as server:
     while True:
         connection, _ = server.accept()
         with connection:
-            token = secrets.token_hex(8).encode()
+            token = secrets.token_hex(2 + secrets.randbelow(11)).encode()
             if defect.startswith("token"):
                 connection.sendall(b"hello " + token + b"\n")
             for number, line in enumerate(connection.makefile("rb"), 1):
+                length, _, line = line.rpartition(b":")
                 verb, word, *rest = line.split()
                 if defect == "traceback" and number == 2:
                     {}[word]
@@ -76,7 +77,7 @@ with socket.create_server(("127.0.0.1", int(sys.argv[1]))) as server:
                     kept.append(bytearray(b"x") * 60_000)
                 is_wrong = defect == "patient" and number == 31
                 if defect.startswith("token"):
-                    is_wrong = rest[0] != token or (defect == "token-z" and b"z" in word)
+                    is_wrong = rest[0] != token or int(length) != len(line) or (defect == "token-z" and b"z" in word)
                 connection.sendall(b"wall " + word + b"\n" if is_wrong else b"well " + word + b"\n")
         while defect == "hang":
             pass
@@ -94,10 +95,13 @@ TOKENS = r"""
 <start>  ::= <Server:hello> <round>{2,5}
 <hello>  ::= "hello " <token> "\n"
 <round>  ::= <Client:ask> <Server:answer>
-<ask>    ::= "ask " r"[a-z]{1,30}" " " <token> "\n"
+<ask>    ::= <length> ":" <line>
+<length> ::= r"[0-9]+"
+<line>   ::= "ask " r"[a-z]{1,30}" " " <token> "\n"
 <answer> ::= "well " r"[a-z]*" "\n"
-<token>  ::= r"[a-f0-9]{16}"
-where forall <a> in <ask>: <a>.<token> == <hello>.<token>
+<token>  ::= r"[a-f0-9]{4,24}"
+where forall <a> in <ask>: <a>.<line>.<token> == <hello>.<token>
+where forall <a> in <ask>: int(<a>.<length>) == len(str(<a>.<line>))
 """
 
 
@@ -221,9 +225,9 @@ def test_a_server_that_leaks(palaver: Any) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(240)
-def test_a_server_with_random_tokens(palaver: Any) -> None:
+def test_a_server_with_random_tokens_and_lengths(palaver: Any) -> None:
     story = Story(palaver, python_target(palaver, "token-z"), python_target(palaver, "token"), TOKENS)
     assert "unexpected response" in story.talked.text
     hello, ask = story.survives()
     token = hello.split()[1]
-    assert ask == f"ask z {token}\n"
+    assert ask == f"{len(token) + 7}:ask z {token}\n"

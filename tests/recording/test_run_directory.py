@@ -111,7 +111,7 @@ def test_the_spec_in_a_run_needs_no_file(palaver: Any, talk: Any) -> None:
 def test_plain_sqlite_reads_it(palaver: Any, talk: Any) -> None:
     talk("--run", "kept", "-n", "2", program=WRONG)
     with sqlite3.connect(palaver.folder / "kept" / "run.sqlite") as file:
-        assert file.execute("SELECT value FROM run WHERE name = 'schema'").fetchall() == [("2",)]
+        assert file.execute("SELECT value FROM run WHERE name = 'schema'").fetchall() == [("3",)]
         assert file.execute("SELECT number, verdict FROM sessions").fetchall() == [(1, "fail"), (2, "fail")]
         assert file.execute("SELECT session, kind FROM findings").fetchall() == [(1, "UNPARSEABLE"), (2, "UNPARSEABLE")]
 
@@ -229,8 +229,14 @@ def test_a_full_disk_ends_the_run_with_its_summary(palaver: Any) -> None:
     assert "stopped: the run kept cannot be written any more: " in done.stdout
     assert "Traceback" not in done.stderr
     with palaver_.open_run(palaver.folder / "kept") as run:
-        assert run.sessions
+        held = len(run.sessions)
+        assert [session.number for session in run.sessions] == list(range(1, held + 1))
         assert all(session.verdict is not None for session in run.sessions)
+        assert all(len(run.messages(session.number)) == 120 for session in run.sessions)
+    # When there is room again, it goes on.
+    assert palaver("talk", "--resume", "kept", "-n", str(held + 1)).code == 0
+    with palaver_.open_run(palaver.folder / "kept") as run:
+        assert len(run.sessions) == held + 1
 
 
 @pytest.mark.parametrize(
@@ -243,15 +249,13 @@ def test_a_full_disk_ends_the_run_with_its_summary(palaver: Any) -> None:
 )
 def test_an_interrupted_run_says_so_and_keeps_what_was_said(palaver: Any, number: signal.Signals, ending: str) -> None:
     palaver.write(ask_fan='<start> ::= <In:ask> <Out:answer>\n<ask> ::= "?\\n"\n<answer> ::= "!\\n"\n')
-    silent = "import sys; print('read', sys.stdin.readline(), file=open('heard', 'w'), flush=True); sys.stdin.read()"
-    arguments = ("talk", "ask.fan", "--run", "kept", "--timeout", "60", sys.executable, "-c", silent)
-    with palaver.start(*arguments) as process:
-        heard = palaver.folder / "heard"
-        while not heard.exists() or "?" not in heard.read_text():
+    silent = "import sys; sys.stdin.read()"
+    arguments = ("talk", "ask.fan", "-v", "--run", "kept", "--timeout", "60", sys.executable, "-c", silent)
+    with palaver.start(*arguments, stdout=subprocess.PIPE) as process:
+        while b"?" not in process.stdout.readline():  # then it was said, and everybody has been told
             assert process.poll() is None
-            os.sched_yield()
         process.send_signal(number)
-        process.wait()
+        process.communicate()
     with palaver_.open_run(palaver.folder / "kept") as run:
         assert run.ending == ending
         assert run.fact("how") == "interrupted"
@@ -324,11 +328,13 @@ def test_a_run_of_the_version_before_is_read_and_resumed(palaver: Any, talk: Any
     talk("-n", "1", "--run", "kept", program=WRONG)
     with sqlite3.connect(palaver.folder / "kept" / "run.sqlite") as file:  # as the version before wrote it
         file.execute("ALTER TABLE findings DROP COLUMN known")
+        file.execute("ALTER TABLE messages DROP COLUMN aside")
+        file.execute("ALTER TABLE shrunk DROP COLUMN aside")
         file.execute("UPDATE run SET value = '1' WHERE name = 'schema'")
     assert "finding 1 in session 1, " in palaver("show", "kept", "1").text
     assert palaver("talk", "--resume", "kept", "-n", "2").code == 1
     with palaver_.open_run(palaver.folder / "kept") as run:
-        assert (run.fact("schema"), len(run.findings)) == ("2", 2)
+        assert (run.fact("schema"), len(run.findings)) == ("3", 2)
 
 
 # --- show and runs ----------------------------------------------------------------------------------------------------

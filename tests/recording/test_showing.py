@@ -11,7 +11,9 @@ from palaver.recording.showing import as_text, conversations
 
 def test_what_is_said_of_a_message_stands_below_it_also_if_the_session_went_on() -> None:
     texts = [b"NEW", b"ID 1", b"NEW"]
-    messages = [SimpleNamespace(at=0.0, sender="S", recipient=None, symbol="<x>", data=text) for text in texts]
+    messages = [
+        SimpleNamespace(at=0.0, sender="S", recipient=None, symbol="<x>", data=text, aside="") for text in texts
+    ]
     finding = SimpleNamespace(session=1, messages=1, got=b"ID 1", headline="finding 1", explanation="  it  <- here")
     session = SimpleNamespace(verdict=None, sent=2, received=1, started=0.0, cut_off="", has_details=True)
     stub = SimpleNamespace(

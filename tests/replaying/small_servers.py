@@ -57,27 +57,6 @@ class Raises(Server):
         return "ok\n" if line != "get c\n" else str(1 / 0)
 
 
-class WrongAtLast(Server):
-    """Is wrong about a `get` from the twentieth message on."""
-
-    def answer(self, line: str, earlier: list[str]) -> str:
-        return "perhaps\n" if len(earlier) >= 19 and line.startswith("get ") else "ok\n"
-
-
-class Tokens(Server):
-    """Wants the token of the session in each message, with the right length; is wrong about a z."""
-
-    def greeting(self) -> str:
-        self.token = os.urandom(8).hex()
-        return f"hello {self.token}\n"
-
-    def answer(self, line: str, earlier: list[str]) -> str:
-        length, token, word = line.split(" ", 2)
-        if int(length) != len(line) - len(length) - 1 or token != self.token:
-            return "what?\n"
-        return "zzz\n" if "z" in word else "ok\n"
-
-
 class Sometimes(Server):
     """Is wrong about a `get a` in two of three processes; it counts them in a file."""
 
@@ -106,8 +85,6 @@ SERVERS = {
     "hangs": Hangs,
     "raises": Raises,
     "wrong": Wrong,
-    "wrong_at_last": WrongAtLast,
-    "tokens": Tokens,
     "sometimes": Sometimes,
 }
 client() if name == "client" else SERVERS[name]().run()

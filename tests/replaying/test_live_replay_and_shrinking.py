@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import re
 import shlex
-import shutil
-import subprocess
 import sys
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -39,24 +36,6 @@ SPEC = """
 <bye> ::= "bye\\n"
 <key> ::= r"[a-c]"
 <text> ::= r"[a-z0-9]{1,120}"
-"""
-
-# A token of each session stands in every message of it.
-TOKENS = """
-<start> ::= <Server:hello> <exchange>{2,6} <Client:quit> <Server:bye>
-<hello> ::= "hello " <token> "\\n"
-<exchange> ::= <Client:ask> <Server:answer>
-<ask> ::= <length> " " <body>
-<body> ::= <token> " " <word> "\\n"
-<answer> ::= "ok\\n"
-<quit> ::= "quit " <token> "\\n"
-<bye> ::= "bye\\n"
-<word> ::= r"[a-z]{1,12}"
-<length> ::= r"[0-9]{1,3}"
-<token> ::= r"[0-9a-f]{16}"
-where forall <a> in <ask>: <a>.<body>.<token> == <hello>.<token>
-where forall <a> in <ask>: int(<a>.<length>) == len(str(<a>.<body>))
-where <quit>.<token> == <hello>.<token>
 """
 
 
@@ -97,96 +76,17 @@ def running(name: str, port: int, log: Path) -> AbstractContextManager[object]:
     return started(command, is_ready=lambda: greets(port, b"hello\n"), log=log)
 
 
-OVERFLOW = r"""
-#include <arpa/inet.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-int main(int argc, char **argv) {
-  int s = socket(AF_INET, SOCK_STREAM, 0), on = 1;
-  setsockopt(s, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons(atoi(argv[1]))};
-  a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  if (bind(s, (struct sockaddr *)&a, sizeof a) || listen(s, 5)) return 2;
-  for (;;) {
-    FILE *f = fdopen(accept(s, 0, 0), "r+");
-    char line[256];
-    fputs("hello\n", f); fflush(f); fseek(f, 0, SEEK_CUR);
-    while (fgets(line, sizeof line, f)) {
-      fseek(f, 0, SEEK_CUR);
-      if (!strncmp(line, "note ", 5)) {
-        char *room = malloc(64);
-        strcpy(room, line + 5);  /* the defect */
-        free(room);
-      }
-      int is_over = !strncmp(line, "quit", 4);
-      fputs(is_over ? "bye\n" : "ok\n", f); fflush(f); fseek(f, 0, SEEK_CUR);
-      if (is_over) break;
-    }
-    fclose(f);
-  }
-}
-"""
-
-
-@pytest.fixture(scope="module")
-def overflow(tmp_path_factory: pytest.TempPathFactory) -> str:
-    compiler = shutil.which("gcc") or shutil.which("cc")
-    if compiler is None:
-        pytest.skip("there is no C compiler")
-    folder = tmp_path_factory.mktemp("overflow")
-    (folder / "server.c").write_text(OVERFLOW)
-    subprocess.run(
-        [compiler, "-g", "-fsanitize=address", "-o", str(folder / "server"), str(folder / "server.c")], check=True
-    )
-    return f"{folder / 'server'} {{port}}"
-
-
-@pytest.mark.slow
-def test_a_heap_overflow_is_found_and_made_small(tmp_path: Path, overflow: str) -> None:
-    story = Story(tmp_path, SPEC, overflow)
-    finding = story.finding(FindingKind.CRASH)
-    assert "heap-buffer-overflow" in finding.output.decode()
-    assert "strcpy" in finding.cause or "main" in finding.cause
-    (request,) = story.made_small(FindingKind.CRASH, runs=400)
-    # 63 characters, a newline and a zero are one more than the room of 64. Runs may end one character earlier.
-    assert re.fullmatch(rb"note [a0]{63,64}\n", request)
-
-
 @pytest.mark.slow
 def test_a_server_that_hangs_is_found_and_made_small(tmp_path: Path) -> None:
-    story = Story(tmp_path, SPEC, server("hangs"), timeout=0.4)
+    story = Story(tmp_path, SPEC, server("hangs"), timeout=0.4, sessions=30)
     assert story.made_small(FindingKind.SILENCE, runs=60) in ([b"note a\n", b"get b\n"], [b"note 0\n", b"get b\n"])
 
 
 def test_a_traceback_that_ends_a_server_is_found_and_made_small(tmp_path: Path) -> None:
-    story = Story(tmp_path, SPEC, server("raises"), sessions=20)
+    story = Story(tmp_path, SPEC, server("raises"), sessions=3)
     finding = story.finding(FindingKind.CRASH)
     assert "ZeroDivisionError" in finding.cause
     assert story.made_small(FindingKind.CRASH) == [b"get c\n"]
-
-
-@pytest.mark.slow
-def test_what_is_wrong_after_much_set_up_keeps_its_set_up(tmp_path: Path) -> None:
-    spec = SPEC.replace("<exchange>*", "<exchange>{20,40}")
-    story = Story(tmp_path, spec, server("wrong_at_last"), sessions=4)
-    said = story.made_small(FindingKind.UNPARSEABLE, runs=80)
-    assert len(said) == 20
-    assert said[-1].startswith(b"get ")
-
-
-@pytest.mark.slow
-def test_tokens_and_lengths_are_made_anew(tmp_path: Path) -> None:
-    story = Story(tmp_path, TOKENS, server("tokens"), sessions=20)
-    finding = story.finding(FindingKind.UNPARSEABLE)
-    token = re.search(rb"[0-9a-f]{16}", story.run.messages(finding.session)[0].data)
-    said = story.made_small(FindingKind.UNPARSEABLE)
-    assert len(said) == 1
-    assert re.fullmatch(rb"\d+ [0-9a-f]{16} [a-z]*z[a-z]*\n", said[0])
-    assert token is not None
-    assert token[0] not in said[0]
-    assert len(said[0].split(b" ", 2)[2]) == len(b"z\n")
 
 
 def test_a_client_is_replayed_by_the_server_that_it_talks_to(tmp_path: Path) -> None:
@@ -201,7 +101,7 @@ def test_a_client_is_replayed_by_the_server_that_it_talks_to(tmp_path: Path) -> 
 
 def test_a_finding_that_does_not_come_again_is_not_made_small(palaver: Any) -> None:
     palaver.write(spec_fan=SPEC)
-    palaver("talk", "spec.fan", "--seed", "1", "-n", "20", "--run", "kept", "--target", server("wrong"))
+    palaver("talk", "spec.fan", "--seed", "1", "-n", "3", "--run", "kept", "--target", server("wrong"))
     again = palaver("shrink", "kept", "1", "--target", server("right"))
     assert again.code == 0
     assert "the finding did not come again" in again.text
@@ -217,7 +117,7 @@ def test_a_finding_that_does_not_come_again_is_not_made_small(palaver: Any) -> N
 def test_a_finding_is_not_called_gone_if_nobody_answers(palaver: Any) -> None:
     palaver.write(spec_fan=SPEC)
     at_once = ("--wait-for-server", "0")
-    palaver("talk", "spec.fan", "--seed", "1", "-n", "20", "--run", "kept", "--target", server("wrong"), *at_once)
+    palaver("talk", "spec.fan", "--seed", "1", "-n", "3", "--run", "kept", "--target", server("wrong"), *at_once)
     nowhere = ("--client", str(free_port()))
     replayed = palaver("replay", "kept", "1", "-n", "2", *nowhere)
     assert replayed.code == 2
@@ -232,7 +132,7 @@ def test_a_finding_is_not_called_gone_if_nobody_answers(palaver: Any) -> None:
 def test_shrinking_stops_when_the_server_is_gone(tmp_path: Path) -> None:
     first, second = free_port(), free_port()
     with running("raises", first, tmp_path / "log"):
-        story = Story(tmp_path, SPEC, None, client=[str(first)], sessions=20, wait_for_server=0.0)
+        story = Story(tmp_path, SPEC, None, client=[str(first)], sessions=3, wait_for_server=0.0)
     with running("raises", second, tmp_path / "log"):
         small = shrink(story.run, story.finding(FindingKind.CLOSED), client=[str(second)])
     assert small is not None
@@ -255,7 +155,7 @@ def test_a_server_that_palaver_has_not_started_is_reset_for_each_attempt(tmp_pat
 
 def test_a_finding_made_small_is_shown_first_and_replayed(palaver: Any) -> None:
     palaver.write(spec_fan=SPEC)
-    palaver("talk", "spec.fan", "--seed", "1", "-n", "20", "--run", "kept", "--target", server("wrong"))
+    palaver("talk", "spec.fan", "--seed", "1", "-n", "3", "--run", "kept", "--target", server("wrong"))
     made = palaver("shrink", "kept", "1")
     assert made.code == 1
     assert "finding 1 made small, 2 messages: " in made.text
@@ -266,7 +166,7 @@ def test_a_finding_made_small_is_shown_first_and_replayed(palaver: Any) -> None:
 
 
 def test_a_finding_that_comes_sometimes_needs_some_of_several_tries(tmp_path: Path) -> None:
-    story = Story(tmp_path, SPEC, server("sometimes"), sessions=20, cwd=str(tmp_path))
+    story = Story(tmp_path, SPEC, server("sometimes"), sessions=3, cwd=str(tmp_path))
     finding = story.finding(FindingKind.UNPARSEABLE)
     small = shrink(story.run, finding, ShrinkLimits(needed=1, tries=3))
     assert small is not None
@@ -274,14 +174,14 @@ def test_a_finding_that_comes_sometimes_needs_some_of_several_tries(tmp_path: Pa
 
 
 def test_shrinking_ends_at_its_limits(tmp_path: Path) -> None:
-    story = Story(tmp_path, SPEC, server("raises"), sessions=20)
+    story = Story(tmp_path, SPEC, server("raises"), sessions=3)
     small = shrink(story.run, story.finding(FindingKind.CRASH), ShrinkLimits(runs=2))
     assert small is not None
     assert small.reason == "stopped after 2 runs (--runs)"
 
 
 def test_the_same_seed_makes_it_small_in_the_same_way(tmp_path: Path) -> None:
-    story = Story(tmp_path, SPEC, server("raises"), sessions=20)
+    story = Story(tmp_path, SPEC, server("raises"), sessions=3)
     finding = story.finding(FindingKind.CRASH)
     one, two = shrink(story.run, finding), shrink(story.run, finding)
     assert one is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 import palaver as palaver_
 from palaver.recording.run_writer import record
+from palaver.replaying.live_replay import LiveTarget
 from palaver.replaying.offline_replay import replay_offline
 from palaver.session.findings import FindingKind
 
@@ -47,6 +49,19 @@ def kept(folder: Path, program: list[str], **options: Any) -> palaver_.Run:
         record(running, folder / "run", given)
         running.run()
     return palaver_.open_run(folder / "run")
+
+
+def test_a_live_replay_knows_what_the_session_knew_unless_the_spec_has_changed(tmp_path: Path) -> None:
+    run = kept(tmp_path, ["sed", "-u", "s/[m-p]/-/"])
+    known = run.recoveries_before(run.findings[-1].session)
+    assert known is not None
+    assert known["held"]
+    same = LiveTarget(run, run.findings[-1])
+    assert json.loads(json.dumps(same.campaign.setup.recoveries.as_data())) == known
+    other = LiveTarget(run, run.findings[-1], palaver_.loads(ECHO.replace("{1,8}", "{1,9}")))
+    assert not other.campaign.setup.recoveries.as_data()["held"]
+    for target in (same, other):
+        target.campaign.close()
 
 
 def test_the_recorded_inputs_give_the_recorded_actions_and_finding(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from enum import Enum
 from itertools import accumulate
 
 from palaver.addresses import Address, scheme_named
+from palaver.compiled import Spec
 from palaver.errors import PalaverError
 from palaver.recording.run_reader import RecordedFinding, RecordedMessage, Run
 from palaver.session.events import Close, Closed, Failed, Finish, Listening, Open, Opened, Received, Secure, Send
@@ -66,6 +67,7 @@ class WireConversation:
     exit_code: int | None = None  # of the system under test, if it ended
     ends_with_blame: bool = True  # False if it is not known where the reply ends that a finding of a reply blames
     options: dict[str, object] = field(default_factory=dict)  # of the run
+    spec: Spec | None = field(default=None, repr=False)  # None: it cannot be loaded any more
 
 
 # Findings that show by an end, a silence or an output: what exactly was received last does not matter.
@@ -109,7 +111,14 @@ def conversation_of(run: Run, number: int, *, is_original: bool = False) -> Wire
         steps = _made_small(steps, small.messages)
     ended = [each.exit_code for each in run.target(finding.session) if each.exit_code is not None]
     timed = tuple(replace(step, at=step.at + offset) for step in steps)
-    return WireConversation(finding, timed, ended[-1] if ended else None, ends_with_blame, run.options)
+    return WireConversation(finding, timed, ended[-1] if ended else None, ends_with_blame, run.options, _spec_of(run))
+
+
+def _spec_of(run: Run) -> Spec | None:
+    try:
+        return run.spec
+    except PalaverError:
+        return None
 
 
 def _steps(run: Run, session: int) -> Iterator[WireStep]:

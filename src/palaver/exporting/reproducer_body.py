@@ -20,6 +20,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from palaver.exporting.reproducer_fields import MendedMessage
+
 REPRODUCED, NOT_REPRODUCED, NOT_TRIED = 0, 1, 2
 
 # The system under test may take so long to start, and to end once it was told all.
@@ -240,18 +242,20 @@ class RepeatedConversation:
         self.timeout = timeout
         self.links: dict[str, Link] = {}
         self.replaced: list[dict[bytes, bytes]] = [{} for _ in WORDS]
+        self.names: dict[str, Any] = {}  # the functions of the spec that messages need
+        exec(recorded["code"], self.names)
         self.heard: list[tuple[bytes, bytes]] = []  # the recorded replies, and the real ones
         self.expected = b""  # the last reply, as it was recorded, with the words of this time
         self.seconds = 0.0  # until the last reply
 
     def hold(self) -> None:
-        for name, kind, data in self.recorded["steps"]:
+        for name, kind, data, *fields in self.recorded["steps"]:
             if kind == "opened":
                 self._open(name)
             elif name not in self.links:
                 continue
             elif kind == "sent":
-                self.links[name].send(self._adapted(data))
+                self.links[name].send(self._message(data, *fields))
             elif kind == "received":
                 self._receive(self.links[name], data)
             elif kind == "secured":
@@ -271,6 +275,13 @@ class RepeatedConversation:
         is_starting = self.target is not None and not self.links
         link = self.links[name] = Link(about, self.timeout, START_SECONDS if is_starting else self.timeout)
         link.open()
+
+    def _message(self, data: bytes, fields: tuple[dict[str, Any], ...] = ()) -> bytes:
+        """A message with the words of this time, and with what a constraint computes from them."""
+        adapted = self._adapted(data)
+        if adapted == data or not fields:
+            return adapted
+        return MendedMessage(data, list(fields), self.names, self._adapted).mended()
 
     def _adapted(self, data: bytes) -> bytes:
         for words, replaced in zip(WORDS, self.replaced, strict=True):

@@ -84,6 +84,8 @@ def row_of(each: WireEvent, at: float) -> WireRow:
 @lru_cache(maxsize=64)  # each session opens the same
 def _open_detail(address: Address, role: str, tls: Tls | None) -> str:
     place = {name: getattr(address, name) for name in _ADDRESS}
+    if address.fresh_port:
+        place["fresh_port"] = True
     return _json(address=place, role=role, tls=None if tls is None else asdict(tls))
 
 

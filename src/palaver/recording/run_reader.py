@@ -16,7 +16,7 @@ from palaver.compiled import Spec, SpecOrigin, load_again
 from palaver.printable import printable
 from palaver.recording.records import WireEvent, WireRow, events_of
 from palaver.recording.run_folders import find, is_written
-from palaver.recording.schema import FILE_NAME, RunError, connect, connect_to_read
+from palaver.recording.schema import FILE_NAME, RunError, bring_up_to_date, connect, connect_to_read
 from palaver.session.findings import FindingKind, Fingerprint, Severity, Verdict
 from palaver.source import Source
 
@@ -34,6 +34,7 @@ class RecordedMessage:
     symbol: str
     data: bytes
     is_ours: bool
+    aside: str = ""  # if it is no part of the dialogue: what is wrong about it, or "answer"
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +232,7 @@ class Run:
         return [
             RecordedMessage(
                 *(row["number"] + 1, row["at"] - self.began, row["sender"], row["recipient"], row["symbol"]),
-                *(row["data"], bool(row["is_ours"])),
+                *(row["data"], bool(row["is_ours"]), _aside(row)),
             )
             for row in rows
         ]
@@ -329,7 +330,10 @@ class Run:
     def recoveries_before(self, session: int) -> dict[str, list[Any]] | None:
         """The knowledge about constraints from earlier sessions when a session began; None if there was none."""
         rows = self._rows(
-            "SELECT recoveries FROM sessions WHERE number < ? AND recoveries IS NOT NULL ORDER BY number DESC LIMIT 1",
+            "SELECT recoveries FROM sessions WHERE number < ? AND recoveries IS NOT NULL "
+            "AND ended <= coalesce((SELECT started FROM sessions WHERE number = ?), ended) "
+            "ORDER BY ended DESC, number DESC LIMIT 1",
+            session,
             session,
         )
         found: dict[str, list[Any]] | None = json.loads(rows[0][0]) if rows else None
@@ -344,7 +348,7 @@ class Run:
         messages = tuple(
             RecordedMessage(
                 *(row["number"] + 1, 0.0, row["sender"], row["recipient"], row["symbol"], row["data"]),
-                bool(row["is_ours"]),
+                *(bool(row["is_ours"]), _aside(row)),
             )
             for row in said
         )
@@ -356,21 +360,41 @@ class Run:
         """Write a finding made small beside the original. :raises RunError: the run cannot be written"""
         figures = (result.attempts, result.reproduced, result.of, seconds, result.reason)
         rows = [
-            (result.finding, number, said.sender, said.recipient, said.symbol, said.data, said.is_ours)
+            (
+                result.finding,
+                number,
+                said.sender,
+                said.recipient,
+                said.symbol,
+                said.data,
+                said.is_ours,
+                said.aside,
+            )
             for number, said in enumerate(result.messages)
         ]
         try:
             with closing(connect(self.folder / FILE_NAME)) as file:
+                bring_up_to_date(file)
                 file.execute("BEGIN")
                 file.execute("DELETE FROM shrunk WHERE finding = ?", (result.finding,))
                 file.execute(
                     "INSERT OR REPLACE INTO shrinkings VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                     (result.finding, *figures, result.headline, result.explanation),
                 )
-                file.executemany("INSERT INTO shrunk VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+                file.executemany("INSERT INTO shrunk VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
                 file.execute("COMMIT")
         except sqlite3.Error as error:
             raise RunError(f"cannot write the run {self.folder}: {error}") from error
+
+
+def _is_aside(row: sqlite3.Row) -> bool:
+    """Return True if a message was no part of the dialogue; runs of earlier versions have none of them."""
+    return "is_aside" in row.keys() and bool(row["is_aside"])  # noqa: SIM118  # a row is no mapping
+
+
+def _aside(row: sqlite3.Row) -> str:
+    """The reason why a message is no part of the dialogue; runs of earlier versions have no such messages."""
+    return (row["aside"] or "") if "aside" in row.keys() else ""  # noqa: SIM118  # a row is no mapping
 
 
 def open_run(path: str | PathLike[str]) -> Run:

@@ -15,7 +15,7 @@ import os
 import sqlite3
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, is_dataclass
+from dataclasses import asdict, dataclass, field, is_dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from time import perf_counter
@@ -64,6 +64,16 @@ from palaver.session.findings import Finding, SessionMessage
 Keep: TypeAlias = Literal["all", "findings"]
 
 
+@dataclass(eq=False, slots=True)
+class _OpenSession:
+    """A session that goes on. What happens in it is only collected; to make rows of all of it at once is faster."""
+
+    started: SessionStarted
+    messages: list[SessionMessage] = field(default_factory=list)
+    wire: list[tuple[float, WireEvent]] = field(default_factory=list)
+    silence: str | None = None
+
+
 class RunWriter:
     """A reader of events that writes a run. `failure` says why it could not go on; empty if it could."""
 
@@ -84,14 +94,10 @@ class RunWriter:
         self._is_new = not resumes
         self._keep = keep
         self._max_bytes = max_bytes
-        self._session: SessionStarted | None = None  # that goes on
-        # What happens is only collected while the session goes on; rows are made of all of it at once, which is faster.
-        self._messages: list[SessionMessage] = []
-        self._wire: list[tuple[float, WireEvent]] = []
+        self._open: dict[int, _OpenSession] = {}  # those that go on, by number
         self._target: list[tuple[object, ...]] = []
         self._target_rows = 0
         self._findings: list[tuple[object, ...]] = []
-        self._silence: str | None = None
         self._recoveries: tuple[int, ...] = ()
         self._unmeasured = 0  # rows since the size was last looked at
         self._is_full = False
@@ -141,18 +147,18 @@ class RunWriter:
 
     def __call__(self, event: Event) -> None:
         if isinstance(event, _MESSAGES):  # most of them
-            self._messages.append(event.message)
+            self._open[event.session].messages.append(event.message)
             return
         match event:
             case InputHandled() | ActionTaken() | TurnTaken():
                 pass  # they are traced
             case SessionStarted():
-                self._session = event
-            case SilenceRetried(is_confirmed=is_confirmed):
-                self._silence = "confirmed" if is_confirmed else "not repeated"
+                self._open[event.session] = _OpenSession(event)
+            case SilenceRetried(session=session, is_confirmed=is_confirmed):
+                self._open[session].silence = "confirmed" if is_confirmed else "not repeated"
             case FindingReported(finding=finding):
                 self._findings.append(_finding_row(finding))
-                if self._session is None:
+                if finding.session not in self._open:
                     self._write([])
             case SessionEnded():
                 self._write_session(event)
@@ -173,7 +179,7 @@ class RunWriter:
 
     def trace(self, at: float, session: int, each: WireEvent) -> None:
         """Note an input, an action or a turn of the session that goes on."""
-        self._wire.append((at, each))
+        self._open[session].wire.append((at, each))
 
     def _add_target(self, session: int, at: float, kind: str, data: bytes | None, detail: str | None) -> None:
         self._target_rows += 1
@@ -195,12 +201,12 @@ class RunWriter:
 
         If no session began, as the system under test could not be started, there is nothing to keep.
         """
-        if self._is_new and self._session is None and not self._campaign.progress.sessions:
+        if self._is_new and not self._open and not self._campaign.progress.sessions:
             self.close()
             remove_files(self.folder)
             return
-        if self._session is not None or self._findings or self._target:
-            self._write([] if self._session is None else [self._session_row(self._session, None)])
+        if self._open or self._findings or self._target:
+            self._write([(each, None) for each in self._open.values()])
         limit = f"; details of sessions without findings were dropped at {self._max_bytes} bytes" * self._is_full
         how = "interrupted" if event.reason == "interrupted" or event.reason.startswith("terminated ") else "ended"
         self._is_over = True
@@ -238,9 +244,7 @@ class RunWriter:
         unlock(self.folder, self._lock)
 
     def _write_session(self, event: SessionEnded) -> None:
-        started = self._session
-        assert started is not None, "a session that ends has started"
-        self._write([self._session_row(started, event)])
+        self._write([(self._open[event.session], event)])
         self._make_room()
         if perf_counter() >= self._snapshot_at:
             self._write_snapshot()
@@ -249,17 +253,21 @@ class RunWriter:
         """Write what a resumed run needs, and not so often that it would take much of the time."""
         began = perf_counter()
         guidance = self._campaign.guidance
-        state = {"guidance": guidance.as_data(), "walks": guidance.random_walk.sessions}
-        row = ("campaign", self._campaign.progress.sessions, json.dumps(state, separators=(",", ":")))
+        state: dict[str, Any] = {"guidance": guidance.as_data(), "walks": guidance.random_walk.walks.sessions}
+        if self._open:
+            state["open"] = list(self._open)
+        begun = self._campaign.progress.sessions + len(self._open)
+        row = ("campaign", begun, json.dumps(state, separators=(",", ":")))
         self._transact([("INSERT OR REPLACE INTO state VALUES (?, ?, ?)", [row])])
         if self._keep == "findings":
             self._drop_all_details()
         now = perf_counter()
         self._snapshot_at = now + (now - began) / SNAPSHOT_SHARE
 
-    def _session_row(self, started: SessionStarted, ended: SessionEnded | None) -> tuple[object, ...]:
+    def _session_row(self, session: _OpenSession, ended: SessionEnded | None) -> tuple[object, ...]:
         """The row of a session; one that was interrupted has no end."""
-        ours = sum(1 for said in self._messages if said.is_ours)
+        started, messages = session.started, session.messages
+        ours = sum(1 for said in messages if said.is_ours)
         aim = self._campaign.guidance.goal_progress
         recoveries = self._campaign.setup.recoveries
         changed = None
@@ -270,25 +278,28 @@ class RunWriter:
             *(started.session, started.at, None if ended is None else ended.at, started.is_guided),
             None if ended is None else ended.verdict.value,
             None if ended is None or ended.cut_off is None else str(ended.cut_off),
-            *(started.ends_at, 0.0 if ended is None else ended.watched, ours, len(self._messages) - ours),
-            *(aim.reached, aim.total, self._silence, True, changed),
+            *(started.ends_at, 0.0 if ended is None else ended.watched, ours, len(messages) - ours),
+            *(aim.reached, aim.total, session.silence, True, changed),
         )
 
-    def _write(self, sessions: list[tuple[object, ...]]) -> None:
-        """Write what was collected, in one transaction."""
-        number = self._session.session if sessions and self._session is not None else 0
+    def _write(self, sessions: Sequence[tuple[_OpenSession, SessionEnded | None]]) -> None:
+        """Write these sessions and all else that was collected, in one transaction."""
+        rows = [self._session_row(*each) for each in sessions]
+        numbered = [(session.started.session, session) for session, _ in sessions]
+        messages = [row for number, session in numbered for row in _message_rows(number, session.messages)]
+        wire = [row for number, session in numbered for row in _wire_rows(number, session.wire)]
         work = [
-            (f"INSERT INTO sessions VALUES ({_MARKS[15]})", sessions),
-            (f"INSERT INTO messages VALUES ({_MARKS[8]})", _message_rows(number, self._messages) if sessions else []),
-            (f"INSERT INTO wire VALUES ({_MARKS[7]})", _wire_rows(number, self._wire) if sessions else []),
+            (f"INSERT INTO sessions VALUES ({_MARKS[15]})", rows),
+            (f"INSERT INTO messages VALUES ({_MARKS[9]})", messages),
+            (f"INSERT INTO wire VALUES ({_MARKS[7]})", wire),
             (f"INSERT INTO target VALUES ({_MARKS[6]})", self._target),
             (f"INSERT INTO findings VALUES ({_MARKS[21]})", self._findings),
         ]
         self._transact(work)
         self._unmeasured += sum(len(rows) for _, rows in work)
         self._target, self._findings = [], []
-        if sessions:
-            self._session, self._silence, self._messages, self._wire = None, None, [], []
+        for number, _ in numbered:
+            del self._open[number]
 
     def _transact(self, work: Sequence[tuple[str, list[tuple[object, ...]]]]) -> None:
         if self.failure:
@@ -351,7 +362,7 @@ class RunWriter:
         target = self._campaign.target
         if target is None or self._is_over:
             return []
-        return [self._campaign.progress.sessions, *target.suspected_sessions]
+        return [self._campaign.progress.sessions, *self._open, *target.suspected_sessions]
 
     def _drop_details(self) -> bool:
         """Drop the details of some sessions; False if there are none left."""
@@ -372,7 +383,7 @@ class RunWriter:
 _MESSAGES = (MessageSent, MessageReceived)
 
 # The places of values in a statement, by their number.
-_MARKS = {count: ", ".join("?" * count) for count in (6, 7, 8, 15, 21)}
+_MARKS = {count: ", ".join("?" * count) for count in (6, 7, 9, 15, 21)}
 
 
 def record(
@@ -408,7 +419,7 @@ def record(
 
 def _message_rows(session: int, messages: Sequence[SessionMessage]) -> list[tuple[object, ...]]:
     return [
-        (session, number, said.at, said.sender, said.recipient, said.symbol, said.data, said.is_ours)
+        (session, *(number, said.at, said.sender, said.recipient, said.symbol, said.data, said.is_ours, said.aside))
         for number, said in enumerate(messages)
     ]
 

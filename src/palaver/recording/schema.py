@@ -10,8 +10,8 @@ from typing import Final
 from palaver.errors import PalaverError
 
 # Raised whenever a reader of the version before would misunderstand the tables; those before it that can be read.
-SCHEMA_VERSION: Final = 2
-_EARLIER: Final = (1,)
+SCHEMA_VERSION: Final = 3
+_EARLIER: Final = (1, 2)
 FILE_NAME: Final = "run.sqlite"
 
 _TABLES = """
@@ -24,7 +24,7 @@ CREATE TABLE sessions (
 );
 CREATE TABLE messages (
     session INTEGER, number INTEGER, at REAL, sender TEXT, recipient TEXT, symbol TEXT, data BLOB, is_ours INTEGER,
-    PRIMARY KEY (session, number)
+    aside TEXT, PRIMARY KEY (session, number)
 ) WITHOUT ROWID;
 CREATE TABLE wire (
     session INTEGER, number INTEGER, at REAL, kind TEXT, link TEXT, data BLOB, detail TEXT,
@@ -43,7 +43,7 @@ CREATE TABLE findings (
 CREATE INDEX findings_of_sessions ON findings (session);
 CREATE TABLE shrunk (
     finding INTEGER, number INTEGER, sender TEXT, recipient TEXT, symbol TEXT, data BLOB, is_ours INTEGER,
-    PRIMARY KEY (finding, number)
+    aside TEXT, PRIMARY KEY (finding, number)
 ) WITHOUT ROWID;
 CREATE TABLE shrinkings (
     finding INTEGER PRIMARY KEY, attempts INTEGER, reproduced INTEGER, of INTEGER, seconds REAL, reason TEXT,
@@ -81,9 +81,13 @@ def connect(file: Path) -> sqlite3.Connection:
 
 def bring_up_to_date(file: sqlite3.Connection) -> None:
     """Give the tables of an earlier version what this one writes. :raises sqlite3.Error: they cannot be written"""
-    if _version_of(file) in _EARLIER:
+    version = _version_of(file)
+    if version in _EARLIER:
         file.execute("BEGIN")
-        file.execute("ALTER TABLE findings ADD COLUMN known TEXT")
+        if version < 2:
+            file.execute("ALTER TABLE findings ADD COLUMN known TEXT")
+        file.execute("ALTER TABLE messages ADD COLUMN aside TEXT")
+        file.execute("ALTER TABLE shrunk ADD COLUMN aside TEXT")
         file.execute("UPDATE run SET value = ? WHERE name = 'schema'", (str(SCHEMA_VERSION),))
         file.execute("COMMIT")
 

@@ -11,7 +11,7 @@ from palaver.compiled import Spec
 from palaver.errors import PalaverError
 from palaver.printable import printable
 from palaver.recording.run_reader import RecordedFinding, RecordedMessage, Run, TargetRecord
-from palaver.session.findings import show_all, show_fields
+from palaver.session.findings import beside, show_all, show_fields
 
 _BYTES_PER_ROW = 16
 
@@ -98,7 +98,7 @@ def as_text(run: Run, shown: Conversation) -> Iterator[str]:
     yield shown.title
     for at, said in enumerate(shown.messages):
         what = show_all(said.data) if said.data else said.symbol
-        yield f"{_time(said.at - shown.began)}  {_who(said)}: {what}"
+        yield f"{_time(said.at - shown.began)}  {_who(said)}: {what}{beside(said)}"
         yield from shown.below.get(at, ())
     yield from shown.remarks
     if any(each.data or each.exit_code is not None for each in shown.target):
@@ -131,6 +131,7 @@ def as_json(run: Run, shown: Conversation) -> Iterator[str]:
     yield _line(type="conversation", title=shown.title, **dict(shown.facts))
     for said in shown.messages:
         facts = {"sender": said.sender, "recipient": said.recipient, "symbol": said.symbol, "is_ours": said.is_ours}
+        facts |= {"aside": said.aside} if said.aside else {}
         yield _line(type="message", number=said.number, at=_rounded(said.at - shown.began), **facts, **_data(said.data))
     for finding in shown.findings:
         where = {"number": finding.number, "session": finding.session, "kind": finding.label, "party": finding.party}
@@ -172,7 +173,8 @@ def as_hexdump(run: Run, shown: Conversation) -> Iterator[str]:
     spec = _spec_of(run)
     for at, said in enumerate(shown.messages):
         yield f"{_time(said.at - shown.began)}  {_who(said)}: {said.symbol}, {len(said.data)} bytes"
-        node = None if spec is None else next(spec.readings(said.symbol, said.data), None)
+        is_known = spec is not None and said.symbol in spec.grammar.bodies_with_beyond
+        node = None if spec is None or not is_known else next(spec.readings(said.symbol, said.data), None)
         rows = list(_plain_rows(said.data)) if node is None else show_fields(said.data, node, most=None)
         yield from (f"  {row}" for row in rows)
         yield from shown.below.get(at, ())

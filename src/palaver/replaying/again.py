@@ -10,7 +10,7 @@ from palaver.campaign.run import Campaign
 from palaver.recording.run_reader import RecordedFinding, Run
 from palaver.replaying.live_replay import Script, problem_of, script_from
 from palaver.replaying.replaying_limits import MAX_FINDINGS_TRIED_AGAIN
-from palaver.replaying.run_options import SHOWN_LATER, shows_nobody_there
+from palaver.replaying.run_options import SHOWN_LATER, experience_of, shows_nobody_there
 from palaver.session.findings import Severity
 from palaver.session.strategy import ScriptedStrategy
 
@@ -39,10 +39,16 @@ class FindingsAgain:
         if len(kept) < len(problems):
             MAX_FINDINGS_TRIED_AGAIN.reached()
         self._problems = kept
+        self._experience = experience_of(run, max((each.session for each in run.findings), default=0))
         self._session = 0
         self._tried: list[tuple[int, ScriptedStrategy]] = []  # the session of each, and the script
         self._seen: set[tuple[int, tuple[object, ...]]] = set()  # the problems of each session
         self._unanswered: set[int] = set()  # sessions in which nobody was there
+
+    def begin(self, campaign: Campaign) -> None:
+        """Let a campaign begin with the findings."""
+        self._experience.add_to(campaign)
+        campaign.attach(self).follow(self.strategies(), goes_on=True)
 
     def __len__(self) -> int:
         return len(self._problems)
@@ -81,5 +87,5 @@ class FindingsAgain:
 def try_first(campaign: Campaign, run: Run) -> FindingsAgain:
     """Let a campaign begin with the findings of a run; when it has ended, `outcomes` tells which are fixed."""
     again = FindingsAgain(run)
-    campaign.attach(again).follow(again.strategies(), goes_on=True)
+    again.begin(campaign)
     return again

@@ -47,7 +47,7 @@ Trial: TypeAlias = Generator[Script, LiveAttempt, None]
 
 def script_from(messages: Sequence[RecordedMessage]) -> Script:
     """The script that says the same as recorded messages."""
-    return tuple(ScriptLine(said.sender, said.symbol, said.data, said.is_ours) for said in messages)
+    return tuple(ScriptLine(said.sender, said.symbol, said.data, said.is_ours, aside=said.aside) for said in messages)
 
 
 def recorded_script(run: Run, finding: RecordedFinding) -> Script:
@@ -132,7 +132,7 @@ def problem_of(finding: Finding | RecordedFinding, ours: Sequence[bytes]) -> tup
     rest = [party, *rest]
     if received:
         received = _without_repetition(finding.got[finding.offset or 0 :], ours[-1] if ours else b"")
-    return (str(kind).removesuffix(" (note)"), *rest, received)
+    return (finding.kind.label, *rest, received)
 
 
 def _without_repetition(data: bytes, request: bytes) -> bytes:

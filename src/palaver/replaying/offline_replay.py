@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import assert_never
 
+from palaver.beyond.wrong_messages import Digression, Place, WrongMessages
 from palaver.campaign.run import Campaign
 from palaver.compiled import Spec
 from palaver.generation.makers import Steering, ValueSource
@@ -25,7 +26,7 @@ from palaver.matching.forecaster import Forecast, MessageType
 from palaver.random_source import RandomSource
 from palaver.recording.run_reader import RecordedFinding, RecordedMessage, Run, RunError
 from palaver.replaying.run_options import SEEN_OUTSIDE, offline_campaign
-from palaver.session.engine import EndWatch, LifecycleError, Session
+from palaver.session.engine import EndWatch, LifecycleError
 from palaver.session.events import Action, Close, Finish, Heard, Input, Open, Secure, Send, Turn
 from palaver.session.findings import Finding, FindingKind, show_data
 from palaver.session.strategy import WAIT, ScriptedMessage, Strategy, StrategyChoice
@@ -87,11 +88,11 @@ class _Replay:
         self._ours = deque(said for said in run.messages(number) if said.is_ours)
         self._free = free
         self._strategy = _PrescribedStrategy(observer)
-        self._session = Session(
-            campaign.setup,
+        self._digressions = _PrescribedDigressions(campaign.sessions.wrong)
+        self._session = campaign.sessions.recorded(
             self._strategy,
             RandomSource(run.seed) / "session" / (number - 1),
-            campaign.timeouts,
+            self._digressions,
             ends_at=recorded.ends_at,
             end_watch=EndWatch(recorded.watched),
         )
@@ -147,13 +148,16 @@ class _Replay:
         wanted: RecordedMessage | None = None
         if turn.outcome == "taken" and self._ours and self._ours[0].at == turn.at - self._began:
             wanted = self._ours.popleft()
-        strategy.prescribe(wanted, is_pause=turn.outcome == "yielded", is_free=self._is_free(turn, wanted))
+        is_aside = wanted is not None and bool(wanted.aside)
+        self._digressions.wanted = wanted if is_aside else None
+        dialogue = None if is_aside else wanted
+        strategy.prescribe(dialogue, is_pause=turn.outcome == "yielded", is_free=self._is_free(turn, wanted))
         if not session.speak(turn.made_at):
             return "" if turn.outcome == "yielded" or session.is_over else "we let the peer speak first now"
         if turn.outcome == "dropped":
             session.discard()
             return ""
-        if strategy.is_stuck and wanted is not None:
+        if wanted is not None and (strategy.is_stuck or self._digressions.wanted is not None):
             why = strategy.reason or "it is not one of the messages that may come next"
             return f"{wanted.symbol} ({show_data(wanted.data)}) cannot be sent now: {why}"
         self._due.extend(session.commit(turn.at))
@@ -178,6 +182,22 @@ def _with_answers(
     for at, event in enumerate(events):
         if not isinstance(event, Turn) or event.outcome != "answered":
             yield event, answers.get(at)
+
+
+class _PrescribedDigressions:
+    """Proposes the wrong messages that the record has, if they are still wrong."""
+
+    def __init__(self, wrong: WrongMessages | None) -> None:
+        self._wrong = wrong
+        self.wanted: RecordedMessage | None = None
+
+    def propose(self, place: Place, number: int, chance: RandomSource) -> Digression | None:
+        """The prescribed message."""
+        if self.wanted is None or self._wrong is None:
+            return None
+        found = self._wrong.again(place, self.wanted.data, self.wanted.aside)
+        self.wanted = self.wanted if found is None else None
+        return found
 
 
 class _PrescribedStrategy:
@@ -243,7 +263,10 @@ def is_same_finding(recorded: RecordedFinding, now: Finding) -> bool:
     """Return True if a finding says the same as a recorded one; what was found out about it later is left aside."""
     if recorded.kind is FindingKind.UNSOLVED:
         return now.kind is FindingKind.UNSOLVED
-    is_alike = (recorded.kind, recorded.party, recorded.got, recorded.constraint, recorded.offset) == (
+    # That it does not come without a wrong message was found out later.
+    is_changed = recorded.kind is FindingKind.STATE_CHANGED and recorded.cause == now.kind.label
+    kind = now.kind if is_changed else recorded.kind
+    is_alike = (kind, recorded.party, recorded.got, recorded.constraint, recorded.offset) == (
         *(now.kind, now.party, now.got, now.constraint, now.offset),
     )
     return is_alike and recorded.expected == now.expected and recorded.messages == len(now.messages)

@@ -7,6 +7,8 @@ END_WATCH = 0.1
 # Attempts to shrink a finding, and the time for it, unless given.
 MAX_SHRINKING_RUNS = 1000
 MAX_SHRINKING_SECONDS = 120.0
+# Then the last tries may take some more of that time.
+LAST_SHARE = 1.05
 # A finding is tried so often before it is given up as one that does not come again.
 FIRST_TRIES = 3
 # Memory grows only in many sessions: after so many with the same messages it is looked at; the last number is the most.

@@ -39,9 +39,10 @@ def resumed_campaign(
     try:
         if state:
             campaign.guidance.resume_from(state["guidance"])
-            campaign.guidance.random_walk.sessions = state["walks"]
+            campaign.guidance.random_walk.walks.sessions = state["walks"]
         for session in sessions:
-            if session.number > counted and session.has_details:
+            is_counted = session.number <= counted and session.number not in state.get("open", ())
+            if not is_counted and session.has_details:
                 count_again(run, session.number, campaign)
     except (PalaverError, KeyError, TypeError, ValueError) as error:
         campaign.close()

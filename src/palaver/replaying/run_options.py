@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from palaver.campaign.run import Campaign
 from palaver.campaign.talk import talk
-from palaver.compiled import Spec
+from palaver.compiled import Spec, SpecOrigin
 from palaver.recording.run_reader import RecordedFinding, Run
 from palaver.replaying.replaying_limits import END_WATCH
 from palaver.session.events import Open
@@ -29,7 +30,7 @@ NOT_CONNECTED = frozenset((FindingKind.REFUSED, FindingKind.UNREACHABLE))
 SHOWN_LATER = NOT_CONNECTED | {FindingKind.UNEXPECTED}
 
 # Options of `talk` about the run as a whole, which mean nothing when one session is repeated.
-_OF_THE_RUN = ("sessions", "seconds", "until", "coverage_file", "known")
+_OF_THE_RUN = ("sessions", "seconds", "until", "coverage_file", "known", "jobs")
 # Options about the system under test, which is not there when a session is repeated offline.
 _OF_THE_TARGET = (
     *("target", "restart", "setup", "reset", "teardown", "probe", "ready", "start_timeout", "env", "cwd"),
@@ -91,4 +92,32 @@ def live_campaign(run: Run, finding: RecordedFinding, spec: Spec | None, **given
         options["grace"] = END_WATCH
     if finding.kind in NOT_CONNECTED:
         options["wait_for_server"] = 0.0  # nobody else is waited for: to be refused is what is looked for
-    return talk(spec or run.spec, **options)
+    campaign = talk(spec or run.spec, **options)
+    experience_of(run, finding.session).add_to(campaign)
+    return campaign
+
+
+@dataclass(frozen=True)
+class SessionExperience:
+    """The knowledge that a session of a run had of the constraints.
+
+    A message is blamed at once where it is known that the constraint holds after others like it.
+    """
+
+    origin: SpecOrigin
+    recoveries: dict[str, list[Any]] | None
+
+    def add_to(self, campaign: Campaign) -> None:
+        """Let the sessions of a campaign know the same, if the spec is the same."""
+        if self.recoveries is not None and _text_of(campaign.setup.spec.origin) == _text_of(self.origin):
+            campaign.setup.recoveries.add_data(self.recoveries)
+
+
+def experience_of(run: Run, session: int) -> SessionExperience:
+    """The knowledge that a session of a run began with."""
+    return SessionExperience(run.origin, run.recoveries_before(session))
+
+
+def _text_of(origin: SpecOrigin) -> tuple[object, ...]:
+    """The parts of a spec that decide what its constraints are."""
+    return [source.text for source in origin.sources], origin.constraints, origin.start, origin.has_library

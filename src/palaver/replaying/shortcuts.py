@@ -33,5 +33,5 @@ class Shortcuts:
                     todo.append(edge.to)
 
     def _line(self, sender: str, symbol: str, is_ours: bool) -> ScriptLine:
-        node = self._spec.smallest(symbol, self._chance / symbol) if is_ours else None
+        node = self._spec.random_tree(symbol, self._chance / symbol, is_smallest=True) if is_ours else None
         return ScriptLine(sender, symbol, b"", is_ours, node)

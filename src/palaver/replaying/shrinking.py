@@ -11,6 +11,7 @@ answers. A candidate is taken if the same problem is found, and what was really 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -24,6 +25,7 @@ from palaver.recording.run_reader import RecordedFinding, RecordedMessage, Run, 
 from palaver.replaying.live_replay import LiveAttempt, LiveTarget, Script, Trial, recorded_script
 from palaver.replaying.replaying_limits import (
     FIRST_TRIES,
+    LAST_SHARE,
     LAST_TRIES,
     MAX_FIELD_FAILURES,
     MAX_KEPT_EXCHANGES,
@@ -32,7 +34,7 @@ from palaver.replaying.replaying_limits import (
     MAX_SHRINKING_SECONDS,
 )
 from palaver.replaying.shortcuts import Shortcuts
-from palaver.replaying.simpler_messages import SimplerMessage, Simplifier, size_of
+from palaver.replaying.simpler_messages import SimplerMessage, Simplifier, oddness_of, size_of
 from palaver.session.findings import Finding, FindingKind, SessionMessage
 from palaver.session.setup import SessionSetup
 from palaver.session.strategy import ScriptLine, script_of
@@ -41,6 +43,9 @@ from palaver.trees.tree import Tree
 
 # Why it stops if a server that palaver has not started is gone, perhaps by the finding itself.
 NOBODY_ANSWERS = "nobody answered any more; with --target, palaver starts the server for each attempt"
+
+# What a peer may make up for a session is at least so long.
+_WORD = re.compile(rb"[A-Za-z0-9]{3,}")
 
 # Proposes simpler trees for a message.
 MessageChanges: TypeAlias = Callable[[Node], Iterator[SimplerMessage]]
@@ -152,7 +157,7 @@ class Shrinker:
         return self._take(seen)
 
     def _take(self, attempt: LiveAttempt) -> bool:
-        if self.best is not None and _cost(attempt.messages) >= _cost(self.best):
+        if self.best is not None and not _is_smaller(attempt.messages, self.best):
             return False
         self.best, self.finding = attempt.messages, attempt.finding
         self.progress.messages = len(self.best)
@@ -172,7 +177,8 @@ class Shrinker:
                 script = tuple(step for exchange in rest for step in exchange)
                 if not self._is_possible(script) or not (yield from self._works(script)):
                     start += 1
-            size = size // 2 if size > 4 else size - 1
+            # A round of a dialogue often has four exchanges or fewer, so none of these sizes is left out.
+            size = max(size // 2, 4) if size > 4 else size - 1
 
     def _take_shortcuts(self) -> Trial:
         """Reach the last messages by a shorter way through the dialogue, with other messages than were recorded."""
@@ -181,7 +187,7 @@ class Shrinker:
             exchanges = self._exchanges
             kept = [step for exchange in exchanges[-count:] for step in exchange]
             before = sum(map(len, exchanges[:-count]))
-            if count >= len(exchanges) or not kept[0].is_ours or self._is_over:
+            if count >= len(exchanges) or not kept[0].is_ours or kept[0].aside or self._is_over:
                 return
             for way in islice(self._shortcuts.ways_to(kept[0]), MAX_SHORTCUTS):
                 if len(way) < before and (yield from self._works((*way, *kept))):
@@ -205,6 +211,8 @@ class Shrinker:
         """Return False if the grammar of the dialogue does not allow us to say this, with the answers as they were."""
         forecast = self._forecaster.begin()
         for step in script:
+            if step.aside:
+                continue  # the dialogue goes on as if it had not been said
             moves = [move for move in forecast.moves if (move.sender, move.symbol) == (step.sender, step.symbol)]
             if not moves:
                 return not step.is_ours  # the peer may answer otherwise this time
@@ -218,7 +226,7 @@ class Shrinker:
         at = len(self.best or ()) - 1
         while at >= 0 and not self._is_over:
             assert self.best is not None, "there is something to be made simpler"
-            if at < len(self.best) and self.best[at].is_ours:
+            if at < len(self.best) and self.best[at].is_ours and not self.best[at].is_aside:
                 while (yield from self._simplify_one(at, changes)):
                     pass
             at -= 1
@@ -259,7 +267,9 @@ class Shrinker:
         if self.best is None or self.finding is None:
             return None
         messages = tuple(
-            RecordedMessage(number, 0.0, said.sender, said.recipient, said.symbol, said.data, said.is_ours)
+            RecordedMessage(
+                *(number, 0.0, said.sender, said.recipient, said.symbol, said.data, said.is_ours, said.aside)
+            )
             for number, said in enumerate(self.best, 1)
         )
         shown = self.finding.message.partition("\n")[0]
@@ -273,11 +283,38 @@ def _tree_key(node: Node) -> tuple[object, ...]:
     return (*size_of(node), Tree(node).serialised())
 
 
-def _cost(messages: Sequence[SessionMessage]) -> tuple[object, ...]:
-    """The cost that is minimised: the number of messages, then the length of ours, then their trees, then oddness."""
+def _is_smaller(messages: Sequence[SessionMessage], others: Sequence[SessionMessage]) -> bool:
+    """Compare conversations: the number of messages, then the length of ours, then their trees, then oddness.
+
+    Words that the peer has made up for one of them, such as tokens, do not count where we repeat them.
+    """
+    told, told_others = _words_told(messages), _words_told(others)
+    return _cost(messages, told - told_others) < _cost(others, told_others - told)
+
+
+def _words_told(messages: Sequence[SessionMessage]) -> set[bytes]:
+    """The words that the peer has said before us."""
+    ours: set[bytes] = set()
+    told: set[bytes] = set()
+    for said in messages:
+        words = set(_WORD.findall(said.data))
+        if said.is_ours:
+            ours |= words
+        else:
+            told |= words - ours
+    return told
+
+
+def _cost(messages: Sequence[SessionMessage], repeated: set[bytes]) -> tuple[int, ...]:
+    """The cost that is minimised, without the words that we only repeat."""
     sizes = [size_of(said.node) for said in messages if said.is_ours]
-    totals = [sum(part) for part in zip(*sizes, strict=True)] or [0, 0, 0]
-    return (len(messages), *totals)
+    words = [word for said in messages if said.is_ours for word in _WORD.findall(said.data) if word in repeated]
+    return (
+        len(messages),
+        sum(size.length for size in sizes) - sum(map(len, words)),
+        sum(size.nodes for size in sizes),
+        sum(size.oddness for size in sizes) - sum(oddness_of(word.decode()) for word in words),
+    )
 
 
 def shrink(
@@ -297,10 +334,13 @@ def shrink(
     :raises RunError: what was said was not kept, or the result cannot be kept
     """
     began = monotonic()
-    target = LiveTarget(run, finding, **options)
+    limits = limits or ShrinkLimits()
+    # What was reached is tried once more when the time is over, but nobody is waited for without end.
+    seconds = LAST_SHARE * limits.seconds
+    target = LiveTarget(run, finding, **{"seconds": seconds, **options})
     chance = RandomSource(run.seed) / "shrink" / finding.number
     campaign, script = target.campaign, recorded_script(run, finding)
-    shrinker = Shrinker(campaign.setup, campaign.guidance, script, chance, limits or ShrinkLimits())
+    shrinker = Shrinker(campaign.setup, campaign.guidance, script, chance, limits)
     shrinker.shows_later = finding.kind in (FindingKind.HANG, FindingKind.MEMORY)
     shrinker.tell = lambda now: tell(now.phase, now.runs, now.messages, now.data)
     try:

@@ -38,7 +38,12 @@ def size_of(node: Node) -> MessageSize:
         count += 1
         stack += [child for child in each.children if isinstance(child, Node)]
     length = len(chars) + (len(bits) + 7) // 8
-    return MessageSize(length, count, sum(char != _plain(char) for char in chars) + sum(bits))
+    return MessageSize(length, count, oddness_of(chars) + sum(bits))
+
+
+def oddness_of(text: str) -> int:
+    """The number of characters that are not the plainest of their kind."""
+    return sum(char != _plain(char) for char in text)
 
 
 def _plain(char: str) -> str:
@@ -99,7 +104,7 @@ class Simplifier:
 
     def _smallest_of(self, symbol: str) -> Node | None:
         if symbol not in self._smallest:
-            self._smallest[symbol] = self._spec.smallest(symbol, self._chance / symbol)
+            self._smallest[symbol] = self._spec.random_tree(symbol, self._chance / symbol, is_smallest=True)
         return self._smallest[symbol]
 
 
